@@ -1,0 +1,97 @@
+"""Checks of arguments: each message names the value, the limit and the remedy."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from .binomial import MAX_TRIALS, Array
+from .errors import InvalidParameter, OutOfRange
+
+MAX_EPS0 = 200.0
+MIN_EPS0 = 1e-12
+MAX_USERS = MAX_TRIALS
+MAX_ROUNDS = 10**7
+MIN_DELTA = 1e-280
+
+
+def real(name: str, value: Any) -> float:
+    """A finite number that is not a bool."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+        raise InvalidParameter(f"{name}={value!r} is not a number; give a real number.")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InvalidParameter(f"{name}={value!r} is not finite; give a finite number.")
+    return number
+
+
+def count(name: str, value: Any, most: int) -> int:
+    """A whole number in 1 .. most; floats like 1e6 are taken if they are whole."""
+    number = real(name, value)
+    whole = int(value) if isinstance(value, (int, np.integer)) else int(number)
+    if number != math.floor(number):
+        raise InvalidParameter(f"{name}={value!r} is not whole; give a whole number >= 1.")
+    if whole < 1:
+        raise InvalidParameter(f"{name}={value!r} is below 1; give a whole number >= 1.")
+    if whole > most:
+        raise OutOfRange(f"{name}={value!r} is above the supported {most:.0e}; give a smaller one.")
+    return whole
+
+
+def local_epsilon(value: Any) -> float:
+    eps0 = real("eps0", value)
+    if eps0 <= 0:
+        raise InvalidParameter(f"eps0={value!r} is not positive; give the local epsilon, > 0.")
+    if not MIN_EPS0 <= eps0 <= MAX_EPS0:
+        raise OutOfRange(
+            f"eps0={value!r} is outside the supported [{MIN_EPS0:g}, {MAX_EPS0:g}]; "
+            f"{'round it up to the limit' if eps0 < 1 else 'no privacy is left beyond it'}."
+        )
+    return eps0
+
+
+def tolerance(value: Any) -> float:
+    rtol = real("rtol", value)
+    if not 1e-7 <= rtol <= 0.5:
+        raise OutOfRange(f"rtol={value!r} is outside [1e-07, 0.5]; the default is 0.001.")
+    return rtol
+
+
+def deltas(value: Any) -> Array:
+    return _each("delta", value, _delta)
+
+
+def epsilons(value: Any) -> Array:
+    return _each("epsilon", value, _epsilon)
+
+
+def _delta(value: Any) -> float:
+    delta = real("delta", value)
+    if not 0 <= delta <= 1:
+        raise InvalidParameter(f"delta={value!r} is outside [0, 1]; give a probability.")
+    if 0 < delta < MIN_DELTA:
+        raise OutOfRange(
+            f"delta={value!r} is below the supported {MIN_DELTA:g}; give 0 for pure DP."
+        )
+    return delta
+
+
+def _epsilon(value: Any) -> float:
+    epsilon = real("epsilon", value)
+    if epsilon < 0:
+        raise InvalidParameter(f"epsilon={value!r} is negative; give an epsilon >= 0.")
+    return epsilon
+
+
+def _each(name: str, value: Any, check: Any) -> Array:
+    """`check` applied to a scalar or to every element of an array-like; the shape is kept."""
+    if isinstance(value, str):
+        raise InvalidParameter(f"{name}={value!r} is not a number; give a real number.")
+    items = np.asarray(value, dtype=object)
+    checked = np.empty(items.shape)
+    for where in np.ndindex(items.shape):
+        checked[where] = check(items[where])
+    return checked

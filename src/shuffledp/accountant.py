@@ -1,0 +1,116 @@
+"""Many rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _validate, profile
+from .bounds import Bounds
+from .compose import Composition
+from .errors import InvalidParameter, OutOfRange
+from .profile import PrivacyProfile
+from .queries import Guarantee
+from .shuffle import Shuffle
+
+
+class Accountant(Guarantee):
+    """Adds up the privacy loss of shuffled rounds, chosen adaptively or not, in any order.
+
+    >>> from shuffledp import Accountant, PureLDP, Shuffle
+    >>> accountant = Accountant()
+    >>> accountant.compose(Shuffle(PureLDP(eps0=4.0), users=10_000), rounds=4)
+    >>> round(accountant.get_epsilon(1e-6), 3)
+    0.854
+    """
+
+    def __init__(self) -> None:
+        self._rounds: dict[Shuffle, int] = {}
+        self._composition: Composition | None = None
+
+    def compose(self, round_: Shuffle, *, rounds: int = 1) -> None:
+        """Account for `rounds` more rounds like this one."""
+        if not isinstance(round_, Shuffle):
+            raise InvalidParameter(f"{round_!r} is not a round; give a Shuffle.")
+        more = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
+        total = self.total_rounds + more
+        if total > _validate.MAX_ROUNDS:
+            raise OutOfRange(
+                f"{total} rounds in all are above the supported {_validate.MAX_ROUNDS:.0e}; "
+                "compose fewer."
+            )
+        self._rounds[round_] = self._rounds.get(round_, 0) + more
+        self._composition = None
+
+    @property
+    def rounds(self) -> Sequence[tuple[Shuffle, int]]:
+        """What was composed, in the order of first appearance."""
+        return tuple(self._rounds.items())
+
+    @property
+    def total_rounds(self) -> int:
+        return sum(self._rounds.values())
+
+    def copy(self) -> Accountant:
+        """An independent accountant with the same rounds."""
+        twin = Accountant()
+        twin._rounds = dict(self._rounds)
+        twin._composition = self._composition
+        return twin
+
+    def __copy__(self) -> Accountant:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Accountant:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        return f"<Accountant: {self.total_rounds} rounds of {len(self._rounds)} kinds>"
+
+    def __str__(self) -> str:
+        head = ("rounds", "users", "analysis", "randomizer")
+        rows = [
+            (f"{count}", f"{r.users}", r.explained.name, repr(r.randomizer))
+            for r, count in self._rounds.items()
+        ]
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
+        lines = [
+            "  ".join(
+                cell.rjust(w) if i < 2 else cell.ljust(w)
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in [head, *rows]
+        ]
+        lines.append(f"{self.total_rounds} rounds in all, replace-one neighbours")
+        return "\n".join(lines)
+
+    def _composed(self) -> Composition:
+        # a local variable: another thread may compose meanwhile
+        composition = self._composition
+        if composition is None:
+            composition = self._composition = Composition(self._by_profile())
+        return composition
+
+    def _by_profile(self) -> list[tuple[PrivacyProfile, int]]:
+        """Rounds with equal profiles are one kind; sorted, so that their order does not matter."""
+        counts: dict[PrivacyProfile, int] = {}
+        for round_, count in self._rounds.items():
+            counts[round_.profile] = counts.get(round_.profile, 0) + count
+        return sorted(counts.items(), key=repr)
+
+    def _max_loss(self) -> float:
+        return self._composed().max_loss if self._rounds else 0.0
+
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds:
+        if self.total_rounds == 0:
+            return Bounds(0.0, 0.0)
+        if self.total_rounds == 1:
+            return profile.epsilon_bounds(self._by_profile()[0][0], delta, rtol)
+        return self._composed().epsilon_bounds(delta, rtol)
+
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds:
+        if self.total_rounds == 0:
+            return Bounds(0.0, 0.0)
+        if self.total_rounds == 1:
+            return profile.delta_bounds(self._by_profile()[0][0], epsilon, rtol)
+        return self._composed().delta_bounds(epsilon, rtol)

@@ -1,0 +1,196 @@
+"""Rounds and mixtures of rounds: from profiles to certified (epsilon, delta) of the composition.
+
+Adaptive composition of dominating pairs is dominated by their product (Zhu, Dong, Wang 2022,
+Theorem 10), so the privacy losses of the rounds add up as independent variables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._solve import crossing
+from .binomial import Array
+from .bounds import Bounds
+from .pld import PLD, lower_pld, upper_pld
+from .profile import (
+    NEGLIGIBLE_DELTA,
+    SMALL_EPSILON,
+    PrivacyProfile,
+    aim,
+    depth_for,
+    not_certified,
+)
+from .tilted_sum import (
+    MAX_POINTS,
+    LatticeTooLong,
+    Parts,
+    TiltedSum,
+    log_mgf,
+    round_up,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
+
+_REFINEMENTS = 7
+_OUTLINE_STEPS = 1 << 40
+_MAX_DIVISIONS = 1 << 40  # a lattice is sparse: only its points with mass cost anything
+_KEPT_LATTICES = 8
+
+#: From upper and lower PLDs to bounds and how many times too wide these are.
+Attempt = Callable[[Parts, Parts], tuple[Bounds, float]]
+
+
+class Composition:
+    """`rounds` pairs of a profile and how many rounds have it. Keeps what queries can share."""
+
+    def __init__(self, rounds: Sequence[tuple[PrivacyProfile, int]]) -> None:
+        self._rounds = tuple(rounds)
+        self._outlines = [(_outline(profile), count) for profile, count in rounds]
+        self._largest = max(profile.max_loss for profile, _ in rounds)
+        self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
+        self._total = sum(count for _, count in rounds)
+        self._resolution = 1.0  # grows when a query finds the lattice too coarse
+        self._made: dict[tuple[int, float, float], tuple[Parts, Parts]] = {}
+
+    def epsilon_bounds(self, delta: float, rtol: float) -> Bounds:
+        """Certified epsilon at 0 < delta < 1."""
+
+        def attempt(upper: Parts, lower: Parts) -> tuple[Bounds, float]:
+            high = self._crossing(upper, delta, +1)[1]
+            low = min(self._crossing(lower, delta, -1)[0], high)
+            return Bounds(low, high), (high - low) / (rtol * max(high, SMALL_EPSILON))
+
+        depth = depth_for(-math.log(delta) + math.log(self._total) + 14)
+        worst = Bounds(0.0, self.max_loss)
+        return self._refined("epsilon", attempt, depth, rtol, worst)
+
+    def delta_bounds(self, epsilon: float, rtol: float) -> Bounds:
+        """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol))."""
+        if epsilon >= self.max_loss:
+            return Bounds(0.0, 0.0)
+
+        def attempt(upper: Parts, lower: Parts) -> tuple[Bounds, float]:
+            high = TiltedSum(upper, tilt_for_epsilon(upper, epsilon)).delta(epsilon, +1)
+            below = TiltedSum(lower, tilt_for_epsilon(lower, epsilon))
+            low = min(below.delta(epsilon, -1), high)
+            goal = max(below.delta(epsilon * (1 - rtol), -1), (1 + rtol) * low, NEGLIGIBLE_DELTA)
+            return Bounds(low, high), 1.0 if high <= goal else 4.0
+
+        tilt = tilt_for_epsilon(self._outlines, epsilon)
+        log_delta = log_mgf(self._outlines, tilt)[0] - tilt * epsilon
+        depth = depth_for(-log_delta + math.log(self._total) + 20)
+        return self._refined("delta", attempt, depth, rtol, Bounds(0.0, 1.0))
+
+    def _refined(
+        self, what: str, attempt: Attempt, depth: float, rtol: float, worst: Bounds
+    ) -> Bounds:
+        """Repeat an attempt on finer lattices until its bracket is narrow enough.
+
+        An attempt returns its bounds and how many times too wide they are.
+        """
+        bounds, resolution = worst, self._resolution
+        for _ in range(_REFINEMENTS):
+            try:
+                bounds, excess = attempt(*self._parts(depth, rtol, resolution))
+            except LatticeTooLong:
+                if bounds is not worst:
+                    break
+                resolution /= 2  # too much was asked for: find out what can be had
+                continue
+            if excess <= 1:
+                self._resolution = resolution
+                return bounds
+            resolution *= min(max(1.2 * math.sqrt(excess), 1.5), 8.0)
+        raise not_certified(what, bounds, rtol)
+
+    def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
+        tilt, guess = tilt_for_delta(parts, delta)
+        total = TiltedSum(parts, tilt)
+        return crossing(lambda e: total.delta(e, side), delta, guess, self.max_loss)
+
+    def _divisions(self, rtol: float, resolution: float) -> int:
+        """Into how many steps the largest loss of a round is divided.
+
+        A step h adds about h^2/6 to the variance of each round from above and takes h^2/3 from
+        below, so that h^2 = 4 w times the mean square loss costs about w in relative epsilon.
+        """
+        square = sum(k * float(pld.masses @ pld.losses**2) for pld, k in self._outlines)
+        step = math.sqrt(4 * aim(rtol) * square / self._total) / resolution
+        divisions = round_up(max(self._largest / step, 16.0))
+        if 12 * math.sqrt(square) > MAX_POINTS * step or divisions > _MAX_DIVISIONS:
+            raise LatticeTooLong
+        return divisions
+
+    def _parts(self, depth: float, rtol: float, resolution: float) -> tuple[Parts, Parts]:
+        """The rounds' upper and lower PLDs on one lattice that contains the largest loss."""
+        divisions = self._divisions(rtol, resolution)
+        fine = 3 * aim(rtol) / resolution**2
+        key = (divisions, depth, fine)
+        if key not in self._made:
+            step = self._largest / divisions
+            if Fraction(step) * divisions < Fraction(self._largest):
+                step = math.nextafter(step, math.inf)
+            pairs = [
+                (_discretize(profile, outline, step, depth, fine), count)
+                for (profile, count), (outline, _) in zip(self._rounds, self._outlines, strict=True)
+            ]
+            while len(self._made) >= _KEPT_LATTICES:  # keep memory bounded
+                self._made.pop(next(iter(self._made)))
+            self._made[key] = (
+                [(upper, count) for (upper, _), count in pairs],
+                [(lower, count) for (_, lower), count in pairs],
+            )
+        return self._made[key]
+
+
+def _outline(profile: PrivacyProfile) -> PLD:
+    """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
+    index = np.unique(np.geomspace(1, _OUTLINE_STEPS, 220).astype(np.int64))
+    index = np.append(0, index[index > _OUTLINE_STEPS * 1e-9])
+    step = profile.max_loss / _OUTLINE_STEPS
+    samples = profile.sampler(depth_for(700), 0.2)(np.minimum(step * index, profile.max_loss))
+    return upper_pld(step, index, samples)
+
+
+def _discretize(
+    profile: PrivacyProfile, outline: PLD, step: float, depth: float, rtol: float
+) -> tuple[PLD, PLD]:
+    """(upper, lower) PLD of one round on multiples of `step`, to deltas of e^-depth."""
+    # the first loss beyond which the round's own delta is below e^-depth, from the outline
+    tail = np.cumsum(outline.masses[::-1])[::-1]
+    beyond = outline.losses[tail + outline.infinite <= math.exp(-depth)]
+    end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss)
+    top = math.ceil(end / step * (1 - 1e-14))
+    spread = math.sqrt(float(outline.masses @ outline.losses**2))
+    index = _sparse_range(math.ceil(6 * spread / step), top)
+    epsilon: Array = step * index.astype(float)
+    at_top = abs(epsilon[-1] - profile.max_loss) <= 1e-14 * profile.max_loss
+    if at_top:
+        epsilon[-1] = profile.max_loss
+    samples = profile.sampler(depth, rtol)(epsilon)
+    upper = upper_pld(step, index, samples)
+    if epsilon[-1] > profile.max_loss:  # the last point is above every loss: no use from below
+        index = index[:-1]
+        samples = type(samples)(*(column[:-1] for column in vars(samples).values()))
+    return upper, lower_pld(step, index, samples, at_top)
+
+
+def _sparse_range(dense: int, top: int) -> NDArray[np.int64]:
+    """0, 1, ..., dense, then geometrically sparser up to top: the far tail needs less."""
+    if top <= dense:
+        return np.arange(top + 1, dtype=np.int64)
+    count = math.ceil(math.log(top / dense) / math.log1p(1 / dense)) + 1
+    far = np.unique(np.rint(np.geomspace(dense, top, count + 1)).astype(np.int64))
+    return np.concatenate([np.arange(dense, dtype=np.int64), far])
+
+
+def _sum_up(terms: Sequence[tuple[float, int]]) -> float:
+    """Sum of value * count, rounded up."""
+    exact = sum((Fraction(value) * count for value, count in terms), Fraction(0))
+    result = float(exact)
+    return result if Fraction(result) >= exact else math.nextafter(result, math.inf)

@@ -1,0 +1,130 @@
+"""Privacy loss distributions on a lattice, one for each side, made from a sampled profile.
+
+Upper: the chords of the profile between lattice points. Every cell's P- and Q-mass moves to the
+two lattice points around it, and both masses are kept ("connect the dots", Doroshenko et al. 2022).
+Lower: a convex polygon with corners on the lattice that stays below the profile's tangents, which
+merges outcomes. Both differ from the profile by the square of the step. Replace-one profiles are
+symmetric, so only losses > 0 are built and mirrored: mass(-s) = e^-s mass(s); the rest sits at 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .binomial import Array
+from .stop_loss import Samples
+
+_ULP = 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class PLD:
+    """P-masses at the losses step * index, and the P-mass of infinite loss.
+
+    An upper PLD's masses are rounded up and a lower one's down, so their sum is not exactly 1.
+    """
+
+    step: float
+    index: NDArray[np.int64]  # increasing
+    masses: Array
+    infinite: float
+
+    @property
+    def losses(self) -> Array:
+        return self.step * self.index.astype(float)
+
+    def log_mgf(self, tilt: float) -> tuple[float, float, float]:
+        """log E[e^(tilt L); L finite] with its first two derivatives in the tilt."""
+        losses = self.losses
+        exponent = tilt * losses
+        peak = exponent.max()
+        w = self.masses * np.exp(exponent - peak)
+        total = w.sum()
+        w /= total
+        mean = float(w @ losses)
+        return float(np.log(total) + peak), mean, float(w @ (losses - mean) ** 2)
+
+
+def upper_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
+    """Dominates the profile sampled at epsilon = step * index, index[0] = 0.
+
+    What the profile is beyond the last sample is at most its value there: infinite loss.
+    """
+    alpha = np.exp(step * index)
+    value = samples.upper
+    corner = _convex_corners(alpha, value)
+    return _from_polygon(step, index[corner], alpha[corner], value[corner], +1)
+
+
+def lower_pld(step: float, index: NDArray[np.int64], samples: Samples, at_top: bool) -> PLD:
+    """Is dominated by the profile sampled at epsilon = step * index, index[0] = 0.
+
+    `at_top`: the last sample sits at the largest loss, where the profile reaches 0, and its slope
+    there is the one from the left; otherwise what lies beyond the last sample is dropped.
+    """
+    alpha = np.exp(step * index)
+    f, width = samples.lower, np.diff(alpha)
+    chord = np.diff(f) / width
+    # In a cell f is above both end tangents; they cross at distance t from the left end.
+    steep, flat = samples.slope_high[:-1], samples.slope_low[1:]
+    bend = steep - flat
+    t = np.clip(np.divide(-(chord + flat) * width, bend, out=0 * bend, where=bend > 0), 0, width)
+    # How far the chord must be lowered, in parallel, to stay below the tangents.
+    drop = np.maximum(t * (steep + chord), (width - t) * -(flat + chord))
+    drop = np.maximum(drop, 0.0) + 16 * _ULP * f[:-1]
+    value = f - np.maximum(np.append(drop, 0.0), np.append(0.0, drop))
+    value[-1] = 0.0
+    if at_top:
+        value[-2] = min(value[-2], samples.slope_low[-1] * width[-1] * (1 - 8 * _ULP))
+    value = np.maximum(value, 0.0)
+
+    # Corner 0 has to be convex together with the mirror image of corner 1.
+    mirrored_alpha = np.concatenate([1 / alpha[:0:-1], alpha])
+    mirrored = np.concatenate([1 - (1 - value[:0:-1]) / alpha[:0:-1], value])
+    zero = len(alpha) - 1
+    corner = _convex_corners(mirrored_alpha, mirrored)
+    value[0] = np.interp(1.0, mirrored_alpha[corner], mirrored[corner])
+    corner = np.append(0, corner[corner > zero] - zero)
+    return _from_polygon(step, index[corner], alpha[corner], value[corner], -1)
+
+
+def _convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
+    """Indices of the corners of the greatest convex minorant of the points (x increasing)."""
+    corner = np.arange(len(x))
+    while True:
+        slope = np.diff(y[corner]) / np.diff(x[corner])
+        dent = np.flatnonzero(np.diff(slope) < 0) + 1
+        if len(dent) == 0:
+            return corner
+        # a point above the chord of its neighbours is no corner, whatever else is removed
+        corner = np.delete(corner, dent)
+
+
+def _from_polygon(
+    step: float, index: NDArray[np.int64], alpha: Array, value: Array, sign: int
+) -> PLD:
+    """PLD of the convex polygon with corners (alpha, value), alpha[0] = 1, flat after the last.
+
+    The bend of the slope at a corner is its Q-mass; P-mass is alpha times that. sign = +1 rounds
+    every mass up, -1 down, by a bound of the rounding error of the slopes.
+    """
+    width = alpha[:-1] * np.expm1(step * np.diff(index))
+    slope = np.diff(value) / width
+    error = 4 * _ULP * ((value[:-1] + value[1:]) / width + np.abs(slope))
+    bend = np.append(slope[1:], 0.0) - slope
+    bend = np.maximum(bend + sign * (error + np.append(error[1:], 0.0)), 0.0)
+    p_mass = alpha[1:] * bend * (1 + sign * (8 + 4 * step * index[1:]) * _ULP)
+    q_mass = bend * (1 + sign * 8 * _ULP)
+    rest = 1 - value[-1] - p_mass.sum() - q_mass.sum()
+
+    # p_mass and q_mass were moved outwards: move the rest back by as much, and outwards once more
+    slack = 2 * float(((alpha[1:] + 1) * (error + np.append(error[1:], 0.0))).sum())
+    slack += (32 + 8 * step * index[-1]) * _ULP
+    centre = max(rest + sign * slack, 0.0)
+    full_index = np.concatenate([-index[:0:-1], index])
+    masses = np.concatenate([q_mass[::-1], [centre], p_mass])
+    keep = masses > 0
+    return PLD(step, full_index[keep], masses[keep], float(value[-1]))

@@ -1,0 +1,118 @@
+"""Privacy profiles: delta as a function of epsilon for one shuffled round, certified both ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ._solve import crossing
+from .binomial import Array
+from .bounds import Bounds
+from .errors import NotCertified
+from .scores import ThreePointLaw
+from .stop_loss import Samples, ThreePointSampler
+
+Sampler = Callable[[Array], Samples]
+
+#: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
+#: that queries at neighbouring deltas share the same discretisation.
+_DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+_REFINEMENTS = 6
+
+#: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
+SMALL_EPSILON = 1e-3
+#: Deltas below this need no relative accuracy.
+NEGLIGIBLE_DELTA = 1e-290
+
+
+class PrivacyProfile(Protocol):
+    """delta(epsilon) of one round, the supremum over replace-one neighbours in both orders."""
+
+    @property
+    def max_loss(self) -> float:
+        """The smallest epsilon with delta(epsilon) = 0."""
+        ...
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
+        ...
+
+
+@dataclass(frozen=True)
+class ThreePointProfile:
+    """Profile of a shuffled round under a three-point score law (the clone analyses)."""
+
+    law: ThreePointLaw
+    users: int
+
+    @property
+    def max_loss(self) -> float:
+        return self.law.eps0
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return ThreePointSampler(self.law, self.users, depth, rtol)
+
+
+def aim(rtol: float) -> float:
+    """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it."""
+    return max(0.1 * rtol, min(0.5 * rtol, 1e-4))
+
+
+def depth_for(log_inverse_delta: float) -> float:
+    """The ladder's first depth that is deep enough."""
+    return next((d for d in _DEPTHS if d >= log_inverse_delta), _DEPTHS[-1])
+
+
+def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds:
+    """Certified epsilon of one round at 0 < delta < 1."""
+    top = profile.max_loss
+    depth = depth_for(-math.log(delta) + 6)
+    rough = profile.sampler(depth, 0.1)
+    if rough(np.zeros(1)).upper[0] <= delta:
+        return Bounds(0.0, 0.0)
+    guess = _crossing(rough, "upper", delta, top / 4, top, rtol=1e-2)[1]
+    for refinement in range(_REFINEMENTS):
+        sampler = profile.sampler(depth, aim(rtol) / 4**refinement)
+        high = _crossing(sampler, "upper", delta, guess, top)[1]
+        low = _crossing(sampler, "lower", delta, high, top)[0]
+        bounds = Bounds(min(low, high), high)
+        if high - low <= rtol * max(high, SMALL_EPSILON):
+            return bounds
+    raise not_certified("epsilon", bounds, rtol)
+
+
+def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds:
+    """Certified delta of one round; rtol is in epsilon: upper(eps) <= lower(eps (1 - rtol))."""
+    if epsilon >= profile.max_loss:
+        return Bounds(0.0, 0.0)
+    points = np.array([epsilon, epsilon * (1 - rtol)])
+    for depth in _DEPTHS:
+        if profile.sampler(depth, 0.1)(points).upper[0] > math.exp(6 - depth):
+            break
+    for refinement in range(_REFINEMENTS):
+        s = profile.sampler(depth, aim(rtol) / 4**refinement)(points)
+        bounds = Bounds(float(s.lower[0]), float(s.upper[0]))
+        if s.upper[0] <= max(s.lower[1], (1 + rtol) * s.lower[0], NEGLIGIBLE_DELTA):
+            return bounds
+    raise not_certified("delta", bounds, rtol)
+
+
+def _crossing(
+    sampler: Sampler, side: str, delta: float, guess: float, top: float, rtol: float = 1e-9
+) -> tuple[float, float]:
+    def value(epsilon: float) -> float:
+        return float(getattr(sampler(np.array([epsilon])), side)[0])
+
+    return crossing(value, delta, guess, top, rtol)
+
+
+def not_certified(what: str, bounds: Bounds, rtol: float) -> NotCertified:
+    return NotCertified(
+        f"{what} was certified to lie in [{bounds.lower:.6g}, {bounds.upper:.6g}] only, wider than "
+        f"rtol={rtol:g} asks for; use those bounds or a larger rtol.",
+        bounds,
+    )

@@ -1,0 +1,30 @@
+"""Score laws: what one user contributes to the sum behind a shuffled round's profile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ThreePointLaw:
+    """The score law of the clone analyses, at every alpha = e^epsilon.
+
+    With E = e^eps0, the score is (E - alpha) s with probability `clone`/2, (1 - alpha E) s with
+    probability `clone`/2 and 0 otherwise, where s = 2 / (clone (E + 1)) makes its mean 1 - alpha.
+    """
+
+    eps0: float
+    clone: float  # probability that another user's message is a clone of the two in question
+    other: float  # 1 - clone, to full relative precision
+
+    @classmethod
+    def clones(cls, eps0: float) -> ThreePointLaw:
+        """Feldman, McMillan, Talwar 2021, Theorem 3.2: clone = e^-eps0."""
+        return cls(eps0, math.exp(-eps0), -math.expm1(-eps0))
+
+    @classmethod
+    def stronger_clones(cls, eps0: float) -> ThreePointLaw:
+        """Feldman, McMillan, Talwar 2023 with p = 1/(e^eps0 + 1): clone = 2/(e^eps0 + 1)."""
+        small = math.exp(-eps0)
+        return cls(eps0, 2 * small / (1 + small), math.tanh(eps0 / 2))

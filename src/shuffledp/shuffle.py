@@ -1,0 +1,63 @@
+"""One shuffled round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import _validate, profile
+from .bounds import Bounds
+from .errors import InvalidParameter
+from .profile import PrivacyProfile
+from .queries import Guarantee
+from .randomizers import Analysis, Randomizer
+
+
+@dataclass(frozen=True)
+class Shuffle(Guarantee):
+    """One round: `users` users randomize their own value and a shuffler strips identities.
+
+    The guarantee is for replace-one neighbours: datasets that differ in one user's value.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
+    >>> round(survey.get_epsilon(1e-6), 4)
+    0.4108
+    """
+
+    randomizer: Randomizer
+    users: int
+    analysis: str = "best"
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.randomizer, "analyses"):
+            raise InvalidParameter(
+                f"randomizer={self.randomizer!r} is not a randomizer; give one such as "
+                "PureLDP(eps0=4.0)."
+            )
+        users = _validate.count("users", self.users, _validate.MAX_USERS)
+        object.__setattr__(self, "users", users)
+        known = self.randomizer.analyses
+        if not isinstance(self.analysis, str) or self.analysis not in known:
+            raise InvalidParameter(
+                f"analysis={self.analysis!r} is unknown for {self.randomizer!r}; "
+                f"choose one of {', '.join(known)}."
+            )
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        """delta as a function of epsilon."""
+        return self.randomizer.profile(self.analysis, self.users)
+
+    @property
+    def explained(self) -> Analysis:
+        """The theorem, the adversary and the assumption behind the numbers."""
+        return self.randomizer.analyses[self.analysis]
+
+    def _max_loss(self) -> float:
+        return self.profile.max_loss
+
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds:
+        return profile.epsilon_bounds(self.profile, delta, rtol)
+
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds:
+        return profile.delta_bounds(self.profile, epsilon, rtol)

@@ -1,0 +1,56 @@
+"""What a guarantee says, for people: plain sentences, upper values rounded up, lower ones down."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from .shuffle import Shuffle
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """Decimal text with `digits` significant digits, not below the exact value of the float."""
+    return _text(value, digits, ROUND_CEILING)
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """Decimal text with `digits` significant digits, not above the exact value of the float."""
+    return _text(value, digits, ROUND_FLOOR)
+
+
+def _text(value: float, digits: int, rounding: str) -> str:
+    if value == 0:
+        return "0"
+    number = Decimal(value).normalize(Context(prec=digits, rounding=rounding))
+    if -5 <= number.adjusted() < 9:
+        return format(number, "f")
+    return format(number, "e").replace("e+", "e")
+
+
+def statement(
+    round_: Shuffle, rounds: int, guarantees: Sequence[tuple[str, str, str]], version: str
+) -> str:
+    """A text for a privacy review. Each guarantee is (epsilon, delta, bracket), ready to print."""
+    analysis = round_.explained
+    times = "one shuffled round" if rounds == 1 else f"{rounds:,} shuffled rounds"
+    rows = [
+        ("relation", "replace-one: neighbouring datasets differ in the value of one user"),
+        (
+            "protocol",
+            f"{times} of {round_.users:,} users; local randomizer: {round_.randomizer.describe()}",
+        ),
+        ("analysis", f"{analysis.name}: {analysis.theorem}"),
+        ("adversary", analysis.adversary),
+        ("assumed", f"{analysis.assumption}; the shuffler is honest and no user drops out"),
+    ]
+    if rounds > 1:
+        rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
+    rows += [("bracket", bracket) for _, _, bracket in guarantees]
+    rows.append(("computed by", f"shuffledp {version}; every rounding error is on the safe side"))
+    lines = [f"The protocol is ({e}, {d})-differentially private." for e, d, _ in guarantees]
+    lines.append("")
+    for name, text in rows:
+        indent = " " * 15
+        lines += textwrap.wrap(text, 96, initial_indent=f"  {name:<13}", subsequent_indent=indent)
+    return "\n".join(lines)

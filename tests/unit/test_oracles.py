@@ -1,0 +1,342 @@
+"""The oracles agree with hand values and with each other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from math import comb
+from pathlib import Path
+
+import mpmath
+import pytest
+from mpmath import mpf
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import oracles
+
+ANALYSES = ("clones", "stronger-clones")
+ALPHAS = tuple(Fraction(k, 4) for k in range(4, 21))
+
+
+@pytest.fixture(autouse=True)
+def many_digits() -> Iterator[None]:
+    """Let every test compute with 120 digits: mpmath rounds to the precision in force."""
+    with mpmath.workdps(120):
+        yield
+
+
+def close(left: mpf, right: mpf, tolerance: float = 1e-50) -> bool:
+    """Compare two multi-precision numbers with a relative tolerance."""
+    return bool(abs(left - right) <= tolerance * max(abs(left), abs(right)))
+
+
+def as_mpf(value: Fraction) -> mpf:
+    """Return a rational number as a multi-precision number."""
+    return mpf(value.numerator) / value.denominator
+
+
+def log_of(value: Fraction) -> mpf:
+    """Return the logarithm of a rational number."""
+    return mpmath.log(as_mpf(value))
+
+
+def score_form(users: int, ratio: Fraction, alpha: Fraction, analysis: str) -> Fraction:
+    """Return E[(z_1 + ... + z_n)_+] / n for the three-point score law of the clone pair.
+
+    Enumerated: the numbers of positive and of negative scores.
+    """
+    prob = 1 / (2 * ratio) if analysis == "clones" else 1 / (ratio + 1)
+    up = (ratio - alpha) / (ratio + 1) / prob
+    down = (1 - alpha * ratio) / (ratio + 1) / prob
+    total = Fraction(0)
+    for i in range(users + 1):
+        for j in range(users + 1 - i):
+            ways = comb(users, i) * comb(users - i, j)
+            mass = ways * prob ** (i + j) * (1 - 2 * prob) ** (users - i - j)
+            total += mass * max(i * up + j * down, Fraction(0))
+    return total / users
+
+
+def randomized_response(ratio: Fraction, values: int) -> list[list[Fraction]]:
+    """Return the matrix of randomized response: the true value is `ratio` times as likely."""
+    low = 1 / (ratio + values - 1)
+    return [[ratio * low if x == y else low for y in range(values)] for x in range(values)]
+
+
+# The pair in exact fractions
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_one_user_by_hand(analysis: str) -> None:
+    ratio = Fraction(7, 2)
+    pair = oracles.clone_pair_fractions(1, ratio, analysis)
+    assert pair == {
+        (1, 0): (Fraction(7, 9), Fraction(2, 9)),
+        (0, 1): (Fraction(2, 9), Fraction(7, 9)),
+    }
+    for alpha in ALPHAS:
+        assert oracles.hockey_stick(pair, alpha) == max(ratio - alpha, Fraction(0)) / (ratio + 1)
+    for epsilon in (0.0, 0.3, 1.2, 1.9, 2.0, 3.0):
+        big = mpmath.exp(mpf(2))
+        hand = max(big - mpmath.exp(mpf(epsilon)), mpf(0)) / (big + 1)
+        assert close(oracles.clone_profile(1, 2.0, epsilon, analysis), hand)
+        lower, upper = oracles.clone_profile_large(1, 2.0, epsilon, analysis)
+        assert lower <= hand <= upper
+
+
+@pytest.mark.parametrize(("analysis", "q"), [("clones", (1, 3)), ("stronger-clones", (1, 2))])
+def test_two_users_by_hand(analysis: str, q: tuple[int, int]) -> None:
+    # E = 3: Delta = 1 with probability 3/4. Without a clone the outcome is (1, 0) or (0, 1).
+    # With a clone, (2, 0) needs A = 1 and Delta = 1 (under P); (1, 1) is the rest.
+    q_prob = Fraction(*q)
+    pair = oracles.clone_pair_fractions(2, Fraction(3), analysis)
+    expected = {
+        (1, 0): (1 - q_prob) * Fraction(3, 4),
+        (0, 1): (1 - q_prob) * Fraction(1, 4),
+        (2, 0): q_prob * Fraction(3, 8),
+        (1, 1): q_prob * Fraction(1, 2),
+        (0, 2): q_prob * Fraction(1, 8),
+    }
+    assert pair == {(a, b): (mass, expected[b, a]) for (a, b), mass in expected.items()}
+    for alpha in (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3)):
+        # Both (1, 0) and (2, 0) have likelihood ratio 3; (1, 1) has 1.
+        by_hand = (3 - alpha) / 4 * (1 - q_prob / 2)
+        assert oracles.hockey_stick(pair, alpha) == by_hand
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+@pytest.mark.parametrize("users", [1, 2, 3, 6])
+def test_pair_masses_symmetry_and_score_form(users: int, analysis: str) -> None:
+    ratio = Fraction(5, 2)
+    pair = oracles.clone_pair_fractions(users, ratio, analysis)
+    assert sum(p for p, _ in pair.values()) == sum(q for _, q in pair.values()) == 1
+    assert all(pair[b, a] == (q, p) for (a, b), (p, q) in pair.items())
+    for alpha in ALPHAS:
+        value = oracles.hockey_stick(pair, alpha)
+        assert value == score_form(users, ratio, alpha, analysis)
+        assert oracles.hockey_stick(pair, 1 / alpha) == 1 - 1 / alpha + value / alpha
+
+
+def test_hockey_stick_refuses_floats() -> None:
+    with pytest.raises(TypeError):
+        oracles.hockey_stick({0: (Fraction(1), Fraction(1))}, 1.5)
+
+
+# Multi-precision against fractions
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+@pytest.mark.parametrize("users", [1, 2, 3, 5, 8])
+def test_fractions_against_multi_precision(users: int, analysis: str) -> None:
+    ratio = Fraction(17, 3)
+    eps0 = log_of(ratio)
+    pair = oracles.clone_pair_fractions(users, ratio, analysis)
+    atoms = oracles.clone_pair_atoms(users, eps0, analysis)
+    by_loss: dict[Fraction, list[Fraction]] = {}
+    for p, q in pair.values():
+        merged = by_loss.setdefault(p / q, [Fraction(0), Fraction(0)])
+        merged[0] += p
+        merged[1] += q
+    assert len(atoms) == len(by_loss)
+    for (loss, p_mass, q_mass), key in zip(atoms, sorted(by_loss), strict=True):
+        assert abs(loss - log_of(key)) < mpf(10) ** -60
+        assert close(p_mass, as_mpf(by_loss[key][0]))
+        assert close(q_mass, as_mpf(by_loss[key][1]))
+    for alpha in (Fraction(1), Fraction(5, 4), Fraction(2), Fraction(7, 2), Fraction(16, 3)):
+        exact = as_mpf(oracles.hockey_stick(pair, alpha))
+        epsilon = log_of(alpha)
+        assert close(oracles.clone_profile(users, eps0, epsilon, analysis), exact)
+        assert close(oracles.delta_of_atoms(atoms, epsilon), exact)
+        lower, upper = oracles.clone_profile_large(users, eps0, epsilon, analysis)
+        assert lower <= exact <= upper
+        assert close(lower, upper, 1e-38)
+        back = oracles.hockey_stick(pair, 1 / alpha)
+        assert close(oracles.clone_profile(users, eps0, -epsilon, analysis), as_mpf(back))
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_edges(analysis: str) -> None:
+    assert oracles.clone_profile(5, 1.5, 1.5, analysis) == 0
+    assert oracles.clone_profile_large(5, 1.5, 2.0, analysis) == (0, 0)
+    assert oracles.clone_profile(5, 0.0, 0.0, analysis) == 0
+    assert close(oracles.clone_profile(5, 0.5, -0.75, analysis), 1 - mpmath.exp(mpf(-0.75)))
+    assert all(loss == 0 for loss, _, _ in oracles.clone_pair_atoms(5, 0.0, analysis))
+    for users, eps0, name in ((0, 1.0, analysis), (5, -1.0, analysis), (5, 1.0, "other")):
+        with pytest.raises(ValueError):
+            oracles.clone_profile(users, eps0, 0.5, name)
+    with pytest.raises(ValueError):
+        oracles.clone_pair_fractions(3, Fraction(1, 2), analysis)
+    with pytest.raises(ValueError):
+        oracles.clone_profile_large(5, 1.0, -0.5, analysis)
+
+
+def test_floats_are_converted_exactly() -> None:
+    by_float = oracles.clone_profile(3, 0.1, 0.05, "clones")
+    binary = mpf((0.1).as_integer_ratio()[0]) / (0.1).as_integer_ratio()[1]
+    assert close(by_float, oracles.clone_profile(3, binary, 0.05, "clones"))
+    assert not close(by_float, oracles.clone_profile(3, mpf("0.1"), 0.05, "clones"), 1e-18)
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_atoms_against_profile(analysis: str) -> None:
+    atoms = oracles.clone_pair_atoms(60, 3.0, analysis)
+    assert close(mpmath.fsum(p for _, p, _ in atoms), mpf(1))
+    for epsilon in (0.0, 0.7, 2.0, 2.9, 2.9999999):
+        profile = oracles.clone_profile(60, 3.0, epsilon, analysis)
+        assert close(oracles.delta_of_atoms(atoms, epsilon), profile)
+        assert close(oracles.epsilon_of_atoms(atoms, profile), mpf(epsilon)) or epsilon == 0
+    assert all(close(p, q * mpmath.exp(loss)) for loss, p, q in atoms[::50])
+
+
+# Many users
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+@pytest.mark.parametrize("eps0", [1e-9, 0.25, 4.0, 9.0, 300.0])
+def test_large_against_full_sum(eps0: float, analysis: str) -> None:
+    for share in (0.0, 0.1, 0.5, 0.999999999):
+        exact = oracles.clone_profile(500, eps0, share * eps0, analysis)
+        lower, upper = oracles.clone_profile_large(500, eps0, share * eps0, analysis)
+        assert lower <= exact <= upper
+        assert close(lower, upper, 1e-38)
+
+
+def test_large_anchors() -> None:
+    # The first anchor is confirmed by clone_profile and by the score form in double precision.
+    lower, upper = oracles.clone_profile_large(10_000, 4.0, 0.405, "stronger-clones")
+    assert close(lower, mpf(1.26633969068e-6), 1e-11)
+    assert close(lower, upper, 1e-38)
+    assert close(lower, oracles.clone_profile(10_000, 4.0, 0.405, "stronger-clones"), 1e-38)
+    for analysis, epsilon in (("clones", 0.169770), ("stronger-clones", 0.118153)):
+        # The anchors of epsilon have six digits, so delta is 1e-6 to about four.
+        lower, upper = oracles.clone_profile_large(100_000, 4.0, epsilon, analysis)
+        assert abs(lower - 1e-6) < 5e-11
+        assert close(lower, upper, 1e-38)
+
+
+# Composition
+
+
+def test_compose_against_fractions() -> None:
+    first = oracles.clone_pair_fractions(3, Fraction(3), "clones")
+    second = oracles.clone_pair_fractions(2, Fraction(7, 2), "stronger-clones")
+    exact_pair = {
+        (x, y): (first[x][0] * second[y][0], first[x][1] * second[y][1])
+        for x, y in product(first, second)
+    }
+    lists = [
+        oracles.clone_pair_atoms(3, log_of(Fraction(3)), "clones"),
+        oracles.clone_pair_atoms(2, log_of(Fraction(7, 2)), "stronger-clones"),
+    ]
+    atoms = oracles.compose_atoms(lists)
+    for alpha in (Fraction(1), Fraction(3, 2), Fraction(4), Fraction(10)):
+        exact = as_mpf(oracles.hockey_stick(exact_pair, alpha))
+        epsilon = log_of(alpha)
+        assert close(oracles.delta_of_atoms(atoms, epsilon), exact)
+        assert close(oracles.delta_of_product(lists, epsilon), exact)
+        if alpha > 1:
+            assert close(oracles.epsilon_of_atoms(atoms, exact), epsilon)
+
+
+def test_compose_four_rounds() -> None:
+    lists = [
+        oracles.clone_pair_atoms(5, 1.0, "clones"),
+        oracles.clone_pair_atoms(4, 1.5, "stronger-clones"),
+        oracles.clone_pair_atoms(5, 1.0, "clones"),
+        oracles.clone_pair_atoms(6, 0.5, "clones"),
+    ]
+    atoms = oracles.compose_atoms(lists)
+    assert [loss for loss, _, _ in atoms] == sorted(loss for loss, _, _ in atoms)
+    for epsilon in (0.0, 0.4, 1.7, 3.9):
+        delta = oracles.delta_of_atoms(atoms, epsilon)
+        assert delta > 0
+        assert close(oracles.delta_of_product(lists, epsilon), delta)
+        root = oracles.epsilon_of_atoms(atoms, delta)
+        assert abs(root - epsilon) < mpf(10) ** -45
+    assert oracles.delta_of_atoms(atoms, 4.0) == 0
+    assert close(oracles.epsilon_of_atoms(atoms, 0.0), mpf(4))
+
+
+def test_infinite_loss() -> None:
+    atoms = [
+        (mpf(0), mpf("0.25"), mpf("0.25")),
+        (mpmath.inf, mpf("0.75"), mpf(0)),
+    ]
+    twice = oracles.compose_atoms([atoms, atoms])
+    assert twice == [(0, mpf("0.0625"), mpf("0.0625")), (mpmath.inf, mpf("0.9375"), 0)]
+    assert oracles.delta_of_atoms(twice, 3.0) == mpf("0.9375")
+    assert oracles.delta_of_product([atoms, atoms], 3.0) == mpf("0.9375")
+    assert oracles.epsilon_of_atoms(twice, 0.9) == mpmath.inf
+    assert oracles.epsilon_of_atoms(twice, 0.9375) == 0
+    assert close(oracles.epsilon_of_atoms(twice, 0.96875), -mpmath.log(2))
+    assert oracles.epsilon_of_atoms(twice, 1.0) == -mpmath.inf
+    with pytest.raises(ValueError):
+        oracles.epsilon_of_atoms(twice, -0.1)
+    with pytest.raises(ValueError):
+        oracles.epsilon_of_atoms([], 0.1)
+
+
+def test_randomized_response_composition() -> None:
+    one = oracles.clone_pair_atoms(1, 0.75, "clones")
+    atoms = oracles.compose_atoms([one] * 5)
+    assert len(atoms) == 6
+    for epsilon in (-1.0, 0.0, 0.2, 1.1, 3.7):
+        delta = oracles.randomized_response_composition(0.75, 5, epsilon)
+        assert close(oracles.delta_of_atoms(atoms, epsilon), delta)
+        root = oracles.randomized_response_epsilon(0.75, 5, delta)
+        assert abs(root - epsilon) < mpf(10) ** -55
+    assert oracles.randomized_response_composition(0.75, 5, 3.75) == 0
+    first = oracles.clone_profile(1, 0.75, 0.3, "stronger-clones")
+    assert close(oracles.randomized_response_composition(0.75, 1, 0.3), first)
+
+
+def test_randomized_response_many_rounds() -> None:
+    epsilon = oracles.randomized_response_epsilon(0.05, 10_000, 1e-90)
+    delta = oracles.randomized_response_composition(0.05, 10_000, epsilon)
+    assert close(delta, mpf(1e-90), 1e-55)
+    assert 100 < epsilon < 125
+
+
+# Real mechanisms
+
+
+def test_shuffled_mechanism_by_hand() -> None:
+    matrix = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
+    law = oracles.shuffled_mechanism(matrix, [0, 1])
+    assert law == {(2, 0): Fraction(3, 16), (1, 1): Fraction(10, 16), (0, 2): Fraction(3, 16)}
+    assert law == oracles.shuffled_mechanism(matrix, [1, 0])
+    with pytest.raises(ValueError):
+        oracles.shuffled_mechanism([[Fraction(1, 2), Fraction(1, 4)]], [0])
+
+
+def test_shuffled_mechanism_against_enumeration() -> None:
+    matrix = randomized_response(Fraction(5, 2), 3)
+    dataset = [0, 2, 2, 1]
+    law: dict[tuple[int, ...], Fraction] = {}
+    for outputs in product(range(3), repeat=len(dataset)):
+        mass = Fraction(1)
+        for value, output in zip(dataset, outputs, strict=True):
+            mass *= matrix[value][output]
+        counts = tuple(outputs.count(y) for y in range(3))
+        law[counts] = law.get(counts, Fraction(0)) + mass
+    assert oracles.shuffled_mechanism(matrix, dataset) == law
+
+
+@pytest.mark.parametrize("users", [1, 2, 3, 4])
+@pytest.mark.parametrize("values", [2, 3])
+def test_pair_dominates_the_truth(users: int, values: int) -> None:
+    ratio = Fraction(5)
+    matrix = randomized_response(ratio, values)
+    clones = oracles.clone_pair_fractions(users, ratio, "clones")
+    stronger = oracles.clone_pair_fractions(users, ratio, "stronger-clones")
+    for alpha in ALPHAS:
+        truth = oracles.true_profile(matrix, users, alpha)
+        refined = oracles.hockey_stick(stronger, alpha)
+        assert truth <= refined <= oracles.hockey_stick(clones, alpha)
+        if values == 2 and alpha >= 4:
+            assert truth == refined
+        if alpha == ratio:
+            assert truth == 0
