@@ -21,7 +21,7 @@ def crossing(
 
     low, high = 0.0, top
     y_low, y_high = math.nan, -50.0
-    x, stretch = min(max(guess, 1e-6 * top), (1 - 1e-6) * top), 1e-5
+    x, stretch = min(max(guess, 1e-12 * top), (1 - 1e-6) * top), 1e-5
     # walk from the guess until both ends are known
     while True:
         y = height(x)

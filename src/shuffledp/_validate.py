@@ -20,9 +20,12 @@ MIN_DELTA = 1e-280
 
 def real(name: str, value: Any) -> float:
     """A finite number that is not a bool."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise InvalidParameter(f"{name}={value!r} is not a number; give a real number.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise OutOfRange(f"{name} is above 1e308; give a smaller number.") from None
     if not math.isfinite(number):
         raise InvalidParameter(f"{name}={value!r} is not finite; give a finite number.")
     return number

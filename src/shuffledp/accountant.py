@@ -101,14 +101,14 @@ class Accountant(Guarantee):
     def _max_loss(self) -> float:
         return self._composed().max_loss if self._rounds else 0.0
 
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds:
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         if self.total_rounds == 0:
             return Bounds(0.0, 0.0)
         if self.total_rounds == 1:
             return profile.epsilon_bounds(self._by_profile()[0][0], delta, rtol)
         return self._composed().epsilon_bounds(delta, rtol)
 
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds:
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         if self.total_rounds == 0:
             return Bounds(0.0, 0.0)
         if self.total_rounds == 1:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
-class Bounds(NamedTuple):
+
+class Bounds(NamedTuple, Generic[FloatOrArray]):
     """lower <= exact value of the analyzed pair <= upper; floats, or arrays for array queries."""
 
-    lower: float | NDArray[np.float64]
-    upper: float | NDArray[np.float64]
+    lower: FloatOrArray
+    upper: FloatOrArray

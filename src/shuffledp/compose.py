@@ -42,7 +42,7 @@ _MAX_DIVISIONS = 1 << 40  # a lattice is sparse: only its points with mass cost 
 _KEPT_LATTICES = 8
 
 #: From upper and lower PLDs to bounds and how many times too wide these are.
-Attempt = Callable[[Parts, Parts], tuple[Bounds, float]]
+Attempt = Callable[[Parts, Parts], tuple[Bounds[float], float]]
 
 
 class Composition:
@@ -57,10 +57,10 @@ class Composition:
         self._resolution = 1.0  # grows when a query finds the lattice too coarse
         self._made: dict[tuple[int, float, float], tuple[Parts, Parts]] = {}
 
-    def epsilon_bounds(self, delta: float, rtol: float) -> Bounds:
+    def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         """Certified epsilon at 0 < delta < 1."""
 
-        def attempt(upper: Parts, lower: Parts) -> tuple[Bounds, float]:
+        def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
             high = self._crossing(upper, delta, +1)[1]
             low = min(self._crossing(lower, delta, -1)[0], high)
             return Bounds(low, high), (high - low) / (rtol * max(high, SMALL_EPSILON))
@@ -69,12 +69,12 @@ class Composition:
         worst = Bounds(0.0, self.max_loss)
         return self._refined("epsilon", attempt, depth, rtol, worst)
 
-    def delta_bounds(self, epsilon: float, rtol: float) -> Bounds:
+    def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol))."""
         if epsilon >= self.max_loss:
             return Bounds(0.0, 0.0)
 
-        def attempt(upper: Parts, lower: Parts) -> tuple[Bounds, float]:
+        def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
             high = TiltedSum(upper, tilt_for_epsilon(upper, epsilon)).delta(epsilon, +1)
             below = TiltedSum(lower, tilt_for_epsilon(lower, epsilon))
             low = min(below.delta(epsilon, -1), high)
@@ -87,8 +87,8 @@ class Composition:
         return self._refined("delta", attempt, depth, rtol, Bounds(0.0, 1.0))
 
     def _refined(
-        self, what: str, attempt: Attempt, depth: float, rtol: float, worst: Bounds
-    ) -> Bounds:
+        self, what: str, attempt: Attempt, depth: float, rtol: float, worst: Bounds[float]
+    ) -> Bounds[float]:
         """Repeat an attempt on finer lattices until its bracket is narrow enough.
 
         An attempt returns its bounds and how many times too wide they are.

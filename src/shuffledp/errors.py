@@ -20,6 +20,6 @@ class OutOfRange(ShuffleDPError, ValueError):
 class NotCertified(ShuffleDPError):
     """The requested width was not reached. `bounds` holds what was certified nevertheless."""
 
-    def __init__(self, message: str, bounds: Bounds) -> None:
+    def __init__(self, message: str, bounds: Bounds[float]) -> None:
         super().__init__(message)
         self.bounds = bounds

@@ -113,7 +113,7 @@ def _from_polygon(
     """
     width = alpha[:-1] * np.expm1(step * np.diff(index))
     slope = np.diff(value) / width
-    error = 4 * _ULP * ((value[:-1] + value[1:]) / width + np.abs(slope))
+    error = 4 * _ULP * ((value[:-1] + value[1:]) / width - (2 + step * index[1:]) * slope)
     bend = np.append(slope[1:], 0.0) - slope
     bend = np.maximum(bend + sign * (error + np.append(error[1:], 0.0)), 0.0)
     p_mass = alpha[1:] * bend * (1 + sign * (8 + 4 * step * index[1:]) * _ULP)

@@ -67,7 +67,7 @@ def depth_for(log_inverse_delta: float) -> float:
     return next((d for d in _DEPTHS if d >= log_inverse_delta), _DEPTHS[-1])
 
 
-def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds:
+def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
     """Certified epsilon of one round at 0 < delta < 1."""
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6)
@@ -85,7 +85,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     raise not_certified("epsilon", bounds, rtol)
 
 
-def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds:
+def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds[float]:
     """Certified delta of one round; rtol is in epsilon: upper(eps) <= lower(eps (1 - rtol))."""
     if epsilon >= profile.max_loss:
         return Bounds(0.0, 0.0)
@@ -110,7 +110,7 @@ def _crossing(
     return crossing(value, delta, guess, top, rtol)
 
 
-def not_certified(what: str, bounds: Bounds, rtol: float) -> NotCertified:
+def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified:
     return NotCertified(
         f"{what} was certified to lie in [{bounds.lower:.6g}, {bounds.upper:.6g}] only, wider than "
         f"rtol={rtol:g} asks for; use those bounds or a larger rtol.",

@@ -56,8 +56,8 @@ class Shuffle(Guarantee):
     def _max_loss(self) -> float:
         return self.profile.max_loss
 
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds:
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         return profile.epsilon_bounds(self.profile, delta, rtol)
 
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds:
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         return profile.delta_bounds(self.profile, epsilon, rtol)

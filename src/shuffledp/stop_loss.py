@@ -17,10 +17,10 @@ from . import binomial
 from .binomial import Array
 from .scores import ThreePointLaw
 
-#: The threshold of the stop-loss is that of an epsilon within this relative distance (8 ulp).
-_EPSILON_ERROR = 2.0**-50
+#: The threshold of the stop-loss is that of an epsilon within this relative distance.
+_EPSILON_ERROR = 2.0**-48
 #: Added to every upper value: terms that underflow in double precision are below it in total.
-_UNDERFLOW = 1e-300
+UNDERFLOW = 1e-300
 _BLOCK = 1 << 18  # (epsilon, count) pairs evaluated at once
 
 
@@ -75,7 +75,7 @@ class ThreePointSampler:
         slope_high = (1 + charge) * (slope @ self._lower) + slope_error
         # df = -alpha Q(loss > epsilon) d epsilon
         shift = epsilon * np.exp(epsilon) * _EPSILON_ERROR
-        upper = (1 + charge) * (value @ self._upper + shift * (slope @ self._upper)) + _UNDERFLOW
+        upper = (1 + charge) * (value @ self._upper + shift * (slope @ self._upper)) + UNDERFLOW
         lower = (1 - charge) * (value @ self._lower) - shift * slope_high
         at_top = epsilon >= self._law.eps0  # the loss never exceeds eps0: exactly zero
         beyond = epsilon > self._law.eps0
@@ -110,8 +110,8 @@ def _given_count(eps0: float, count: Array, epsilon: Array) -> tuple[Array, Arra
     mass = np.exp(binomial.log_pmf(m, start, 0.5, 0.5)) * (2 / m)
     value = contrast * (1 + np.exp(epsilon)) * mass * np.maximum(gap * zeroth + first, 0.0)
     # sum of Q(X) = (2/m) pmf(X) (X + E (m - X)) / (E + 1) over X >= start
-    heavy = 1 / (1 + math.exp(-eps0))  # E / (E + 1)
-    slope = mass * (zeroth * (start * (1 - heavy) + (m - start) * heavy) - contrast * first)
+    light, heavy = 1 / (math.exp(eps0) + 1), 1 / (1 + math.exp(-eps0))
+    slope = mass * (zeroth * (start * light + (m - start) * heavy) - contrast * first)
     return value, slope
 
 

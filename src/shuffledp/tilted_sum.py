@@ -14,10 +14,11 @@ import numpy as np
 
 from .binomial import Array
 from .pld import PLD
+from .stop_loss import UNDERFLOW
 
 _UNIT = 2.0**-53
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
-_LATTICE_ERROR = 2.0**-50
+_LOSS_ERROR = 2.0**-50
 #: Tilted mass that may fall outside the window, on either side.
 _OUTSIDE = 1e-16
 #: Longest transform: a few hundred megabytes at work.
@@ -100,6 +101,7 @@ class TiltedSum:
         rounds = sum(count for _, count in parts)
         reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
         self._relative = 8 * _UNIT * rounds * (4 + tilt * reach)
+        self._loss_error = _LOSS_ERROR * rounds * reach
         self._centre = mean
         self._lower_at_centre = self._delta(mean, -1)
 
@@ -139,7 +141,7 @@ class TiltedSum:
         return value
 
     def _delta(self, epsilon: float, side: int) -> float:
-        epsilon *= 1 - side * _LATTICE_ERROR
+        epsilon -= side * (_LOSS_ERROR * epsilon + self._loss_error)
         start = int(np.searchsorted(self._losses, epsilon, side="right"))
         losses = self._losses[start:]
         # e^-709 .. e^709 is the range of a double: a larger factor becomes infinite, and the
@@ -155,7 +157,8 @@ class TiltedSum:
         relative = self._relative + 8 * _UNIT * (8 + exponent)
         if not math.isfinite(value):
             return 1.0 if side > 0 else 0.0
-        return min(1.0, max(value, 0.0) * math.exp(side * relative) + self.infinite)
+        value = (max(value, 0.0) + self.infinite) * math.exp(side * relative)
+        return min(1.0, value + (UNDERFLOW if side > 0 else 0.0))
 
 
 def _dot(a: Array, b: Array | float) -> float:
