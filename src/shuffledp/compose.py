@@ -36,7 +36,7 @@ from .tilted_sum import (
     tilt_for_epsilon,
 )
 
-_REFINEMENTS = 7
+_REFINEMENTS = 8
 _OUTLINE_STEPS = 1 << 40
 _MAX_DIVISIONS = 1 << 40  # a lattice is sparse: only its points with mass cost anything
 _KEPT_LATTICES = 8
@@ -54,6 +54,7 @@ class Composition:
         self._largest = max(profile.max_loss for profile, _ in rounds)
         self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
         self._total = sum(count for _, count in rounds)
+        self._squares = [_spread(outline) ** 2 for outline, _ in self._outlines]
         self._resolution = 1.0  # grows when a query finds the lattice too coarse
         self._made: dict[tuple[int, float, float], tuple[Parts, Parts]] = {}
 
@@ -105,7 +106,7 @@ class Composition:
             if excess <= 1:
                 self._resolution = resolution
                 return bounds
-            resolution *= min(max(1.2 * math.sqrt(excess), 1.5), 8.0)
+            resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
         raise not_certified(what, bounds, rtol)
 
     def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
@@ -113,38 +114,45 @@ class Composition:
         total = TiltedSum(parts, tilt)
         return crossing(lambda e: total.delta(e, side), delta, guess, self.max_loss)
 
-    def _divisions(self, rtol: float, resolution: float) -> int:
-        """Into how many steps the largest loss of a round is divided.
+    def _strides(self, rtol: float, resolution: float) -> list[float]:
+        """The distance of losses at which each kind of round should be sampled.
 
-        A step h adds about h^2/6 to the variance of each round from above and takes h^2/3 from
-        below, so that h^2 = 4 w times the mean square loss costs about w in relative epsilon.
+        A distance h adds about h^2/6 to the variance of a round from above and takes h^2/3 from
+        below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
+        hardly count in the total may be sampled more coarsely.
         """
-        square = sum(k * float(pld.masses @ pld.losses**2) for pld, k in self._outlines)
-        step = math.sqrt(4 * aim(rtol) * square / self._total) / resolution
-        divisions = round_up(max(self._largest / step, 16.0))
-        if 12 * math.sqrt(square) > MAX_POINTS * step or divisions > _MAX_DIVISIONS:
-            raise LatticeTooLong
-        return divisions
+        unit, squares = math.sqrt(4 * aim(rtol)) / resolution, self._squares
+        total = sum(
+            square * count for square, (_, count) in zip(squares, self._rounds, strict=True)
+        )
+        shares = [total / (len(squares) * count) for _, count in self._rounds]
+        return [
+            unit * math.sqrt(max(square, share / resolution**2))
+            for square, share in zip(squares, shares, strict=True)
+        ]
 
     def _parts(self, depth: float, rtol: float, resolution: float) -> tuple[Parts, Parts]:
         """The rounds' upper and lower PLDs on one lattice that contains the largest loss."""
-        divisions = self._divisions(rtol, resolution)
-        fine = 3 * aim(rtol) / resolution**2
+        strides = self._strides(rtol, resolution)
+        divisions = round_up(max(self._largest / min(strides), 16.0))
+        fine = 3 * aim(rtol) / resolution
         key = (divisions, depth, fine)
         if key not in self._made:
             step = self._largest / divisions
             if Fraction(step) * divisions < Fraction(self._largest):
                 step = math.nextafter(step, math.inf)
-            pairs = [
-                (_discretize(profile, outline, step, depth, fine), count)
-                for (profile, count), (outline, _) in zip(self._rounds, self._outlines, strict=True)
-            ]
+            deviation = math.sqrt(log_mgf(self._outlines, 0.0)[2])
+            if 12 * deviation > MAX_POINTS * step or divisions > _MAX_DIVISIONS:
+                raise LatticeTooLong
+            parts: tuple[list[tuple[PLD, int]], list[tuple[PLD, int]]] = ([], [])
+            for i, (profile, count) in enumerate(self._rounds):
+                stride = max(1, math.floor(strides[i] / step))
+                pair = _discretize(profile, self._outlines[i][0], step, stride, depth, fine)
+                for side, pld in zip(parts, pair, strict=True):
+                    side.append((pld, count))
             while len(self._made) >= _KEPT_LATTICES:  # keep memory bounded
                 self._made.pop(next(iter(self._made)))
-            self._made[key] = (
-                [(upper, count) for (upper, _), count in pairs],
-                [(lower, count) for (_, lower), count in pairs],
-            )
+            self._made[key] = parts
         return self._made[key]
 
 
@@ -158,35 +166,38 @@ def _outline(profile: PrivacyProfile) -> PLD:
 
 
 def _discretize(
-    profile: PrivacyProfile, outline: PLD, step: float, depth: float, rtol: float
+    profile: PrivacyProfile, outline: PLD, step: float, stride: int, depth: float, rtol: float
 ) -> tuple[PLD, PLD]:
     """(upper, lower) PLD of one round on multiples of `step`, to deltas of e^-depth."""
     # the first loss beyond which the round's own delta is below e^-depth, from the outline
     tail = np.cumsum(outline.masses[::-1])[::-1]
     beyond = outline.losses[tail + outline.infinite <= math.exp(-depth)]
-    end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss)
+    largest = profile.max_loss
+    end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
     top = math.ceil(end / step * (1 - 1e-14))
-    spread = math.sqrt(float(outline.masses @ outline.losses**2))
-    index = _sparse_range(math.ceil(6 * spread / step), top)
+    if end == largest and Fraction(step) * top < Fraction(largest):
+        top += 1
+    index = _sparse_range(math.ceil(6 * _spread(outline) / step), top, stride)
     epsilon: Array = step * index.astype(float)
-    at_top = abs(epsilon[-1] - profile.max_loss) <= 1e-14 * profile.max_loss
-    if at_top:
-        epsilon[-1] = profile.max_loss
+    if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
+        epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
     samples = profile.sampler(depth, rtol)(epsilon)
-    upper = upper_pld(step, index, samples)
-    if epsilon[-1] > profile.max_loss:  # the last point is above every loss: no use from below
-        index = index[:-1]
-        samples = type(samples)(*(column[:-1] for column in vars(samples).values()))
-    return upper, lower_pld(step, index, samples, at_top)
+    return upper_pld(step, index, samples), lower_pld(step, index, samples)
 
 
-def _sparse_range(dense: int, top: int) -> NDArray[np.int64]:
-    """0, 1, ..., dense, then geometrically sparser up to top: the far tail needs less."""
+def _spread(pld: PLD) -> float:
+    """Root mean square loss."""
+    return math.sqrt(float(pld.masses @ pld.losses**2))
+
+
+def _sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:
+    """0, stride, ..., dense, then geometrically sparser, top: the far tail needs fewer points."""
+    near = np.arange(0, min(dense, top), stride, dtype=np.int64)
     if top <= dense:
-        return np.arange(top + 1, dtype=np.int64)
-    count = math.ceil(math.log(top / dense) / math.log1p(1 / dense)) + 1
+        return np.append(near, top)
+    count = math.ceil(math.log(top / dense) / math.log1p(stride / dense)) + 1
     far = np.unique(np.rint(np.geomspace(dense, top, count + 1)).astype(np.int64))
-    return np.concatenate([np.arange(dense, dtype=np.int64), far])
+    return np.concatenate([near, far])
 
 
 def _sum_up(terms: Sequence[tuple[float, int]]) -> float:

@@ -53,20 +53,20 @@ def upper_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
 
     What the profile is beyond the last sample is at most its value there: infinite loss.
     """
-    alpha = np.exp(step * index)
-    value = samples.upper
-    corner = _convex_corners(alpha, value)
-    return _from_polygon(step, index[corner], alpha[corner], value[corner], +1)
+    loss = step * index.astype(float)
+    corner = _convex_corners(np.expm1(loss), samples.upper)
+    return _from_polygon(step, index[corner], samples.upper[corner], +1)
 
 
-def lower_pld(step: float, index: NDArray[np.int64], samples: Samples, at_top: bool) -> PLD:
+def lower_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
     """Is dominated by the profile sampled at epsilon = step * index, index[0] = 0.
 
-    `at_top`: the last sample sits at the largest loss, where the profile reaches 0, and its slope
-    there is the one from the left; otherwise what lies beyond the last sample is dropped.
+    What lies beyond the last sample is dropped; a last sample at the largest loss, where the
+    profile reaches 0 with its slope from the left, loses nothing.
     """
-    alpha = np.exp(step * index)
-    f, width = samples.lower, np.diff(alpha)
+    loss = step * index.astype(float)
+    excess = np.expm1(loss)  # alpha - 1, accurate for small losses too
+    f, width = samples.lower, np.diff(excess)
     chord = np.diff(f) / width
     # In a cell f is above both end tangents; they cross at distance t from the left end.
     steep, flat = samples.slope_high[:-1], samples.slope_low[1:]
@@ -75,20 +75,22 @@ def lower_pld(step: float, index: NDArray[np.int64], samples: Samples, at_top: b
     # How far the chord must be lowered, in parallel, to stay below the tangents.
     drop = np.maximum(t * (steep + chord), (width - t) * -(flat + chord))
     drop = np.maximum(drop, 0.0) + 16 * _ULP * f[:-1]
-    value = f - np.maximum(np.append(drop, 0.0), np.append(0.0, drop))
+    value = np.maximum(f - np.maximum(np.append(drop, 0.0), np.append(0.0, drop)), 0.0)
     value[-1] = 0.0
-    if at_top:
-        value[-2] = min(value[-2], samples.slope_low[-1] * width[-1] * (1 - 8 * _ULP))
-    value = np.maximum(value, 0.0)
+    # Where that would be below 0, the cell's line goes through 0 at the right end and the crossing.
+    crossing = np.minimum(f[:-1] - steep * t, f[1:] + flat * (width - t)) * (1 - 16 * _ULP)
+    cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
+    value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
-    # Corner 0 has to be convex together with the mirror image of corner 1.
-    mirrored_alpha = np.concatenate([1 / alpha[:0:-1], alpha])
-    mirrored = np.concatenate([1 - (1 - value[:0:-1]) / alpha[:0:-1], value])
-    zero = len(alpha) - 1
-    corner = _convex_corners(mirrored_alpha, mirrored)
-    value[0] = np.interp(1.0, mirrored_alpha[corner], mirrored[corner])
+    # Corner 0 has to be convex together with the mirror image of the others.
+    back = loss[:0:-1]
+    mirrored_excess = np.concatenate([np.expm1(-back), excess])
+    mirrored = np.concatenate([value[:0:-1] * np.exp(-back) - np.expm1(-back), value])
+    zero = len(excess) - 1
+    corner = _convex_corners(mirrored_excess, mirrored)
+    value[0] = np.interp(0.0, mirrored_excess[corner], mirrored[corner])
     corner = np.append(0, corner[corner > zero] - zero)
-    return _from_polygon(step, index[corner], alpha[corner], value[corner], -1)
+    return _from_polygon(step, index[corner], value[corner], -1)
 
 
 def _convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
@@ -103,14 +105,13 @@ def _convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
         corner = np.delete(corner, dent)
 
 
-def _from_polygon(
-    step: float, index: NDArray[np.int64], alpha: Array, value: Array, sign: int
-) -> PLD:
-    """PLD of the convex polygon with corners (alpha, value), alpha[0] = 1, flat after the last.
+def _from_polygon(step: float, index: NDArray[np.int64], value: Array, sign: int) -> PLD:
+    """PLD of the convex polygon with corners (e^loss, value), loss[0] = 0, flat after the last.
 
     The bend of the slope at a corner is its Q-mass; P-mass is alpha times that. sign = +1 rounds
     every mass up, -1 down, by a bound of the rounding error of the slopes.
     """
+    alpha = np.exp(step * index)
     width = alpha[:-1] * np.expm1(step * np.diff(index))
     slope = np.diff(value) / width
     error = 4 * _ULP * ((value[:-1] + value[1:]) / width - (2 + step * index[1:]) * slope)

@@ -146,7 +146,7 @@ class TiltedSum:
         losses = self._losses[start:]
         # e^-709 .. e^709 is the range of a double: a larger factor becomes infinite, and the
         # bound trivial, on either side
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             gain = -np.expm1(epsilon - losses) * np.exp(self._log_mgf - self._tilt * losses)
             # mass outside the window that is missed (upper) or has been folded in (lower)
             outside = 2 * _OUTSIDE * _largest_gain(self._tilt)

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from math import comb
-from pathlib import Path
 
 import mpmath
 import pytest
 from mpmath import mpf
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import oracles
 
 ANALYSES = ("clones", "stronger-clones")
 ALPHAS = tuple(Fraction(k, 4) for k in range(4, 21))
-
-
-@pytest.fixture(autouse=True)
-def many_digits() -> Iterator[None]:
-    """Let every test compute with 120 digits: mpmath rounds to the precision in force."""
-    with mpmath.workdps(120):
-        yield
 
 
 def close(left: mpf, right: mpf, tolerance: float = 1e-50) -> bool:

@@ -1,0 +1,159 @@
+"""The command line as a user meets it: a fresh process, its output and its exit code."""
+
+import json
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+import shuffledp
+from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp.statement import rounded_down, rounded_up
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shuffledp", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def ok(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def test_epsilon_statement() -> None:
+    out = ok("epsilon", "--eps0", "4", "--users", "10000", "--rounds", "4", "--delta", "1e-6")
+    assert out.startswith("The protocol is (0.854, 1e-06)-differentially private.\n")
+    flat = " ".join(out.split())
+    for phrase in (
+        "relation replace-one",
+        "4 shuffled rounds of 10,000 users",
+        "analysis stronger-clones",
+        "Feldman, McMillan, Talwar 2023",
+        "adversary sees all shuffled messages",
+        "assumed every user applies an eps0-LDP randomizer",
+        "<= exact epsilon of the analyzed pair <=",
+        f"shuffledp {shuffledp.__version__}",
+    ):
+        assert phrase in flat
+
+
+def test_json_is_what_python_says() -> None:
+    out = ok(
+        "epsilon", "--eps0", "4", "--users", "1e4", "--rounds", "4", "--delta", "1e-6", "--json"
+    )
+    report = json.loads(out)
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(4.0), users=10_000), rounds=4)
+    bounds = accountant.epsilon_bounds(1e-6)
+    assert report == {
+        "schema_version": 1,
+        "query": "epsilon",
+        "delta": 1e-6,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "relation": "replace-one",
+        "analysis": "stronger-clones",
+        "randomizer": "pure-ldp",
+        "eps0": 4.0,
+        "users": 10_000,
+        "rounds": 4,
+        "rtol": 0.001,
+        "version": shuffledp.__version__,
+    }
+
+
+def test_several_values_in_one_call() -> None:
+    options = ("--eps0", "1", "--users", "1_000", "--analysis", "clones", "--json")
+    report = json.loads(ok("delta", *options, "--epsilon", "0.1,0.2", "--epsilon", "0.3"))
+    survey = Shuffle(PureLDP(1.0), 1000, "clones")
+    assert report["epsilon"] == [0.1, 0.2, 0.3]
+    assert report["upper"] == survey.get_delta([0.1, 0.2, 0.3]).tolist()
+    assert report["analysis"] == "clones"
+    out = ok("delta", *options[:-1], "--epsilon", "0.1,0.2")
+    assert out.count("differentially private") == 2
+
+
+def test_rtol_narrows_the_bracket() -> None:
+    options = ("--eps0", "4", "--users", "1000", "--rounds", "10", "--delta", "1e-6", "--json")
+    report = json.loads(ok("epsilon", *options, "--rtol", "1e-5"))
+    assert report["upper"] - report["lower"] <= 1e-5 * report["upper"]
+
+
+def test_version_and_help() -> None:
+    assert ok("--version") == f"shuffledp {shuffledp.__version__}\n"
+    assert "shuffledp epsilon --eps0 4" in ok("--help")
+    for command in ("epsilon", "delta"):
+        assert f"shuffledp {command} --eps0" in ok(command, "--help")
+
+
+GOOD = {"--eps0": "4", "--users": "100", "--delta": "1e-6"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"--eps0": "0"}, "eps0=0.0"),
+        ({"--eps0": "-1"}, "eps0=-1.0"),
+        ({"--eps0": "nan"}, "'nan'"),
+        ({"--eps0": "inf"}, "'inf'"),
+        ({"--eps0": "four"}, "'four'"),
+        ({"--eps0": "1e999"}, "'1e999'"),
+        ({"--users": "0"}, "users=0"),
+        ({"--users": "2.5"}, "'2.5'"),
+        ({"--users": "-3"}, "users=-3"),
+        ({"--users": "1e30"}, "users=1000"),
+        ({"--rounds": "0"}, "rounds=0"),
+        ({"--rounds": "1.5"}, "'1.5'"),
+        ({"--delta": "1.5"}, "delta=1.5"),
+        ({"--delta": "-1e-9"}, "delta=-1e-09"),
+        ({"--delta": "1e-6,,"}, "''"),
+        ({"--analysis": "magic"}, "analysis='magic'"),
+        ({"--rtol": "0"}, "rtol=0.0"),
+        ({"--epsilon": "1"}, "--epsilon"),
+        ({"--colour": "red"}, "--colour"),
+        ({"--eps0": None}, "--eps0"),
+        ({"--users": None}, "--users"),
+        ({"--delta": None}, "--delta"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    change: dict[str, str | None], said: str
+) -> None:
+    options = {**GOOD, **change}
+    arguments = [
+        word for name, value in options.items() if value is not None for word in (name, value)
+    ]
+    result = run("epsilon", *arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("shuffledp: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_unknown_command_and_no_command() -> None:
+    assert run("guess").returncode == 2
+    nothing = run()
+    assert nothing.returncode == 2
+    assert "Usage: shuffledp" in nothing.stderr
+
+
+def test_what_cannot_be_certified_exits_with_3() -> None:
+    options = ("--eps0", "4", "--users", "1e6", "--rounds", "1e7", "--delta", "1e-6")
+    result = run("epsilon", *options, "--rtol", "1e-5")
+    assert result.returncode == 3
+    assert result.stdout == ""
+    assert "was certified to lie in [668." in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("value", [0.8539013604, 1e-6, 1.5, 123456789.123, 4.0, 3.3e-101, 0.1])
+@pytest.mark.parametrize("digits", [1, 4, 7])
+def test_printed_values_are_rounded_outwards(value: float, digits: int) -> None:
+    up, down = Decimal(rounded_up(value, digits)), Decimal(rounded_down(value, digits))
+    assert down <= Decimal(value) <= up
+    assert up - down <= Decimal(value) * Decimal(10) ** (1 - digits) * Decimal("1.0001")

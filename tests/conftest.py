@@ -1,0 +1,18 @@
+"""Shared settings: references carry 60 digits and must not be rounded when compared."""
+
+from collections.abc import Iterator
+
+import mpmath
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("default")
+
+
+@pytest.fixture(autouse=True)
+def many_digits() -> Iterator[None]:
+    with mpmath.workdps(120):
+        yield

@@ -1,0 +1,81 @@
+"""Every snippet in README and docs is run, and prints what it is said to print.
+
+In a ```python block, lines after `# ->` comments are not executed; instead an expression line
+followed by `# -> text` must print that text. In a ```console block, `$ command` lines are run in
+a shell with this interpreter's environment and must print the lines that follow.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        for i, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
+            if match.group(1) == language:
+                found.append((f"{page.name}-{i}", match.group(2)))
+    return found
+
+
+def expectations(code: str) -> tuple[str, list[str]]:
+    """The code with every `expression  # -> text` turned into a print, and the texts."""
+    lines, expected = [], []
+    for line in code.splitlines():
+        body, arrow, text = line.partition("# -> ")
+        if arrow:
+            lines.append(f"print({body.strip()})")
+            expected.append(text.strip())
+        else:
+            lines.append(line)
+    return "\n".join(lines), expected
+
+
+@pytest.mark.parametrize("code", [pytest.param(code, id=name) for name, code in blocks("python")])
+def test_python_block_prints_what_it_says(code: str) -> None:
+    source, expected = expectations(code)
+    result = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    "session", [pytest.param(code, id=name) for name, code in blocks("console")]
+)
+def test_console_block_prints_what_it_says(session: str) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        result = subprocess.run(
+            command,
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+            env={**os.environ, "PATH": path},
+        )
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.rstrip() == expected.rstrip()
+
+
+def test_there_is_something_to_test() -> None:
+    assert len(blocks("python")) >= 3
+    assert len(blocks("console")) >= 2
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

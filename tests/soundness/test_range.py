@@ -1,0 +1,49 @@
+"""The promised width of the bracket over the whole promised range."""
+
+import pytest
+
+from shuffledp import Accountant, Bounds, PureLDP, Shuffle
+
+
+def assert_narrow(bounds: Bounds[float]) -> None:
+    assert 0 <= bounds.lower <= bounds.upper
+    assert bounds.upper - bounds.lower <= max(1e-3 * bounds.upper, 1e-6)
+
+
+@pytest.mark.parametrize("users", [1, 2, 10, 1000, 10**4, 10**5, 10**6, 10**8, 10**10])
+@pytest.mark.parametrize("eps0", [1e-3, 0.1, 1.0, 4.0, 10.0, 20.0])
+@pytest.mark.parametrize("rounds", [1, 2, 100, 10**4])
+def test_bracket_over_the_range(users: int, eps0: float, rounds: int) -> None:
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(eps0), users), rounds=rounds)
+    for delta in (0.5, 1e-6, 1e-100):
+        assert_narrow(accountant.epsilon_bounds(delta))
+
+
+@pytest.mark.parametrize("users", [1, 1000, 10**10])
+@pytest.mark.parametrize("eps0", [1e-3, 2.0, 20.0])
+def test_bracket_after_a_million_rounds(users: int, eps0: float) -> None:
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(eps0), users), rounds=10**6)
+    for delta in (0.5, 1e-9, 1e-100):
+        assert_narrow(accountant.epsilon_bounds(delta))
+
+
+@pytest.mark.parametrize("eps0", [1e-12, 50.0, 200.0])
+@pytest.mark.parametrize("users", [1, 100, 10**12])
+def test_limits_of_the_parameters(eps0: float, users: int) -> None:
+    survey = Shuffle(PureLDP(eps0), users)
+    accountant = Accountant()
+    accountant.compose(survey, rounds=3)
+    for delta in (0.1, 1e-12, 1e-280):
+        assert_narrow(survey.epsilon_bounds(delta))
+        assert_narrow(accountant.epsilon_bounds(delta))
+
+
+def test_tiny_deltas_are_never_reported_as_zero() -> None:
+    """Where the true delta underflows, the upper value stays positive: pure DP it is not."""
+    survey = Shuffle(PureLDP(1.0), users=10**6)
+    accountant = Accountant()
+    accountant.compose(survey, rounds=20)
+    assert 0 < survey.get_delta(0.999) <= 1e-280
+    assert 0 < accountant.get_delta(19.999) <= 1e-280

@@ -1,0 +1,183 @@
+"""Compositions against brute-force convolution of the exact atoms and against closed forms."""
+
+import copy
+import itertools
+import math
+
+import mpmath
+import pytest
+
+import oracles
+from shuffledp import Accountant, PureLDP, Shuffle
+
+Kind = tuple[int, float, str]  # users, eps0, analysis
+
+
+def accountant_of(*kinds: Kind) -> Accountant:
+    accountant = Accountant()
+    for users, eps0, analysis in kinds:
+        accountant.compose(Shuffle(PureLDP(eps0), users, analysis))
+    return accountant
+
+
+def atoms_of(*kinds: Kind) -> list[list[oracles.Atom]]:
+    return [oracles.clone_pair_atoms(*kind) for kind in kinds]
+
+
+S, C = "stronger-clones", "clones"
+MIXTURES: list[list[Kind]] = [
+    [(2, 1.0, S), (2, 1.0, S)],
+    [(5, 2.0, S), (9, 0.7, C)],
+    [(60, 1.0, S), (40, 2.0, C)],
+    [(1, 3.0, S), (7, 1.5, S), (4, 0.4, C)],
+    [(6, 8.0, S), (3, 0.01, S), (10, 2.5, C)],
+    [(2, 0.5, S), (3, 1.0, C), (4, 2.0, S), (5, 3.0, C)],
+    [(1, 20.0, S), (8, 1e-3, S), (2, 5.0, C), (8, 1.0, S)],
+]
+
+
+@pytest.mark.parametrize("kinds", MIXTURES)
+def test_delta_against_convolved_atoms(kinds: list[Kind]) -> None:
+    accountant, atoms = accountant_of(*kinds), atoms_of(*kinds)
+    total = sum(eps0 for _, eps0, _ in kinds)
+    for fraction in (0.0, 0.01, 0.1, 0.3, 0.6, 0.9, 0.999):
+        bounds = accountant.delta_bounds(fraction * total)
+        exact = oracles.delta_of_product(atoms, fraction * total)
+        assert bounds.lower <= exact <= bounds.upper
+
+
+@pytest.mark.parametrize("kinds", MIXTURES[:5])
+@pytest.mark.parametrize("delta", [0.2, 1e-3, 1e-8, 1e-30])
+def test_epsilon_against_convolved_atoms(kinds: list[Kind], delta: float) -> None:
+    """delta(epsilon) falls: the exact epsilon is in the bracket iff delta is in its image."""
+    atoms = atoms_of(*kinds)
+    bounds = accountant_of(*kinds).epsilon_bounds(delta)
+    assert oracles.delta_of_product(atoms, bounds.upper) <= delta
+    assert bounds.lower == 0 or oracles.delta_of_product(atoms, bounds.lower) >= delta
+    assert bounds.upper - bounds.lower <= max(1e-3 * bounds.upper, 1e-6)
+
+
+@pytest.mark.parametrize("eps0", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("rounds", [2, 30, 1000, 10_000])
+@pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-30, 1e-90])
+def test_one_user_is_repeated_randomized_response(eps0: float, rounds: int, delta: float) -> None:
+    """A binomial sum, far below the floor of a plain FFT."""
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(eps0), users=1), rounds=rounds)
+    exact = max(oracles.randomized_response_epsilon(eps0, rounds, delta), mpmath.mpf(0))
+    bounds = accountant.epsilon_bounds(delta)
+    assert bounds.lower <= exact <= bounds.upper
+    assert bounds.upper - bounds.lower <= 1e-4 * bounds.upper
+    at = float(exact) * 0.99
+    exact_delta = oracles.randomized_response_composition(eps0, rounds, at)
+    deltas = accountant.delta_bounds(at)
+    assert deltas.lower <= exact_delta <= deltas.upper
+
+
+def test_four_identical_rounds_against_convolved_atoms() -> None:
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(2.0), users=12), rounds=4)
+    atoms = atoms_of((12, 2.0, S)) * 4
+    for epsilon in (0.0, 0.5, 2.0, 5.0):
+        bounds = accountant.delta_bounds(epsilon)
+        assert bounds.lower <= oracles.delta_of_product(atoms, epsilon) <= bounds.upper
+
+
+def test_anchor_four_rounds() -> None:
+    """n = 10^4, eps0 = 4: delta(1.0) = 1.8996e-13 after two rounds and 3.3135e-8 after four."""
+    for rounds, exact in ((2, 1.8996e-13), (4, 3.3135e-8)):
+        accountant = Accountant()
+        accountant.compose(Shuffle(PureLDP(4.0), users=10_000), rounds=rounds)
+        bounds = accountant.delta_bounds(1.0, rtol=1e-4)
+        assert bounds.lower < exact * (1 + 2e-5)
+        assert bounds.upper > exact * (1 - 2e-5)
+        assert bounds.upper / bounds.lower < 1.003
+
+
+def test_rounds_multiply_exactly_once() -> None:
+    survey = Shuffle(PureLDP(3.0), users=500)
+    at_once, one_by_one, named = Accountant(), Accountant(), Accountant()
+    at_once.compose(survey, rounds=3)
+    for _ in range(3):
+        one_by_one.compose(survey)
+    named.compose(Shuffle(PureLDP(3), 500, "stronger-clones"), rounds=2)
+    named.compose(survey)
+    expected = at_once.epsilon_bounds(1e-7)
+    assert one_by_one.epsilon_bounds(1e-7) == expected
+    assert named.epsilon_bounds(1e-7) == expected
+    assert at_once.delta_bounds(0.4) == one_by_one.delta_bounds(0.4)
+
+
+def test_order_of_rounds_does_not_matter() -> None:
+    kinds = [(50, 1.0, S), (200, 2.0, C), (1000, 0.5, S)]
+    results = {
+        accountant_of(*order).epsilon_bounds(1e-6) for order in itertools.permutations(kinds)
+    }
+    assert len(results) == 1
+
+
+def test_one_composed_round_is_the_round() -> None:
+    survey = Shuffle(PureLDP(4.0), users=10_000)
+    accountant = Accountant()
+    accountant.compose(survey)
+    assert accountant.epsilon_bounds(1e-6) == survey.epsilon_bounds(1e-6)
+    assert accountant.delta_bounds(0.3) == survey.delta_bounds(0.3)
+
+
+def test_single_round_and_composition_engines_agree() -> None:
+    """A second round of next to no loss: two engines, one answer."""
+    survey = Shuffle(PureLDP(4.0), users=10_000)
+    accountant = Accountant()
+    accountant.compose(survey)
+    accountant.compose(Shuffle(PureLDP(1e-3), users=10**10))
+    alone, together = survey.epsilon_bounds(1e-6), accountant.epsilon_bounds(1e-6)
+    assert together.lower <= alone.upper * (1 + 1e-6)
+    assert together.upper >= alone.lower
+
+
+def test_pure_dp_is_the_sum_rounded_up() -> None:
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(0.1), users=100), rounds=3)
+    accountant.compose(Shuffle(PureLDP(1.7), users=5))
+    exact = 3 * mpmath.mpf(0.1) + mpmath.mpf(1.7)
+    bounds = accountant.epsilon_bounds(0.0)
+    assert exact <= bounds.upper <= exact * (1 + mpmath.mpf(2) ** -52)
+    assert accountant.delta_bounds(bounds.upper) == (0.0, 0.0)
+
+
+def test_empty_accountant_loses_nothing() -> None:
+    assert Accountant().epsilon_bounds([0.0, 1e-6]).upper.tolist() == [0.0, 0.0]
+    assert Accountant().delta_bounds(0.0) == (0.0, 0.0)
+
+
+def test_copies_are_independent() -> None:
+    survey = Shuffle(PureLDP(1.0), users=100)
+    first = Accountant()
+    first.compose(survey, rounds=2)
+    before = first.get_epsilon(1e-5)
+    for twin in (first.copy(), copy.copy(first), copy.deepcopy(first)):
+        twin.compose(survey)
+        assert twin.total_rounds == 3
+        assert twin.get_epsilon(1e-5) > before
+    assert first.total_rounds == 2
+    assert first.get_epsilon(1e-5) == before
+
+
+def test_a_printed_accountant_says_what_was_composed() -> None:
+    accountant = accountant_of((100, 1.0, S), (5000, 2.0, C))
+    accountant.compose(Shuffle(PureLDP(1.0), 100, S), rounds=41)
+    assert str(accountant).splitlines() == [
+        "rounds  users  analysis         randomizer",
+        "    42    100  stronger-clones  PureLDP(eps0=1.0)",
+        "     1   5000  clones           PureLDP(eps0=2.0)",
+        "43 rounds in all, replace-one neighbours",
+    ]
+    assert repr(accountant) == "<Accountant: 43 rounds of 2 kinds>"
+
+
+def test_narrower_brackets_on_request() -> None:
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(4.0), users=1000), rounds=10)
+    wide, narrow = accountant.epsilon_bounds(1e-6), accountant.epsilon_bounds(1e-6, rtol=1e-5)
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
+    assert math.isclose(narrow.lower, narrow.upper, rel_tol=1e-5)
