@@ -39,11 +39,12 @@ _STIRLING_TABLE = np.array(
 def relative_error(trials: float, deviation: float) -> float:
     """Bound of the relative error of a tail or stop-loss, of values above 1e-300.
 
-    Up to 100 trials only sums of positive terms occur; beyond, the quadrature rule. The rounding
-    of |j - mp|, at most 38 standard `deviation`s there, enters the exponent 16 times.
+    Up to 80 trials only sums of positive terms occur; beyond, the quadrature rule. The rounding
+    errors in the exponent add up to less than 32 units times |j - mp|, which is at most
+    461 + 38 standard `deviation`s where the value is above 1e-300 (Bernstein).
     """
-    quadrature = 2e-9 if trials > 100 else 0.0
-    return 2e-12 + quadrature + 16 * 38 * deviation * 2.0**-53
+    quadrature = 2e-9 if trials > 80 else 0.0
+    return 4e-12 + quadrature + 32 * 38 * deviation * 2.0**-53
 
 
 def _stirling_error(k: Array) -> Array:
