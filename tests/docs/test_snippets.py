@@ -33,12 +33,12 @@ def comparable(text: str) -> str:
 
 
 def expectations(code: str) -> tuple[str, list[str]]:
-    """The code with every `expression  # -> text` turned into a print, and the texts."""
+    """The code with every `expression  # -> text` shown as a prompt would, and the texts."""
     lines, expected = [], []
     for line in code.splitlines():
         body, arrow, text = line.partition("# -> ")
         if arrow:
-            lines.append(f"print({body.strip()})")
+            lines.append(f"_ = {body.strip()}; print(_ if isinstance(_, str) else repr(_))")
             expected.append(text.strip())
         else:
             lines.append(line)
