@@ -82,11 +82,11 @@ def lower_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
     cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
     value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
-    # Corner 0 has to be convex together with the mirror image of the others.
-    back = loss[:0:-1]
+    # Corner 0 has to be convex together with the mirror images of those around it.
+    zero = int(np.searchsorted(loss, 10.0)) - 1
+    back = loss[zero:0:-1]
     mirrored_excess = np.concatenate([np.expm1(-back), excess])
-    mirrored = np.concatenate([value[:0:-1] * np.exp(-back) - np.expm1(-back), value])
-    zero = len(excess) - 1
+    mirrored = np.concatenate([value[zero:0:-1] * np.exp(-back) - np.expm1(-back), value])
     corner = _convex_corners(mirrored_excess, mirrored)
     value[0] = np.interp(0.0, mirrored_excess[corner], mirrored[corner])
     corner = np.append(0, corner[corner > zero] - zero)
