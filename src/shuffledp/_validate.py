@@ -12,22 +12,34 @@ from .binomial import MAX_TRIALS, Array
 from .errors import InvalidParameter, OutOfRange
 
 MAX_EPS0 = 200.0
-MIN_EPS0 = 1e-12
+MIN_EPS0 = 1e-6
 MAX_USERS = MAX_TRIALS
 MAX_ROUNDS = 10**7
 MIN_DELTA = 1e-280
 
 
+def show(value: Any) -> str:
+    """repr(value), as much of it as fits a sentence."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def real(name: str, value: Any) -> float:
     """A finite number that is not a bool."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise InvalidParameter(f"{name}={value!r} is not a number; give a real number.")
+    wrong = InvalidParameter(f"{name}={show(value)} is not a number; give a real number.")
+    if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(value, numbers.Real):
+        raise wrong
     try:
         number = float(value)
     except OverflowError:
         raise OutOfRange(f"{name} is above 1e308; give a smaller number.") from None
+    except (TypeError, ValueError):
+        raise wrong from None
     if not math.isfinite(number):
-        raise InvalidParameter(f"{name}={value!r} is not finite; give a finite number.")
+        raise InvalidParameter(f"{name}={show(value)} is not finite; give a finite number.")
     return number
 
 
@@ -36,21 +48,25 @@ def count(name: str, value: Any, most: int) -> int:
     number = real(name, value)
     whole = int(value) if isinstance(value, (int, np.integer)) else int(number)
     if number != math.floor(number):
-        raise InvalidParameter(f"{name}={value!r} is not whole; give a whole number >= 1.")
+        raise InvalidParameter(f"{name}={show(value)} is not whole; give a whole number >= 1.")
     if whole < 1:
-        raise InvalidParameter(f"{name}={value!r} is below 1; give a whole number >= 1.")
+        raise InvalidParameter(f"{name}={show(value)} is below 1; give a whole number >= 1.")
     if whole > most:
-        raise OutOfRange(f"{name}={value!r} is above the supported {most:.0e}; give a smaller one.")
+        raise OutOfRange(
+            f"{name}={show(value)} is above the supported {most:.0e}; give a smaller one."
+        )
     return whole
 
 
 def local_epsilon(value: Any) -> float:
     eps0 = real("eps0", value)
+    if eps0 < value:  # an exact fraction may not become a smaller number
+        eps0 = math.nextafter(eps0, math.inf)
     if eps0 <= 0:
-        raise InvalidParameter(f"eps0={value!r} is not positive; give the local epsilon, > 0.")
+        raise InvalidParameter(f"eps0={show(value)} is not positive; give the local epsilon, > 0.")
     if not MIN_EPS0 <= eps0 <= MAX_EPS0:
         raise OutOfRange(
-            f"eps0={value!r} is outside the supported [{MIN_EPS0:g}, {MAX_EPS0:g}]; "
+            f"eps0={show(value)} is outside the supported [{MIN_EPS0:g}, {MAX_EPS0:g}]; "
             f"{'round it up to the limit' if eps0 < 1 else 'no privacy is left beyond it'}."
         )
     return eps0
@@ -59,7 +75,7 @@ def local_epsilon(value: Any) -> float:
 def tolerance(value: Any) -> float:
     rtol = real("rtol", value)
     if not 1e-7 <= rtol <= 0.5:
-        raise OutOfRange(f"rtol={value!r} is outside [1e-07, 0.5]; the default is 0.001.")
+        raise OutOfRange(f"rtol={show(value)} is outside [1e-07, 0.5]; the default is 0.001.")
     return rtol
 
 
@@ -73,11 +89,13 @@ def epsilons(value: Any) -> Array:
 
 def _delta(value: Any) -> float:
     delta = real("delta", value)
+    if delta > value:
+        delta = math.nextafter(delta, -math.inf)
     if not 0 <= delta <= 1:
-        raise InvalidParameter(f"delta={value!r} is outside [0, 1]; give a probability.")
+        raise InvalidParameter(f"delta={show(value)} is outside [0, 1]; give a probability.")
     if 0 < delta < MIN_DELTA:
         raise OutOfRange(
-            f"delta={value!r} is below the supported {MIN_DELTA:g}; give 0 for pure DP."
+            f"delta={show(value)} is below the supported {MIN_DELTA:g}; give 0 for pure DP."
         )
     return delta
 
@@ -85,14 +103,14 @@ def _delta(value: Any) -> float:
 def _epsilon(value: Any) -> float:
     epsilon = real("epsilon", value)
     if epsilon < 0:
-        raise InvalidParameter(f"epsilon={value!r} is negative; give an epsilon >= 0.")
+        raise InvalidParameter(f"epsilon={show(value)} is negative; give an epsilon >= 0.")
     return epsilon
 
 
 def _each(name: str, value: Any, check: Any) -> Array:
     """`check` applied to a scalar or to every element of an array-like; the shape is kept."""
     if isinstance(value, str):
-        raise InvalidParameter(f"{name}={value!r} is not a number; give a real number.")
+        raise InvalidParameter(f"{name}={show(value)} is not a number; give a real number.")
     items = np.asarray(value, dtype=object)
     checked = np.empty(items.shape)
     for where in np.ndindex(items.shape):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,36 +29,43 @@ class Accountant(Guarantee):
     def __init__(self) -> None:
         self._rounds: dict[Shuffle, int] = {}
         self._composition: Composition | None = None
+        self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
     def compose(self, round_: Shuffle, *, rounds: int = 1) -> None:
         """Account for `rounds` more rounds like this one."""
         if not isinstance(round_, Shuffle):
-            raise InvalidParameter(f"{round_!r} is not a round; give a Shuffle.")
+            raise InvalidParameter(f"{_validate.show(round_)} is not a round; give a Shuffle.")
         more = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
-        total = self.total_rounds + more
-        if total > _validate.MAX_ROUNDS:
-            raise OutOfRange(
-                f"{total} rounds in all are above the supported {_validate.MAX_ROUNDS:.0e}; "
-                "compose fewer."
-            )
-        self._rounds[round_] = self._rounds.get(round_, 0) + more
-        self._composition = None
+        with self._lock:
+            total = self.total_rounds + more
+            if total > _validate.MAX_ROUNDS:
+                raise OutOfRange(
+                    f"{total} rounds in all are above the supported {_validate.MAX_ROUNDS:.0e}; "
+                    "compose fewer."
+                )
+            self._rounds[round_] = self._rounds.get(round_, 0) + more
+            self._composition = None
 
     @property
     def rounds(self) -> Sequence[tuple[Shuffle, int]]:
         """What was composed, in the order of first appearance."""
-        return tuple(self._rounds.items())
+        with self._lock:
+            return tuple(self._rounds.items())
 
     @property
     def total_rounds(self) -> int:
-        return sum(self._rounds.values())
+        return sum(count for _, count in self.rounds)
 
     def copy(self) -> Accountant:
         """An independent accountant with the same rounds."""
         twin = Accountant()
-        twin._rounds = dict(self._rounds)
-        twin._composition = self._composition
+        with self._lock:
+            twin._rounds = dict(self._rounds)
+            twin._composition = self._composition
         return twin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.rounds,)
 
     def __copy__(self) -> Accountant:
         return self.copy()
@@ -71,7 +80,7 @@ class Accountant(Guarantee):
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [
             (f"{count}", f"{r.users}", r.explained.name, repr(r.randomizer))
-            for r, count in self._rounds.items()
+            for r, count in self.rounds
         ]
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
         lines = [
@@ -85,21 +94,23 @@ class Accountant(Guarantee):
         return "\n".join(lines)
 
     def _composed(self) -> Composition:
-        # a local variable: another thread may compose meanwhile
-        composition = self._composition
-        if composition is None:
-            composition = self._composition = Composition(self._by_profile())
-        return composition
+        with self._lock:
+            if self._composition is None:
+                self._composition = Composition(self._by_profile())
+            return self._composition
 
     def _by_profile(self) -> list[tuple[PrivacyProfile, int]]:
         """Rounds with equal profiles are one kind; sorted, so that their order does not matter."""
         counts: dict[PrivacyProfile, int] = {}
-        for round_, count in self._rounds.items():
+        for round_, count in self.rounds:
             counts[round_.profile] = counts.get(round_.profile, 0) + count
         return sorted(counts.items(), key=repr)
 
     def _max_loss(self) -> float:
-        return self._composed().max_loss if self._rounds else 0.0
+        if not self._rounds:
+            return 0.0
+        composition = self._composed()
+        return composition.max_loss if composition.bounded else math.inf
 
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         if self.total_rounds == 0:
@@ -114,3 +125,11 @@ class Accountant(Guarantee):
         if self.total_rounds == 1:
             return profile.delta_bounds(self._by_profile()[0][0], epsilon, rtol)
         return self._composed().delta_bounds(epsilon, rtol)
+
+
+def _restore(rounds: Sequence[tuple[Shuffle, int]]) -> Accountant:
+    """What a pickled accountant becomes."""
+    accountant = Accountant()
+    for round_, count in rounds:
+        accountant.compose(round_, rounds=count)
+    return accountant

@@ -51,10 +51,13 @@ class Composition:
     def __init__(self, rounds: Sequence[tuple[PrivacyProfile, int]]) -> None:
         self._rounds = tuple(rounds)
         self._outlines = [(_outline(profile), count) for profile, count in rounds]
-        self._largest = max(profile.max_loss for profile, _ in rounds)
         self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
+        self.bounded = all(profile.bounded for profile, _ in rounds)
         self._total = sum(count for _, count in rounds)
         self._squares = [_spread(outline) ** 2 for outline, _ in self._outlines]
+        # the lattice contains the largest loss of the kind of round that counts most
+        shares = [count * _spread(outline) for outline, count in self._outlines]
+        self._anchor = rounds[shares.index(max(shares))][0].max_loss
         self._resolution = 1.0  # grows when a query finds the lattice too coarse
         self._made: dict[tuple[int, float, float], tuple[Parts, Parts]] = {}
 
@@ -64,22 +67,28 @@ class Composition:
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
             high = self._crossing(upper, delta, +1)[1]
             low = min(self._crossing(lower, delta, -1)[0], high)
+            if high == math.inf:
+                return Bounds(low, high), 1.0 if low == math.inf else 64.0
             return Bounds(low, high), (high - low) / (rtol * max(high, SMALL_EPSILON))
 
         depth = depth_for(-math.log(delta) + math.log(self._total) + 14)
-        worst = Bounds(0.0, self.max_loss)
+        worst = Bounds(0.0, self.max_loss if self.bounded else math.inf)
         return self._refined("epsilon", attempt, depth, rtol, worst)
 
     def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol))."""
         if epsilon >= self.max_loss:
-            return Bounds(0.0, 0.0)
+            if self.bounded:
+                return Bounds(0.0, 0.0)
+            epsilon = self.max_loss
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
             high = TiltedSum(upper, tilt_for_epsilon(upper, epsilon)).delta(epsilon, +1)
-            below = TiltedSum(lower, tilt_for_epsilon(lower, epsilon))
-            low = min(below.delta(epsilon, -1), high)
-            goal = max(below.delta(epsilon * (1 - rtol), -1), (1 + rtol) * low, NEGLIGIBLE_DELTA)
+            low = min(TiltedSum(lower, tilt_for_epsilon(lower, epsilon)).delta(epsilon, -1), high)
+            if high <= max((1 + rtol) * low, NEGLIGIBLE_DELTA):
+                return Bounds(low, high), 1.0
+            nearby = epsilon * (1 - rtol)
+            goal = TiltedSum(lower, tilt_for_epsilon(lower, nearby)).delta(nearby, -1)
             return Bounds(low, high), 1.0 if high <= goal else 4.0
 
         tilt = tilt_for_epsilon(self._outlines, epsilon)
@@ -97,7 +106,8 @@ class Composition:
         bounds, resolution = worst, self._resolution
         for _ in range(_REFINEMENTS):
             try:
-                bounds, excess = attempt(*self._parts(depth, rtol, resolution))
+                parts = self._parts(depth, rtol, resolution)
+                bounds, excess = attempt(*parts)
             except LatticeTooLong:
                 if bounds is not worst:
                     break
@@ -106,12 +116,18 @@ class Composition:
             if excess <= 1:
                 self._resolution = resolution
                 return bounds
-            resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
+            cut_off = sum(count * pld.infinite for pld, count in parts[0])
+            if cut_off > 1e-3 * float(bounds.lower) and depth < depth_for(math.inf):
+                depth = depth_for(depth + 1)  # what was cut off is what makes the difference
+            else:
+                resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
         raise not_certified(what, bounds, rtol)
 
     def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
         tilt, guess = tilt_for_delta(parts, delta)
         total = TiltedSum(parts, tilt)
+        if not self.bounded and total.delta(self.max_loss, side) > delta:
+            return math.inf, math.inf
         return crossing(lambda e: total.delta(e, side), delta, guess, self.max_loss)
 
     def _strides(self, rtol: float, resolution: float) -> list[float]:
@@ -132,14 +148,15 @@ class Composition:
         ]
 
     def _parts(self, depth: float, rtol: float, resolution: float) -> tuple[Parts, Parts]:
-        """The rounds' upper and lower PLDs on one lattice that contains the largest loss."""
+        """The rounds' upper and lower PLDs on one lattice."""
         strides = self._strides(rtol, resolution)
-        divisions = round_up(max(self._largest / min(strides), 16.0))
+        divisions = round_up(max(self._anchor / min(strides), 16.0))
         fine = 3 * aim(rtol) / resolution
         key = (divisions, depth, fine)
-        if key not in self._made:
-            step = self._largest / divisions
-            if Fraction(step) * divisions < Fraction(self._largest):
+        made = self._made.get(key)
+        if made is None:
+            step = self._anchor / divisions
+            if Fraction(step) * divisions < Fraction(self._anchor):
                 step = math.nextafter(step, math.inf)
             deviation = math.sqrt(log_mgf(self._outlines, 0.0)[2])
             if 12 * deviation > MAX_POINTS * step or divisions > _MAX_DIVISIONS:
@@ -150,10 +167,11 @@ class Composition:
                 pair = _discretize(profile, self._outlines[i][0], step, stride, depth, fine)
                 for side, pld in zip(parts, pair, strict=True):
                     side.append((pld, count))
-            while len(self._made) >= _KEPT_LATTICES:  # keep memory bounded
-                self._made.pop(next(iter(self._made)))
-            self._made[key] = parts
-        return self._made[key]
+            made = parts
+            for old in list(self._made)[: 1 - _KEPT_LATTICES]:  # keep memory bounded
+                self._made.pop(old, None)
+            self._made[key] = made
+        return made
 
 
 def _outline(profile: PrivacyProfile) -> PLD:
@@ -182,7 +200,8 @@ def _discretize(
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
     samples = profile.sampler(depth, rtol)(epsilon)
-    return upper_pld(step, index, samples), lower_pld(step, index, samples)
+    flat = not profile.bounded and epsilon[-1] >= largest
+    return upper_pld(step, index, samples), lower_pld(step, index, samples, flat)
 
 
 def _spread(pld: PLD) -> float:

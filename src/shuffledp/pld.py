@@ -53,44 +53,54 @@ def upper_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
 
     What the profile is beyond the last sample is at most its value there: infinite loss.
     """
-    loss = step * index.astype(float)
-    corner = _convex_corners(np.expm1(loss), samples.upper)
+    corner = _convex_corners(np.expm1(step * index.astype(float)), samples.upper)
     return _from_polygon(step, index[corner], samples.upper[corner], +1)
 
 
-def lower_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
+def lower_pld(
+    step: float, index: NDArray[np.int64], samples: Samples, flat_beyond: bool = False
+) -> PLD:
     """Is dominated by the profile sampled at epsilon = step * index, index[0] = 0.
 
     What lies beyond the last sample is dropped; a last sample at the largest loss, where the
-    profile reaches 0 with its slope from the left, loses nothing.
+    profile reaches 0 with its slope from the left, loses nothing. `flat_beyond`: the profile is
+    known to be constant from the last sample on, which is infinite loss.
     """
-    loss = step * index.astype(float)
-    excess = np.expm1(loss)  # alpha - 1, accurate for small losses too
+    excess = np.expm1(step * index.astype(float))  # alpha - 1, accurate for small losses too
     f, width = samples.lower, np.diff(excess)
     chord = np.diff(f) / width
     # In a cell f is above both end tangents; they cross at distance t from the left end.
-    steep, flat = samples.slope_high[:-1], samples.slope_low[1:]
+    steep, flat = _end_slopes(samples, width)
     bend = steep - flat
     t = np.clip(np.divide(-(chord + flat) * width, bend, out=0 * bend, where=bend > 0), 0, width)
     # How far the chord must be lowered, in parallel, to stay below the tangents.
     drop = np.maximum(t * (steep + chord), (width - t) * -(flat + chord))
     drop = np.maximum(drop, 0.0) + 16 * _ULP * f[:-1]
     value = np.maximum(f - np.maximum(np.append(drop, 0.0), np.append(0.0, drop)), 0.0)
-    value[-1] = 0.0
+    if not flat_beyond:
+        value[-1] = 0.0
     # Where that would be below 0, the cell's line goes through 0 at the right end and the crossing.
     crossing = np.minimum(f[:-1] - steep * t, f[1:] + flat * (width - t)) * (1 - 16 * _ULP)
     cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
     value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
-    # Corner 0 has to be convex together with the mirror images of those around it.
-    zero = int(np.searchsorted(loss, 10.0)) - 1
-    back = loss[zero:0:-1]
-    mirrored_excess = np.concatenate([np.expm1(-back), excess])
-    mirrored = np.concatenate([value[zero:0:-1] * np.exp(-back) - np.expm1(-back), value])
-    corner = _convex_corners(mirrored_excess, mirrored)
-    value[0] = np.interp(0.0, mirrored_excess[corner], mirrored[corner])
-    corner = np.append(0, corner[corner > zero] - zero)
+    corner = _convex_corners(excess, value)
     return _from_polygon(step, index[corner], value[corner], -1)
+
+
+def _end_slopes(samples: Samples, width: Array) -> tuple[Array, Array]:
+    """In each cell an upper bound of minus the slope at its left end, a lower one at its right.
+
+    Without given slopes: a convex function is at its left end at most as steep as in the cell
+    before, and at its right end at least as steep as in the cell after. At alpha = 1 a symmetric
+    profile has slope at least -(1 - f)/2.
+    """
+    if samples.slope_low is not None and samples.slope_high is not None:
+        return samples.slope_high[:-1], samples.slope_low[1:]
+    lower, upper = samples.lower, samples.upper
+    before = (upper[:-2] - lower[1:-1]) / width[:-1]
+    after = (lower[1:-1] - upper[2:]) / width[1:]
+    return np.append((1 - lower[0]) / 2, before), np.append(np.maximum(after, 0.0), 0.0)
 
 
 def _convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
@@ -124,8 +134,11 @@ def _from_polygon(step: float, index: NDArray[np.int64], value: Array, sign: int
     # p_mass and q_mass were moved outwards: move the rest back by as much, and outwards once more
     slack = 2 * float(((alpha[1:] + 1) * (error + np.append(error[1:], 0.0))).sum())
     slack += (32 + 8 * step * index[-1]) * _ULP
-    centre = max(rest + sign * slack, 0.0)
+    centre = rest + sign * slack
     full_index = np.concatenate([-index[:0:-1], index])
-    masses = np.concatenate([q_mass[::-1], [centre], p_mass])
+    masses = np.concatenate([q_mass[::-1], [max(centre, 0.0)], p_mass])
+    if sign < 0 and centre < 0:
+        # Too much mass on both sides: scaled down, the pair is symmetric and its profile smaller.
+        masses /= 1 - centre
     keep = masses > 0
     return PLD(step, full_index[keep], masses[keep], float(value[-1]))

@@ -13,7 +13,8 @@ from ._solve import crossing
 from .binomial import Array
 from .bounds import Bounds
 from .errors import NotCertified
-from .scores import ThreePointLaw
+from .fourier import ClassSampler
+from .scores import ClassLaw, ThreePointLaw
 from .stop_loss import Samples, ThreePointSampler
 
 Sampler = Callable[[Array], Samples]
@@ -34,7 +35,12 @@ class PrivacyProfile(Protocol):
 
     @property
     def max_loss(self) -> float:
-        """The smallest epsilon with delta(epsilon) = 0."""
+        """The largest finite loss: delta is constant from this epsilon on."""
+        ...
+
+    @property
+    def bounded(self) -> bool:
+        """Is that constant 0, that is, is there no infinite loss?"""
         ...
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
@@ -51,10 +57,33 @@ class ThreePointProfile:
 
     @property
     def max_loss(self) -> float:
-        return self.law.eps0
+        return self.law.eps0 if self.bounded else math.log(self.users + 1)
+
+    @property
+    def bounded(self) -> bool:
+        return math.isfinite(self.law.eps0)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
+
+
+@dataclass(frozen=True)
+class ClassProfile:
+    """Profile of a shuffled round: the largest over some laws of classes of outputs."""
+
+    laws: tuple[ClassLaw, ...]
+    users: int
+
+    @property
+    def max_loss(self) -> float:
+        return max(max(law.max_loss for law in self.laws), 1e-12)
+
+    @property
+    def bounded(self) -> bool:
+        return all(law.infinite == 0 for law in self.laws)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return ClassSampler(self.laws, self.users, rtol)
 
 
 def aim(rtol: float) -> float:
@@ -77,6 +106,13 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     guess = _crossing(rough, "upper", delta, top / 4, top, rtol=1e-2)[1]
     for refinement in range(_REFINEMENTS):
         sampler = profile.sampler(depth, aim(rtol) / 4**refinement)
+        if not profile.bounded:
+            end = sampler(np.array([top]))
+            if end.lower[0] > delta:
+                return Bounds(math.inf, math.inf)
+            if end.upper[0] > delta:
+                bounds = Bounds(_crossing(sampler, "lower", delta, guess, top)[0], math.inf)
+                continue
         high = _crossing(sampler, "upper", delta, guess, top)[1]
         low = _crossing(sampler, "lower", delta, high, top)[0]
         bounds = Bounds(min(low, high), high)
@@ -88,7 +124,9 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
 def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds[float]:
     """Certified delta of one round; rtol is in epsilon: upper(eps) <= lower(eps (1 - rtol))."""
     if epsilon >= profile.max_loss:
-        return Bounds(0.0, 0.0)
+        if profile.bounded:
+            return Bounds(0.0, 0.0)
+        epsilon = profile.max_loss
     points = np.array([epsilon, epsilon * (1 - rtol)])
     for depth in _DEPTHS:
         if profile.sampler(depth, 0.1)(points).upper[0] > math.exp(6 - depth):

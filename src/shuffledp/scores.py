@@ -12,11 +12,13 @@ class ThreePointLaw:
 
     With E = e^eps0, the score is (E - alpha) s with probability `clone`/2, (1 - alpha E) s with
     probability `clone`/2 and 0 otherwise, where s = 2 / (clone (E + 1)) makes its mean 1 - alpha.
+    eps0 may be infinite. The profile is `weight` times that of the law.
     """
 
     eps0: float
     clone: float  # probability that another user's message is a clone of the two in question
     other: float  # 1 - clone, to full relative precision
+    weight: float = 1.0
 
     @classmethod
     def clones(cls, eps0: float) -> ThreePointLaw:
@@ -28,3 +30,32 @@ class ThreePointLaw:
         """Feldman, McMillan, Talwar 2023 with p = 1/(e^eps0 + 1): clone = 2/(e^eps0 + 1)."""
         small = math.exp(-eps0)
         return cls(eps0, 2 * small / (1 + small), math.tanh(eps0 / 2))
+
+
+@dataclass(frozen=True)
+class ClassLaw:
+    """A score law over classes of outputs: the score is (u - alpha v) / blanket.
+
+    `u` and `v` are the probabilities of each class for the two values of the differing user,
+    `blanket` a lower bound of its probability for every other user. Outputs that no blanket
+    covers (blanket 0) tell the adversary everything; they count (u - alpha v)_+ directly.
+    """
+
+    u: tuple[float, ...]
+    v: tuple[float, ...]
+    blanket: tuple[float, ...]
+
+    @property
+    def max_loss(self) -> float:
+        """The largest finite log u/v; the loss of the shuffled round cannot exceed it."""
+        ratios = [a / b for a, b in zip(self.u, self.v, strict=True) if a > 0 and b > 0]
+        return max(math.log(max(ratios)), 0.0)
+
+    @property
+    def infinite(self) -> float:
+        """Probability of an output that the other value cannot have."""
+        return math.fsum(a for a, b in zip(self.u, self.v, strict=True) if b == 0)
+
+    @property
+    def reversed(self) -> ClassLaw:
+        return ClassLaw(self.v, self.u, self.blanket)

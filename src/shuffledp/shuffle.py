@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from . import _validate, profile
@@ -29,17 +30,17 @@ class Shuffle(Guarantee):
     analysis: str = "best"
 
     def __post_init__(self) -> None:
-        if not hasattr(self.randomizer, "analyses"):
+        if isinstance(self.randomizer, type) or not hasattr(self.randomizer, "analyses"):
             raise InvalidParameter(
-                f"randomizer={self.randomizer!r} is not a randomizer; give one such as "
-                "PureLDP(eps0=4.0)."
+                f"randomizer={_validate.show(self.randomizer)} is not a randomizer; "
+                "give one such as PureLDP(eps0=4.0)."
             )
         users = _validate.count("users", self.users, _validate.MAX_USERS)
         object.__setattr__(self, "users", users)
         known = self.randomizer.analyses
         if not isinstance(self.analysis, str) or self.analysis not in known:
             raise InvalidParameter(
-                f"analysis={self.analysis!r} is unknown for {self.randomizer!r}; "
+                f"analysis={_validate.show(self.analysis)} is unknown for {self.randomizer!r}; "
                 f"choose one of {', '.join(known)}."
             )
 
@@ -54,7 +55,7 @@ class Shuffle(Guarantee):
         return self.randomizer.analyses[self.analysis]
 
     def _max_loss(self) -> float:
-        return self.profile.max_loss
+        return self.profile.max_loss if self.profile.bounded else math.inf
 
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         return profile.epsilon_bounds(self.profile, delta, rtol)

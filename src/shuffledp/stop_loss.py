@@ -28,14 +28,14 @@ _BLOCK = 1 << 18  # (epsilon, count) pairs evaluated at once
 class Samples:
     """A profile f(alpha) = delta(log alpha) at some epsilons, certified.
 
-    lower <= f <= upper, and for the lower function behind `lower` (a profile itself) minus its
-    slope in alpha, the mass of Q where the loss exceeds epsilon, lies in [slope_low, slope_high].
+    lower <= f <= upper. If slopes are given, then `lower` belongs to a profile itself, of which
+    minus the slope in alpha, the mass of Q with a larger loss, lies in [slope_low, slope_high].
     """
 
     lower: Array
     upper: Array
-    slope_low: Array
-    slope_high: Array
+    slope_low: Array | None = None
+    slope_high: Array | None = None
 
 
 class ThreePointSampler:
@@ -59,7 +59,7 @@ class ThreePointSampler:
         # for the masses of the clone count, for H_c, and for the sum over the buckets
         most = float(self._counts[-1]) + 1
         given_count = binomial.relative_error(most, math.sqrt(most) / 2)
-        self._charge = _count_error(law, users - 1) + given_count + 2.0**-52 * (size + 8)
+        self._charge = 3 * _count_error(law, users - 1) + given_count + 2.0**-52 * (size + 8)
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
@@ -69,6 +69,7 @@ class ThreePointSampler:
 
     def _evaluate(self, epsilon: Array) -> tuple[Array, Array, Array, Array]:
         value, slope = _given_count(self._law.eps0, self._counts[None, :], epsilon[:, None])
+        value, slope = self._law.weight * value, self._law.weight * slope
         charge = self._charge
         slope_error = slope @ self._lower_error
         slope_low = (1 - charge) * (slope @ self._lower) - slope_error
@@ -80,7 +81,7 @@ class ThreePointSampler:
         at_top = epsilon >= self._law.eps0  # the loss never exceeds eps0: exactly zero
         beyond = epsilon > self._law.eps0
         return (
-            np.where(at_top, 0.0, np.maximum(lower, 0.0)),
+            np.where(at_top | (lower < UNDERFLOW), 0.0, lower),
             np.where(at_top, 0.0, np.minimum(upper, 1.0)),
             np.where(beyond, 0.0, np.maximum(slope_low, 0.0)),
             np.where(beyond, 0.0, slope_high),
@@ -99,7 +100,7 @@ def _given_count(eps0: float, count: Array, epsilon: Array) -> tuple[Array, Arra
     contrast = math.tanh(eps0 / 2)
     # the threshold from the centre, and from the top where that is the accurate side
     centre = m * (np.tanh(epsilon / 2) / contrast) / 2
-    top = m * (np.sinh((eps0 - epsilon) / 2) / (2 * math.sinh(eps0 / 2) * np.cosh(epsilon / 2)))
+    top = m * (np.expm1(epsilon - eps0) / (math.expm1(-eps0) * (1 + np.exp(epsilon))))
     near_top = centre > top
     from_top = m - np.maximum(np.ceil(top) - 1, 0)
     from_centre = np.floor(np.minimum(m / 2 + centre, m - 0.5)) + 1
@@ -110,7 +111,8 @@ def _given_count(eps0: float, count: Array, epsilon: Array) -> tuple[Array, Arra
     mass = np.exp(binomial.log_pmf(m, start, 0.5, 0.5)) * (2 / m)
     value = contrast * (1 + np.exp(epsilon)) * mass * np.maximum(gap * zeroth + first, 0.0)
     # sum of Q(X) = (2/m) pmf(X) (X + E (m - X)) / (E + 1) over X >= start
-    light, heavy = 1 / (math.exp(eps0) + 1), 1 / (1 + math.exp(-eps0))
+    heavy = 1 / (1 + math.exp(-eps0))
+    light = heavy * math.exp(-eps0)
     slope = mass * (zeroth * (start * light + (m - start) * heavy) - contrast * first)
     return value, slope
 
@@ -166,5 +168,6 @@ def _bucket_masses(law: ThreePointLaw, others: int, first: Array) -> tuple[Array
     below[right] = 1 - above[right]
     use_left = below[1:] <= 0.5
     masses = np.where(use_left, np.diff(below), -np.diff(above))
+    above[left] = 1.0  # 1 - below, where it was used, has the absolute error of a number near 1
     errors = 2 * _count_error(law, others) * np.where(use_left, below[1:], above[:-1])
     return np.maximum(masses, 0.0), errors

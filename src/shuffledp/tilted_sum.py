@@ -95,8 +95,8 @@ class TiltedSum:
         size = 2 * round_up((last - first + 1) / 2)
         if size > MAX_POINTS:
             raise LatticeTooLong
-        self._losses = self._step * (first + np.arange(size))
-        self._masses, self._error = self._convolve(parts, first, size)
+        self._losses = self._step * (first + np.arange(size, dtype=float))
+        self._masses, self._error, self._norm_error = self._convolve(parts, first, size)
         # relative error of the tilted masses, over all rounds
         rounds = sum(count for _, count in parts)
         reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
@@ -105,8 +105,9 @@ class TiltedSum:
         self._centre = mean
         self._lower_at_centre = self._delta(mean, -1)
 
-    def _convolve(self, parts: Parts, first: int, size: int) -> tuple[Array, float]:
-        """Tilted masses at lattice points first, first + 1, ..., and a bound of their error."""
+    def _convolve(self, parts: Parts, first: int, size: int) -> tuple[Array, float, float]:
+        """Tilted masses at lattice points first, first + 1, ..., a bound of their error each, and
+        one of the Euclidean norm of their errors."""
         spectrum = np.ones(size // 2 + 1, dtype=complex)
         error = np.zeros(len(spectrum))  # of the spectrum, absolute
         # |error| of one transform is at most this times the sum of the masses, which is 1
@@ -126,9 +127,11 @@ class TiltedSum:
             spectrum = spectrum * power
             shift -= int(pld.index[0]) * count
         masses = np.roll(np.fft.irfft(spectrum, size), -(shift % size))
-        # each output averages the whole spectrum: its error, and the inverse transform's rounding
+        # each output averages the spectrum: its error, and the inverse transform's rounding;
+        # likewise for the norm (Parseval)
         mean_error = (2 * error.sum() + 2 * rounding * np.abs(spectrum).sum()) / size
-        return np.maximum(masses, 0.0), float(mean_error)
+        norm = math.sqrt(2 * float(np.sum((error + rounding * np.abs(spectrum)) ** 2)) / size)
+        return np.maximum(masses, 0.0), float(mean_error), norm
 
     def delta(self, epsilon: float, side: int) -> float:
         """delta(epsilon) of the sum: an upper bound if side is +1, a lower bound if it is -1.
@@ -152,13 +155,16 @@ class TiltedSum:
             outside = 2 * _OUTSIDE * _largest_gain(self._tilt)
             outside *= float(np.exp(self._log_mgf - self._tilt * epsilon))
             value = _dot(gain, self._masses[start:])
-            value += side * (_dot(gain, self._error) + outside)
+            noise = min(_dot(gain, self._error), self._norm_error * math.sqrt(_dot(gain, gain)))
+            value += side * (noise + outside)
         exponent = abs(self._log_mgf) + self._tilt * float(np.abs(losses).max(initial=abs(epsilon)))
         relative = self._relative + 8 * _UNIT * (8 + exponent)
         if not math.isfinite(value):
             return 1.0 if side > 0 else 0.0
         value = (max(value, 0.0) + self.infinite) * math.exp(side * relative)
-        return min(1.0, value + (UNDERFLOW if side > 0 else 0.0))
+        if side < 0:
+            return value if value > UNDERFLOW else 0.0
+        return min(1.0, value + UNDERFLOW)
 
 
 def _dot(a: Array, b: Array | float) -> float:

@@ -29,7 +29,7 @@ def test_bracket_after_a_million_rounds(users: int, eps0: float) -> None:
         assert_narrow(accountant.epsilon_bounds(delta))
 
 
-@pytest.mark.parametrize("eps0", [1e-12, 50.0, 200.0])
+@pytest.mark.parametrize("eps0", [1e-6, 50.0, 200.0])
 @pytest.mark.parametrize("users", [1, 100, 10**12])
 def test_limits_of_the_parameters(eps0: float, users: int) -> None:
     survey = Shuffle(PureLDP(eps0), users)

@@ -3,6 +3,8 @@
 import copy
 import itertools
 import math
+import pickle
+import threading
 
 import mpmath
 import pytest
@@ -181,3 +183,65 @@ def test_narrower_brackets_on_request() -> None:
     wide, narrow = accountant.epsilon_bounds(1e-6), accountant.epsilon_bounds(1e-6, rtol=1e-5)
     assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
     assert math.isclose(narrow.lower, narrow.upper, rel_tol=1e-5)
+
+
+def test_an_answer_is_never_for_fewer_rounds_than_were_composed() -> None:
+    """One thread asks while another composes; what is asked afterwards counts every round."""
+    survey = Shuffle(PureLDP(2.0), users=1000)
+    expected = Accountant()
+    expected.compose(survey, rounds=40)
+    accountant = Accountant()
+    accountant.compose(survey, rounds=2)
+    asking = threading.Thread(target=lambda: [accountant.get_epsilon(1e-6) for _ in range(3)])
+    asking.start()
+    workers = [
+        threading.Thread(target=accountant.compose, args=(survey,), kwargs={"rounds": 2})
+        for _ in range(19)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in [*workers, asking]:
+        worker.join()
+    assert accountant.total_rounds == 40
+    assert accountant.get_epsilon(1e-6) == expected.get_epsilon(1e-6)
+
+
+def test_an_accountant_survives_pickling() -> None:
+    accountant = accountant_of((100, 1.0, S), (5000, 2.0, C))
+    twin = pickle.loads(pickle.dumps(accountant))
+    assert twin.rounds == accountant.rounds
+    assert twin.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "epsilon"),
+    [
+        # largest losses that almost coincide with lattice points, and with each other
+        ([(1, 1.0, S), (1, 0.5 * (1 + 9e-15), S)], 1.5000000000000044),
+        ([(1, 1.0, S), (1, 1 + 9e-15, S)], 2.000000000000009),
+        # close to the largest loss of all
+        ([(2, 0.029835986826468413, C), (2, 3.2773708201520673e-4, S)], 0.030163),
+        ([(6, 6.5, S), (10, 3.75e-4, S)], 6.50037),
+    ],
+)
+def test_delta_close_to_the_largest_loss(kinds: list[Kind], epsilon: float) -> None:
+    bounds = accountant_of(*kinds).delta_bounds(epsilon)
+    assert bounds.lower <= oracles.delta_of_product(atoms_of(*kinds), epsilon) <= bounds.upper
+
+
+def test_rounds_of_very_different_scale() -> None:
+    """Many rounds of one user decide; their losses must sit on the lattice."""
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(1.26871864469453), 1, C), rounds=469_487)
+    accountant.compose(Shuffle(PureLDP(10.94734284840965), 1, C), rounds=19)
+    accountant.compose(Shuffle(PureLDP(10.949278929726018), 188_927), rounds=118)
+    bounds = accountant.epsilon_bounds(1e-6)
+    assert bounds.upper - bounds.lower <= 1e-3 * bounds.upper
+    far = Accountant()
+    far.compose(Shuffle(PureLDP(0.003214932666799516), 105_353_898, C), rounds=681)
+    delta = far.delta_bounds(0.00016841307770471323)
+    assert 0 < delta.lower <= delta.upper < 1e-80
+    total_variation = Accountant()
+    total_variation.compose(Shuffle(PureLDP(20.0), 1))
+    total_variation.compose(Shuffle(PureLDP(1e-3), 10**10), rounds=10**6)
+    assert total_variation.delta_bounds(0.0).lower > 0.999

@@ -29,6 +29,12 @@ def test_delta_against_enumeration(users: int, eps0: float, analysis: str) -> No
         assert_brackets(users, eps0, fraction * eps0, analysis)
 
 
+@pytest.mark.parametrize("users", [78, 82, 91, 95, 100])
+def test_delta_where_the_quadrature_takes_over_against_enumeration(users: int) -> None:
+    for fraction in (0.5, 0.9, 0.9599999937279997, 0.97, 0.99):
+        assert_brackets(users, 1e-3, fraction * 1e-3, "stronger-clones")
+
+
 @pytest.mark.parametrize("users", [2, 7, 20])
 def test_delta_at_the_atoms_against_enumeration(users: int) -> None:
     """Where the profile has its kinks, and one float to either side."""

@@ -1,0 +1,172 @@
+"""Certified E[(S_n)_+] for any score law with finitely many values, at a cost that is flat in n.
+
+With K the cumulant generating function of one score and any theta > 0 (Bromwich, Laplace),
+
+    E[(S + Z)_+] = 1/(2 pi i) int exp(n K(w) + tau^2 w^2/2) / w^2 dw   over Re w = theta,
+
+where Z ~ N(0, tau^2) is independent. Jensen makes this an upper bound of E[(S)_+], and
+(s)_+ >= E[(s + Z)_+] - tau phi(s/tau) gives the lower one, the same integral of 1/w^2 - tau^2.
+By Poisson summation the trapezoidal rule adds only positive terms (periodic copies). Everything
+that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .binomial import Array
+from .scores import ClassLaw
+from .stop_loss import UNDERFLOW, Samples
+
+_UNIT = 2.0**-53
+_MAX_NODES = 1 << 20
+_BLOCK = 1 << 17  # (law, node) pairs evaluated at once
+
+
+def stop_loss(
+    scores: Array, probabilities: Array, magnitudes: Array, users: int, width: float
+) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row of `scores`.
+
+    scores and probabilities: [laws, values], each row of probabilities with sum <= 1; the rest of
+    the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves.
+    `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
+    about the relative width of the bracket in epsilon.
+    """
+    n = float(users)
+    theta = _saddle(scores, probabilities, n)
+    growth = probabilities * np.expm1(theta[:, None] * scores)
+    norm = 1 + growth.sum(axis=1)  # E e^(theta z)
+    weights = (probabilities + growth) / norm[:, None]
+    variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
+    deviation = np.sqrt(np.maximum(variance, 1e-300))
+    tau = math.sqrt(width) * deviation
+    log_scale = n * np.log1p(growth.sum(axis=1)) + (tau * theta) ** 2 / 2
+    log_error = 16 * _UNIT * (n * np.abs(growth).sum(axis=1) / norm + np.abs(log_scale) + 8)
+    period = np.maximum((np.maximum(-log_scale, 0) + 40) / theta, 14 * deviation)
+    step = 2 * math.pi / period
+    nodes = np.minimum(np.ceil(9 / (tau * step)), _MAX_NODES).astype(int)
+
+    # laws with similar numbers of nodes are evaluated together
+    smooth, bump, error = np.empty((3, len(theta)))
+    order = np.argsort(nodes)
+    while len(order):
+        rows = order[-max(1, _BLOCK // int(nodes[order[-1]] + 1)) :]
+        order = order[: -len(rows)]
+        smooth[rows], bump[rows], error[rows] = _integrals(
+            scores[rows], weights[rows], n, theta[rows], tau[rows], step[rows], int(nodes[rows[-1]])
+        )
+        nodes[rows] = nodes[rows[-1]]
+    # beyond the last node the modulus is at most e^(-tau^2 t^2/2)
+    last = tau * nodes * step
+    error += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
+    # S > 0 has probability at most the scale under the tilted law of one more score
+    error += 16 * _UNIT * n * np.sum(weights * magnitudes, axis=1)
+    with np.errstate(over="ignore"):
+        high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
+    upper = (smooth + error) * high
+    copies = _copies(scores, probabilities, n, theta, tau, period, upper)
+    lower = (smooth - tau**2 * bump - error) * low - copies
+    return np.maximum(lower, 0.0), upper
+
+
+def _saddle(scores: Array, probabilities: Array, n: float) -> Array:
+    """theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
+    largest = np.abs(scores).max(axis=1)
+    rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
+    low = np.log(1e-3 / (rms * math.sqrt(n)))
+    high = np.log(600 / largest)
+    low = np.minimum(low, high - 1)
+    for _ in range(30):
+        middle = (low + high) / 2
+        theta = np.exp(middle)
+        w = probabilities * np.exp(theta[:, None] * scores)
+        norm = 1 + np.sum(probabilities * np.expm1(theta[:, None] * scores), axis=1)
+        rising = n * np.sum(w * scores, axis=1) / norm > 2 / theta
+        high, low = np.where(rising, middle, high), np.where(rising, low, middle)
+    found: Array = np.exp(low)
+    return found
+
+
+def _integrals(
+    scores: Array, weights: Array, n: float, theta: Array, tau: Array, step: Array, count: int
+) -> tuple[Array, Array, Array]:
+    """Trapezoidal sums of 1/w^2 and of 1, in units of the scale, and their rounding error."""
+    t = step[:, None] * np.arange(count + 1)  # [laws, nodes]
+    real, imag, size = np.zeros(t.shape), np.zeros(t.shape), np.zeros(t.shape)
+    for j in range(scores.shape[1]):
+        angle = t * scores[:, j, None]
+        q = weights[:, j, None]
+        half = np.sin(angle / 2)
+        real -= 2 * q * half**2
+        imag += q * np.sin(angle)
+        size += q * np.minimum(np.abs(angle) * (1 + np.abs(angle)), 4 + np.abs(angle))
+    log_modulus = n / 2 * np.log1p(np.maximum(2 * real + real**2 + imag**2, -1 + 1e-300))
+    phase = n * np.arctan2(imag, 1 + real) + tau[:, None] ** 2 * theta[:, None] * t
+    modulus = np.exp(log_modulus - (tau[:, None] * t) ** 2 / 2)
+    w = theta[:, None] + 1j * t
+    values = modulus * np.exp(1j * phase)
+    twice = np.where(np.arange(count + 1) == 0, 1.0, 2.0) * step[:, None] / (2 * math.pi)
+    smooth = np.sum(twice * (values / w**2).real, axis=1)
+    bump = np.sum(twice * values.real, axis=1)
+    relative = np.expm1(np.minimum(16 * _UNIT * (n * size + np.abs(phase) + 8), 1.0))
+    weight = 1 / np.abs(w) ** 2 + tau[:, None] ** 2
+    error = np.sum(twice * modulus * relative * weight, axis=1)
+    return smooth, bump, error
+
+
+def _copies(
+    scores: Array, probabilities: Array, n: float, theta: Array, tau: Array, period: Array, u: Array
+) -> Array:
+    """Bound of what the periodic copies S + j L, j != 0, add to the trapezoidal sum."""
+    decay = np.exp(-theta * period)
+    above = (u + period) * decay / (1 - decay) ** 2
+    below = np.full(theta.shape, np.inf)
+    for factor in (1.2, 1.5, 2.0, 3.0, 5.0):
+        other = factor * theta
+        exponent = np.minimum(other[:, None] * scores, 700.0)
+        log_mgf = n * np.log1p(np.sum(probabilities * np.expm1(exponent), axis=1))
+        rate = (other - theta) * period
+        bound = log_mgf + (tau * other) ** 2 / 2 - rate - 1 - np.log(other)
+        valid = (exponent < 700.0).all(axis=1)
+        copy = np.exp(np.minimum(bound, 700)) / -np.expm1(-rate)
+        below = np.where(valid, np.minimum(below, copy), below)
+    total: Array = above + below
+    return total
+
+
+class ClassSampler:
+    """Evaluates the profile of `users` users: the largest over several laws of outputs."""
+
+    def __init__(self, laws: tuple[ClassLaw, ...], users: int, width: float) -> None:
+        self._laws = laws
+        self._users = users
+        self._width = min(width, 0.1)
+
+    def __call__(self, epsilon: Array) -> Samples:
+        parts = [self._one(law, np.asarray(epsilon, dtype=float)) for law in self._laws]
+        lower = np.max([part[0] for part in parts], axis=0)
+        upper = np.max([part[1] for part in parts], axis=0)
+        return Samples(lower, np.minimum(upper, 1.0))
+
+    def _one(self, law: ClassLaw, epsilon: Array) -> tuple[Array, Array]:
+        u, v, blanket = (np.array(column) for column in (law.u, law.v, law.blanket))
+        covered = blanket > 0
+        alpha = np.exp(epsilon)[:, None]
+        open_ = np.maximum(u[~covered] - alpha * v[~covered], 0.0).sum(axis=1)
+        q = np.broadcast_to(blanket[covered], (len(epsilon), int(covered.sum())))
+        a, b = u[covered] / blanket[covered], v[covered] / blanket[covered]
+        scores, magnitudes = a - alpha * b, a + alpha * b
+        lower, upper = np.zeros(len(epsilon)), np.zeros(len(epsilon))
+        # where no score is positive there is nothing to sum
+        some = (scores > -16 * _UNIT * magnitudes).any(axis=1)
+        if some.any():
+            lower[some], upper[some] = stop_loss(
+                scores[some], q[some], magnitudes[some], self._users, self._width
+            )
+        slack = 16 * _UNIT
+        lower = (1 - slack) * (lower / self._users + open_ - slack * (u + v).sum())
+        upper = (1 + slack) * (upper / self._users + open_ + slack * open_) + UNDERFLOW * some
+        return np.maximum(lower, 0.0), upper
