@@ -30,7 +30,7 @@ from mpmath import mpf
 Real: TypeAlias = "float | mpf"
 Atom: TypeAlias = tuple[mpf, mpf, mpf]
 """One value of the privacy loss: (loss, P mass, Q mass). The loss may be +inf (Q mass 0)."""
-FractionPair: TypeAlias = dict[tuple[int, int], tuple[Fraction, Fraction]]
+FractionPair: TypeAlias = dict[tuple[int, ...], tuple[Fraction, Fraction]]
 
 GUARD_DIGITS = 30
 """Digits computed beyond the digits asked for: far more than rounding can use up here."""
@@ -442,3 +442,64 @@ def true_profile(matrix: Matrix, users: int, alpha: Fraction) -> Fraction:
             pair = {y: (laws[first][y], laws[second][y]) for y in laws[first]}
             best = max(best, hockey_stick(pair, alpha))
     return best
+
+
+def blanket_pair(
+    u: Sequence[Fraction], v: Sequence[Fraction], blanket: Sequence[Fraction], users: int
+) -> FractionPair:
+    """The view of an adversary who is told which others drew from the blanket.
+
+    Every other user sends a draw from `blanket` (a sub-probability) or, with the rest of the mass,
+    a message that the adversary can tell apart and remove. Outcome: histogram of what is left,
+    the differing user's message included, which has law u under P and v under Q.
+    """
+    total = sum(blanket, Fraction(0))
+    size = len(u)
+    pair: dict[Histogram, tuple[Fraction, Fraction]] = {}
+    others: dict[Histogram, Fraction] = {(0,) * size: Fraction(1)}
+    for left in range(users - 1, -1, -1):
+        # `others`: histograms of exactly users - 1 - left blanket draws, unnormalized
+        drawn = users - 1 - left
+        ways = Fraction(comb(users - 1, drawn)) * (1 - total) ** left
+        for histogram, mass in others.items():
+            for y in range(size):
+                outcome = tuple(c + (i == y) for i, c in enumerate(histogram))
+                p, q = pair.get(outcome, (Fraction(0), Fraction(0)))
+                pair[outcome] = (p + ways * mass * u[y], q + ways * mass * v[y])
+        following: dict[Histogram, Fraction] = {}
+        for histogram, mass in others.items():
+            for y in range(size):
+                outcome = tuple(c + (i == y) for i, c in enumerate(histogram))
+                following[outcome] = following.get(outcome, Fraction(0)) + mass * blanket[y]
+        others = following
+    return pair
+
+
+def strong_pair(k: int, gamma: Fraction, users: int) -> FractionPair:
+    """The paper's strong adversary on k-ary randomized response, values 0 and 1 in question.
+
+    It is told of every user whether they answered at random. If the user in question did, nothing
+    is learnt (one outcome); if not, their value is among the random answers of the others.
+    """
+    uniform = [gamma / k] * k
+    first = [Fraction(int(y == 0)) for y in range(k)]
+    second = [Fraction(int(y == 1)) for y in range(k)]
+    pair = {
+        outcome: ((1 - gamma) * p, (1 - gamma) * q)
+        for outcome, (p, q) in blanket_pair(first, second, uniform, users).items()
+    }
+    pair[()] = (gamma, gamma)
+    return pair
+
+
+def atoms_of_pair(pair: FractionPair, digits: int = 60) -> list[Atom]:
+    """(loss, P, Q) of a rational pair; outcomes that Q cannot have get an infinite loss."""
+    with mpmath.workdps(digits):
+        atoms = []
+        for p, q in pair.values():
+            if p == 0:
+                continue
+            mass = mpf(p.numerator) / p.denominator
+            other = mpf(q.numerator) / q.denominator
+            atoms.append((mpmath.log(mass / other) if q else mpmath.inf, mass, other))
+        return sorted(atoms)

@@ -1,9 +1,18 @@
 """Certified (epsilon, delta) for the shuffle model of differential privacy."""
 
 from .accountant import Accountant
+from .adversaries import adversaries
 from .bounds import Bounds
 from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
-from .randomizers import PureLDP
+from .randomizers import (
+    FiniteRandomizer,
+    HadamardResponse,
+    LocalHashing,
+    PureLDP,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from .shuffle import Shuffle
 
 __version__ = "0.1.0"
@@ -11,10 +20,17 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Bounds",
+    "FiniteRandomizer",
+    "HadamardResponse",
     "InvalidParameter",
+    "LocalHashing",
     "NotCertified",
     "OutOfRange",
     "PureLDP",
+    "RandomizedResponse",
     "Shuffle",
     "ShuffleDPError",
+    "SubsetSelection",
+    "UnaryEncoding",
+    "adversaries",
 ]

@@ -43,18 +43,16 @@ def real(name: str, value: Any) -> float:
     return number
 
 
-def count(name: str, value: Any, most: int) -> int:
-    """A whole number in 1 .. most; floats like 1e6 are taken if they are whole."""
+def count(name: str, value: Any, most: int, least: int = 1) -> int:
+    """A whole number in least .. most; floats like 1e6 are taken if they are whole."""
     number = real(name, value)
     whole = int(value) if isinstance(value, (int, np.integer)) else int(number)
     if number != math.floor(number):
-        raise InvalidParameter(f"{name}={show(value)} is not whole; give a whole number >= 1.")
-    if whole < 1:
-        raise InvalidParameter(f"{name}={show(value)} is below 1; give a whole number >= 1.")
+        raise InvalidParameter(f"{name}={show(value)} is not whole; give a whole number.")
+    if whole < least:
+        raise InvalidParameter(f"{name}={show(value)} is below {least}; give a larger number.")
     if whole > most:
-        raise OutOfRange(
-            f"{name}={show(value)} is above the supported {most:.0e}; give a smaller one."
-        )
+        raise OutOfRange(f"{name}={show(value)} is above {most:.6g}; give a smaller number.")
     return whole
 
 
@@ -70,6 +68,14 @@ def local_epsilon(value: Any) -> float:
             f"{'round it up to the limit' if eps0 < 1 else 'no privacy is left beyond it'}."
         )
     return eps0
+
+
+def probability(name: str, value: Any) -> float:
+    """Strictly between 0 and 1."""
+    number = real(name, value)
+    if not 0 < number < 1:
+        raise InvalidParameter(f"{name}={show(value)} is outside (0, 1); give a probability.")
+    return number
 
 
 def tolerance(value: Any) -> float:

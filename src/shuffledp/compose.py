@@ -205,8 +205,9 @@ def _discretize(
 
 
 def _spread(pld: PLD) -> float:
-    """Root mean square loss."""
-    return math.sqrt(float(pld.masses @ pld.losses**2))
+    """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
+    negligible = 0.01 * pld.infinite * float(pld.losses.max())
+    return max(math.sqrt(float(pld.masses @ pld.losses**2)), negligible)
 
 
 def _sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:

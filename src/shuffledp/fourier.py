@@ -23,6 +23,7 @@ from .stop_loss import UNDERFLOW, Samples
 _UNIT = 2.0**-53
 _MAX_NODES = 1 << 20
 _BLOCK = 1 << 17  # (law, node) pairs evaluated at once
+_MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated instead
 
 
 def stop_loss(
@@ -74,7 +75,7 @@ def stop_loss(
 
 def _saddle(scores: Array, probabilities: Array, n: float) -> Array:
     """theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
-    largest = np.abs(scores).max(axis=1)
+    largest = np.maximum(scores.max(axis=1), 1e-300)
     rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
     low = np.log(1e-3 / (rms * math.sqrt(n)))
     high = np.log(600 / largest)
@@ -137,6 +138,45 @@ def _copies(
     return total
 
 
+def enumerated_stop_loss(
+    scores: Array, probabilities: Array, magnitudes: Array, counts: Array, users: int
+) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] by adding up every way in which users can share the scores.
+
+    counts: [ways, values], how many users have each value; the rest of the users score 0.
+    """
+    rest = users - counts.sum(axis=1)
+    log_factorial = np.cumsum(np.log(np.maximum(np.arange(users + 1), 1)))
+    shares = np.column_stack([counts, rest]).astype(int)
+    ways = log_factorial[users] - log_factorial[shares].sum(axis=1)
+    free = np.maximum(1 - probabilities.sum(axis=1), 0.0)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_free = np.where(rest > 0, rest * np.log(free), 0.0)
+    mass = np.exp(ways + np.log(probabilities) @ counts.T + log_free)  # [laws, ways]
+    total = scores @ counts.T
+    slack = 16 * _UNIT * (magnitudes @ counts.T)
+    # of the masses, through their exponents, and of the sum over the ways
+    error = 16 * _UNIT * (users + 8) * (8 + math.log(users) + float(-np.log(probabilities).min()))
+    error += _UNIT * len(counts)
+    upper = np.sum(mass * np.maximum(total + slack, 0.0), axis=1) * (1 + error)
+    lower = np.sum(mass * np.maximum(total - slack, 0.0), axis=1) * (1 - error)
+    return lower, upper
+
+
+def _ways(users: int, values: int, everyone: bool) -> Array:
+    """All vectors of `values` counts with sum at most `users`, or exactly that if `everyone`."""
+    rows, left = np.zeros((1, 0)), np.array([users])
+    for i in range(values):
+        if everyone and i == values - 1:
+            return np.column_stack([rows, left])
+        size = left + 1
+        start = np.repeat(np.cumsum(size) - size, size)
+        count = np.arange(len(start)) - start
+        rows = np.column_stack([np.repeat(rows, size, axis=0), count])
+        left = np.repeat(left, size) - count
+    return rows
+
+
 class ClassSampler:
     """Evaluates the profile of `users` users: the largest over several laws of outputs."""
 
@@ -160,13 +200,29 @@ class ClassSampler:
         a, b = u[covered] / blanket[covered], v[covered] / blanket[covered]
         scores, magnitudes = a - alpha * b, a + alpha * b
         lower, upper = np.zeros(len(epsilon)), np.zeros(len(epsilon))
-        # where no score is positive there is nothing to sum
-        some = (scores > -16 * _UNIT * magnitudes).any(axis=1)
+        # from the largest loss on no score is positive: there is nothing to sum
+        some = (epsilon < law.max_loss) & (scores > 0).any(axis=1)
         if some.any():
-            lower[some], upper[some] = stop_loss(
-                scores[some], q[some], magnitudes[some], self._users, self._width
-            )
+            lower[some], upper[some] = self._stop_loss(scores[some], q[some], magnitudes[some])
         slack = 16 * _UNIT
         lower = (1 - slack) * (lower / self._users + open_ - slack * (u + v).sum())
         upper = (1 + slack) * (upper / self._users + open_ + slack * open_) + UNDERFLOW * some
-        return np.maximum(lower, 0.0), upper
+        return np.where(lower > UNDERFLOW, lower, 0.0), upper
+
+    def _stop_loss(
+        self, scores: Array, probabilities: Array, magnitudes: Array
+    ) -> tuple[Array, Array]:
+        users, values = self._users, scores.shape[1]
+        everyone = bool(probabilities[0].sum() > 1 - 1e-12)  # nobody is left to score 0
+        if math.comb(users + values - everyone, values - everyone) > _MOST_WAYS:
+            return stop_loss(scores, probabilities, magnitudes, users, self._width)
+        counts = _ways(users, values, everyone)
+        parts = []
+        for start in range(0, len(scores), 32):
+            rows = slice(start, start + 32)
+            parts.append(
+                enumerated_stop_loss(
+                    scores[rows], probabilities[rows], magnitudes[rows], counts, users
+                )
+            )
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

@@ -84,6 +84,7 @@ def lower_pld(
     cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
     value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
+    value = np.minimum.accumulate(value)  # where f is flat, unequal drops must not make it rise
     corner = _convex_corners(excess, value)
     return _from_polygon(step, index[corner], value[corner], -1)
 

@@ -76,7 +76,7 @@ class ClassProfile:
 
     @property
     def max_loss(self) -> float:
-        return max(max(law.max_loss for law in self.laws), 1e-12)
+        return max(law.max_loss for law in self.laws)
 
     @property
     def bounded(self) -> bool:

@@ -47,9 +47,9 @@ class ClassLaw:
 
     @property
     def max_loss(self) -> float:
-        """The largest finite log u/v; the loss of the shuffled round cannot exceed it."""
+        """The largest finite log u/v, rounded up; a shuffled round's loss cannot exceed it."""
         ratios = [a / b for a, b in zip(self.u, self.v, strict=True) if a > 0 and b > 0]
-        return max(math.log(max(ratios)), 0.0)
+        return math.log(max(*ratios, 1.0)) * (1 + 2.0**-50) + 2.0**-50
 
     @property
     def infinite(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import _validate, profile
 from .bounds import Bounds
 from .errors import InvalidParameter
-from .profile import PrivacyProfile
+from .profile import ClassProfile, PrivacyProfile
 from .queries import Guarantee
 from .randomizers import Analysis, Randomizer
 
@@ -53,6 +53,25 @@ class Shuffle(Guarantee):
     def explained(self) -> Analysis:
         """The theorem, the adversary and the assumption behind the numbers."""
         return self.randomizer.analyses[self.analysis]
+
+    def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
+        """A delta that an actual pair of neighbouring datasets reaches: no bound can be below it.
+
+        All other users hold one value; the worst such value and pair count. Certified from below.
+        """
+        (value,), rtol = _validate.epsilons([epsilon]), _validate.tolerance(rtol)
+        return profile.delta_bounds(self._attained(), float(value), rtol).lower
+
+    def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
+        """The epsilon at which an actual pair of neighbouring datasets has this delta."""
+        (value,), rtol = _validate.deltas([delta]), _validate.tolerance(rtol)
+        attained = self._attained()
+        if value in (0.0, 1.0):
+            return 0.0 if value else attained.max_loss if attained.bounded else math.inf
+        return profile.epsilon_bounds(attained, float(value), rtol).lower
+
+    def _attained(self) -> ClassProfile:
+        return ClassProfile(self.randomizer.attained(), self.users)
 
     def _max_loss(self) -> float:
         return self.profile.max_loss if self.profile.bounded else math.inf

@@ -20,8 +20,8 @@ def rounded_down(value: float, digits: int = 4) -> str:
 
 
 def _text(value: float, digits: int, rounding: str) -> str:
-    if value == 0:
-        return "0"
+    if value == 0 or value == float("inf"):
+        return "0" if value == 0 else "infinity"
     number = Decimal(value).normalize(Context(prec=digits, rounding=rounding))
     if -5 <= number.adjusted() < 9:
         return format(number, "f")

@@ -68,7 +68,10 @@ def _solve_tilt(parts: Parts, reached: Callable[[float, Cumulants], bool]) -> fl
     """
     if reached(0.0, log_mgf(parts, 0.0)):
         return 0.0
-    low, high = -25.0, 50.0  # exponents of e
+    largest = sum(count * float(np.abs(pld.losses).max()) for pld, count in parts)
+    if largest == 0:
+        return 0.0
+    low, high = -25.0, min(50.0, math.log(1e15 / largest))  # exponents of e
     for _ in range(12):
         middle = math.exp((low + high) / 2)
         cumulants = log_mgf(parts, middle)
@@ -160,7 +163,7 @@ class TiltedSum:
         exponent = abs(self._log_mgf) + self._tilt * float(np.abs(losses).max(initial=abs(epsilon)))
         relative = self._relative + 8 * _UNIT * (8 + exponent)
         if not math.isfinite(value):
-            return 1.0 if side > 0 else 0.0
+            value = side * math.inf
         value = (max(value, 0.0) + self.infinite) * math.exp(side * relative)
         if side < 0:
             return value if value > UNDERFLOW else 0.0

@@ -1,5 +1,7 @@
 """Both polygons of a discretized profile against the exact profile, between the lattice points."""
 
+import math
+from fractions import Fraction
 from itertools import pairwise
 
 import mpmath
@@ -73,3 +75,18 @@ def test_what_is_beyond_the_lattice_becomes_infinite_loss_above_and_nothing_belo
     assert upper.infinite == pytest.approx(float(exact), rel=1e-6)
     assert upper.infinite >= exact
     assert lower.infinite == 0
+
+
+def test_infinite_loss_of_the_strong_adversary_on_both_sides() -> None:
+    """A profile that ends flat: polygons stay on their sides and keep the infinite mass."""
+    gamma, users = Fraction(1, 2), 4
+    atoms = oracles.atoms_of_pair(oracles.strong_pair(3, gamma, users))
+    law = ThreePointLaw(math.inf, 1 / 3, 2 / 3, 0.5)
+    step, index = math.log(5) / 40, np.arange(41)
+    samples = ThreePointSampler(law, users, 100.0, 1e-4)(step * index.astype(float))
+    upper, lower = upper_pld(step, index, samples), lower_pld(step, index, samples, True)
+    for epsilon in np.linspace(0, 2, 60).tolist():
+        exact = oracles.delta_of_atoms(atoms, epsilon)
+        assert profile_of(lower, epsilon) <= exact
+        assert exact <= profile_of(upper, epsilon - 1e-14)
+    assert lower.infinite == pytest.approx(upper.infinite, rel=1e-9)

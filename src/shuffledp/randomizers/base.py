@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..profile import PrivacyProfile
+from ..scores import ClassLaw
+
+SEES_ALL_BUT_ONE = (
+    "sees all shuffled messages of every round and knows the value of every user but one; "
+    "does not see who sent which message"
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,12 @@ class Analysis:
 
 
 class Randomizer(Protocol):
-    """A local randomizer. `describe()` names it with its parameters."""
+    """A local randomizer: an immutable value that knows the laws of its outputs."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        ...
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
@@ -31,4 +42,54 @@ class Randomizer(Protocol):
         """The profile of one shuffled round of `users` users."""
         ...
 
+    def attained(self) -> tuple[ClassLaw, ...]:
+        """Laws of actual neighbouring datasets, in both orders: all others hold one value."""
+        ...
+
     def describe(self) -> str: ...
+
+
+BLANKET = Analysis(
+    name="blanket",
+    theorem=(
+        "privacy blanket of the randomizer (Balle, Bell, Gascon, Nissim 2019), as an exact "
+        "hockey-stick divergence; proof in docs/theory.md"
+    ),
+    adversary=(
+        f"{SEES_ALL_BUT_ONE}; is told which other users' messages are independent of their values"
+    ),
+    assumption="every user applies this randomizer, independently of the others' messages",
+)
+STRONGER_CLONES = Analysis(
+    name="stronger-clones",
+    theorem=(
+        "stronger clones with p = 1/(e^eps0 + 1) (Feldman, McMillan, Talwar 2023; proof for every "
+        "eps0-LDP randomizer in docs/theory.md)"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "every user applies an eps0-LDP randomizer that does not depend on the other messages of "
+        "the same round (it may depend on all earlier rounds)"
+    ),
+)
+CLONES = Analysis(
+    name="clones",
+    theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "every user applies an eps0-LDP randomizer, which may depend on earlier messages, those of "
+        "the same round included"
+    ),
+)
+STRONG = Analysis(
+    name="strong",
+    theorem=(
+        "strong adversary of Balle et al. 2019, Theorem 3.1, and Koskela, Heikkila, Honkela, as an "
+        "exact hockey-stick divergence"
+    ),
+    adversary=(
+        f"{SEES_ALL_BUT_ONE}; is told of every user, the one in question included, whether they "
+        "answered at random"
+    ),
+    assumption="every user applies this randomizer, independently of the others' messages",
+)

@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import _validate
 from ..profile import PrivacyProfile, ThreePointProfile
-from ..scores import ThreePointLaw
-from .base import Analysis
-
-_ADVERSARY = (
-    "sees all shuffled messages of every round and knows the value of every user but one; "
-    "does not see who sent which message"
-)
-_STRONGER = Analysis(
-    name="stronger-clones",
-    theorem=(
-        "stronger clones with p = 1/(e^eps0 + 1) (Feldman, McMillan, Talwar 2023; proof for every "
-        "eps0-LDP randomizer in docs/theory.md)"
-    ),
-    adversary=_ADVERSARY,
-    assumption=(
-        "every user applies an eps0-LDP randomizer that does not depend on the other messages of "
-        "the same round (it may depend on all earlier rounds)"
-    ),
-)
-_CLONES = Analysis(
-    name="clones",
-    theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",
-    adversary=_ADVERSARY,
-    assumption=(
-        "every user applies an eps0-LDP randomizer, which may depend on earlier messages, those of "
-        "the same round included"
-    ),
-)
+from ..scores import ClassLaw, ThreePointLaw
+from .base import CLONES, STRONGER_CLONES, Analysis
 
 
 @dataclass(frozen=True)
@@ -52,13 +27,28 @@ class PureLDP:
         object.__setattr__(self, "eps0", _validate.local_epsilon(self.eps0))
 
     @property
+    def name(self) -> str:
+        return "pure-ldp"
+
+    @property
     def analyses(self) -> Mapping[str, Analysis]:
-        # stronger clones are a post-processing of clones and attained: nothing beats them here
-        return {"best": _STRONGER, "stronger-clones": _STRONGER, "clones": _CLONES}
+        # stronger clones are never worse than clones and are attained: the best for eps0 alone
+        return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
 
     def profile(self, analysis: str, users: int) -> PrivacyProfile:
-        laws = {"clones": ThreePointLaw.clones, "stronger-clones": ThreePointLaw.stronger_clones}
-        return ThreePointProfile(laws[self.analyses[analysis].name](self.eps0), users)
+        return clone_profile(self.analyses[analysis], self.eps0, users)
+
+    def attained(self) -> tuple[ClassLaw, ...]:
+        # binary randomized response is eps0-LDP: both values of the others, both orders
+        small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
+        law = ClassLaw((large, small), (small, large), (large, small))
+        return (law, law.reversed)
 
     def describe(self) -> str:
         return f"any randomizer that is {self.eps0:g}-LDP"
+
+
+def clone_profile(analysis: Analysis, eps0: float, users: int) -> PrivacyProfile:
+    """The profile of a round of which only eps0 is used."""
+    laws = {"clones": ThreePointLaw.clones, "stronger-clones": ThreePointLaw.stronger_clones}
+    return ThreePointProfile(laws[analysis.name](eps0), users)

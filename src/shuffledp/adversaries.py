@@ -1,0 +1,73 @@
+"""What each piece of the adversary's knowledge costs: one randomizer, every analysis of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import _validate
+from .accountant import Accountant
+from .compose import Composition
+from .profile import ClassProfile
+from .queries import DEFAULT_RTOL
+from .randomizers import Randomizer
+from .scores import ClassLaw
+from .shuffle import Shuffle
+
+#: From the most to the least that the adversary is given.
+_LADDER = ("strong", "clones", "stronger-clones", "blanket", "best")
+
+
+class Row(NamedTuple):
+    """One rung: certified bounds of epsilon under one analysis, or what is attained."""
+
+    analysis: str
+    lower: float
+    upper: float | None  # None for the attained value, which only bounds from below
+    adversary: str
+
+
+def adversaries(
+    randomizer: Randomizer,
+    users: int,
+    delta: float,
+    *,
+    rounds: int = 1,
+    rtol: float = DEFAULT_RTOL,
+) -> Sequence[Row]:
+    """The ladder of analyses that apply, and the attained value below all of them.
+
+    >>> from shuffledp import RandomizedResponse, adversaries
+    >>> rows = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)
+    >>> {row.analysis: round(row.lower, 3) for row in rows}["strong"]
+    0.877
+    """
+    rows = []
+    for analysis in _LADDER:
+        if analysis in randomizer.analyses:
+            round_ = Shuffle(randomizer, users, analysis)
+            accountant = Accountant()
+            accountant.compose(round_, rounds=rounds)
+            bounds = accountant.epsilon_bounds(delta, rtol=rtol)
+            rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.adversary))
+    attained = _attained(Shuffle(randomizer, users), rounds, delta, rtol)
+    rows.append(Row("attained", attained, None, "an actual pair of datasets, nothing given away"))
+    return rows
+
+
+def _attained(round_: Shuffle, rounds: int, delta: float, rtol: float) -> float:
+    """Certified from below. For several rounds, of the same datasets in each: only pairs whose
+    two orders are alike are composed, for which the profile's mirror image is its own."""
+    if rounds == 1:
+        return round_.attained_epsilon(delta)
+    (value,) = _validate.deltas([delta])
+    best = 0.0
+    for law in round_.randomizer.attained():
+        if _classes(law) == _classes(law.reversed) and 0 < value < 1:
+            profile = ClassProfile((law,), round_.users)
+            best = max(best, Composition([(profile, rounds)]).epsilon_bounds(value, rtol).lower)
+    return best
+
+
+def _classes(law: ClassLaw) -> list[tuple[float, float, float]]:
+    return sorted(zip(law.u, law.v, law.blanket, strict=True))
