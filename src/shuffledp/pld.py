@@ -67,7 +67,8 @@ def lower_pld(
     known to be constant from the last sample on, which is infinite loss.
     """
     excess = np.expm1(step * index.astype(float))  # alpha - 1, accurate for small losses too
-    f, width = samples.lower, np.diff(excess)
+    floor = samples.lower[-1] if flat_beyond else 0.0  # f is nowhere below it: work above it
+    f, width = np.maximum(samples.lower - floor, 0.0), np.diff(excess)
     chord = np.diff(f) / width
     # In a cell f is above both end tangents; they cross at distance t from the left end.
     steep, flat = _end_slopes(samples, width)
@@ -77,16 +78,14 @@ def lower_pld(
     drop = np.maximum(t * (steep + chord), (width - t) * -(flat + chord))
     drop = np.maximum(drop, 0.0) + 16 * _ULP * f[:-1]
     value = np.maximum(f - np.maximum(np.append(drop, 0.0), np.append(0.0, drop)), 0.0)
-    if not flat_beyond:
-        value[-1] = 0.0
+    value[-1] = 0.0
     # Where that would be below 0, the cell's line goes through 0 at the right end and the crossing.
     crossing = np.minimum(f[:-1] - steep * t, f[1:] + flat * (width - t)) * (1 - 16 * _ULP)
     cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
     value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
-    value = np.minimum.accumulate(value)  # where f is flat, unequal drops must not make it rise
     corner = _convex_corners(excess, value)
-    return _from_polygon(step, index[corner], value[corner], -1)
+    return _from_polygon(step, index[corner], value[corner] + floor, -1)
 
 
 def _end_slopes(samples: Samples, width: Array) -> tuple[Array, Array]:
