@@ -24,7 +24,7 @@ class Row(NamedTuple):
     analysis: str
     lower: float
     upper: float | None  # None for the attained value, which only bounds from below
-    adversary: str
+    adversary: str  # beyond seeing all messages and knowing all other users' values
 
 
 def adversaries(
@@ -49,9 +49,9 @@ def adversaries(
             accountant = Accountant()
             accountant.compose(round_, rounds=rounds)
             bounds = accountant.epsilon_bounds(delta, rtol=rtol)
-            rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.adversary))
+            rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
     attained = _attained(Shuffle(randomizer, users), rounds, delta, rtol)
-    rows.append(Row("attained", attained, None, "an actual pair of datasets, nothing given away"))
+    rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
     return rows
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import sys
-import textwrap
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -297,14 +296,12 @@ def adversaries_command(
         }
         click.echo(_json(report))
         return
-    click.echo(f"{randomizer!r}, {rounds:,} x {users:,} users, delta = {delta!r}, replace-one\n")
-    click.echo(f"{'analysis':<17}{'epsilon':>10}   what the adversary is given")
+    click.echo(f"{randomizer!r}, {rounds:,} x {users:,} users, delta = {delta!r}, replace-one.")
+    click.echo("The adversary sees all messages, knows all other users' values, and ...\n")
+    click.echo(f"{'analysis':<17}{'epsilon':>10}")
     for row in rows:
         value = f">= {rounded_down(row.lower)}" if row.upper is None else rounded_up(row.upper)
-        lines = textwrap.wrap(row.adversary, 68)
-        click.echo(f"{row.analysis:<17}{value:>10}   {lines[0]}")
-        for line in lines[1:]:
-            click.echo(f"{'':<27}   {line}")
+        click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
 
 
 def _json(report: dict[str, Any]) -> str:

@@ -4,11 +4,12 @@ import json
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 import shuffledp
-from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp import Accountant, FiniteRandomizer, PureLDP, Shuffle
 from shuffledp.statement import rounded_down, rounded_up
 
 
@@ -157,3 +158,74 @@ def test_printed_values_are_rounded_outwards(value: float, digits: int) -> None:
     up, down = Decimal(rounded_up(value, digits)), Decimal(rounded_down(value, digits))
     assert down <= Decimal(value) <= up
     assert up - down <= Decimal(value) * Decimal(10) ** (1 - digits) * Decimal("1.0001")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "analysis"),
+    [
+        (("rr", "--k", "16", "--eps0", "2"), "blanket"),
+        (("rr", "--k", "4", "--gamma", "0.25", "--analysis", "strong"), "strong"),
+        (("subset", "--k", "16", "--size", "3", "--eps0", "2"), "blanket"),
+        (("unary", "--k", "16", "--eps0", "2", "--analysis", "clones"), "clones"),
+        (("hashing", "--g", "8", "--eps0", "2"), "blanket"),
+        (("hadamard", "--k", "16", "--eps0", "2"), "blanket"),
+    ],
+)
+def test_named_randomizers(arguments: tuple[str, ...], analysis: str) -> None:
+    query = ("--users", "1e5", "--rounds", "3", "--delta", "1e-6", "--json")
+    report = json.loads(ok("epsilon", "--randomizer", *arguments, *query))
+    assert report["randomizer"] == arguments[0]
+    assert report["analysis"] == analysis
+    assert 0 < report["lower"] <= report["upper"] <= 1.001 * report["lower"]
+
+
+def test_a_matrix_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("0.7,0.2,0.1\n0.1,0.8,0.1\n\n0.2,0.2,0.6\n", encoding="utf-8")
+    options = ("--users", "5000", "--epsilon", "0.1", "--json")
+    report = json.loads(ok("delta", "--randomizer", "matrix", "--matrix", str(path), *options))
+    matrix = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]
+    assert report["upper"] == Shuffle(FiniteRandomizer(matrix), 5000).get_delta(0.1)
+    for text, said in (("0.5,x\n1,0\n", "'x'"), ("0.5,0.6\n1,0\n", "row 1"), ("", "0 rows")):
+        path.write_text(text, encoding="utf-8")
+        result = run("delta", "--randomizer", "matrix", "--matrix", str(path), *options)
+        assert result.returncode == 2
+        assert said in result.stderr
+    missing = run("delta", "--randomizer", "matrix", "--matrix", str(tmp_path), *options)
+    assert missing.returncode == 2
+    assert missing.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rr", "--eps0", "1"), "needs --k"),
+        (("rr", "--k", "4"), "exactly one"),
+        (("rr", "--k", "4", "--gamma", "0.2", "--eps0", "1"), "exactly one"),
+        (("unary", "--k", "4", "--eps0", "1", "--size", "2"), "--size does not go"),
+        (("pure-ldp", "--eps0", "1", "--k", "4"), "--k does not go"),
+        (("magic", "--eps0", "1"), "magic is unknown"),
+        (("rr", "--k", "1", "--eps0", "1"), "k=1"),
+    ],
+)
+def test_contradictory_options(arguments: tuple[str, ...], said: str) -> None:
+    result = run("epsilon", "--randomizer", *arguments, "--users", "10", "--delta", "1e-6")
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_adversaries_as_table_and_json() -> None:
+    options = ("--k", "4", "--gamma", "0.25", "--users", "1000", "--delta", "1e-7")
+    out = ok("adversaries", *options)
+    for line in ("strong               0.8774", "attained          >= 0.6284"):
+        assert line in out
+    report = json.loads(ok("adversaries", *options, "--json"))
+    assert [row["analysis"] for row in report["rows"]][-1] == "attained"
+
+
+def test_infinite_epsilon_is_null_in_json() -> None:
+    options = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--analysis", "strong")
+    arguments = ("epsilon", *options, "--users", "10", "--delta", "1e-6")
+    assert json.loads(ok(*arguments, "--json"))["upper"] is None
+    assert ok(*arguments).startswith("The protocol is (infinity, 1e-06)")

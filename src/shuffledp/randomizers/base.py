@@ -23,6 +23,7 @@ class Analysis:
     theorem: str  # what stands behind the number, with its source
     adversary: str  # who is protected against, and what they are given for free
     assumption: str  # what must be true of the deployment
+    gist: str  # the same in a few words, for tables
 
 
 class Randomizer(Protocol):
@@ -59,6 +60,7 @@ BLANKET = Analysis(
         f"{SEES_ALL_BUT_ONE}; is told which other users' messages are independent of their values"
     ),
     assumption="every user applies this randomizer, independently of the others' messages",
+    gist="is told which other messages are independent of their senders' values",
 )
 STRONGER_CLONES = Analysis(
     name="stronger-clones",
@@ -71,6 +73,7 @@ STRONGER_CLONES = Analysis(
         "every user applies an eps0-LDP randomizer that does not depend on the other messages of "
         "the same round (it may depend on all earlier rounds)"
     ),
+    gist="faces the worst randomizer with this eps0",
 )
 CLONES = Analysis(
     name="clones",
@@ -80,6 +83,7 @@ CLONES = Analysis(
         "every user applies an eps0-LDP randomizer, which may depend on earlier messages, those of "
         "the same round included"
     ),
+    gist="faces the worst randomizer with this eps0, adaptive within the round",
 )
 STRONG = Analysis(
     name="strong",
@@ -92,4 +96,5 @@ STRONG = Analysis(
         "answered at random"
     ),
     assumption="every user applies this randomizer, independently of the others' messages",
+    gist="is told who answered at random, the user in question included",
 )
