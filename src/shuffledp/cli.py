@@ -2,165 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
-from collections.abc import Callable, Sequence
-from decimal import Decimal, InvalidOperation
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from . import (
-    Accountant,
-    FiniteRandomizer,
-    HadamardResponse,
-    InvalidParameter,
-    LocalHashing,
-    NotCertified,
-    PureLDP,
-    RandomizedResponse,
-    Shuffle,
-    ShuffleDPError,
-    SubsetSelection,
-    UnaryEncoding,
-    __version__,
-    adversaries,
-)
-from .queries import DEFAULT_RTOL
-from .randomizers import Randomizer
+from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries
+from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
 from .statement import rounded_down, rounded_up, statement
 
 BAD_INPUT, NOT_CERTIFIED = 2, 3
-
-#: Each randomizer with the options that it needs and those that it may have.
-RANDOMIZERS: dict[str, tuple[Callable[..., Randomizer], set[str], set[str]]] = {
-    "pure-ldp": (PureLDP, {"eps0"}, set()),
-    "rr": (RandomizedResponse, {"k"}, {"gamma", "eps0"}),
-    "subset": (SubsetSelection, {"k", "size", "eps0"}, set()),
-    "unary": (UnaryEncoding, {"k", "eps0"}, set()),
-    "hashing": (LocalHashing, {"g", "eps0"}, set()),
-    "hadamard": (HadamardResponse, {"k", "eps0"}, set()),
-    "matrix": (lambda matrix: FiniteRandomizer(_read_matrix(matrix)), {"matrix"}, set()),
-}
-
-
-class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A finite decimal number, whole if asked for: 10000, 1e4 and 10_000 are the same."""
-
-    def __init__(self, whole: bool = False) -> None:
-        self.name = "count" if whole else "number"
-        self._whole = whole
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        try:
-            number = Decimal(str(value))
-        except InvalidOperation:
-            number = Decimal("nan")
-        if not number.is_finite():
-            self.fail(f"{value!r} is not a finite number; write it like 10000 or 1e-6.", param, ctx)
-        if abs(number.adjusted()) > 320:
-            self.fail(f"{value!r} is beyond the range of a float (1e-308 to 1e308).", param, ctx)
-        if not self._whole:
-            return float(number)
-        if number != number.to_integral_value():
-            self.fail(f"{value!r} is not whole; give a whole number >= 1.", param, ctx)
-        return int(number)
-
-
-class _Numbers(_Number):
-    """Numbers separated by commas."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if isinstance(value, list):
-            return value
-        return [super(_Numbers, self).convert(part, param, ctx) for part in value.split(",")]
-
-
-def _options(*choices: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(choices):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-_PARAMETERS = (
-    click.option("--eps0", type=_Number(), help="Local epsilon of the randomizer."),
-    click.option(
-        "--k", type=_Number(whole=True), help="Number of values (rr, subset, unary, hadamard)."
-    ),
-    click.option("--gamma", type=_Number(), help="Probability of a random answer (rr)."),
-    click.option("--size", type=_Number(whole=True), help="Values in a subset (subset)."),
-    click.option("--g", type=_Number(whole=True), help="Values of the hash functions (hashing)."),
-    click.option(
-        "--matrix", metavar="FILE", help="CSV file: one row of probabilities a value (matrix)."
-    ),
-)
-_PROTOCOL = (
-    click.option("--users", type=_Number(whole=True), required=True, help="Users in each round."),
-    click.option(
-        "--rounds",
-        type=_Number(whole=True),
-        default="1",
-        show_default=True,
-        help="How many rounds are composed.",
-    ),
-    click.option(
-        "--rtol",
-        type=_Number(),
-        default=DEFAULT_RTOL,
-        show_default=True,
-        help="Largest relative width of the certified bracket in epsilon.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead."),
-)
-_KIND = (
-    click.option(
-        "--randomizer",
-        default="pure-ldp",
-        show_default=True,
-        help=f"One of {', '.join(RANDOMIZERS)}.",
-    ),
-    *_PARAMETERS,
-    click.option(
-        "--analysis",
-        default="best",
-        show_default=True,
-        help="best, blanket, stronger-clones, clones, or strong (rr).",
-    ),
-)
-
-
-def _build(kind: str, given: dict[str, Any]) -> Randomizer:
-    """The randomizer that the options describe."""
-    if kind not in RANDOMIZERS:
-        raise InvalidParameter(
-            f"--randomizer {kind} is unknown; choose one of {', '.join(RANDOMIZERS)}."
-        )
-    make, needed, possible = RANDOMIZERS[kind]
-    given = {name: value for name, value in given.items() if value is not None}
-    for name in sorted(needed - given.keys()):
-        raise InvalidParameter(f"--randomizer {kind} needs --{name}; add it.")
-    for name in sorted(given.keys() - needed - possible):
-        raise InvalidParameter(f"--{name} does not go with --randomizer {kind}; leave it out.")
-    return make(**given)
-
-
-def _read_matrix(path: str) -> list[list[float]]:
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a text file"
-        raise InvalidParameter(
-            f"--matrix {path} cannot be read: {reason}; give a CSV file."
-        ) from None
-    try:
-        return [[float(cell) for cell in row] for row in rows]
-    except ValueError as error:
-        raise InvalidParameter(f"--matrix {path}: {error}; give numbers only.") from None
 
 
 @click.group(
@@ -182,11 +35,11 @@ def cli() -> None:
 
 
 @cli.command()
-@_options(*_KIND, *_PROTOCOL)
+@options(*KIND, *PROTOCOL)
 @click.option(
     "--delta",
     "values",
-    type=_Numbers(),
+    type=Numbers(),
     required=True,
     multiple=True,
     help="The delta; several with commas or by repeating the option. 0 asks for pure DP.",
@@ -202,11 +55,11 @@ def epsilon(values: Sequence[Sequence[float]], **options: Any) -> None:
 
 
 @cli.command()
-@_options(*_KIND, *_PROTOCOL)
+@options(*KIND, *PROTOCOL)
 @click.option(
     "--epsilon",
     "values",
-    type=_Numbers(),
+    type=Numbers(),
     required=True,
     multiple=True,
     help="The epsilon; several with commas or by repeating the option.",
@@ -234,7 +87,7 @@ def _answer(
     as_json: bool,
     **parameters: Any,
 ) -> None:
-    round_ = Shuffle(_build(randomizer, parameters), users, analysis)
+    round_ = Shuffle(build(randomizer, parameters), users, analysis)
     accountant = Accountant()
     accountant.compose(round_, rounds=rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
@@ -269,8 +122,8 @@ def _answer(
 
 
 @cli.command("adversaries")
-@_options(*_PARAMETERS[:3], *_PROTOCOL)
-@click.option("--delta", type=_Number(), required=True, help="The delta.")
+@options(*PARAMETERS[:3], *PROTOCOL)
+@click.option("--delta", type=Number(), required=True, help="The delta.")
 def adversaries_command(
     delta: float, users: int, rounds: int, rtol: float, as_json: bool, **parameters: Any
 ) -> None:
@@ -279,7 +132,7 @@ def adversaries_command(
     \b
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
     """
-    randomizer = _build("rr", parameters)
+    randomizer = build("rr", parameters)
     rows = adversaries(randomizer, users, delta, rounds=rounds, rtol=rtol)
     if as_json:
         report = {

@@ -77,7 +77,8 @@ def _saddle(scores: Array, probabilities: Array, n: float) -> Array:
     """theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
     largest = np.maximum(scores.max(axis=1), 1e-300)
     rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
-    low = np.log(1e-3 / (rms * math.sqrt(n)))
+    drift = np.maximum(np.sum(probabilities * scores, axis=1), 1e-300)
+    low = np.log(np.minimum(1e-3 / (rms * math.sqrt(n)), 0.1 / (n * drift)))
     high = np.log(600 / largest)
     low = np.minimum(low, high - 1)
     for _ in range(30):
@@ -104,7 +105,10 @@ def _integrals(
         real -= 2 * q * half**2
         imag += q * np.sin(angle)
         size += q * np.minimum(np.abs(angle) * (1 + np.abs(angle)), 4 + np.abs(angle))
-    log_modulus = n / 2 * np.log1p(np.maximum(2 * real + real**2 + imag**2, -1 + 1e-300))
+    near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
+    with np.errstate(divide="ignore"):
+        far = np.log(np.hypot(1 + real, imag))
+        log_modulus = n * np.where(near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, far)
     phase = n * np.arctan2(imag, 1 + real) + tau[:, None] ** 2 * theta[:, None] * t
     modulus = np.exp(log_modulus - (tau[:, None] * t) ** 2 / 2)
     w = theta[:, None] + 1j * t

@@ -1,0 +1,152 @@
+"""Options that describe a protocol on the command line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import click
+
+from .errors import InvalidParameter
+from .queries import DEFAULT_RTOL
+from .randomizers import (
+    FiniteRandomizer,
+    HadamardResponse,
+    LocalHashing,
+    PureLDP,
+    RandomizedResponse,
+    Randomizer,
+    SubsetSelection,
+    UnaryEncoding,
+)
+
+#: Each randomizer with the options that it needs and those that it may have.
+RANDOMIZERS: dict[str, tuple[Callable[..., Randomizer], set[str], set[str]]] = {
+    "pure-ldp": (PureLDP, {"eps0"}, set()),
+    "rr": (RandomizedResponse, {"k"}, {"gamma", "eps0"}),
+    "subset": (SubsetSelection, {"k", "size", "eps0"}, set()),
+    "unary": (UnaryEncoding, {"k", "eps0"}, set()),
+    "hashing": (LocalHashing, {"g", "eps0"}, set()),
+    "hadamard": (HadamardResponse, {"k", "eps0"}, set()),
+    "matrix": (lambda matrix: FiniteRandomizer(_read_matrix(matrix)), {"matrix"}, set()),
+}
+
+
+class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A finite decimal number, whole if asked for: 10000, 1e4 and 10_000 are the same."""
+
+    def __init__(self, whole: bool = False) -> None:
+        self.name = "count" if whole else "number"
+        self._whole = whole
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            number = Decimal(str(value))
+        except InvalidOperation:
+            number = Decimal("nan")
+        if not number.is_finite():
+            self.fail(f"{value!r} is not a finite number; write it like 10000 or 1e-6.", param, ctx)
+        if abs(number.adjusted()) > 320:
+            self.fail(f"{value!r} is beyond the range of a float (1e-308 to 1e308).", param, ctx)
+        if not self._whole:
+            return float(number)
+        if number != number.to_integral_value():
+            self.fail(f"{value!r} is not whole; give a whole number >= 1.", param, ctx)
+        return int(number)
+
+
+class Numbers(Number):
+    """Numbers separated by commas."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, list):
+            return value
+        return [super(Numbers, self).convert(part, param, ctx) for part in value.split(",")]
+
+
+def options(*choices: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(choices):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+PARAMETERS = (
+    click.option("--eps0", type=Number(), help="Local epsilon of the randomizer."),
+    click.option(
+        "--k", type=Number(whole=True), help="Number of values (rr, subset, unary, hadamard)."
+    ),
+    click.option("--gamma", type=Number(), help="Probability of a random answer (rr)."),
+    click.option("--size", type=Number(whole=True), help="Values in a subset (subset)."),
+    click.option("--g", type=Number(whole=True), help="Values of the hash functions (hashing)."),
+    click.option(
+        "--matrix", metavar="FILE", help="CSV file: one row of probabilities a value (matrix)."
+    ),
+)
+PROTOCOL = (
+    click.option("--users", type=Number(whole=True), required=True, help="Users in each round."),
+    click.option(
+        "--rounds",
+        type=Number(whole=True),
+        default="1",
+        show_default=True,
+        help="How many rounds are composed.",
+    ),
+    click.option(
+        "--rtol",
+        type=Number(),
+        default=DEFAULT_RTOL,
+        show_default=True,
+        help="Largest relative width of the certified bracket in epsilon.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead."),
+)
+KIND = (
+    click.option(
+        "--randomizer",
+        default="pure-ldp",
+        show_default=True,
+        help=f"One of {', '.join(RANDOMIZERS)}.",
+    ),
+    *PARAMETERS,
+    click.option(
+        "--analysis",
+        default="best",
+        show_default=True,
+        help="best, blanket, stronger-clones, clones, or strong (rr).",
+    ),
+)
+
+
+def build(kind: str, given: dict[str, Any]) -> Randomizer:
+    """The randomizer that the options describe."""
+    if kind not in RANDOMIZERS:
+        raise InvalidParameter(
+            f"--randomizer {kind} is unknown; choose one of {', '.join(RANDOMIZERS)}."
+        )
+    make, needed, possible = RANDOMIZERS[kind]
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in sorted(needed - given.keys()):
+        raise InvalidParameter(f"--randomizer {kind} needs --{name}; add it.")
+    for name in sorted(given.keys() - needed - possible):
+        raise InvalidParameter(f"--{name} does not go with --randomizer {kind}; leave it out.")
+    return make(**given)
+
+
+def _read_matrix(path: str) -> list[list[float]]:
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text file"
+        raise InvalidParameter(
+            f"--matrix {path} cannot be read: {reason}; give a CSV file."
+        ) from None
+    try:
+        return [[float(cell) for cell in row] for row in rows]
+    except ValueError as error:
+        raise InvalidParameter(f"--matrix {path}: {error}; give numbers only.") from None
