@@ -22,6 +22,7 @@ from .profile import (
     SMALL_EPSILON,
     PrivacyProfile,
     aim,
+    certified,
     depth_for,
     not_certified,
 )
@@ -66,10 +67,10 @@ class Composition:
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
             high = self._crossing(upper, delta, +1)[1]
-            low = min(self._crossing(lower, delta, -1)[0], high)
+            low = self._crossing(lower, delta, -1)[0]
             if high == math.inf:
-                return Bounds(low, high), 1.0 if low == math.inf else 64.0
-            return Bounds(low, high), (high - low) / (rtol * max(high, SMALL_EPSILON))
+                return certified(low, high), 1.0 if low == math.inf else 64.0
+            return certified(low, high), (high - low) / (rtol * max(high, SMALL_EPSILON))
 
         depth = depth_for(-math.log(delta) + math.log(self._total) + 14)
         worst = Bounds(0.0, self.max_loss if self.bounded else math.inf)
@@ -84,12 +85,12 @@ class Composition:
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
             high = TiltedSum(upper, tilt_for_epsilon(upper, epsilon)).delta(epsilon, +1)
-            low = min(TiltedSum(lower, tilt_for_epsilon(lower, epsilon)).delta(epsilon, -1), high)
+            low = TiltedSum(lower, tilt_for_epsilon(lower, epsilon)).delta(epsilon, -1)
             if high <= max((1 + rtol) * low, NEGLIGIBLE_DELTA):
-                return Bounds(low, high), 1.0
+                return certified(low, high), 1.0
             nearby = epsilon * (1 - rtol)
             goal = TiltedSum(lower, tilt_for_epsilon(lower, nearby)).delta(nearby, -1)
-            return Bounds(low, high), 1.0 if high <= goal else 4.0
+            return certified(low, high), 1.0 if high <= goal else 4.0
 
         tilt = tilt_for_epsilon(self._outlines, epsilon)
         log_delta = log_mgf(self._outlines, tilt)[0] - tilt * epsilon
@@ -116,12 +117,19 @@ class Composition:
             if excess <= 1:
                 self._resolution = resolution
                 return bounds
-            cut_off = sum(count * pld.infinite for pld, count in parts[0])
-            if cut_off > 1e-3 * float(bounds.lower) and depth < depth_for(math.inf):
+            if what == "delta" and self._cut_off(parts[0]) > 1e-3 * bounds.lower:
                 depth = depth_for(depth + 1)  # what was cut off is what makes the difference
             else:
                 resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
         raise not_certified(what, bounds, rtol)
+
+    def _cut_off(self, upper: Parts) -> float:
+        """Finite losses that were counted as infinite, all rounds together; 0 at full depth."""
+        return sum(
+            count * pld.infinite
+            for (pld, count), (profile, _) in zip(upper, self._rounds, strict=True)
+            if profile.bounded
+        )
 
     def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
         tilt, guess = tilt_for_delta(parts, delta)

@@ -12,7 +12,7 @@ import numpy as np
 from ._solve import crossing
 from .binomial import Array
 from .bounds import Bounds
-from .errors import NotCertified
+from .errors import NotCertified, ShuffleDPError
 from .fourier import ClassSampler
 from .scores import ClassLaw, ThreePointLaw
 from .stop_loss import Samples, ThreePointSampler
@@ -115,7 +115,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
                 continue
         high = _crossing(sampler, "upper", delta, guess, top)[1]
         low = _crossing(sampler, "lower", delta, high, top)[0]
-        bounds = Bounds(min(low, high), high)
+        bounds = certified(low, high)
         if high - low <= rtol * max(high, SMALL_EPSILON):
             return bounds
     raise not_certified("epsilon", bounds, rtol)
@@ -133,7 +133,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
             break
     for refinement in range(_REFINEMENTS):
         s = profile.sampler(depth, aim(rtol) / 4**refinement)(points)
-        bounds = Bounds(float(s.lower[0]), float(s.upper[0]))
+        bounds = certified(float(s.lower[0]), float(s.upper[0]))
         if s.upper[0] <= max(s.lower[1], (1 + rtol) * s.lower[0], NEGLIGIBLE_DELTA):
             return bounds
     raise not_certified("delta", bounds, rtol)
@@ -146,6 +146,16 @@ def _crossing(
         return float(getattr(sampler(np.array([epsilon])), side)[0])
 
     return crossing(value, delta, guess, top, rtol)
+
+
+def certified(lower: float, upper: float) -> Bounds[float]:
+    """Both sides enclose the same number: if they contradict each other, neither is to be used."""
+    if not lower <= upper:
+        raise ShuffleDPError(
+            f"the certified bounds {lower!r} and {upper!r} contradict each other; use neither and "
+            "report this as a bug of shuffledp."
+        )
+    return Bounds(lower, upper)
 
 
 def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified:
