@@ -214,7 +214,7 @@ def _discretize(
 
 def _spread(pld: PLD) -> float:
     """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
-    negligible = 0.01 * pld.infinite * float(pld.losses.max())
+    negligible = (1e-9 + 0.01 * pld.infinite) * pld.step * _OUTLINE_STEPS
     return max(math.sqrt(float(pld.masses @ pld.losses**2)), negligible)
 
 

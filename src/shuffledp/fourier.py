@@ -37,10 +37,26 @@ def stop_loss(
     about the relative width of the bracket in epsilon.
     """
     n = float(users)
+    unit = np.abs(scores).max(axis=1)
+    scores, magnitudes = scores / unit[:, None], magnitudes / unit[:, None]
     theta = _saddle(scores, probabilities, n)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        lower, upper = _bracket(scores, probabilities, magnitudes, n, theta, width)
+    # (sum of scores)_+ is at most the sum of the (score)_+
+    slack = 16 * _UNIT * magnitudes
+    most = n * np.sum(probabilities * np.maximum(scores + slack, 0.0), axis=1) * (1 + 1e-12)
+    upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
+    lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
+    return lower * unit * (1 - 4 * _UNIT), upper * unit * (1 + 4 * _UNIT)
+
+
+def _bracket(
+    scores: Array, probabilities: Array, magnitudes: Array, n: float, theta: Array, width: float
+) -> tuple[Array, Array]:
+    """stop_loss for scores in [-1, 1] and a given theta; not finite where the range is left."""
     growth = probabilities * np.expm1(theta[:, None] * scores)
     norm = 1 + growth.sum(axis=1)  # E e^(theta z)
-    weights = (probabilities + growth) / norm[:, None]
+    weights = probabilities * np.exp(theta[:, None] * scores) / norm[:, None]
     variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
     deviation = np.sqrt(np.maximum(variance, 1e-300))
     tau = math.sqrt(width) * deviation
@@ -48,7 +64,8 @@ def stop_loss(
     log_error = 16 * _UNIT * (n * np.abs(growth).sum(axis=1) / norm + np.abs(log_scale) + 8)
     period = np.maximum((np.maximum(-log_scale, 0) + 40) / theta, 14 * deviation)
     step = 2 * math.pi / period
-    nodes = np.minimum(np.ceil(9 / (tau * step)), _MAX_NODES).astype(int)
+    wanted = np.ceil(9 / (tau * step))
+    nodes = np.where(np.isfinite(wanted), np.minimum(wanted, _MAX_NODES), 1).astype(int)
 
     # laws with similar numbers of nodes are evaluated together
     smooth, bump, error = np.empty((3, len(theta)))
@@ -63,14 +80,19 @@ def stop_loss(
     # beyond the last node the modulus is at most e^(-tau^2 t^2/2)
     last = tau * nodes * step
     error += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
-    # S > 0 has probability at most the scale under the tilted law of one more score
-    error += 16 * _UNIT * n * np.sum(weights * magnitudes, axis=1)
-    with np.errstate(over="ignore"):
-        high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
-    upper = (smooth + error) * high
-    copies = _copies(scores, probabilities, n, theta, tau, period, upper)
-    lower = (smooth - tau**2 * bump - error) * low - copies
-    return np.maximum(lower, 0.0), upper
+    # the scores' own rounding, where S > 0 up to it: at most the scale, under the tilted law
+    rounding = 16 * _UNIT * n
+    reach = np.exp(theta * rounding * magnitudes.max(axis=1))
+    error += rounding * np.sum(weights * magnitudes, axis=1) * reach
+    high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
+    # if nobody scores, S = 0: what the noise adds there is known, tau/sqrt(2 pi)
+    free = np.maximum(1 - probabilities.sum(axis=1) - 8 * _UNIT, 0.0)
+    log_silent = n * np.log(free)
+    silent = np.exp(log_silent - 16 * _UNIT * (np.abs(log_silent) + 1))
+    raised = (smooth + error) * high
+    upper = raised - silent * tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT)
+    copies = _copies(scores, probabilities, n, theta, tau, period, raised)
+    return (smooth - tau**2 * bump - error) * low - copies, upper
 
 
 def _saddle(scores: Array, probabilities: Array, n: float) -> Array:
@@ -106,19 +128,25 @@ def _integrals(
         imag += q * np.sin(angle)
         size += q * np.minimum(np.abs(angle) * (1 + np.abs(angle)), 4 + np.abs(angle))
     near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
-    with np.errstate(divide="ignore"):
-        far = np.log(np.hypot(1 + real, imag))
-        log_modulus = n * np.where(near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, far)
+    size *= 16 * _UNIT  # error of the real and the imaginary part
+    far = np.hypot(1 + real, imag)
+    log_modulus = n * np.where(
+        near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
+    )
     phase = n * np.arctan2(imag, 1 + real) + tau[:, None] ** 2 * theta[:, None] * t
-    modulus = np.exp(log_modulus - (tau[:, None] * t) ** 2 / 2)
+    envelope = np.exp(-((tau[:, None] * t) ** 2) / 2)
+    modulus = np.exp(log_modulus) * envelope
     w = theta[:, None] + 1j * t
     values = modulus * np.exp(1j * phase)
     twice = np.where(np.arange(count + 1) == 0, 1.0, 2.0) * step[:, None] / (2 * math.pi)
     smooth = np.sum(twice * (values / w**2).real, axis=1)
     bump = np.sum(twice * values.real, axis=1)
-    relative = np.expm1(np.minimum(16 * _UNIT * (n * size + np.abs(phase) + 8), 1.0))
+    # of logarithm and phase; where that is too much, all that the term can be
+    exponent = n * size / np.maximum(far**2, 1e-300) + 16 * _UNIT * (np.abs(phase) + 8)
+    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size, 1.0)))
+    charge = np.where(exponent < 0.5, modulus * np.expm1(np.minimum(exponent, 0.5)), at_most)
     weight = 1 / np.abs(w) ** 2 + tau[:, None] ** 2
-    error = np.sum(twice * modulus * relative * weight, axis=1)
+    error = np.sum(twice * charge * weight, axis=1)
     return smooth, bump, error
 
 
@@ -143,36 +171,47 @@ def _copies(
 
 
 def enumerated_stop_loss(
-    scores: Array, probabilities: Array, magnitudes: Array, counts: Array, users: int
+    scores: Array, probabilities: Array, magnitudes: Array, users: int, most: int
 ) -> tuple[Array, Array]:
     """(lower, upper) of E[(S_n)_+] by adding up every way in which users can share the scores.
 
-    counts: [ways, values], how many users have each value; the rest of the users score 0.
+    Ways with more than `most` scoring users are left to a bound: given that user i scores, the
+    number of others who do is binomial, and (S)_+ is at most the sum of the (score)_+.
     """
-    rest = users - counts.sum(axis=1)
-    log_factorial = np.cumsum(np.log(np.maximum(np.arange(users + 1), 1)))
-    shares = np.column_stack([counts, rest]).astype(int)
-    ways = log_factorial[users] - log_factorial[shares].sum(axis=1)
-    free = np.maximum(1 - probabilities.sum(axis=1), 0.0)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_free = np.where(rest > 0, rest * np.log(free), 0.0)
-    mass = np.exp(ways + np.log(probabilities) @ counts.T + log_free)  # [laws, ways]
+    n, active = float(users), probabilities.sum(axis=1)[:, None]
+    counts = _ways(most, scores.shape[1])  # [ways, values]
+    scoring = counts.sum(axis=1)
+    log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
+    log_falling = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(most)))])
+    ways = log_falling[scoring.astype(int)] - log_factorial[counts.astype(int)].sum(axis=1)
+    exponent = ways + np.log(probabilities) @ counts.T  # [laws, ways]
+    # of the masses, through their exponents, and of the sum over the ways
+    largest = math.log(n) + 8 + float(-np.log(probabilities).min())
+    error = 16 * _UNIT * (most + 8) * largest + _UNIT * len(counts)
     total = scores @ counts.T
     slack = 16 * _UNIT * (magnitudes @ counts.T)
-    # of the masses, through their exponents, and of the sum over the ways
-    error = 16 * _UNIT * (users + 8) * (8 + math.log(users) + float(-np.log(probabilities).min()))
-    error += _UNIT * len(counts)
-    upper = np.sum(mass * np.maximum(total + slack, 0.0), axis=1) * (1 + error)
-    lower = np.sum(mass * np.maximum(total - slack, 0.0), axis=1) * (1 - error)
-    return lower, upper
+    sides = []
+    for side in (-1, 1):
+        # the others score 0, with probability 1 - active, of which active has a relative error
+        silent = np.maximum(1 - active * (1 - side * 16 * _UNIT), 0.0)
+        precise = np.log1p(-np.minimum(active * (1 - side * 16 * _UNIT), 0.5))
+        rest = (n - scoring) * np.where(active < 0.5, precise, np.log(np.maximum(silent, 5e-324)))
+        rest = np.where(scoring == n, 0.0, rest) * (1 - side * 4 * _UNIT)
+        value = np.exp(exponent + rest) * np.maximum(total + side * slack, 0.0)
+        sides.append(value.sum(axis=1) * (1 + side * error))
+    if most < users:
+        mean = n * active[:, 0]
+        tail = np.exp(most * np.log(mean / most) + most - mean) if most > 0 else np.ones(len(mean))
+        tail = np.where(mean < most, tail, 1.0)  # Chernoff
+        gains = np.sum(probabilities * np.maximum(scores + 16 * _UNIT * magnitudes, 0.0), axis=1)
+        sides[1] += n * gains * np.minimum(tail * (1 + 1e-9), 1.0)
+    return sides[0], sides[1]
 
 
-def _ways(users: int, values: int, everyone: bool) -> Array:
-    """All vectors of `values` counts with sum at most `users`, or exactly that if `everyone`."""
+def _ways(users: int, values: int) -> Array:
+    """All vectors of `values` counts with sum at most `users`."""
     rows, left = np.zeros((1, 0)), np.array([users])
-    for i in range(values):
-        if everyone and i == values - 1:
-            return np.column_stack([rows, left])
+    for _ in range(values):
         size = left + 1
         start = np.repeat(np.cumsum(size) - size, size)
         count = np.arange(len(start)) - start
@@ -198,35 +237,42 @@ class ClassSampler:
     def _one(self, law: ClassLaw, epsilon: Array) -> tuple[Array, Array]:
         u, v, blanket = (np.array(column) for column in (law.u, law.v, law.blanket))
         covered = blanket > 0
-        alpha = np.exp(epsilon)[:, None]
-        open_ = np.maximum(u[~covered] - alpha * v[~covered], 0.0).sum(axis=1)
+        alpha, slack = np.exp(epsilon)[:, None], 16 * _UNIT
+        open_u, open_v = u[~covered], alpha * v[~covered]
+        lower = np.maximum((1 - slack) * open_u - (1 + slack) * open_v, 0.0).sum(axis=1)
+        upper = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
         q = np.broadcast_to(blanket[covered], (len(epsilon), int(covered.sum())))
         a, b = u[covered] / blanket[covered], v[covered] / blanket[covered]
         scores, magnitudes = a - alpha * b, a + alpha * b
-        lower, upper = np.zeros(len(epsilon)), np.zeros(len(epsilon))
         # from the largest loss on no score is positive: there is nothing to sum
-        some = (epsilon < law.max_loss) & (scores > 0).any(axis=1)
-        if some.any():
-            lower[some], upper[some] = self._stop_loss(scores[some], q[some], magnitudes[some])
-        slack = 16 * _UNIT
-        lower = (1 - slack) * (lower / self._users + open_ - slack * (u + v).sum())
-        upper = (1 + slack) * (upper / self._users + open_ + slack * open_) + UNDERFLOW * some
+        some = (epsilon < law.max_loss(self._users)) | (b == 0).any()
+        if covered.any() and some.any():
+            low, high = self._stop_loss(scores[some], q[some], magnitudes[some])
+            lower[some] += (1 - slack) * low / self._users
+            upper[some] += (1 + slack) * high / self._users
+        lower, upper = (1 - slack) * lower, (1 + slack) * upper + UNDERFLOW * some
         return np.where(lower > UNDERFLOW, lower, 0.0), upper
 
     def _stop_loss(
         self, scores: Array, probabilities: Array, magnitudes: Array
     ) -> tuple[Array, Array]:
         users, values = self._users, scores.shape[1]
-        everyone = bool(probabilities[0].sum() > 1 - 1e-12)  # nobody is left to score 0
-        if math.comb(users + values - everyone, values - everyone) > _MOST_WAYS:
+        most = min(users, 200)  # scoring users, as many as can be enumerated
+        while math.comb(most + values, values) > _MOST_WAYS:
+            most -= 1
+        if users * float(probabilities[0].sum()) > most / 4 and most < users:
             return stop_loss(scores, probabilities, magnitudes, users, self._width)
-        counts = _ways(users, values, everyone)
-        parts = []
-        for start in range(0, len(scores), 32):
-            rows = slice(start, start + 32)
-            parts.append(
-                enumerated_stop_loss(
-                    scores[rows], probabilities[rows], magnitudes[rows], counts, users
-                )
+        parts = [
+            enumerated_stop_loss(scores[rows], probabilities[rows], magnitudes[rows], users, most)
+            for rows in (slice(i, i + 32) for i in range(0, len(scores), 32))
+        ]
+        lower = np.concatenate([part[0] for part in parts])
+        upper = np.concatenate([part[1] for part in parts])
+        # far in the tail the ways that were left out may matter
+        rows = np.flatnonzero(upper > (1 + self._width) * lower)
+        if most < users and len(rows):
+            low, high = stop_loss(
+                scores[rows], probabilities[rows], magnitudes[rows], users, self._width
             )
-        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+            lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
+        return lower, upper

@@ -76,7 +76,7 @@ class ClassProfile:
 
     @property
     def max_loss(self) -> float:
-        return max(law.max_loss for law in self.laws)
+        return max(law.max_loss(self.users) for law in self.laws)
 
     @property
     def bounded(self) -> bool:

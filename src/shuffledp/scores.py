@@ -45,11 +45,19 @@ class ClassLaw:
     v: tuple[float, ...]
     blanket: tuple[float, ...]
 
-    @property
-    def max_loss(self) -> float:
-        """The largest finite log u/v, rounded up; a shuffled round's loss cannot exceed it."""
-        ratios = [a / b for a, b in zip(self.u, self.v, strict=True) if a > 0 and b > 0]
-        return math.log(max(*ratios, 1.0)) * (1 + 2.0**-50) + 2.0**-50
+    def max_loss(self, users: int) -> float:
+        """An upper bound of the finite losses of a shuffled round.
+
+        It is the largest finite log u/v, unless some covered output excludes the other value:
+        then all messages but one may be of that kind.
+        """
+        rows = list(zip(self.u, self.v, self.blanket, strict=True))
+        ratio = max([a / b for a, b, _ in rows if a > 0 and b > 0] + [1.0])
+        if any(b == 0 and w > 0 for _, b, w in rows):
+            most = max(a / w for a, _, w in rows if w > 0)
+            least = min([b / w for _, b, w in rows if w > 0 and b > 0] + [1.0])
+            ratio = max(ratio, users * most / least)
+        return math.log(ratio) * (1 + 2.0**-50) + 2.0**-50
 
     @property
     def infinite(self) -> float:

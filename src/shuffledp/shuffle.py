@@ -66,8 +66,10 @@ class Shuffle(Guarantee):
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
         (value,), rtol = _validate.deltas([delta]), _validate.tolerance(rtol)
         attained = self._attained()
-        if value in (0.0, 1.0):
-            return 0.0 if value else attained.max_loss if attained.bounded else math.inf
+        if value == 1:
+            return 0.0
+        if value == 0:  # the largest loss, which was rounded up
+            return max(attained.max_loss * (1 - 2.0**-48) - 2.0**-48, 0.0)
         return profile.epsilon_bounds(attained, float(value), rtol).lower
 
     def _attained(self) -> ClassProfile:

@@ -324,3 +324,40 @@ def test_randomized_response_of_two_values_is_stronger_clones() -> None:
 def test_bad_parameters(make: object, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("users", [100, 10**4, 10**6, 10**8])
+@pytest.mark.parametrize("eps0", [10.0, 15.0, 20.0])
+def test_rare_blanket_messages_against_the_binomial_engine(users: int, eps0: float) -> None:
+    """Hardly anybody answers at random: the ways to do so are counted, not smoothed."""
+    named, generic = Shuffle(RandomizedResponse(2, eps0=eps0), users), Shuffle(PureLDP(eps0), users)
+    for epsilon in (0.0, 0.3 * eps0, 0.9 * eps0, 0.999 * eps0):
+        ours, reference = named.delta_bounds(epsilon), generic.delta_bounds(epsilon)
+        assert ours.lower <= reference.upper
+        assert reference.lower <= ours.upper
+    for delta in (0.5, 1e-3, 1e-30):
+        bounds = named.epsilon_bounds(delta)
+        assert bounds.upper - bounds.lower <= max(1e-3 * bounds.upper, 1e-6)
+
+
+def test_extreme_laws() -> None:
+    """Cancelling free mass, scores that round to zero, disjoint supports, nothing to learn."""
+    huge = Shuffle(RandomizedResponse(10**12, eps0=0.5), 2).delta_bounds(0.4)
+    assert huge.lower <= 2.58679e-25 <= huge.upper
+    nearly = Shuffle(RandomizedResponse(2, eps0=1.0), 1).delta_bounds(math.nextafter(1.0, 0))
+    assert nearly.lower <= 8.1e-17 <= nearly.upper
+    revealing = Shuffle(FiniteRandomizer([[1, 0], [0, 1]]), 10)
+    assert revealing.get_delta(1.0) == pytest.approx(1.0)
+    assert revealing.get_epsilon(0.1) == math.inf
+    constant = Accountant()
+    constant.compose(Shuffle(FiniteRandomizer([[0.5, 0.5], [0.5, 0.5]]), 10), rounds=3)
+    assert constant.get_epsilon(1e-6) < 1e-9
+    assert Shuffle(RandomizedResponse(2, eps0=1.0), 10).attained_epsilon(0.0) <= 1.0
+    with pytest.raises(InvalidParameter, match="below 1e-100"):
+        FiniteRandomizer([[1e-155, 1 - 1e-155], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("delta", [1e-14, 1e-50, 1e-100])
+def test_deep_deltas_of_a_named_randomizer(delta: float) -> None:
+    bounds = Shuffle(RandomizedResponse(4, eps0=2.0), 10**4).epsilon_bounds(delta)
+    assert bounds.upper - bounds.lower <= 1e-3 * bounds.upper

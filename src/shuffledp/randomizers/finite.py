@@ -110,5 +110,9 @@ def _checked(matrix: Any) -> tuple[tuple[float, ...], ...]:
                 f"matrix row {number} sums to {total:.12g} with least entry {min(values):g}; give "
                 "probabilities >= 0 with sum 1."
             )
+        if any(0 < value < 1e-100 for value in values):
+            raise InvalidParameter(
+                f"matrix row {number} has an entry below 1e-100; give 0 or a larger probability."
+            )
         result.append(tuple(value / total for value in values))
     return tuple(result)
