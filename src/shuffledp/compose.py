@@ -207,7 +207,9 @@ def _discretize(
     epsilon: Array = step * index.astype(float)
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
-    samples = profile.sampler(depth, rtol)(epsilon)
+    # differences of samples over a step h lose what the bracket of each is wide: h^2 for both
+    width = rtol if profile.has_slopes else rtol**2 / 1e-3
+    samples = profile.sampler(depth, width)(epsilon)
     flat = not profile.bounded and epsilon[-1] >= largest
     return upper_pld(step, index, samples), lower_pld(step, index, samples, flat)
 

@@ -65,7 +65,9 @@ def _bracket(
     period = np.maximum((np.maximum(-log_scale, 0) + 40) / theta, 14 * deviation)
     step = 2 * math.pi / period
     wanted = np.ceil(9 / (tau * step))
-    nodes = np.where(np.isfinite(wanted), np.minimum(wanted, _MAX_NODES), 1).astype(int)
+    deep = log_scale < -700  # nothing to resolve: Markov's bound is below every delta
+    usable = np.isfinite(wanted) & ~deep
+    nodes = np.where(usable, np.minimum(wanted, _MAX_NODES), 1).astype(int)
 
     # laws with similar numbers of nodes are evaluated together
     smooth, bump, error = np.empty((3, len(theta)))
@@ -92,7 +94,9 @@ def _bracket(
     raised = (smooth + error) * high
     upper = raised - silent * tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT)
     copies = _copies(scores, probabilities, n, theta, tau, period, raised)
-    return (smooth - tau**2 * bump - error) * low - copies, upper
+    lower = (smooth - tau**2 * bump - error) * low - copies
+    # (s)_+ <= e^(theta s) / (e theta)
+    return np.where(deep, 0.0, lower), np.where(deep, high / (math.e * theta), upper)
 
 
 def _saddle(scores: Array, probabilities: Array, n: float) -> Array:

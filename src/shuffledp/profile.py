@@ -43,6 +43,11 @@ class PrivacyProfile(Protocol):
         """Is that constant 0, that is, is there no infinite loss?"""
         ...
 
+    @property
+    def has_slopes(self) -> bool:
+        """Do samples come with slopes? Otherwise these are taken from differences."""
+        ...
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
         ...
@@ -63,6 +68,10 @@ class ThreePointProfile:
     def bounded(self) -> bool:
         return math.isfinite(self.law.eps0)
 
+    @property
+    def has_slopes(self) -> bool:
+        return True
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
 
@@ -81,6 +90,10 @@ class ClassProfile:
     @property
     def bounded(self) -> bool:
         return all(law.infinite == 0 for law in self.laws)
+
+    @property
+    def has_slopes(self) -> bool:
+        return False
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ClassSampler(self.laws, self.users, rtol)
