@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -95,22 +96,13 @@ def _answer(
     if as_json:
         # one value is a number, several are lists
         one = (lambda items: items[0]) if len(values) == 1 else list
-        report = {
-            "schema_version": 1,
-            "query": query,
+        answer = {
             given: one(values),
             "lower": one([b.lower for b in bounds]),
             "upper": one([b.upper for b in bounds]),
-            "relation": "replace-one",
-            "analysis": round_.explained.name,
-            "randomizer": randomizer,
-            **{name: value for name, value in parameters.items() if value is not None},
-            "users": users,
-            "rounds": rounds,
-            "rtol": rtol,
-            "version": __version__,
         }
-        click.echo(_json(report))
+        kind = {"analysis": round_.explained.name, "randomizer": randomizer, **parameters}
+        _echo_json(query, answer, {**kind, "users": users, "rounds": rounds, "rtol": rtol})
         return
     guarantees = []
     for value, b in zip(values, bounds, strict=True):
@@ -135,19 +127,9 @@ def adversaries_command(
     randomizer = build("rr", parameters)
     rows = adversaries(randomizer, users, delta, rounds=rounds, rtol=rtol)
     if as_json:
-        report = {
-            "schema_version": 1,
-            "query": "adversaries",
-            "delta": delta,
-            "rows": [row._asdict() for row in rows],
-            "relation": "replace-one",
-            **{name: value for name, value in parameters.items() if value is not None},
-            "users": users,
-            "rounds": rounds,
-            "rtol": rtol,
-            "version": __version__,
-        }
-        click.echo(_json(report))
+        answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
+        protocol = {**parameters, "users": users, "rounds": rounds, "rtol": rtol}
+        _echo_json("adversaries", answer, protocol)
         return
     click.echo(f"{randomizer!r}, {rounds:,} x {users:,} users, delta = {delta!r}, replace-one.")
     click.echo("The adversary sees all messages, knows all other users' values, and ...\n")
@@ -157,10 +139,26 @@ def adversaries_command(
         click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
 
 
-def _json(report: dict[str, Any]) -> str:
+def _echo_json(query: str, answer: dict[str, Any], protocol: dict[str, Any]) -> None:
+    """One object: the answer, then the protocol with the options that were given."""
+    report = {
+        "schema_version": 1,
+        "query": query,
+        **answer,
+        "relation": "replace-one",
+        **{name: value for name, value in protocol.items() if value is not None},
+        "version": __version__,
+    }
+    click.echo(json.dumps(_finite(report)))
+
+
+def _finite(value: Any) -> Any:
     """JSON has no infinity: an infinite bound is null."""
-    text = json.dumps(report)
-    return text.replace("Infinity", "null")
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if value == math.inf else value
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

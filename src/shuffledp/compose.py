@@ -117,14 +117,15 @@ class Composition:
             if excess <= 1:
                 self._resolution = resolution
                 return bounds
-            if what == "delta" and self._cut_off(parts[0]) > 1e-3 * bounds.lower:
-                depth = depth_for(depth + 1)  # what was cut off is what makes the difference
+            deeper = depth_for(depth + 1) if what == "delta" else depth
+            if deeper > depth and self._cut_off(parts[0]) > 1e-3 * bounds.lower:
+                depth = deeper  # what was cut off is what makes the difference
             else:
                 resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
         raise not_certified(what, bounds, rtol)
 
     def _cut_off(self, upper: Parts) -> float:
-        """Finite losses that were counted as infinite, all rounds together; 0 at full depth."""
+        """Finite losses that were counted as infinite, all rounds together."""
         return sum(
             count * pld.infinite
             for (pld, count), (profile, _) in zip(upper, self._rounds, strict=True)
