@@ -93,7 +93,7 @@ def test_rounds_and_sampling_against_enumeration(
 
 def _binary_response(users: int, eps0: float, epsilon: float) -> mpf:
     """Divergence of binary randomized response, all others alike, by summing over the count."""
-    with mpmath.workdps(30):
+    with mpmath.workdps(20):
         large = 1 / (1 + mpmath.exp(-mpf(eps0)))
         small, alpha, n = 1 - large, mpmath.exp(mpf(epsilon)), users - 1
         mass, total, before = small**n, mpf(0), mpf(0)
@@ -133,22 +133,22 @@ def test_many_users_against_enumeration(eps0: float, users: int, delta: float, n
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("users", [10, 2_000, 10**6])
-@pytest.mark.parametrize("delta", [1e-2, 1e-8])
+@pytest.mark.parametrize(("users", "delta"), [(10, 1e-2), (500, 1e-8), (10**6, 1e-6)])
 def test_certified_value_is_never_above(randomizer: Randomizer, users: int, delta: float) -> None:
     ours = Shuffle(randomizer, users).epsilon_bounds(delta).lower
     for name, epsilon in values(randomizer, users, 1.0, 1, delta).items():
         assert ours <= epsilon, name
 
 
-@pytest.mark.parametrize("rounds", [3, 200])
-def test_certified_composition_is_never_above(rounds: int) -> None:
-    for randomizer in (PureLDP(2.0), RandomizedResponse(3, gamma=0.5)):
-        accountant = Accountant()
-        accountant.compose(Shuffle(randomizer, 300), rounds=rounds)
-        ours = accountant.epsilon_bounds(1e-6).lower
-        for name, epsilon in values(randomizer, 300, 1.0, rounds, 1e-6).items():
-            assert ours <= epsilon, name
+@pytest.mark.parametrize(
+    ("randomizer", "rounds"), [(PureLDP(2.0), 200), (RandomizedResponse(3, gamma=0.5), 3)]
+)
+def test_certified_composition_is_never_above(randomizer: Randomizer, rounds: int) -> None:
+    accountant = Accountant()
+    accountant.compose(Shuffle(randomizer, 300), rounds=rounds)
+    ours = accountant.epsilon_bounds(1e-6).lower
+    for name, epsilon in values(randomizer, 300, 1.0, rounds, 1e-6).items():
+        assert ours <= epsilon, name
 
 
 def test_strong_adversary_formula_is_not_a_bound() -> None:
