@@ -86,9 +86,9 @@ def test_rounds_and_sampling_against_enumeration(
     for delta in (0.1, 1e-3):
         found = values(randomizer, users, float(rate), rounds, delta)
         assert len(found) >= 4
-        for name, epsilon in found.items():
-            leaked = max(oracles.delta_of_product([a] * rounds, mpf(epsilon)) for a in both)
-            assert leaked <= delta * (1 + mpf("1e-9")), name
+        name = min(found, key=lambda bound: found[bound])  # the divergence falls with epsilon
+        leaked = max(oracles.delta_of_product([a] * rounds, mpf(found[name])) for a in both)
+        assert leaked <= delta * (1 + mpf("1e-9")), name
 
 
 def _binary_response(users: int, eps0: float, epsilon: float) -> mpf:
@@ -118,8 +118,9 @@ def _binary_response(users: int, eps0: float, epsilon: float) -> mpf:
 def test_many_users_against_enumeration(eps0: float, users: int, delta: float, name: str) -> None:
     found = values(RandomizedResponse(2, eps0=eps0), users, 1.0, 1, delta)
     assert name in found
-    for epsilon in found.values():
-        assert _binary_response(users, eps0, epsilon) <= delta
+    # the divergence falls with epsilon: the smallest value is the one at risk
+    assert _binary_response(users, eps0, min(found.values())) <= delta
+    assert _binary_response(users, eps0, found[name]) <= delta
 
 
 @pytest.mark.parametrize(

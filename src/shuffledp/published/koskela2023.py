@@ -22,6 +22,7 @@ from .bound import checked_delta
 
 PAPER = "Koskela, Heikkila, Honkela 2023 (TMLR)"
 _MOST_USERS = 10_000  # the sum for the weaker adversary has about `users` binomial tails
+_MOST_STRONG = 10**8
 _DEPTH = 75.0  # terms of total probability below 2 e^-75 are added as a whole
 
 
@@ -169,5 +170,10 @@ def _bisected(delta_of: Callable[[float], float], top: float, delta: float) -> f
 
 def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
     k = _validate.count("k", k, 10**12, least=2)
-    users = _validate.count("users", users, _validate.MAX_USERS, least=2)
+    users = _validate.count("users", users, _validate.MAX_USERS)
+    if not 2 <= users <= _MOST_STRONG:
+        raise OutOfRange(
+            f"users={users} is outside 2 .. {_MOST_STRONG:g}, where this sum is evaluated; "
+            "give a number inside."
+        )
     return k, _validate.probability("gamma", gamma), users - 1
