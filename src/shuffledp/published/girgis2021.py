@@ -13,7 +13,7 @@ from .bound import checked_delta, sampled_users
 from .rdp import climb, epsilon_of_rdp
 
 PAPER = "Girgis, Data, Diggavi 2021 (NeurIPS), Theorem 1"
-_MOST = 50_000  # no larger order is tried
+_MOST = 10_000  # no larger order is tried
 
 
 def rdp(eps0: float, users: int, sample_rate: float, order: int) -> float:
@@ -55,8 +55,8 @@ def epsilon(eps0: float, users: int, sample_rate: float, rounds: int, delta: flo
         return epsilon_of_rdp(whole, rounds * _rdp(eps0, sent, sample_rate, whole), delta)
 
     rough = climb(at, 2.0, 1.1, _MOST)
-    low, high = max(2, math.floor(rough / 1.1)), math.ceil(rough * 1.1)
-    stride = max(1, (high - low) // 200)
+    low, high = max(2, math.floor(rough / 1.1)), min(math.ceil(rough * 1.1), _MOST)
+    stride = max(1, (high - low) // 20)
     return min(at(order) for order in range(low, high + 1, stride))
 
 
