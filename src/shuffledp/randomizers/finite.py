@@ -87,7 +87,8 @@ def _law(u: NDArray[Any], v: NDArray[Any], blanket: NDArray[Any]) -> ClassLaw:
     """Classes of outputs in a fixed order, so that equal laws are equal values."""
     triples = sorted(zip(u.tolist(), v.tolist(), blanket.tolist(), strict=True))
     triples = [t for t in triples if t[0] > 0 or t[1] > 0]
-    return ClassLaw(*(tuple(column) for column in zip(*triples, strict=True)))
+    first, second, third = (tuple(column) for column in zip(*triples, strict=True))
+    return ClassLaw(first, second, third)
 
 
 def _checked(matrix: Any) -> tuple[tuple[float, ...], ...]:

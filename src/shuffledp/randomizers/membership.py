@@ -182,7 +182,7 @@ class RandomizedResponse(MembershipRandomizer):
         return ThreePointProfile(ThreePointLaw(math.inf, clone, other, 1 - self.gamma), users)
 
     def attained(self, users: int) -> PrivacyProfile:
-        """The others hold one value, or, if they are few, any two of the first, second and third."""
+        """The others hold one value, or, if they are few, two of the first, second and third."""
         laws = self._attained_laws()
         if users <= MOST_USERS:
             low, high = self.gamma / self.k, self.gamma / self.k * math.exp(self.eps0)
