@@ -12,7 +12,18 @@ from .composition import (
     randomized_response_composition,
     randomized_response_epsilon,
 )
-from .mechanisms import blanket_pair, shuffled_mechanism, strong_pair, true_profile
+from .mechanisms import (
+    adaptive_profile,
+    as_pair,
+    blanket_pair,
+    fixed_size_sample,
+    neighbours,
+    poisson_sample,
+    shuffled_mechanism,
+    strong_pair,
+    true_profile,
+    view_with_betas,
+)
 
 __all__ = [
     "GUARD_DIGITS",
@@ -22,6 +33,8 @@ __all__ = [
     "Histogram",
     "Matrix",
     "Real",
+    "adaptive_profile",
+    "as_pair",
     "atoms_of_pair",
     "blanket_pair",
     "clone_pair_atoms",
@@ -32,10 +45,14 @@ __all__ = [
     "delta_of_atoms",
     "delta_of_product",
     "epsilon_of_atoms",
+    "fixed_size_sample",
     "hockey_stick",
+    "neighbours",
+    "poisson_sample",
     "randomized_response_composition",
     "randomized_response_epsilon",
     "shuffled_mechanism",
     "strong_pair",
     "true_profile",
+    "view_with_betas",
 ]

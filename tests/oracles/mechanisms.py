@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement, permutations
+from functools import cache
+from itertools import combinations, combinations_with_replacement, permutations
 from math import comb
 
 from .common import FractionPair, Histogram, Matrix, hockey_stick
@@ -99,3 +100,136 @@ def strong_pair(k: int, gamma: Fraction, users: int) -> FractionPair:
     }
     pair[()] = (gamma, gamma)
     return pair
+
+
+# What else an adversary may be told, and rounds in which not everybody takes part
+
+
+def view_with_betas(
+    matrix: Matrix, others: Sequence[int], x0: int, x1: int, own: bool
+) -> FractionPair:
+    """The shuffled messages together with who drew from the blanket, bit by bit.
+
+    R(x) = blanket + rest(x), with blanket the minimum of the rows; beta_i says that user i's
+    message came from the blanket. The adversary A_w is told the betas of the others, A_s (`own`)
+    also that of the user in question. Nothing is simplified: outcome = betas, then histogram.
+    """
+    size = len(matrix[0])
+    blanket = [min(column) for column in zip(*matrix, strict=True)]
+    views: dict[tuple[int, ...], Fraction] = {(0,) * size: Fraction(1)}
+    for value in others:
+        rest = [p - w for p, w in zip(matrix[value], blanket, strict=True)]
+        views = {
+            **{(1, *key): mass for key, mass in _messages(views, blanket, size).items()},
+            **{(0, *key): mass for key, mass in _messages(views, rest, size).items()},
+        }
+    laws = []
+    for value in (x0, x1):
+        row = matrix[value]
+        if not own:
+            laws.append(_messages(views, row, size))
+            continue
+        rest = [p - w for p, w in zip(row, blanket, strict=True)]
+        told = {(1, *key): mass for key, mass in _messages(views, blanket, size).items()}
+        told |= {(0, *key): mass for key, mass in _messages(views, rest, size).items()}
+        laws.append(told)
+    return as_pair(*laws)
+
+
+def _messages(
+    views: Mapping[tuple[int, ...], Fraction], row: Sequence[Fraction], size: int
+) -> dict[tuple[int, ...], Fraction]:
+    """One more message with (sub-probability) law `row` in the last `size` entries of each key."""
+    result: dict[tuple[int, ...], Fraction] = {}
+    for key, mass in views.items():
+        told, histogram = key[: len(key) - size], key[len(key) - size :]
+        for new, prob in _add_user({histogram: mass}, row).items():
+            outcome = (*told, *new)
+            result[outcome] = result.get(outcome, Fraction(0)) + prob
+    return result
+
+
+def as_pair(
+    first: Mapping[tuple[int, ...], Fraction], second: Mapping[tuple[int, ...], Fraction]
+) -> FractionPair:
+    """{outcome: (P, Q)} of two laws."""
+    zero = Fraction(0)
+    return {y: (first.get(y, zero), second.get(y, zero)) for y in {**first, **second}}
+
+
+def fixed_size_sample(
+    matrix: Matrix, dataset: Sequence[int], senders: int
+) -> dict[Histogram, Fraction]:
+    """A uniformly random subset of `senders` users sends; the others stay silent."""
+    return _mixture(
+        (Fraction(1, comb(len(dataset), senders)), shuffled_mechanism(matrix, chosen))
+        for chosen in combinations(dataset, senders)
+    )
+
+
+def poisson_sample(
+    matrix: Matrix, dataset: Sequence[int], rate: Fraction
+) -> dict[Histogram, Fraction]:
+    """Every user takes part independently with probability `rate`; how many did is seen."""
+    return _mixture(
+        (
+            rate**senders * (1 - rate) ** (len(dataset) - senders),
+            shuffled_mechanism(matrix, chosen),
+        )
+        for senders in range(len(dataset) + 1)
+        for chosen in combinations(dataset, senders)
+    )
+
+
+def _mixture(
+    parts: Iterable[tuple[Fraction, Mapping[Histogram, Fraction]]],
+) -> dict[Histogram, Fraction]:
+    result: dict[Histogram, Fraction] = {}
+    for weight, law in parts:
+        for outcome, mass in law.items():
+            result[outcome] = result.get(outcome, Fraction(0)) + weight * mass
+    return result
+
+
+def neighbours(
+    inputs: int, users: int, mechanism: Callable[[Sequence[int]], Mapping[Histogram, Fraction]]
+) -> list[FractionPair]:
+    """The pairs of laws of `mechanism` on all replace-one neighbours, in both orders."""
+    pairs = []
+    for others in combinations_with_replacement(range(inputs), users - 1):
+        laws = [mechanism([x, *others]) for x in range(inputs)]
+        pairs += [as_pair(laws[i], laws[j]) for i, j in permutations(range(inputs), 2)]
+    return pairs
+
+
+def adaptive_profile(rounds: Sequence[Sequence[FractionPair]], alpha: Fraction) -> Fraction:
+    """The worst adaptive composition: what is done in a round depends on all earlier outcomes.
+
+    `rounds[i]` are the pairs that round i may use (mechanisms and neighbouring data). Given the
+    earlier outcomes with masses p and q, the worst of them is the one with the largest
+    sum over its outcomes of the worst continuation from (p P, q Q), at the end (p - alpha q)_+.
+    """
+
+    menus = [{_by_ratio(pair) for pair in menu} for menu in rounds]
+
+    @cache
+    def worst(odds: Fraction, left: int) -> Fraction:
+        """From p = 1 and q = odds, to which everything is proportional, with `left` rounds left."""
+        if left == 0:
+            return max(1 - alpha * odds, Fraction(0))
+        return max(
+            sum((p * worst(odds * q / p, left - 1) for p, q in pair), Fraction(0))
+            for pair in menus[len(menus) - left]
+        )
+
+    return worst(Fraction(1), len(menus))
+
+
+def _by_ratio(pair: FractionPair) -> frozenset[tuple[Fraction, Fraction]]:
+    """The pair with outcomes of equal likelihood ratio merged, which loses nothing; P > 0."""
+    merged: dict[Fraction, tuple[Fraction, Fraction]] = {}
+    for p, q in pair.values():
+        if p > 0:
+            before = merged.get(q / p, (Fraction(0), Fraction(0)))
+            merged[q / p] = (before[0] + p, before[1] + q)
+    return frozenset(merged.values())

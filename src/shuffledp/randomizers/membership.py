@@ -43,6 +43,11 @@ class MembershipRandomizer(ABC):
         and none of the others of these; given is 2, or 3 where there are three values."""
 
     @property
+    def ratio(self) -> float:
+        """E: how many times likelier a value sends an output that contains it."""
+        return math.exp(self.eps0)
+
+    @property
     def everything(self) -> float:
         """Base mass of the outputs that contain every value."""
         return 0.0
@@ -67,7 +72,7 @@ class MembershipRandomizer(ABC):
         return clone_profile(chosen, self.eps0, users)
 
     def _blanket_law(self) -> ClassLaw:
-        ratio = math.exp(self.eps0)
+        ratio = self.ratio
         rows = []
         for inside in product((0, 1), repeat=2):
             base = self.base_mass(sum(inside), 2)
@@ -79,7 +84,7 @@ class MembershipRandomizer(ABC):
 
     def attained(self) -> tuple[ClassLaw, ...]:
         """The others hold the first, the second or a third value."""
-        ratio, laws = math.exp(self.eps0), []
+        ratio, laws = self.ratio, []
         for given in (2, 3) if self.k >= self.values_for_three else (2,):
             for holder in range(given) if given == 2 else (2,):
                 rows = []
@@ -142,7 +147,7 @@ class RandomizedResponse(MembershipRandomizer):
     k: int
     gamma: float = field(default=None, kw_only=True)  # type: ignore[assignment]
     eps0: float = field(default=None, kw_only=True)  # type: ignore[assignment]
-    _given: str = field(default="", init=False, repr=False, compare=False)
+    _given: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._set(k=_validate.count("k", self.k, 10**12, least=2))
@@ -152,8 +157,10 @@ class RandomizedResponse(MembershipRandomizer):
             )
         if self.gamma is not None:
             gamma = _validate.probability("gamma", self.gamma)
-            # 1 + k (1 - gamma)/gamma is the ratio of the true value to another
-            eps0 = _validate.local_epsilon(math.log1p(self.k * (1 - gamma) / gamma))
+            # 1 + k (1 - gamma)/gamma is the ratio of the true value to another; the argument errs
+            # by three units, hence the logarithm relatively by no more
+            exact = math.log1p(self.k * (1 - gamma) / gamma)
+            eps0 = _validate.local_epsilon(exact * (1 + 2.0**-50))
             given = f"gamma={gamma!r}"
         else:
             eps0 = _validate.local_epsilon(self.eps0)
@@ -164,6 +171,12 @@ class RandomizedResponse(MembershipRandomizer):
     @property
     def name(self) -> str:
         return "rr"
+
+    @property
+    def ratio(self) -> float:
+        # from what was given: the other one of gamma and eps0 has been rounded
+        by_gamma = self._given.startswith("gamma")
+        return 1 + self.k * (1 - self.gamma) / self.gamma if by_gamma else math.exp(self.eps0)
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
