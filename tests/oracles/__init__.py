@@ -11,6 +11,7 @@ from .composition import (
     epsilon_of_atoms,
     randomized_response_composition,
     randomized_response_epsilon,
+    symmetric_pair,
 )
 from .mechanisms import (
     adaptive_profile,
@@ -53,6 +54,7 @@ __all__ = [
     "randomized_response_epsilon",
     "shuffled_mechanism",
     "strong_pair",
+    "symmetric_pair",
     "true_profile",
     "view_with_betas",
 ]

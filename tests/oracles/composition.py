@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import accumulate, pairwise
 from operator import itemgetter
 
 import mpmath
@@ -170,3 +171,28 @@ def atoms_of_pair(pair: FractionPair, digits: int = 60) -> list[Atom]:
             other = mpf(q.numerator) / q.denominator
             atoms.append((mpmath.log(mass / other) if q else mpmath.inf, mass, other))
         return sorted(atoms)
+
+
+def symmetric_pair(
+    profile: Callable[[Fraction], Fraction], kinks: Iterable[Fraction]
+) -> FractionPair:
+    """The pair whose profile is the symmetric closure of a polygon in alpha >= 1.
+
+    `profile` is convex, linear between the kinks and 0 from the last one on. A bend of the slope is
+    a Q-mass, alpha times it a P-mass; losses below 0 are mirror images, and the rest has loss 0.
+    """
+    corners = [Fraction(1), *sorted({kink for kink in kinks if kink > 1})]
+    values = [profile(alpha) for alpha in corners]
+    slopes = [(d - c) / (b - a) for (a, c), (b, d) in pairwise(zip(corners, values, strict=True))]
+    pair: FractionPair = {}
+    for i, (alpha, bend) in enumerate(
+        (alpha, after - before)
+        for alpha, (before, after) in zip(
+            corners[1:], pairwise([*slopes, Fraction(0)]), strict=True
+        )
+    ):
+        pair[1, i] = (alpha * bend, bend)
+        pair[-1, i] = (bend, alpha * bend)
+    rest = 1 - sum((p for p, _ in pair.values()), Fraction(0))
+    pair[0, 0] = (rest, rest)
+    return pair

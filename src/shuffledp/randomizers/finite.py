@@ -27,7 +27,7 @@ class FiniteRandomizer:
 
     >>> from shuffledp import FiniteRandomizer
     >>> FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0
-    1.25276296849537
+    1.2527629684953698
     """
 
     matrix: Sequence[Sequence[float]]
