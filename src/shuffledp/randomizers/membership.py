@@ -173,10 +173,13 @@ class RandomizedResponse(MembershipRandomizer):
         return "rr"
 
     @property
+    def by_gamma(self) -> bool:
+        """Was gamma given? Then it is exact and eps0 was rounded up; otherwise eps0 is exact."""
+        return self._given.startswith("gamma")
+
+    @property
     def ratio(self) -> float:
-        # from what was given: the other one of gamma and eps0 has been rounded
-        by_gamma = self._given.startswith("gamma")
-        return 1 + self.k * (1 - self.gamma) / self.gamma if by_gamma else math.exp(self.eps0)
+        return 1 + self.k * (1 - self.gamma) / self.gamma if self.by_gamma else super().ratio
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
