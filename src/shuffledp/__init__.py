@@ -16,6 +16,7 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
+from .verify import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -36,5 +37,7 @@ __all__ = [
     "ShuffleDPError",
     "SubsetSelection",
     "UnaryEncoding",
+    "Verification",
     "adversaries",
+    "verify",
 ]
