@@ -12,6 +12,7 @@ import click
 
 from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries
 from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
+from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
 
 BAD_INPUT, NOT_CERTIFIED = 2, 3
@@ -137,6 +138,9 @@ def adversaries_command(
     for row in rows:
         value = f">= {rounded_down(row.lower)}" if row.upper is None else rounded_up(row.upper)
         click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
+
+
+cli.add_command(reproduce)
 
 
 def _echo_json(query: str, answer: dict[str, Any], protocol: dict[str, Any]) -> None:
