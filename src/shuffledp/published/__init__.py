@@ -1,0 +1,122 @@
+"""Bounds of the literature, each as its paper states it, one file a paper.
+
+They are baselines to compare with, evaluated in double precision: right to about 1e-9, roots taken
+from the safe side, but without the certificate for rounding that the rest of the package carries.
+Each refuses with `OutOfRange` outside its range of validity.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import OutOfRange
+from . import balle2019, clone_rdp, erlingsson2019, feldman2021, girgis2021, koskela2023
+from .bound import PublishedBound, local_epsilon_of
+from .composition import composed
+
+_PURE, _RR = "any eps0-LDP randomizer", "k-ary randomized response"
+_LOOSE = ", delta(epsilon) = Pr[Z >= epsilon], a loose upper bound of the divergence"
+
+
+def _response(randomizer: Any) -> tuple[int, float]:
+    if getattr(randomizer, "name", "") != "rr":
+        raise OutOfRange(
+            f"{randomizer!r} is not k-ary randomized response, the only randomizer of this "
+            "theorem; give RandomizedResponse."
+        )
+    return randomizer.k, randomizer.gamma
+
+
+def _girgis(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
+    eps0 = local_epsilon_of(randomizer)
+    if getattr(randomizer, "name", "") == "laplace":
+        raise OutOfRange(
+            f"{randomizer!r} has a continuum of outputs, and the theorem is for discrete "
+            "randomizers; give a discrete one."
+        )
+    return girgis2021.epsilon(eps0, users, sample_rate, rounds, delta)
+
+
+def _clone_rdp(analysis: str, source: str) -> PublishedBound:
+    def rule(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
+        if sample_rate != 1:
+            raise OutOfRange(
+                f"sample_rate={sample_rate:g} is below 1, and this bound knows no sampling; give 1."
+            )
+        eps0 = local_epsilon_of(randomizer)
+        return clone_rdp.epsilon(eps0, users, rounds, delta, analysis=analysis)
+
+    return PublishedBound(f"Renyi DP of {analysis}", source, _PURE + ", composed", rule)
+
+
+#: Every bound, from the oldest to the newest.
+BOUNDS: tuple[PublishedBound, ...] = (
+    composed(
+        "Erlingsson et al. 2019",
+        erlingsson2019.SOURCE,
+        _PURE,
+        lambda r, n, d: erlingsson2019.epsilon(local_epsilon_of(r), n, d),
+    ),
+    composed(
+        "Balle et al. 2019, closed form",
+        f"{balle2019.PAPER}, Theorem 3.1",
+        _RR,
+        lambda r, n, d: balle2019.closed_form(*_response(r), n, d),
+    ),
+    composed(
+        "Balle et al. 2019, Hoeffding",
+        f"{balle2019.PAPER}, Section 5, blanket with Hoeffding's inequality",
+        f"{_PURE}; sharper for k-ary randomized response and Laplace",
+        lambda r, n, d: balle2019.hoeffding(balle2019.blanket_of(r), n, d),
+    ),
+    composed(
+        "Balle et al. 2019, Bennett",
+        f"{balle2019.PAPER}, Section 5, blanket with Bennett's inequality",
+        f"{_PURE}; sharper for k-ary randomized response and Laplace",
+        lambda r, n, d: balle2019.bennett(balle2019.blanket_of(r), n, d),
+    ),
+    composed(
+        "Feldman et al. 2021, closed form",
+        f"{feldman2021.PAPER}, Theorem 3.1",
+        _PURE,
+        lambda r, n, d: feldman2021.closed_form(local_epsilon_of(r), n, d),
+    ),
+    composed(
+        "Feldman et al. 2021, numerical",
+        f"{feldman2021.PAPER}, Theorem 3.2 evaluated in steps of the clone count",
+        _PURE,
+        lambda r, n, d: feldman2021.numerical(local_epsilon_of(r), n, d).upper,
+    ),
+    PublishedBound(
+        "Girgis et al. 2021",
+        f"{girgis2021.PAPER}; rounds add up, converted by Canonne, Kamath, Steinke 2020",
+        "any discrete eps0-LDP randomizer, subsampled, composed",
+        _girgis,
+    ),
+    _clone_rdp(
+        "clones",
+        "Renyi DP of the pair of Feldman, McMillan, Talwar 2021 (FOCS), Theorem 3.2; rounds add "
+        "up, converted by Canonne, Kamath, Steinke 2020",
+    ),
+    _clone_rdp(
+        "stronger-clones",
+        "Renyi DP of the pair of Feldman, McMillan, Talwar 2023 (SODA) with p = 1/(e^eps0 + 1); "
+        "rounds add up, converted by Canonne, Kamath, Steinke 2020",
+    ),
+    composed(
+        "Koskela et al. 2023, weaker adversary",
+        f"{koskela2023.PAPER}, k-ary randomized response, adversary A_w" + _LOOSE,
+        _RR,
+        lambda r, n, d: koskela2023.weak(*_response(r), n, d),
+    ),
+    composed(
+        "Koskela et al. 2023, strong adversary (not a bound)",
+        f"{koskela2023.PAPER}, k-ary randomized response, adversary A_s, as printed with "
+        "independent counts: too low for some parameters",
+        _RR,
+        lambda r, n, d: koskela2023.strong(*_response(r), n, d),
+        proven=False,
+    ),
+)
+
+__all__ = ["BOUNDS", "PublishedBound"]

@@ -1,0 +1,110 @@
+"""What a published bound is, and the checks that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .. import _validate
+from .._solve import crossing
+from ..errors import InvalidParameter, OutOfRange
+
+
+class Rule(Protocol):
+    """Epsilon of `rounds` rounds; raises OutOfRange, with the reason, where it does not apply."""
+
+    def __call__(
+        self, randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+    ) -> float: ...
+
+
+@dataclass(frozen=True)
+class PublishedBound:
+    """A bound of the literature that can be listed beside others.
+
+    `proven` is False for a formula that was printed as a bound but is not one: it is kept to be
+    compared with, and no guarantee may rest on it.
+    """
+
+    name: str
+    source: str  # authors, year, venue, theorem
+    applies_to: str
+    rule: Rule
+    proven: bool = True
+
+    def epsilon(
+        self, randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+    ) -> float:
+        """The epsilon that the bound certifies, replace-one neighbours.
+
+        `users` is the population, of which sample_rate * users (a whole number) send each round.
+        OutOfRange, with the reason, where the bound does not apply.
+
+        >>> from shuffledp import PureLDP
+        >>> from shuffledp.published import BOUNDS
+        >>> bound = next(b for b in BOUNDS if b.name == "Feldman et al. 2021, closed form")
+        >>> round(bound.epsilon(PureLDP(eps0=4.0), 100_000, 1.0, 1, 1e-6), 6)
+        0.534634
+        """
+        if isinstance(randomizer, type) or not hasattr(randomizer, "analyses"):
+            raise InvalidParameter(
+                f"randomizer={_validate.show(randomizer)} is not a randomizer; "
+                "give one such as PureLDP(eps0=4.0)."
+            )
+        users = _validate.count("users", users, _validate.MAX_USERS)
+        rounds = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
+        sampled_users(users, sample_rate)
+        return self.rule(randomizer, users, float(sample_rate), rounds, checked_delta(delta))
+
+
+def checked_delta(value: Any) -> float:
+    """Strictly between 0 and 1: none of these bounds speaks of pure DP."""
+    delta = float(_validate.deltas(value))
+    if not 0 < delta < 1:
+        raise OutOfRange(
+            f"delta={_validate.show(value)} is outside (0, 1), where this bound holds; "
+            "give a probability such as 1e-6."
+        )
+    return delta
+
+
+def sampled_users(users: int, sample_rate: Any) -> int:
+    """How many of `users` users send each round."""
+    rate = _validate.real("sample_rate", sample_rate)
+    if not 0 < rate <= 1:
+        raise InvalidParameter(
+            f"sample_rate={_validate.show(sample_rate)} is outside (0, 1]; give a fraction."
+        )
+    sampled = round(rate * users)
+    if sampled < 1 or abs(rate * users - sampled) > 1e-9 * users:
+        raise InvalidParameter(
+            f"sample_rate={_validate.show(sample_rate)} of {users} users is {rate * users:.6g}, "
+            "not a whole number of users; give a multiple of 1/users."
+        )
+    return sampled
+
+
+def local_epsilon_of(randomizer: Any) -> float:
+    """eps0 of a randomizer, within the supported range; OutOfRange if it has none."""
+    eps0 = getattr(randomizer, "eps0", None)
+    if eps0 is None or not 0 <= eps0 < float("inf"):
+        raise OutOfRange(
+            f"{_validate.show(randomizer)} is not eps0-LDP for any finite eps0, which this bound "
+            "needs; give a randomizer with an eps0."
+        )
+    return _validate.local_epsilon(eps0)
+
+
+def smallest_epsilon(
+    delta_of: Callable[[float], float], eps0: float, delta: float, rtol: float = 1e-10
+) -> float:
+    """An epsilon with delta_of(epsilon) <= delta, the smallest up to rtol; at most eps0.
+
+    delta_of need not vanish at eps0: a shuffled round of an eps0-LDP randomizer is eps0-DP.
+    """
+
+    def clipped(epsilon: float) -> float:
+        return min(delta_of(epsilon), 1.0) if epsilon < eps0 else 0.0
+
+    return crossing(clipped, delta, eps0 / 2, eps0, rtol=rtol)[1]

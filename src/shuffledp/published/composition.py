@@ -1,0 +1,121 @@
+"""From one round to many, as practitioners do it: basic and advanced composition, subsampling.
+
+Dwork, Roth: The Algorithmic Foundations of Differential Privacy (2014), Theorems 3.16 and 3.20;
+Balle, Barthe, Gaboardi: Privacy Amplification by Subsampling (2018), Theorem 9.
+A round is given as a function from its delta to its epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .. import _validate
+from ..errors import OutOfRange
+from .bound import PublishedBound, checked_delta, sampled_users
+
+Single = Callable[[float], float]
+
+#: Shares of delta that are tried for the slack delta' of advanced composition.
+SHARES = (0.001, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99)
+
+
+def basic(single: Single, rounds: int, delta: float) -> float:
+    """k rounds of (epsilon, delta/k) are (k epsilon, delta)-DP (Dwork, Roth 2014, Theorem 3.16).
+
+    >>> basic(lambda delta: 0.1, 30, 1e-6)
+    3.0
+    """
+    rounds, delta = _validate.count("rounds", rounds, _validate.MAX_ROUNDS), checked_delta(delta)
+    return rounds * single(delta / rounds)
+
+
+def advanced(single: Single, rounds: int, delta: float) -> float:
+    """Advanced composition (Dwork, Roth 2014, Theorem 3.20), with the best split of `SHARES`.
+
+    k adaptive rounds of (epsilon, d)-DP are (epsilon', k d + d')-DP with
+    epsilon' = epsilon sqrt(2 k log(1/d')) + k epsilon (e^epsilon - 1); here d' = share * delta and
+    d = (1 - share) delta / k.
+
+    >>> round(advanced(lambda delta: 0.01, 1000, 1e-6), 4)
+    1.7634
+    """
+    rounds, delta = _validate.count("rounds", rounds, _validate.MAX_ROUNDS), checked_delta(delta)
+    best, reason = math.inf, None
+    for share in SHARES:
+        try:
+            epsilon = single((1 - share) * delta / rounds)
+        except OutOfRange as error:
+            reason = error
+            continue
+        if epsilon < 300:  # beyond it basic composition is better and e^epsilon may overflow
+            slack = math.sqrt(2 * rounds * -math.log(share * delta))
+            best = min(best, epsilon * slack + rounds * epsilon * math.expm1(epsilon))
+    if best == math.inf and reason is not None:
+        raise reason
+    return best
+
+
+def better(single: Single, rounds: int, delta: float) -> float:
+    """The smaller of basic and advanced composition; one round is left alone.
+
+    >>> better(lambda delta: 0.1, 1, 1e-6)
+    0.1
+    """
+    if rounds == 1:
+        return single(delta)
+    values, reason = [], None
+    for rule in (basic, advanced):
+        try:
+            values.append(rule(single, rounds, delta))
+        except OutOfRange as error:
+            reason = error
+    if reason is not None and not values:
+        raise reason
+    return min(values)
+
+
+def subsampled(single: Single, sample_rate: float) -> Single:
+    """A round of a fixed-size fraction q of the users, drawn without replacement.
+
+    (epsilon, delta) becomes (log(1 + q (e^epsilon - 1)), q delta) for replace-one neighbours
+    (Balle, Barthe, Gaboardi 2018, Theorem 9). For delta >= q nothing is left to prove.
+
+    >>> round(subsampled(lambda delta: 1.0, 0.1)(1e-6), 6)
+    0.158565
+    """
+
+    def sampled(delta: float) -> float:
+        if sample_rate == 1:
+            return single(delta)
+        if delta >= sample_rate:
+            return 0.0
+        epsilon = single(delta / sample_rate)
+        if epsilon > 300:
+            return epsilon + math.log(sample_rate) + math.exp(-epsilon) / sample_rate
+        return math.log1p(sample_rate * math.expm1(epsilon))
+
+    return sampled
+
+
+def composed(
+    name: str,
+    source: str,
+    applies_to: str,
+    round_: Callable[[Any, int, float], float],
+    proven: bool = True,
+) -> PublishedBound:
+    """A bound for one round of (randomizer, users, delta), carried over sampling and rounds."""
+
+    def rule(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
+        sampled = sampled_users(users, sample_rate)
+
+        def single(of: float) -> float:
+            return round_(randomizer, sampled, of)
+
+        return better(subsampled(single, sample_rate), rounds, delta)
+
+    ways = "; rounds by the better of basic and advanced composition (Dwork, Roth 2014, Theorems "
+    ways += "3.16 and 3.20), sampling by Balle, Barthe, Gaboardi 2018, Theorem 9"
+    return PublishedBound(name, source + ways, applies_to, rule, proven)

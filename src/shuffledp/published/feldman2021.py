@@ -1,0 +1,102 @@
+"""Feldman, McMillan, Talwar: Hiding Among the Clones (FOCS 2021)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _validate, binomial
+from .._solve import crossing
+from ..binomial import Array
+from ..bounds import Bounds
+from ..errors import OutOfRange
+from ._binomial import interval, masses
+from .bound import checked_delta
+
+PAPER = "Feldman, McMillan, Talwar 2021 (FOCS)"
+_BUCKETS = 1000  # as many steps as the default step size may lead to
+_MOST = 200_000
+
+
+def closed_form(eps0: float, users: int, delta: float) -> float:
+    """Theorem 3.1: for eps0 <= log(n / (16 log(2/delta))) a shuffled round is (epsilon, delta)-DP,
+
+    epsilon = log(1 + (E-1)/(E+1) (8 sqrt(E log(4/delta)) / sqrt(n) + 8 E/n)), E = e^eps0.
+    (The authors' code has another constant in place of (E-1)/(E+1), and gives 0.537804 below.)
+
+    >>> from shuffledp.published import feldman2021
+    >>> round(feldman2021.closed_form(4.0, 100_000, 1e-6), 6)
+    0.534634
+    """
+    eps0, delta = _validate.local_epsilon(eps0), checked_delta(delta)
+    users = _validate.count("users", users, _validate.MAX_USERS)
+    limit = math.log(users / (16 * math.log(2 / delta)))
+    if eps0 > limit:
+        raise OutOfRange(
+            f"eps0={eps0:g} is above log(n / (16 log(2/delta))) = {limit:.6g}, where the theorem "
+            "ends; give more users, a larger delta or a smaller eps0."
+        )
+    ratio = math.exp(eps0)
+    noise = 8 * math.sqrt(ratio * math.log(4 / delta) / users) + 8 * ratio / users
+    return math.log1p(math.tanh(eps0 / 2) * noise)
+
+
+def numerical(eps0: float, users: int, delta: float, *, step: int | None = None) -> Bounds[float]:
+    """The numerical method behind Theorem 3.2, from both sides: only the upper value is a bound.
+
+    The divergence is an expectation over the number C ~ Bin(n-1, e^-eps0) of clones, taken in
+    steps of `step` counts [0, step), [step, 2 step), ...; each step counts with its worst end for
+    the upper value and with its best end for the lower one. Steps whose total probability is below
+    1e-12 delta count fully, or not at all. Without `step`, some thousand steps or single counts.
+    (The authors' code ends its search for epsilon at 1/1024 of the closed form: for the example it
+    gives 0.167539 and 0.172791, multiples of that grid.)
+
+    >>> from shuffledp.published import feldman2021
+    >>> [round(x, 6) for x in feldman2021.numerical(4.0, 100_000, 1e-6, step=100)]
+    [0.167393, 0.172357]
+    """
+    eps0, delta = _validate.local_epsilon(eps0), checked_delta(delta)
+    users = _validate.count("users", users, _validate.MAX_USERS)
+    others, p, q = users - 1, math.exp(-eps0), -math.expm1(-eps0)
+    low, high = interval(others, p, q, math.log(2e12 / delta))
+    if step is None:
+        step = max(1, (high - low) // _BUCKETS)
+    step = _validate.count("step", step, _validate.MAX_USERS)
+    if (high - low) / step > _MOST:
+        raise OutOfRange(
+            f"step={step} needs {(high - low) / step:.3g} steps, above {_MOST}; give a larger step."
+        )
+    first = np.arange(low - low % step, high + 1, step, dtype=float)
+    last = np.minimum(first + step - 1, others)
+    weights = masses(others, np.append(first, last[-1] + 1), p, q)
+    ignored = 1e-12 * delta
+
+    def worst(epsilon: float) -> float:
+        return float(weights @ given_clones(eps0, first, epsilon)) + ignored
+
+    def best(epsilon: float) -> float:
+        return float(weights @ given_clones(eps0, last, epsilon))
+
+    guess = eps0 / 2
+    upper = crossing(worst, delta, guess, eps0, rtol=1e-10)[1]
+    return Bounds(crossing(best, delta, upper, eps0, rtol=1e-10)[0], upper)
+
+
+def given_clones(eps0: float, clones: Array, epsilon: float) -> Array:
+    """The hockey-stick divergence of Theorem 3.2's pair given each number of clones.
+
+    With m = c + 1 and X ~ Bin(m, 1/2) it is tanh(eps0/2) (1 + alpha) (2/m) E[(X - k)_+],
+    k = m (1 + tanh(epsilon/2)/tanh(eps0/2)) / 2; non-increasing in the number of clones.
+
+    >>> round(float(given_clones(1.0, np.array([0.0]), 0.5)[0]), 6)  # (e - e^0.5) / (e + 1)
+    0.287649
+    """
+    if epsilon >= eps0:
+        return np.zeros(clones.shape)
+    m, contrast = clones + 1, math.tanh(eps0 / 2)
+    threshold = m / 2 * (1 + math.tanh(epsilon / 2) / contrast)
+    start = np.minimum(np.floor(threshold) + 1, m)
+    zeroth, first = binomial.tail_sums(m, start, 1.0)
+    excess = np.exp(binomial.log_pmf(m, start, 0.5, 0.5)) * ((start - threshold) * zeroth + first)
+    return np.asarray(contrast * (1 + math.exp(epsilon)) * 2 / m * np.maximum(excess, 0.0))

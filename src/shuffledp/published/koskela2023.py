@@ -1,0 +1,142 @@
+"""Koskela, Heikkila, Honkela: Numerical Accounting in the Shuffle Model (2023), k-ary randomized
+response as printed: delta(epsilon) = Pr[Z >= epsilon] with Z the logarithm of a ratio of counts.
+
+The probability that the privacy loss reaches epsilon is not the hockey-stick divergence, only an
+upper bound of it, and a loose one. For the weaker adversary the law of the counts is that of the
+loss, so the formula is sound. For the strong adversary the two counts are printed as independent
+binomials, which they are not: the formula is loose for most parameters and, with few values, a
+large gamma and a small delta, too low (k=2, gamma=0.8, n=100, e^epsilon=5: 3.0e-12 for 8.1e-12).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _validate, binomial
+from ..errors import OutOfRange
+from ._binomial import at_least, interval, masses
+from .bound import checked_delta, smallest_epsilon
+
+PAPER = "Koskela, Heikkila, Honkela 2023 (TMLR)"
+_MOST_USERS = 10_000  # the sum for the weaker adversary has about `users` binomial tails
+_DEPTH = 75.0  # terms of total probability below 2 e^-75 are added as a whole
+
+
+def strong_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
+    """Pr[N1 >= e^epsilon N2], independent N1 ~ Bin(n-1, gamma/k) + 1 and N2 ~ Bin(n-1, gamma/k).
+
+    >>> import math
+    >>> from shuffledp.published import koskela2023
+    >>> round(koskela2023.strong_delta(3, 0.5, 4, math.log(1.5)), 4)
+    0.7301
+    """
+    k, gamma, others = _checked(k, gamma, users)
+    share = gamma / k
+    low, high = interval(others, share, 1 - share, _DEPTH)
+    second = np.arange(low, high + 1, dtype=float)
+    # ratios that rounding may have pushed below e^epsilon count
+    needed = np.ceil(second * math.exp(epsilon) * (1 - 1e-13)) - 1
+    edges = np.append(second, high + 1.0)
+    above = at_least(others, needed, share, 1 - share)[0]
+    return float(masses(others, edges, share, 1 - share) @ above) + 2 * math.exp(-_DEPTH)
+
+
+def weak_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
+    """Pr[P_w >= e^epsilon Q_w], P_w = (1-gamma) N1 + gamma/k (B+1), Q_w the same with N2.
+
+    B ~ Bin(n-1, gamma) others answer at random; N1 and N2 count the two values in question among
+    the B + 1 answers, of which the last is the first value with probability 1 - gamma + gamma/k
+    and any other with gamma/k. The two counts are parts of one multinomial.
+
+    >>> import math
+    >>> from shuffledp.published import koskela2023
+    >>> round(koskela2023.weak_delta(3, 0.5, 4, math.log(1.5)), 4)
+    0.5054
+    """
+    k, gamma, _ = _checked(k, gamma, users)
+    return _Weak(k, gamma, users).delta(epsilon)
+
+
+class _Weak:
+    """The sum behind `weak_delta`: given m = B + 1 answers, s ~ Bin(m, 2/k) of them name a value in
+    question, and Bin(s, 1/2) of these the first one, with density gamma + k (1-gamma) N1/m."""
+
+    def __init__(self, k: int, gamma: float, users: int) -> None:
+        if users > _MOST_USERS:
+            raise OutOfRange(
+                f"users={users} is above {_MOST_USERS}, the most for which this sum is evaluated; "
+                "give fewer users."
+            )
+        self._k, self._gamma = k, gamma
+        low, high = interval(users - 1, gamma, 1 - gamma, _DEPTH)
+        edges = np.arange(low, high + 2, dtype=float)
+        chance = masses(users - 1, edges, gamma, 1 - gamma)
+        m = edges[:-1] + 1
+        if k == 2:
+            self._m, self._s, self._weight = m, m, chance
+            return
+        first, last = interval(low + 1, 2 / k, 1 - 2 / k, _DEPTH)[0], high + 1
+        last = interval(last, 2 / k, 1 - 2 / k, _DEPTH)[1]
+        grid_m, grid_s = np.meshgrid(m, np.arange(first, last + 1, dtype=float), indexing="ij")
+        grid_s = np.minimum(grid_s, grid_m)  # doubles get no weight below
+        joint = np.exp(binomial.log_pmf(grid_m, grid_s, 2 / k, 1 - 2 / k)) * chance[:, None]
+        joint[:, 1:][grid_s[:, 1:] == grid_s[:, :-1]] = 0.0
+        used = joint > 1e-40  # there are fewer than 1e7 terms
+        self._m, self._s, self._weight = grid_m[used], grid_s[used], joint[used]
+
+    def delta(self, epsilon: float) -> float:
+        alpha, k, gamma = math.exp(epsilon), self._k, self._gamma
+        offset = (alpha - 1) * gamma / (k * (1 - gamma))
+        start = np.ceil((alpha * self._s + offset * self._m) / (1 + alpha) * (1 - 1e-13))
+        reached = (start <= self._s) & (start >= 1)
+        m, weight = self._m[reached], self._weight[reached]
+        # few pairs (s, start) occur, many times
+        pairs = self._s[reached] * (2 * _MOST_USERS) + start[reached]
+        unique, where = np.unique(pairs, return_inverse=True)
+        s, start = np.floor(unique / (2 * _MOST_USERS)), unique % (2 * _MOST_USERS)
+        zeroth, first = binomial.tail_sums(s, start, 1.0)
+        mass = np.exp(binomial.log_pmf(s, start, 0.5, 0.5))
+        chance, mean = mass * zeroth, mass * (start * zeroth + first)
+        total = weight @ (gamma * chance[where] + k * (1 - gamma) / m * mean[where])
+        return float(total) + 4 * k * math.exp(-_DEPTH)
+
+
+def strong(k: int, gamma: float, users: int, delta: float) -> float:
+    """The epsilon at which `strong_delta` is delta. Not a bound: see above.
+
+    >>> from shuffledp.published import koskela2023
+    >>> round(koskela2023.strong(4, 0.25, 1000, 1e-7), 3)
+    1.001
+    """
+    delta = checked_delta(delta)
+    k, gamma, _ = _checked(k, gamma, users)
+    # the strong adversary may see a value that nobody sent at random: no epsilon is enough then
+    nobody = math.exp((users - 1) * math.log1p(-gamma / k))
+    if delta <= nobody + 1e-30:
+        raise OutOfRange(
+            f"delta={delta:g} is not above {nobody + 1e-30:.3g}, the formula's limit for large "
+            "epsilon; give a larger delta or more users."
+        )
+    top = math.log(users)
+    return smallest_epsilon(lambda e: strong_delta(k, gamma, users, e), top, delta, rtol=1e-6)
+
+
+def weak(k: int, gamma: float, users: int, delta: float) -> float:
+    """The smallest epsilon with `weak_delta` at most delta, on the safe side; at most eps0.
+
+    >>> from shuffledp.published import koskela2023
+    >>> round(koskela2023.weak(4, 0.25, 1000, 1e-7), 3)
+    0.732
+    """
+    delta = checked_delta(delta)
+    k, gamma, _ = _checked(k, gamma, users)
+    eps0 = math.log1p(k * (1 - gamma) / gamma)
+    return smallest_epsilon(_Weak(k, gamma, users).delta, eps0, delta, rtol=1e-6)
+
+
+def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
+    k = _validate.count("k", k, 10**12, least=2)
+    users = _validate.count("users", users, _validate.MAX_USERS, least=2)
+    return k, _validate.probability("gamma", gamma), users - 1
