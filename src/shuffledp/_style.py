@@ -5,6 +5,7 @@ Matplotlib is imported only when something is drawn, and only its object interfa
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,31 +78,28 @@ def finish(axes: Axes) -> None:
 
 
 def label_end(axes: Axes, x: float, y: float, text: str, colour: str, **place: Any) -> None:
-    """Write next to the last point of a curve."""
-    options: dict[str, Any] = {"xytext": (5, 0), "va": "center", "fontsize": 8} | place
+    """Write next to the last point of a curve, legibly over other lines."""
+    box = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    options: dict[str, Any] = {"xytext": (5, 0), "va": "center", "fontsize": 8, "bbox": box} | place
     axes.annotate(text, (x, y), textcoords="offset points", color=colour, **options)
 
 
-def draw(
-    title: str, caption: str, panels: Sequence[Panel], looks: dict[str, Look], columns: int = 2
-) -> Figure:
+def draw(title: str, caption: str, panels: Sequence[Panel], looks: dict[str, Look]) -> Figure:
     """All panels of a figure, one legend for the methods, direct labels for the rest."""
-    columns = min(columns, len(panels))
+    columns = len(panels) if len(panels) <= 3 else 2
     rows = math.ceil(len(panels) / columns)
-    figure = new_figure(6.2 * columns, 4.2 * rows + 1.1)
-    figure.suptitle(title, fontsize=11)
+    figure = new_figure((7.0, 11.0, 13.5)[columns - 1], 4.2 * rows + 1.0)
+    figure.suptitle(f"{title}\n{caption}", fontsize=9.5)
     shown: dict[str, Any] = {}
-    for panel, axes in zip(
-        panels, figure.subplots(rows, columns, squeeze=False).flat, strict=False
-    ):
+    all_axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for panel, axes in zip(panels, all_axes, strict=False):
         _draw_panel(axes, panel, looks, shown)
-    for axes in figure.axes[len(panels) :]:
+    for axes in all_axes[len(panels) :]:
         axes.set_visible(False)
     figure.legend(
-        list(shown.values()), list(shown), loc="outside lower center", ncols=min(len(shown), 3),
-        fontsize=8, frameon=False,
+        list(shown.values()), list(shown), loc="outside lower center", ncols=min(columns + 1, 3),
+        fontsize=8, frameon=False, handlelength=4,
     )  # fmt: skip
-    figure.supxlabel(caption, fontsize=7.5, color="0.3", wrap=True)
     return figure
 
 
@@ -111,27 +109,33 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, Look], shown: dict[st
         xscale=panel.xscale, yscale=panel.yscale,
     )  # fmt: skip
     axes.title.set_fontsize(9.5)
-    if panel.ylim:
-        axes.set_ylim(*panel.ylim)
     for curve in panel.curves:
         look = looks[curve.method]
         (line,) = axes.plot(
             curve.x, curve.y, linestyle=look.line, color=look.colour, linewidth=look.width,
-            marker=look.marker or None, markersize=4,
+            marker=look.marker or None, markersize=4, markerfacecolor="none",
         )  # fmt: skip
         if curve.low is not None and curve.high is not None:
             axes.fill_between(
                 curve.x, curve.low, curve.high, color=look.colour, alpha=0.25, linewidth=0
             )
         shown.setdefault(curve.method, line)
+    if panel.ylim:
+        axes.set_ylim(*panel.ylim)
+    for curve in panel.curves:
         if curve.label:
-            _label(axes, curve, look, panel)
+            x, y = _label_place(curve, panel)
+            label_end(axes, x, y, curve.label, looks[curve.method].colour)
     finish(axes)
 
 
-def _label(axes: Axes, curve: Curve, look: Look, panel: Panel) -> None:
-    """At the last point that can be seen."""
-    bottom, top = panel.ylim or (0.0 if panel.yscale == "linear" else 1e-300, math.inf)
-    seen = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if bottom <= y <= top]
-    if seen:
-        label_end(axes, *seen[-1], curve.label, look.colour)
+def _label_place(curve: Curve, panel: Panel) -> tuple[float, float]:
+    """The last point, or where a falling curve comes close to the lower edge of the panel."""
+    points = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y > 0]
+    if panel.ylim and panel.yscale == "log" and points[-1][1] < panel.ylim[0]:
+        level = panel.ylim[0] ** 0.95 * panel.ylim[1] ** 0.05
+        for (x0, y0), (x1, y1) in itertools.pairwise(points):
+            if y1 < level <= y0:
+                share = math.log(y0 / level) / math.log(y0 / y1)
+                return x0 + share * (x1 - x0), level
+    return points[-1]

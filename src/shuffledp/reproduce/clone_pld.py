@@ -85,3 +85,19 @@ class ClonePair:
         for losses, masses in self.atoms():
             mixed = rate + (1 - rate) * np.exp(-losses)
             yield np.log1p(rate * np.expm1(losses)), masses * mixed
+
+    def closed_atoms(self, rate: float) -> Iterator[Atoms]:
+        """Atoms of the pair that does dominate in both orders and composes: docs/paper.md.
+
+        Its profile for alpha >= 1 is that of (rate P + (1-rate) Q, Q), which lives on the losses
+        > 0; the symmetric closure mirrors these, weighted by e^-s, and leaves the rest at 0.
+        """
+        total = self.infinite
+        for losses, masses in self.subsampled_atoms(rate):
+            positive = losses > 0
+            s, mass = losses[positive], masses[positive]
+            mirrored = mass * np.exp(-s)
+            total += float(mass.sum() + mirrored.sum())
+            yield s, mass
+            yield -s, mirrored
+        yield np.zeros(1), np.array([max(1 - total, 0.0)])

@@ -10,7 +10,7 @@ import click
 
 from .._options import Number
 
-FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement")
+FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
 
 
 @click.command("reproduce")

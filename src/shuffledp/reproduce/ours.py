@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from .. import Accountant, Bounds, PureLDP, RandomizedResponse, Shuffle
 from ..binomial import Array
+from ..errors import OutOfRange
+from ..published import balle2019, feldman2021, girgis2021
 
 
 def composed(round_: Shuffle, rounds: int) -> Accountant:
@@ -38,3 +41,27 @@ def response_delta(
 def response_attained(users: int, k: int, gamma: float, epsilons: Sequence[float]) -> Array:
     round_ = Shuffle(RandomizedResponse(k, gamma=gamma), users)
     return np.array([round_.attained_delta(epsilon) for epsilon in epsilons])
+
+
+def feldman_numerical(eps0: float, users: int, deltas: Sequence[float]) -> list[float]:
+    """The upper epsilon of the numerical method, for each delta; one round only."""
+    return [feldman2021.numerical(eps0, users, delta).upper for delta in deltas]
+
+
+def girgis_epsilon(users: int, eps0: float, rate: float, rounds: int, delta: float) -> float:
+    """NaN outside the theorem's range."""
+    try:
+        return girgis2021.epsilon(eps0, users, rate, rounds, delta)
+    except OutOfRange:
+        return math.nan
+
+
+def balle_closed_form(k: int, gamma: float, users: int, deltas: Sequence[float]) -> list[float]:
+    """NaN where the formula leaves the theorem's range, epsilon <= 1."""
+    values = []
+    for delta in deltas:
+        try:
+            values.append(balle2019.closed_form(k, gamma, users, delta))
+        except OutOfRange:
+            values.append(math.nan)
+    return values

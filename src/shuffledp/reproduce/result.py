@@ -42,19 +42,22 @@ LOOKS = {
     STRONGER: Look(BLUE, "-.", 1.8),
     "Feldman et al. 2021, numerical": Look(VERMILION, ":", 2.2),
     "Girgis et al. 2021, RDP": Look(VERMILION, ":", 2.2),
-    "Balle et al. 2019, Thm 3.1": Look(VERMILION, ":", 2.2),
-    "A_s as printed in the paper": Look(ORANGE, "-", 3.2),
-    "A_w as printed in the paper": Look(SKY, "-", 3.2),
-    "A_s, true divergence (ours)": Look(BLACK, "--", 1.4),
-    "A_w, true divergence (ours)": Look(BLUE, "-.", 1.8),
-    "attained by actual datasets (ours)": Look(GREEN, (0, (1, 1)), 2.4),
+    "Balle et al. 2019, Thm 3.1": Look(GREY, ":", 2.2),
+    "A_s as printed, independent counts": Look(PURPLE, "-", 3.4),
+    "A_w as printed, independent counts": Look(SKY, "-", 3.4),
+    "A_s as printed, joint counts": Look(PURPLE, ":", 1.6),
+    "A_w as printed, joint counts": Look(SKY, ":", 1.6),
+    "A_s, true divergence (ours)": Look(VERMILION, "--", 1.6),
+    "A_w, true divergence (ours)": Look(GREEN, "-.", 1.8),
+    "attained by actual datasets (ours)": Look(BLACK, (0, (1, 3)), 2.6),
     "Monte Carlo on the cube (99.9 % band)": Look(ORANGE, "", 1.0, "o"),
     "regular grid, m^n/n! points": Look(VERMILION, "", 1.0, "x"),
     "exact, one-dimensional (ours)": Look(BLUE, "-", 1.6),
     "paper's PLD, all O(n^2) terms": Look(VERMILION, ":", 2.2, "s"),
     "paper's PLD, Hoeffding O(n)": Look(ORANGE, "-", 2.2, "o"),
-    "central Gaussian mechanism": Look(GREY, "--", 1.0),
-    "mass tau charged by the paper": Look(PURPLE, "--", 1.4),
+    "two printed significant digits": Look(GREY, "--", 1.0),
+    "paper's subsampled pair (one order only)": Look(ORANGE, "-", 4.5),
+    "paper's accountant on the closed pair": Look(PURPLE, "--", 2.2),
 }
 
 
@@ -137,6 +140,11 @@ class Result:
         return report
 
     def _write_csv(self, writer: Any) -> None:
+        if not self.panels:
+            for rows in self.tables.values():
+                writer.writerow(rows[0])
+                writer.writerows(row.values() for row in rows)
+            return
         writer.writerow(("panel", "method", "label", "x", "y", "low", "high"))
         for panel in self.panels:
             for curve in panel.curves:
