@@ -47,32 +47,31 @@ def _binomial(n: int, p: Fraction, j: int) -> Fraction:
 
 
 def _point_masses() -> list[dict[str, Any]]:
-    """Lemma 8: two formulas for P0 = (A, C-A+1), n = 3, e^eps0 = 3: total mass of each."""
-    n, p = 3, Fraction(1, 3)
+    """Lemma 10 has two formulas for P0 = (A, C-A+1); n = 3, e^eps0 = 3, the delta of each."""
+    n, p, q, alpha = 3, Fraction(1, 3), Fraction(3, 4), Fraction(3, 2)
     printed = right = ZERO
-    for b in range(1, n + 1):  # a = 0, the same in both
-        both = _binomial(n - 1, p, b - 1) / 2 ** (b - 1)
-        printed, right = printed + both, right + both
-    for a, b in product(range(1, n + 1), range(n)):
+    for a, b in product(range(1, n + 1), range(n)):  # losses > 0 need a >= 1
         c = a + b - 1
         if c > n - 1:
             continue
-        first = _binomial(n - 1, p, c) * Fraction(comb(c, a - 1), 2**c)  # P1(a, b)
-        printed += p / (1 - p) * Fraction(n - a - b, 2 * a) * first
-        right += Fraction(b, a) * first
+        one = _binomial(n - 1, p, c) * Fraction(comb(c, a - 1), 2**c)  # P1(a, b)
+        ratio = (q * a + (1 - q) * b) / ((1 - q) * a + q * b)  # Lemma 9
+        weight = max(1 - alpha / ratio, ZERO)
+        printed += weight * (q + (1 - q) * p / (1 - p) * Fraction(n - a - b, 2 * a)) * one
+        right += weight * (q + (1 - q) * Fraction(b, a)) * one
     return [
-        row("Lemma 8: total mass of P0, printed with n-a-b", "n=3, e^eps0=3", printed, right,
+        row("Lemma 10: delta with P0 as printed", "n=3, e^eps0=3, e^eps=3/2", printed, right,
             "does not hold: P0(a,b) = (b/a) P1(a,b) instead"),
     ]  # fmt: skip
 
 
 def _truncation() -> list[dict[str, Any]]:
-    """Lemma 9 keeps (j+1, i-j), j >= 0: never the outcomes (0, b), whatever tau is."""
+    """Lemma 11 keeps (j+1, i-j), j >= 0: never the outcomes (0, b), whatever tau is."""
     n, ratio = 10, Fraction(50)
     p, rest = 1 / ratio, 1 / (ratio + 1)
     neglected = sum((_binomial(n - 1, p, c) / 2**c * rest for c in range(n)), ZERO)
     return [
-        row("Lemma 9: neglected mass <= tau = 1e-12", "n=10, e^eps0=50", Fraction(1, 10**12),
+        row("Lemma 11: neglected mass <= tau = 1e-12", "n=10, e^eps0=50", Fraction(1, 10**12),
             neglected, "holds with one more outcome in each row"),
     ]  # fmt: skip
 
@@ -80,7 +79,7 @@ def _truncation() -> list[dict[str, Any]]:
 def _randomized_response(
     n: int, k: int, gamma: Fraction, alpha: Fraction
 ) -> Iterable[dict[str, Any]]:
-    """Theorems 11 and 13 for one round against the true divergences and the mechanism itself."""
+    """Theorems 13 and 16 for one round against the true divergences and the mechanism itself."""
     share = gamma / k
     case = f"n={n}, k={k}, gamma={gamma}, e^eps={alpha}"
     true_strong, true_weak, reached = _true_divergences(n, k, gamma, alpha)
@@ -95,8 +94,8 @@ def _randomized_response(
         for i, j in product(range(b + 2), repeat=2):
             if i * (1 - gamma) + share * (b + 1) >= alpha * (j * (1 - gamma) + share * (b + 1)):
                 independent += _binomial(n - 1, gamma, b) * one[i] * two[j]
-    yield row("Theorem 11: delta of A_s", case, strong, true_strong, _verdict(strong, true_strong))
-    yield row("Theorem 13: delta of A_w, counts independent as printed", case, independent,
+    yield row("Theorem 13: delta of A_s", case, strong, true_strong, _verdict(strong, true_strong))
+    yield row("Theorem 16: delta of A_w, counts independent as printed", case, independent,
               true_weak, _verdict(independent, true_weak))  # fmt: skip
     yield row("the same, against actual datasets", case, independent, reached,
               _verdict(independent, reached))  # fmt: skip
@@ -153,15 +152,19 @@ def _hockey(p: Law, q: Law, alpha: Fraction) -> Fraction:
 
 
 def _subsampling() -> dict[str, Any]:
-    """Section 3.5: one of two users sends, 2-RR with e^eps0 = 3, two rounds, e^eps = 11/10.
+    """Section 3.4: one of two users sends, 2-RR with e^eps0 = 3, two rounds, e^eps = 11/10.
 
     The differing user holds 0 or 1, the other 1: the output laws are (1/2, 1/2) and (1/4, 3/4),
     exactly (gamma P + (1-gamma) Q, Q). The other order of the two datasets is the worse one.
     """
     mixed, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 4), Fraction(3, 4))
-    twice = [{(x, y): a[x] * a[y] for x, y in product((0, 1), repeat=2)} for a in (mixed, q)]
+    mixed_twice, q_twice = _twice(mixed), _twice(q)
     alpha = Fraction(11, 10)
-    formula, reverse = _hockey(*twice, alpha), _hockey(twice[1], twice[0], alpha)
+    formula, reverse = _hockey(mixed_twice, q_twice, alpha), _hockey(q_twice, mixed_twice, alpha)
     case = "n=2, gamma=1/2, 2-RR, e^eps0=3, n_c=2, e^eps=11/10"
-    return row("Section 3.5: (gamma P + (1-gamma) Q, Q) dominates compositions", case, formula,
+    return row("Section 3.4: (gamma P + (1-gamma) Q, Q) dominates compositions", case, formula,
                max(formula, reverse), "does not hold: the other order is worse")  # fmt: skip
+
+
+def _twice(law: Sequence[Fraction]) -> Law:
+    return {(x, y): law[x] * law[y] for x, y in product((0, 1), repeat=2)}

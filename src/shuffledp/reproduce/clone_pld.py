@@ -28,7 +28,7 @@ CLONES, STRONGER = "clones", "stronger-clones"
 
 @dataclass(frozen=True)
 class ClonePair:
-    """All O(n^2) atoms, or the O(n log(4/tau)) that Hoeffding's inequality leaves (section 3.3)."""
+    """All O(n^2) atoms, or the O(n log(4/tau)) that Hoeffding's inequality leaves (section 3.2)."""
 
     users: int
     eps0: float
@@ -81,7 +81,7 @@ class ClonePair:
             yield np.log(under_p / under_q), (2 * clones[c] / h) * row * under_p
 
     def subsampled_atoms(self, rate: float) -> Iterator[Atoms]:
-        """Atoms of (rate P + (1-rate) Q, Q), the pair that the paper's section 3.5 composes."""
+        """Atoms of (rate P + (1-rate) Q, Q), the pair that the paper's section 3.4 composes."""
         for losses, masses in self.atoms():
             mixed = rate + (1 - rate) * np.exp(-losses)
             yield np.log1p(rate * np.expm1(losses)), masses * mixed

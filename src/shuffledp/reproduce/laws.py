@@ -61,7 +61,7 @@ def fair_row(h: int, first: int, last: int, log: Array, log_centre: float) -> Ar
 def hoeffding_window(trials: int, p: float, tau: float) -> tuple[int, int]:
     """Whole numbers within trials (p -+ c), c = sqrt(log(4/tau) / (2 trials)).
 
-    Bin(trials, p) is outside with probability at most tau / 2 (section 3.3 of the paper).
+    Bin(trials, p) is outside with probability at most tau / 2 (section 3.2 of the paper).
     """
     radius = math.sqrt(math.log(4 / tau) * trials / 2)
     first, last = math.ceil(trials * p - radius), math.floor(trials * p + radius)

@@ -141,9 +141,9 @@ class Result:
 
     def _write_csv(self, writer: Any) -> None:
         if not self.panels:
-            for rows in self.tables.values():
-                writer.writerow(rows[0])
-                writer.writerows(row.values() for row in rows)
+            for table in self.tables.values():
+                writer.writerow(table[0])
+                writer.writerows(row.values() for row in table)
             return
         writer.writerow(("panel", "method", "label", "x", "y", "low", "high"))
         for panel in self.panels:

@@ -1,4 +1,4 @@
-"""Section 3.3: what Hoeffding's inequality saves, and that cost need not grow with n at all."""
+"""Section 3.2: what Hoeffding's inequality saves, and that cost need not grow with n at all."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(settings: Settings) -> Result:
     ]  # fmt: skip
     return Result(
         "truncation",
-        f"Section 3.3. From O(n^2) to O(n) to flat: eps0 = {EPS0:g}, one round",
+        f"Section 3.2. From O(n^2) to O(n) to flat: eps0 = {EPS0:g}, one round",
         f"tau = {TAU:g}, L = 20, m = {grid.points:,}; seconds to form the PLD; "
         "ours: a certified epsilon at delta = 1e-6, clones",
         {"eps0": EPS0, "delta": DELTA, "tau": TAU, "L": 20.0, "m": grid.points},
