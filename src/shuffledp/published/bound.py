@@ -96,10 +96,8 @@ def local_epsilon_of(randomizer: Any) -> float:
     return _validate.local_epsilon(eps0)
 
 
-def smallest_epsilon(
-    delta_of: Callable[[float], float], eps0: float, delta: float, rtol: float = 1e-10
-) -> float:
-    """An epsilon with delta_of(epsilon) <= delta, the smallest up to rtol; at most eps0.
+def smallest_epsilon(delta_of: Callable[[float], float], eps0: float, delta: float) -> float:
+    """An epsilon with delta_of(epsilon) <= delta, the smallest up to 1e-10; at most eps0.
 
     delta_of need not vanish at eps0: a shuffled round of an eps0-LDP randomizer is eps0-DP.
     """
@@ -107,4 +105,4 @@ def smallest_epsilon(
     def clipped(epsilon: float) -> float:
         return min(delta_of(epsilon), 1.0) if epsilon < eps0 else 0.0
 
-    return crossing(clipped, delta, eps0 / 2, eps0, rtol=rtol)[1]
+    return crossing(clipped, delta, eps0 / 2, eps0, rtol=1e-10)[1]

@@ -101,12 +101,24 @@ def _rdp(eps0: float, counts: Array, weights: Array, order: float) -> float:
 
 def _log_excess(eps0: float, signs: Array, order: float) -> Array:
     """log(E[g(y)] - 1) for each number of signs; the part of g linear in y has mean 0."""
-    many = signs > _EXACT
-    step = np.where(many, np.maximum(np.floor(np.sqrt(signs) / 4), 1.0), 1.0)
     # Hoeffding: with g(y) <= exp(pull y), what lies beyond y = reach / signs is below e^-75 / signs
     pull = (order - 0.5) * eps0
     reach = pull + np.sqrt(pull**2 + 2 * signs * (75 + np.log(signs)))
-    half = math.ceil(float((np.where(many, np.minimum(reach, signs), signs) / 2 / step).max()))
+    # where the order is so large that the end y = 1 matters, fewer signs: larger, and safe
+    smooth = (signs > _EXACT) & (reach < signs)
+    signs = np.where(smooth, signs, np.minimum(signs, _EXACT))
+    step = np.where(smooth, np.floor(np.sqrt(signs) / 4), 1.0)
+    reach = np.where(smooth, reach, signs)
+    result = np.empty(signs.shape)
+    for group in (smooth, ~smooth):  # of similar numbers of terms
+        if group.any():
+            result[group] = _log_sums(eps0, signs[group], step[group], reach[group], order)
+    return result
+
+
+def _log_sums(eps0: float, signs: Array, step: Array, reach: Array, order: float) -> Array:
+    """log of the sum over every step-th y within reach / signs, for each number of signs."""
+    half = math.ceil(float((reach / 2 / step).max()))
     terms = np.arange(-half, half + 1, dtype=float)
     positive: Array = np.floor(signs / 2)[:, None] + step[:, None] * terms
     m = signs[:, None]

@@ -11,13 +11,14 @@ large gamma and a small delta, too low (k=2, gamma=0.8, n=100, e^epsilon=5: 3.0e
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from .. import _validate, binomial
 from ..errors import OutOfRange
 from ._binomial import at_least, interval, masses
-from .bound import checked_delta, smallest_epsilon
+from .bound import checked_delta
 
 PAPER = "Koskela, Heikkila, Honkela 2023 (TMLR)"
 _MOST_USERS = 10_000  # the sum for the weaker adversary has about `users` binomial tails
@@ -119,8 +120,7 @@ def strong(k: int, gamma: float, users: int, delta: float) -> float:
             f"delta={delta:g} is not above {nobody + 1e-30:.3g}, the formula's limit for large "
             "epsilon; give a larger delta or more users."
         )
-    top = math.log(users)
-    return smallest_epsilon(lambda e: strong_delta(k, gamma, users, e), top, delta, rtol=1e-6)
+    return _bisected(lambda e: strong_delta(k, gamma, users, e), math.log(users), delta)
 
 
 def weak(k: int, gamma: float, users: int, delta: float) -> float:
@@ -133,7 +133,19 @@ def weak(k: int, gamma: float, users: int, delta: float) -> float:
     delta = checked_delta(delta)
     k, gamma, _ = _checked(k, gamma, users)
     eps0 = math.log1p(k * (1 - gamma) / gamma)
-    return smallest_epsilon(_Weak(k, gamma, users).delta, eps0, delta, rtol=1e-6)
+    return _bisected(_Weak(k, gamma, users).delta, eps0, delta)
+
+
+def _bisected(delta_of: Callable[[float], float], top: float, delta: float) -> float:
+    """The upper end of a bracket of relative width 1e-6; delta_of is a staircase.
+
+    delta_of(top) <= delta is taken as known.
+    """
+    low, high = 0.0, top
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_of(middle) <= delta else (middle, high)
+    return high
 
 
 def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
