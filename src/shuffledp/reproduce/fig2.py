@@ -64,7 +64,8 @@ def _point(users: int, rounds: list[int], grid: Grid) -> list[dict[str, Any]]:
             row[method] = composed.epsilon(delta, composed.periodisation + composed.rounding)
         for method, analysis in ((CLONES, "clones"), (STRONGER, "stronger-clones")):
             bounds = ours.subsampled_epsilon(users, EPS0, RATE, analysis, k, delta)
-            row[method], row[f"{method}, lower"] = bounds.upper, bounds.lower
+            if bounds is not None:
+                row[method], row[f"{method}, lower"] = bounds.upper, bounds.lower
         row["Girgis et al. 2021, RDP"] = ours.girgis_epsilon(users, EPS0, RATE, k, delta)
         rows.append(row)
     return rows
@@ -73,4 +74,4 @@ def _point(users: int, rounds: list[int], grid: Grid) -> list[dict[str, Any]]:
 def _curves(rows: list[dict[str, Any]], against: str) -> list[Curve]:
     methods = ["Girgis et al. 2021, RDP", PRINTED, CLOSED, CLONES, STRONGER]
     x = [row[against] for row in rows]
-    return [Curve(method, x, [row[method] for row in rows]) for method in methods]
+    return [Curve(m, x, [row[m] for row in rows]) for m in methods if m in rows[0]]

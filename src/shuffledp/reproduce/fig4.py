@@ -2,51 +2,89 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..binomial import Array
+from . import ours
 from .gaussian_shuffle import CUBE, Estimate, monte_carlo, on_sorted_grid
 from .result import Curve, Panel, Result, Settings, progress
 
 SIGMA = 2.0
 CUBE_METHOD, GRID_METHOD = "Monte Carlo on the cube (99.9 % band)", "regular grid, m^n/n! points"
+EXACT_METHOD = "exact, one-dimensional (ours)"
 #: Points in each dimension of the regular grid.
 POINTS = {1: 4000, 2: 800, 3: 160, 4: 60}
 
 
 def run(settings: Settings) -> Result:
-    epsilons = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0] if settings.quick else np.linspace(0, 1, 11))
-    curves, rows = [], []
+    epsilons = np.linspace(0, 1, 6 if settings.quick else 11)
+    curves: list[Curve] = []
+    rows = []
     for users in range(1, 8):
-        estimate = _estimate(users, epsilons, settings, "cube")
-        low, high = estimate.band()
-        x = epsilons.tolist()
-        curves.append(
-            Curve(
-                CUBE_METHOD, x, estimate.mean.tolist(), f"n = {users}", low.tolist(), high.tolist()
-            )
-        )
-        row = {"users": users, "epsilon": x, "mean": estimate.mean, "error": estimate.error}
-        drawn = _estimate(users, epsilons, settings, "law")
-        row |= {"law_mean": drawn.mean, "law_error": drawn.error}
-        if users in POINTS:
-            points = POINTS[users] // (2 if settings.quick and users > 2 else 1)
-            values, evaluations = on_sorted_grid(users, SIGMA, epsilons, points)
-            curves.append(Curve(GRID_METHOD, x, values.tolist()))
-            row |= {"grid": values, "grid_points": points, "grid_evaluations": evaluations}
+        more, row = _small(users, epsilons, settings)
+        curves += more
         rows.append(row)
-    panels = [Panel("n = 1 ... 7, as in the paper", "epsilon", "delta", curves, ylim=(1e-7, 0.5))]
+    panels = [Panel("n = 1 ... 7, as in the paper", "epsilon", "delta", curves, ylim=(3e-8, 0.5))]
+    many = _many(13 if settings.quick else 41)
+    panels.append(
+        Panel("n = 10 ... 10^6", "epsilon", "delta", many, xscale="log", ylim=(1e-9, 0.5))
+    )
     return Result(
         "fig4",
         f"Figure 4. Shuffled Gaussian, sigma = {SIGMA:g}: H(M(X') || M(X)), X = 0, X' = e_1",
-        f"{settings.draws:,} samples on [-{CUBE * SIGMA:g}, {CUBE * SIGMA:g}]^n, seed "
-        f"{settings.seed}; replace-one.",
+        f"Monte Carlo: {settings.draws:,} samples on [-{CUBE * SIGMA:g}, {CUBE * SIGMA:g}]^n, "
+        f"seed {settings.seed}; replace-one",
         {"sigma": SIGMA, "samples": settings.draws, "seed": settings.seed, "cube": CUBE * SIGMA},
         panels,
         {"rows": rows},
     )
+
+
+def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve], dict[str, Any]]:
+    """Monte Carlo on the cube and from the law, the sorted grid, and the exact value."""
+    x = epsilons.tolist()
+    estimate = _estimate(users, epsilons, settings, "cube")
+    drawn = _estimate(users, epsilons, settings, "law")
+    exact = ours.gaussian_attained(users, SIGMA, x)
+    low, high = estimate.band()
+    row: dict[str, Any] = {
+        "users": users,
+        "epsilon": x,
+        "exact": exact,
+        "mean": estimate.mean,
+        "error": estimate.error,
+        "law_mean": drawn.mean,
+        "law_error": drawn.error,
+        "law_samples": drawn.samples,
+    }
+    label = f"n = {users}"
+    curves = [] if exact is None else [Curve(EXACT_METHOD, x, exact, label)]
+    curves += [
+        Curve(CUBE_METHOD, x, estimate.mean.tolist(), "", low.tolist(), high.tolist()),
+    ]
+    if users in POINTS:
+        points = POINTS[users] // (2 if settings.quick and users > 2 else 1)
+        values, evaluations = on_sorted_grid(users, SIGMA, epsilons, points)
+        curves.append(Curve(GRID_METHOD, x, values.tolist()))
+        row |= {"grid": values, "grid_points": points, "grid_evaluations": evaluations}
+    return curves, row
+
+
+def _many(points: int) -> list[Curve]:
+    """What the paper calls out of reach."""
+    curves = []
+    for power in range(1, 7):
+        users = 10**power
+        scale = 3 / math.sqrt(users)
+        x = np.geomspace(scale / 30, scale, points).tolist()
+        exact = ours.gaussian_attained(users, SIGMA, x)
+        if exact is not None:
+            curves.append(Curve(EXACT_METHOD, x, exact, f"10^{power}"))
+    return curves
 
 
 def _estimate(users: int, epsilons: Array, settings: Settings, where: str) -> Estimate:

@@ -65,3 +65,22 @@ def balle_closed_form(k: int, gamma: float, users: int, deltas: Sequence[float])
         except OutOfRange:
             values.append(math.nan)
     return values
+
+
+def subsampled_epsilon(
+    users: int, eps0: float, rate: float, analysis: str, rounds: int, delta: float
+) -> Bounds[float] | None:
+    try:
+        round_ = Shuffle(PureLDP(eps0), users, analysis, sample_rate=rate)  # type: ignore[call-arg,unused-ignore]
+    except TypeError:
+        return None
+    return composed(round_, rounds).epsilon_bounds(delta)
+
+
+def gaussian_attained(users: int, sigma: float, epsilons: Sequence[float]) -> list[float] | None:
+    from .. import randomizers
+
+    if not hasattr(randomizers, "Gaussian"):
+        return None
+    round_ = Shuffle(randomizers.Gaussian(sigma), users)
+    return [round_.attained_delta(epsilon) for epsilon in epsilons]

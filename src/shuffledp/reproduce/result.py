@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .. import __version__
+from .. import __version__, _validate
 from .._style import (
     BLACK,
     BLUE,
@@ -69,6 +69,12 @@ class Settings:
     grid_points: int | None = None
     samples: int | None = None
     seed: int = 2021
+
+    def __post_init__(self) -> None:
+        if self.grid_points is not None:
+            _validate.count("grid-points", self.grid_points, 10**8, least=4)
+        if self.samples is not None:
+            _validate.count("samples", self.samples, 10**10, least=2)
 
     @property
     def points(self) -> int:
