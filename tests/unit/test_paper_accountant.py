@@ -277,6 +277,26 @@ def test_sorted_grid_against_lattice(users: int, points: int) -> None:
     np.testing.assert_allclose(values, exact, rtol=5e-3)
 
 
+@pytest.mark.parametrize(("users", "points"), [(1, 2000), (2, 400), (3, 160)])
+def test_one_dimension_against_the_sorted_grid(users: int, points: int) -> None:
+    epsilons = np.array([0.0, 0.3, 0.6])
+    exact, _ = gaussian_shuffle.on_sorted_grid(users, 2.0, epsilons, points)
+    values = gaussian_shuffle.one_dimensional(users, 2.0, epsilons)
+    np.testing.assert_allclose(values, exact, rtol=2e-4)
+
+
+def test_one_dimension_against_the_normal_limit() -> None:
+    """Many users: the mean is nearly normal; the skewness correction is of order 1/sqrt(n)."""
+    users, sigma = 10**6, 2.0
+    spread = math.sqrt(math.expm1(1 / sigma**2) / users)
+    for z in (0.0, 1.0, 2.0):
+        (value,) = gaussian_shuffle.one_dimensional(
+            users, sigma, np.array([math.log1p(z * spread)])
+        )
+        normal = math.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) - z * float(mpmath.ncdf(-z))
+        assert value == pytest.approx(spread * normal, rel=5e-3)
+
+
 @pytest.mark.parametrize("where", ["cube", "law"])
 @pytest.mark.parametrize("users", [1, 3, 7])
 def test_monte_carlo_against_lattice(users: int, where: str) -> None:

@@ -81,7 +81,7 @@ class GridPLD:
             composed = self.mass
         else:
             spectrum = np.fft.rfft(np.concatenate((self.mass[half:], self.mass[:half])))
-            spectrum = _power(spectrum, rounds)
+            spectrum = power(spectrum, rounds)
             folded = np.fft.irfft(spectrum, self.grid.points)
             composed = np.concatenate((folded[half:], folded[:half]))
         infinite = -math.expm1(rounds * math.log1p(-self.infinite)) if self.infinite < 1 else 1.0
@@ -173,7 +173,7 @@ class Composed:
         return float(fine[np.flatnonzero(self.delta(fine) + charged <= delta)[0]])
 
 
-def _power(values: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
+def power(values: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
     """values ** exponent by squaring: faster than numpy's complex power, and as accurate."""
     result = values
     for bit in f"{exponent:b}"[1:]:

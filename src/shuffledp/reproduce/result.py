@@ -52,12 +52,13 @@ LOOKS = {
     "attained by actual datasets (ours)": Look(BLACK, (0, (1, 3)), 2.6),
     "Monte Carlo on the cube (99.9 % band)": Look(ORANGE, "", 1.0, "o"),
     "regular grid, m^n/n! points": Look(VERMILION, "", 1.0, "x"),
-    "exact, one-dimensional (ours)": Look(BLUE, "-", 1.6),
+    "one-dimensional, plain FFT": Look(GREY, "-", 1.2),
+    "one-dimensional, certified (ours)": Look(BLUE, "-.", 1.8),
     "paper's PLD, all O(n^2) terms": Look(VERMILION, ":", 2.2, "s"),
     "paper's PLD, Hoeffding O(n)": Look(ORANGE, "-", 2.2, "o"),
-    "two printed significant digits": Look(GREY, "--", 1.0),
     "paper's subsampled pair (one order only)": Look(ORANGE, "-", 4.5),
     "paper's accountant on the closed pair": Look(PURPLE, "--", 2.2),
+    "paper's accountant on the closed stronger pair": Look(SKY, "-", 4.5),
 }
 
 
@@ -97,6 +98,7 @@ class Result:
     parameters: dict[str, Any]
     panels: Sequence[Panel]
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    missing: Sequence[str] = ()  # curves that this version cannot draw
 
     def write(self, folder: Path, settings: Settings, seconds: float) -> list[Path]:
         """name.json, name.csv and, if there is something to draw, name.png and name.pdf."""
@@ -140,6 +142,7 @@ class Result:
                     for panel in self.panels
                 ],
                 "tables": self.tables,
+                "missing": list(self.missing),
                 "version": __version__,
             }
         )
