@@ -80,6 +80,15 @@ def test_the_printed_set_of_outcomes_neglects_more_than_tau() -> None:
     assert missed > Fraction(1, 100)
 
 
+def test_the_printed_point_masses_are_not_those_of_the_pair() -> None:
+    (row,) = [
+        r for r in claims.run(Settings()).tables["claims"] if r["claim"].startswith("Lemma 10")
+    ]
+    pair = oracles.clone_pair_fractions(3, Fraction(3), "clones")
+    assert Fraction(row["truth_exact"]) == oracles.hockey_stick(pair, Fraction(3, 2))
+    assert Fraction(row["formula_exact"]) != Fraction(row["truth_exact"])
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 @pytest.mark.parametrize("analysis", ["clones", "stronger-clones"])
 def test_both_placements_bracket_the_exact_composition(rounds: int, analysis: str) -> None:
