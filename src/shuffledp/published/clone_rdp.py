@@ -33,7 +33,7 @@ _LAWS: dict[str, Callable[[float], ThreePointLaw]] = {
     "clones": ThreePointLaw.clones,
     "stronger-clones": ThreePointLaw.stronger_clones,
 }
-_BUCKETS = 150
+_BUCKETS = 100
 _EXACT = 400  # up to so many signs every term is summed
 _HIGHEST = 1e7  # no larger order is tried
 
@@ -59,7 +59,7 @@ def epsilon(
 
     >>> from shuffledp.published import clone_rdp
     >>> round(clone_rdp.epsilon(4.0, 10_000, 4, 1e-6), 3)
-    0.924
+    0.923
     """
     rounds, delta = _validate.count("rounds", rounds, _validate.MAX_ROUNDS), checked_delta(delta)
     eps0, buckets = _checked(eps0, users, analysis, 40.0 - math.log(delta))
@@ -68,8 +68,8 @@ def epsilon(
         order = 1 + above_one
         return epsilon_of_rdp(order, rounds * _rdp(eps0, *buckets, order), delta)
 
-    rough = climb(at, 1e-2, 1.6, _HIGHEST / 2)
-    return min(at(rough * 1.6 ** (step / 6)) for step in range(-6, 7))
+    rough = climb(at, 2e-2, 2.0, _HIGHEST / 2)
+    return min(at(rough * 2 ** (step / 6)) for step in range(-5, 6))
 
 
 def _checked(
@@ -83,10 +83,15 @@ def _checked(
             f"analysis={_validate.show(analysis)} is unknown; choose one of {', '.join(_LAWS)}."
         )
     law, others = _LAWS[analysis](eps0), users - 1
-    low, high = interval(others, law.clone, law.other, depth)
-    below = np.floor(low * 0.7 ** np.arange(1, 100))
-    inside = np.arange(low, high + 1, max(1, (high - low) // _BUCKETS))
-    edges = np.unique(np.concatenate([[0.0], below, inside.astype(float), [others + 1.0]]))
+    if others <= 2 * _BUCKETS:
+        edges = np.arange(others + 2, dtype=float)
+    else:  # fine where the mass is, coarser below, where a little may matter, a ladder at the end
+        least, _ = interval(others, law.clone, law.other, depth)
+        low, high = interval(others, law.clone, law.other, 10.0)
+        grids = [np.floor(least * 0.8 ** np.arange(150))]
+        for start, end in ((least, low), (low, high + 1)):
+            grids.append(np.arange(start, end, max(1, (end - start) // _BUCKETS), dtype=float))
+        edges = np.unique(np.concatenate([[0.0], *grids, [others + 1.0]]))
     return eps0, (edges[:-1], masses(others, edges, law.clone, law.other))
 
 
@@ -108,7 +113,7 @@ def _log_excess(eps0: float, signs: Array, order: float) -> Array:
     smooth = (signs > _EXACT) & (reach < signs)
     signs = np.where(smooth, signs, np.minimum(signs, _EXACT))
     step = np.where(smooth, np.floor(np.sqrt(signs) / 4), 1.0)
-    reach = np.where(smooth, reach, signs)
+    reach = np.minimum(reach, signs)
     result = np.empty(signs.shape)
     for group in (smooth, ~smooth):  # of similar numbers of terms
         if group.any():

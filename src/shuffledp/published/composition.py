@@ -18,7 +18,7 @@ from .bound import PublishedBound, checked_delta, sampled_users
 Single = Callable[[float], float]
 
 #: Shares of delta that are tried for the slack delta' of advanced composition.
-SHARES = (0.001, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99)
+SHARES = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
 def basic(single: Single, rounds: int, delta: float) -> float:

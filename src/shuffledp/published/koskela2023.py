@@ -17,11 +17,12 @@ import numpy as np
 
 from .. import _validate, binomial
 from ..errors import OutOfRange
-from ._binomial import at_least, interval, masses
+from ._binomial import interval
 from .bound import checked_delta
 
 PAPER = "Koskela, Heikkila, Honkela 2023 (TMLR)"
 _MOST_USERS = 10_000  # the sum for the weaker adversary has about `users` binomial tails
+_MOST_STRONG = 10**8
 _DEPTH = 75.0  # terms of total probability below 2 e^-75 are added as a whole
 
 
@@ -33,15 +34,26 @@ def strong_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
     >>> round(koskela2023.strong_delta(3, 0.5, 4, math.log(1.5)), 4)
     0.7301
     """
-    k, gamma, others = _checked(k, gamma, users)
-    share = gamma / k
-    low, high = interval(others, share, 1 - share, _DEPTH)
-    second = np.arange(low, high + 1, dtype=float)
-    # ratios that rounding may have pushed below e^epsilon count
-    needed = np.ceil(second * math.exp(epsilon) * (1 - 1e-13)) - 1
-    edges = np.append(second, high + 1.0)
-    above = at_least(others, needed, share, 1 - share)[0]
-    return float(masses(others, edges, share, 1 - share) @ above) + 2 * math.exp(-_DEPTH)
+    k, gamma, _ = _checked(k, gamma, users)
+    return _Strong(k, gamma, users).delta(epsilon)
+
+
+class _Strong:
+    """The sum behind `strong_delta`, over the counts that are likely enough."""
+
+    def __init__(self, k: int, gamma: float, users: int) -> None:
+        share = gamma / k
+        self._low, self._high = interval(users - 1, share, 1 - share, _DEPTH)
+        self._counts = np.arange(self._low, self._high + 1, dtype=float)
+        trials = np.array(users - 1.0)
+        self._law = np.exp(binomial.log_pmf(trials, self._counts, share, 1 - share))
+        self._tail = np.append(self._law[::-1].cumsum()[::-1], 0.0)  # Pr[N >= low + i]
+
+    def delta(self, epsilon: float) -> float:
+        # ratios that rounding may have pushed below e^epsilon count
+        needed = np.ceil(self._counts * math.exp(epsilon) * (1 - 1e-13)) - 1
+        index = np.clip(needed, self._low, self._high + 1) - self._low
+        return float(self._law @ self._tail[index.astype(int)]) + 4 * math.exp(-_DEPTH)
 
 
 def weak_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
@@ -72,36 +84,44 @@ class _Weak:
             )
         self._k, self._gamma = k, gamma
         low, high = interval(users - 1, gamma, 1 - gamma, _DEPTH)
-        edges = np.arange(low, high + 2, dtype=float)
-        chance = masses(users - 1, edges, gamma, 1 - gamma)
-        m = edges[:-1] + 1
+        random = np.arange(low, high + 1, dtype=float)
+        chance = np.exp(binomial.log_pmf(np.array(users - 1.0), random, gamma, 1 - gamma))
+        m = random + 1
         if k == 2:
             self._m, self._s, self._weight = m, m, chance
-            return
-        first, last = interval(low + 1, 2 / k, 1 - 2 / k, _DEPTH)[0], high + 1
-        last = interval(last, 2 / k, 1 - 2 / k, _DEPTH)[1]
-        grid_m, grid_s = np.meshgrid(m, np.arange(first, last + 1, dtype=float), indexing="ij")
-        grid_s = np.minimum(grid_s, grid_m)  # doubles get no weight below
-        joint = np.exp(binomial.log_pmf(grid_m, grid_s, 2 / k, 1 - 2 / k)) * chance[:, None]
-        joint[:, 1:][grid_s[:, 1:] == grid_s[:, :-1]] = 0.0
-        used = joint > 1e-40  # there are fewer than 1e7 terms
-        self._m, self._s, self._weight = grid_m[used], grid_s[used], joint[used]
+        else:
+            first = interval(low + 1, 2 / k, 1 - 2 / k, _DEPTH)[0]
+            last = interval(high + 1, 2 / k, 1 - 2 / k, _DEPTH)[1]
+            s = np.arange(first, last + 1, dtype=float)
+            grid_m, grid_s = np.meshgrid(m, s, indexing="ij")
+            law = np.exp(binomial.log_pmf(grid_m, np.minimum(grid_s, grid_m), 2 / k, 1 - 2 / k))
+            joint = np.where(grid_s <= grid_m, law * chance[:, None], 0.0)
+            used = joint > 1e-40  # there are fewer than 1e7 terms
+            self._m, self._s, self._weight = grid_m[used], grid_s[used], joint[used]
+        self._tabulate()
+
+    def _tabulate(self) -> None:
+        """Pr[X >= x] and E[X; X >= x] for X ~ Bin(s, 1/2), a row for each s, x from s/2 upwards."""
+        self._first = int(self._s.min())
+        s = np.arange(self._first, self._s.max() + 1)[:, None]
+        reach = interval(int(s[-1, 0]), 0.5, 0.5, _DEPTH)[1] - int(s[-1, 0]) // 2
+        x = np.floor(s / 2) + np.arange(reach + 2, dtype=float)
+        law = np.exp(binomial.log_pmf(s, np.minimum(x, s), 0.5, 0.5))
+        law[x > s] = 0.0
+        law[:, -1] = 0.0
+        self._chance = law[:, ::-1].cumsum(axis=1)[:, ::-1]
+        self._mean = (law * x)[:, ::-1].cumsum(axis=1)[:, ::-1]
 
     def delta(self, epsilon: float) -> float:
         alpha, k, gamma = math.exp(epsilon), self._k, self._gamma
         offset = (alpha - 1) * gamma / (k * (1 - gamma))
         start = np.ceil((alpha * self._s + offset * self._m) / (1 + alpha) * (1 - 1e-13))
-        reached = (start <= self._s) & (start >= 1)
-        m, weight = self._m[reached], self._weight[reached]
-        # few pairs (s, start) occur, many times
-        pairs = self._s[reached] * (2 * _MOST_USERS) + start[reached]
-        unique, where = np.unique(pairs, return_inverse=True)
-        s, start = np.floor(unique / (2 * _MOST_USERS)), unique % (2 * _MOST_USERS)
-        zeroth, first = binomial.tail_sums(s, start, 1.0)
-        mass = np.exp(binomial.log_pmf(s, start, 0.5, 0.5))
-        chance, mean = mass * zeroth, mass * (start * zeroth + first)
-        total = weight @ (gamma * chance[where] + k * (1 - gamma) / m * mean[where])
-        return float(total) + 4 * k * math.exp(-_DEPTH)
+        row = (self._s - self._first).astype(int)
+        column = (start - np.floor(self._s / 2)).astype(int)
+        column = np.minimum(column, self._chance.shape[1] - 1)
+        chance, mean = self._chance[row, column], self._mean[row, column]
+        total = self._weight @ (gamma * chance + k * (1 - gamma) / self._m * mean)
+        return float(total) + 8 * k * math.exp(-_DEPTH)
 
 
 def strong(k: int, gamma: float, users: int, delta: float) -> float:
@@ -120,7 +140,7 @@ def strong(k: int, gamma: float, users: int, delta: float) -> float:
             f"delta={delta:g} is not above {nobody + 1e-30:.3g}, the formula's limit for large "
             "epsilon; give a larger delta or more users."
         )
-    return _bisected(lambda e: strong_delta(k, gamma, users, e), math.log(users), delta)
+    return _bisected(_Strong(k, gamma, users).delta, math.log(users), delta)
 
 
 def weak(k: int, gamma: float, users: int, delta: float) -> float:
@@ -150,5 +170,10 @@ def _bisected(delta_of: Callable[[float], float], top: float, delta: float) -> f
 
 def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
     k = _validate.count("k", k, 10**12, least=2)
-    users = _validate.count("users", users, _validate.MAX_USERS, least=2)
+    users = _validate.count("users", users, _validate.MAX_USERS)
+    if not 2 <= users <= _MOST_STRONG:
+        raise OutOfRange(
+            f"users={users} is outside 2 .. {_MOST_STRONG:g}, where this sum is evaluated; "
+            "give a number inside."
+        )
     return k, _validate.probability("gamma", gamma), users - 1

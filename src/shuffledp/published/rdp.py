@@ -28,13 +28,13 @@ def epsilon_of_rdp(order: float, rdp: float, delta: float) -> float:
 def climb(value: Callable[[float], float], start: float, factor: float, top: float) -> float:
     """The x of start, start factor, start factor^2, ... <= top with the least value.
 
-    The search goes up and ends after six values in a row that are no improvement.
+    The search goes up and ends after four values in a row that are no improvement.
 
     >>> climb(lambda x: (x - 10) ** 2, 1.0, 2.0, 1000.0)
     8.0
     """
     x, best, least, since = start, start, math.inf, 0
-    while x <= top and since < 6:
+    while x <= top and since < 4:
         y = value(x)
         best, least, since = (x, y, 0) if y < least else (best, least, since + 1)
         x *= factor
