@@ -306,6 +306,17 @@ def test_one_dimension_against_the_normal_limit() -> None:
         assert value == pytest.approx(spread * normal, rel=5e-3)
 
 
+@pytest.mark.parametrize("users", [1, 3])
+def test_what_the_cube_leaves_out(users: int) -> None:
+    """Against the product of the normal probabilities of its sides."""
+    edge = mpmath.mpf(gaussian_shuffle.CUBE)
+    inside = mpmath.ncdf(edge - 0.5) - mpmath.ncdf(-edge - 0.5)
+    inside *= (2 * mpmath.ncdf(edge) - 1) ** (users - 1)
+    assert gaussian_shuffle.beyond_the_cube(users, 2.0) == pytest.approx(
+        float(1 - inside), rel=1e-6
+    )
+
+
 @pytest.mark.parametrize("where", ["cube", "law"])
 @pytest.mark.parametrize("users", [1, 3, 7])
 def test_monte_carlo_against_lattice(users: int, where: str) -> None:

@@ -10,7 +10,7 @@ from .clone_pld import ClonePair
 from .fourier_accountant import Grid, GridPLD
 from .result import CLONES, STRONGER, Curve, Panel, Result, Settings
 
-EPS0, RATE, WIDTH = 3.0, 0.01, 10.0
+EPS0, RATE, WIDTH = 3.0, 0.01, 4.0
 FIXED_ROUNDS, FIXED_USERS = 100, 10**5
 PRINTED = "paper's subsampled pair (one order only)"
 CLOSED = "paper's accountant on the closed pair"

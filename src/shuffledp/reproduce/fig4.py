@@ -10,7 +10,14 @@ import numpy as np
 
 from ..binomial import Array
 from . import ours
-from .gaussian_shuffle import CUBE, Estimate, monte_carlo, on_sorted_grid, one_dimensional
+from .gaussian_shuffle import (
+    CUBE,
+    Estimate,
+    beyond_the_cube,
+    monte_carlo,
+    on_sorted_grid,
+    one_dimensional,
+)
 from .result import Curve, Panel, Result, Settings, progress
 
 SIGMA = 2.0
@@ -53,12 +60,15 @@ def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve]
     drawn = _estimate(users, epsilons, settings, "law")
     exact = ours.gaussian_attained(users, SIGMA, x)
     low, high = estimate.band()
+    beyond = beyond_the_cube(users, SIGMA)
+    high = high + beyond
     row: dict[str, Any] = {
         "users": users,
         "epsilon": x,
         "exact": exact,
         "mean": estimate.mean,
         "error": estimate.error,
+        "beyond_the_cube": beyond,
         "law_mean": drawn.mean,
         "law_error": drawn.error,
         "law_samples": drawn.samples,

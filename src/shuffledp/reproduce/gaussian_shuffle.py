@@ -20,7 +20,7 @@ import numpy as np
 from ..binomial import Array
 from .fourier_accountant import power
 
-#: Half of the cube's side, in standard deviations: beyond are less than n 2e-9 of the mass.
+#: Half of the cube's side, in standard deviations; `beyond_the_cube` is what it leaves out.
 CUBE = 6.0
 _CHUNK = 1 << 18
 
@@ -36,6 +36,15 @@ class Estimate:
     def band(self, z: float = 3.2905) -> tuple[Array, Array]:
         """Two-sided 99.9 % confidence band for z = 3.2905, normal approximation."""
         return np.maximum(self.mean - z * self.error, 0.0), self.mean + z * self.error
+
+
+def beyond_the_cube(users: int, sigma: float) -> float:
+    """Mass of M(X') outside the cube: the integral over the cube is too small by at most this."""
+
+    def tail(z: float) -> float:
+        return 0.5 * math.erfc(z / math.sqrt(2))
+
+    return tail(CUBE - 1 / sigma) + tail(CUBE + 1 / sigma) + 2 * (users - 1) * tail(CUBE)
 
 
 def monte_carlo(

@@ -25,7 +25,7 @@ def run(settings: Settings) -> Result:
         if settings.quick and users > 10**5:
             continue  # the paper's PLD alone would take a third of the time of everything else
         for analysis, share in (("clones", 1.0), ("stronger-clones", 0.75)):
-            epsilons = np.linspace(0.0, share * reach, 7 if settings.quick else 31)
+            epsilons = np.linspace(0.0, share * reach, 6 if settings.quick else 31)
             curves, agreement = compare(users, EPS0, ROUNDS, epsilons, grid, analysis)
             title = f"{analysis}, n = {users:,}"
             panels.append(Panel(title, "epsilon", "delta", curves, ylim=(1e-14, 1.0)))
@@ -50,7 +50,7 @@ def _local_epsilon() -> float:
 
 
 def _against_strong(rounds: int, grid: Grid, settings: Settings) -> Panel:
-    epsilons = np.linspace(0.0, 0.4 * math.sqrt(rounds), 7 if settings.quick else 31)
+    epsilons = np.linspace(0.0, 0.4 * math.sqrt(rounds), 6 if settings.quick else 31)
     x = epsilons.tolist()
     law = PrintedRandomizedResponse(K_USERS, K, GAMMA, "A_s", True, TAU)
     composed = GridPLD.of(law.atoms(), law.infinite, grid).compose(rounds)
