@@ -6,7 +6,9 @@ from .bounds import Bounds
 from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
+    Gaussian,
     HadamardResponse,
+    Laplace,
     LocalHashing,
     PureLDP,
     RandomizedResponse,
@@ -21,8 +23,10 @@ __all__ = [
     "Accountant",
     "Bounds",
     "FiniteRandomizer",
+    "Gaussian",
     "HadamardResponse",
     "InvalidParameter",
+    "Laplace",
     "LocalHashing",
     "NotCertified",
     "OutOfRange",

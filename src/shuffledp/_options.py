@@ -13,7 +13,9 @@ from .errors import InvalidParameter
 from .queries import DEFAULT_RTOL
 from .randomizers import (
     FiniteRandomizer,
+    Gaussian,
     HadamardResponse,
+    Laplace,
     LocalHashing,
     PureLDP,
     RandomizedResponse,
@@ -26,6 +28,8 @@ from .randomizers import (
 RANDOMIZERS: dict[str, tuple[Callable[..., Randomizer], set[str], set[str]]] = {
     "pure-ldp": (PureLDP, {"eps0"}, set()),
     "rr": (RandomizedResponse, {"k"}, {"gamma", "eps0"}),
+    "laplace": (Laplace, {"eps0"}, set()),
+    "gaussian": (Gaussian, {"sigma"}, set()),
     "subset": (SubsetSelection, {"k", "size", "eps0"}, set()),
     "unary": (UnaryEncoding, {"k", "eps0"}, set()),
     "hashing": (LocalHashing, {"g", "eps0"}, set()),
@@ -81,6 +85,7 @@ PARAMETERS = (
         "--k", type=Number(whole=True), help="Number of values (rr, subset, unary, hadamard)."
     ),
     click.option("--gamma", type=Number(), help="Probability of a random answer (rr)."),
+    click.option("--sigma", type=Number(), help="Standard deviation of the noise (gaussian)."),
     click.option("--size", type=Number(whole=True), help="Values in a subset (subset)."),
     click.option("--g", type=Number(whole=True), help="Values of the hash functions (hashing)."),
     click.option(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from . import _validate
 from .accountant import Accountant
 from .compose import Composition
-from .profile import ClassProfile
+from .profile import ClassProfile, epsilon_bounds
 from .queries import DEFAULT_RTOL
 from .randomizers import Randomizer
 from .scores import ClassLaw
@@ -56,18 +56,21 @@ def adversaries(
 
 
 def _attained(round_: Shuffle, rounds: int, delta: float, rtol: float) -> float:
-    """Certified from below. For several rounds, of the same datasets in each: only pairs whose
-    two orders are alike are composed, for which the profile's mirror image is its own."""
-    if rounds == 1:
-        return round_.attained_epsilon(delta)
+    """Certified from below. For several rounds, of the same datasets in each: the worst pair whose
+    two orders are alike is composed, for which the profile's mirror image is its own. Without one,
+    the value of a single round stands."""
+    single = round_.attained_epsilon(delta)
     (value,) = _validate.deltas([delta])
-    best = 0.0
-    for law in round_.randomizer.attained():
-        if _classes(law) == _classes(law.reversed) and 0 < value < 1:
-            profile = ClassProfile((law,), round_.users)
-            best = max(best, Composition([(profile, rounds)]).epsilon_bounds(value, rtol).lower)
-    return best
+    attained = round_.randomizer.attained(round_.users)
+    if rounds == 1 or not 0 < value < 1 or not isinstance(attained, ClassProfile):
+        return single
+    alike = [ClassProfile((law,), round_.users) for law in attained.laws if _symmetric(law)]
+    if not alike:
+        return single
+    worst = max(alike, key=lambda profile: epsilon_bounds(profile, value, 0.1).lower)
+    return max(single, Composition([(worst, rounds)]).epsilon_bounds(value, rtol).lower)
 
 
-def _classes(law: ClassLaw) -> list[tuple[float, float, float]]:
-    return sorted(zip(law.u, law.v, law.blanket, strict=True))
+def _symmetric(law: ClassLaw) -> bool:
+    classes = sorted(zip(law.u, law.v, law.blanket, strict=True))
+    return classes == sorted(zip(law.v, law.u, law.blanket, strict=True))

@@ -17,41 +17,52 @@ import math
 import numpy as np
 
 from .binomial import Array
-from .scores import ClassLaw
-from .stop_loss import UNDERFLOW, Samples
 
 _UNIT = 2.0**-53
 _MAX_NODES = 1 << 20
 _BLOCK = 1 << 17  # (law, node) pairs evaluated at once
-_MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated instead
+_FACTORS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0)  # of theta, for Markov's inequality
 
 
 def stop_loss(
-    scores: Array, probabilities: Array, magnitudes: Array, users: int, width: float
+    scores: Array,
+    probabilities: Array,
+    magnitudes: Array,
+    users: int,
+    width: float,
+    error: float = 0.0,
 ) -> tuple[Array, Array]:
     """(lower, upper) of E[(S_n)_+] for each row of `scores`.
 
     scores and probabilities: [laws, values], each row of probabilities with sum <= 1; the rest of
-    the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves.
-    `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
-    about the relative width of the bracket in epsilon.
+    the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves,
+    `error` plus 16 units the relative error of the probabilities. `width` is the variance of the
+    smoothing noise relative to that of the tilted sum, which is about the relative width of the
+    bracket in epsilon.
     """
     n = float(users)
     unit = np.abs(scores).max(axis=1)
     scores, magnitudes = scores / unit[:, None], magnitudes / unit[:, None]
     theta = _saddle(scores, probabilities, n)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper = _bracket(scores, probabilities, magnitudes, n, theta, width)
+        lower, upper = _bracket(scores, probabilities, magnitudes, n, theta, width, error)
     # (sum of scores)_+ is at most the sum of the (score)_+
     slack = 16 * _UNIT * magnitudes
-    most = n * np.sum(probabilities * np.maximum(scores + slack, 0.0), axis=1) * (1 + 1e-12)
+    most = n * np.sum(probabilities * np.maximum(scores + slack, 0.0), axis=1)
+    most *= 1 + 1e-12 + error
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
     return lower * unit * (1 - 4 * _UNIT), upper * unit * (1 + 4 * _UNIT)
 
 
 def _bracket(
-    scores: Array, probabilities: Array, magnitudes: Array, n: float, theta: Array, width: float
+    scores: Array,
+    probabilities: Array,
+    magnitudes: Array,
+    n: float,
+    theta: Array,
+    width: float,
+    error: float,
 ) -> tuple[Array, Array]:
     """stop_loss for scores in [-1, 1] and a given theta; not finite where the range is left."""
     growth = probabilities * np.expm1(theta[:, None] * scores)
@@ -59,10 +70,19 @@ def _bracket(
     weights = probabilities * np.exp(theta[:, None] * scores) / norm[:, None]
     variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
     deviation = np.sqrt(np.maximum(variance, 1e-300))
-    tau = math.sqrt(width) * deviation
-    log_scale = n * np.log1p(growth.sum(axis=1)) + (tau * theta) ** 2 / 2
-    log_error = 16 * _UNIT * (n * np.abs(growth).sum(axis=1) / norm + np.abs(log_scale) + 8)
-    period = np.maximum((np.maximum(-log_scale, 0) + 40) / theta, 14 * deviation)
+    log_scale = n * np.log1p(growth.sum(axis=1))
+    # of a heavy tail the tilted law has a second hump: its deviation is no scale for the first
+    decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
+    tau = math.sqrt(width) * np.minimum(deviation, decay)
+    log_scale += (tau * theta) ** 2 / 2
+    # of each weight: its probability, the exponent, the sums
+    relative = _UNIT * (16 + theta + scores.shape[1]) + error
+    log_error = relative * n * np.abs(growth).sum(axis=1) / norm
+    log_error += 16 * _UNIT * (np.abs(log_scale) + 8)
+    # as long as it takes for the copies to be e^-37 of the scale
+    others, log_mgf = _log_mgf(scores, probabilities, relative, n, theta, tau)
+    period = ((log_mgf - log_scale + 37) / (others - theta)).min(axis=0)
+    period = np.maximum(period, (np.maximum(-log_scale, 0) + 40) / theta)
     step = 2 * math.pi / period
     wanted = np.ceil(9 / (tau * step))
     deep = log_scale < -700  # nothing to resolve: Markov's bound is below every delta
@@ -70,31 +90,34 @@ def _bracket(
     nodes = np.where(usable, np.minimum(wanted, _MAX_NODES), 1).astype(int)
 
     # laws with similar numbers of nodes are evaluated together
-    smooth, bump, error = np.empty((3, len(theta)))
+    smooth, bump, charge = np.empty((3, len(theta)))
     order = np.argsort(nodes)
     while len(order):
-        rows = order[-max(1, _BLOCK // int(nodes[order[-1]] + 1)) :]
+        most = int(nodes[order[-1]])
+        cost = most + 1 + math.isqrt(most) * scores.shape[1] // 8
+        rows = order[-max(1, _BLOCK // cost) :]
         order = order[: -len(rows)]
-        smooth[rows], bump[rows], error[rows] = _integrals(
-            scores[rows], weights[rows], n, theta[rows], tau[rows], step[rows], int(nodes[rows[-1]])
+        smooth[rows], bump[rows], charge[rows] = _integrals(
+            scores[rows], weights[rows], relative[rows], n, theta[rows], tau[rows], step[rows], most
         )
-        nodes[rows] = nodes[rows[-1]]
+        nodes[rows] = most
     # beyond the last node the modulus is at most e^(-tau^2 t^2/2)
     last = tau * nodes * step
-    error += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
+    charge += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
     # the scores' own rounding, where S > 0 up to it: at most the scale, under the tilted law
     rounding = 16 * _UNIT * n
     reach = np.exp(theta * rounding * magnitudes.max(axis=1))
-    error += rounding * np.sum(weights * magnitudes, axis=1) * reach
+    charge += rounding * np.sum(weights * magnitudes, axis=1) * reach
     high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
     # if nobody scores, S = 0: what the noise adds there is known, tau/sqrt(2 pi)
-    free = np.maximum(1 - probabilities.sum(axis=1) - 8 * _UNIT, 0.0)
+    active = probabilities.sum(axis=1)
+    free = np.maximum(1 - active * (1 + error) - (8 + scores.shape[1]) * _UNIT, 0.0)
     log_silent = n * np.log(free)
     silent = np.exp(log_silent - 16 * _UNIT * (np.abs(log_silent) + 1))
-    raised = (smooth + error) * high
+    raised = (smooth + charge) * high
     upper = raised - silent * tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT)
-    copies = _copies(scores, probabilities, n, theta, tau, period, raised)
-    lower = (smooth - tau**2 * bump - error) * low - copies
+    copies = _copies(others, log_mgf, theta, period, raised)
+    lower = (smooth - tau**2 * bump - charge) * low - copies
     # (s)_+ <= e^(theta s) / (e theta)
     return np.where(deep, 0.0, lower), np.where(deep, high / (math.e * theta), upper)
 
@@ -107,32 +130,36 @@ def _saddle(scores: Array, probabilities: Array, n: float) -> Array:
     low = np.log(np.minimum(1e-3 / (rms * math.sqrt(n)), 0.1 / (n * drift)))
     high = np.log(600 / largest)
     low = np.minimum(low, high - 1)
-    for _ in range(30):
+    for _ in range(16):
         middle = (low + high) / 2
         theta = np.exp(middle)
-        w = probabilities * np.exp(theta[:, None] * scores)
-        norm = 1 + np.sum(probabilities * np.expm1(theta[:, None] * scores), axis=1)
-        rising = n * np.sum(w * scores, axis=1) / norm > 2 / theta
+        growth = probabilities * np.expm1(theta[:, None] * scores)
+        mean = np.sum((growth + probabilities) * scores, axis=1) / (1 + growth.sum(axis=1))
+        rising = n * mean > 2 / theta
         high, low = np.where(rising, middle, high), np.where(rising, low, middle)
     found: Array = np.exp(low)
     return found
 
 
 def _integrals(
-    scores: Array, weights: Array, n: float, theta: Array, tau: Array, step: Array, count: int
+    scores: Array,
+    weights: Array,
+    relative: Array,
+    n: float,
+    theta: Array,
+    tau: Array,
+    step: Array,
+    count: int,
 ) -> tuple[Array, Array, Array]:
     """Trapezoidal sums of 1/w^2 and of 1, in units of the scale, and their rounding error."""
     t = step[:, None] * np.arange(count + 1)  # [laws, nodes]
-    real, imag, size = np.zeros(t.shape), np.zeros(t.shape), np.zeros(t.shape)
-    for j in range(scores.shape[1]):
-        angle = t * scores[:, j, None]
-        q = weights[:, j, None]
-        half = np.sin(angle / 2)
-        real -= 2 * q * half**2
-        imag += q * np.sin(angle)
-        size += q * np.minimum(np.abs(angle) * (1 + np.abs(angle)), 4 + np.abs(angle))
+    change = _characteristic(scores, weights, step, count)  # E e^(itz) - 1, tilted
+    real, imag = change.real, change.imag
     near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
-    size *= 16 * _UNIT  # error of the real and the imaginary part
+    # error of the real and the imaginary part
+    moved = t * np.sum(weights * np.abs(scores), axis=1)[:, None]  # E |tz|
+    size = 32 * _UNIT * moved + (2 * relative[:, None] + 64 * _UNIT) * np.minimum(moved, 4.0)
+    size += 4 * scores.shape[1] * _UNIT * np.minimum(moved, 4.0)
     far = np.hypot(1 + real, imag)
     log_modulus = n * np.where(
         near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
@@ -154,129 +181,52 @@ def _integrals(
     return smooth, bump, error
 
 
-def _copies(
-    scores: Array, probabilities: Array, n: float, theta: Array, tau: Array, period: Array, u: Array
-) -> Array:
+def _characteristic(scores: Array, weights: Array, step: Array, count: int) -> Array:
+    """E e^(i k step z) - 1 for k = 0 .. count: [laws, nodes].
+
+    With k = l m + j, e^(ik step z) = (1 + a_j)(1 + b_l): a product of two small matrices does it,
+    and the a_j and b_l are small where the angles are, so nothing cancels.
+    """
+    inner = math.isqrt(count) + 1
+    outer = count // inner + 1
+
+    def turned(angle: Array) -> Array:
+        turn: Array = np.empty((*angle.shape, scores.shape[1]), dtype=complex)
+        angles = angle[:, :, None] * scores[:, None, :]
+        turn.real = -2 * np.sin(angles / 2) ** 2
+        turn.imag = np.sin(angles)
+        return turn
+
+    a = turned(step[:, None] * np.arange(inner))  # [laws, inner, values]
+    b = turned(step[:, None] * (inner * np.arange(outer)))
+    b *= weights[:, None, :]
+    change = b @ a.transpose(0, 2, 1)  # [laws, outer, inner]
+    change += b.sum(axis=2)[:, :, None]
+    change += (a @ weights[:, :, None].astype(complex)).transpose(0, 2, 1)
+    result: Array = change.reshape(len(scores), -1)[:, : count + 1]
+    return result
+
+
+def _log_mgf(
+    scores: Array, probabilities: Array, relative: Array, n: float, theta: Array, tau: Array
+) -> tuple[Array, Array]:
+    """Some t > theta and log E e^(t (S + Z)) there, rounded up: [factors, laws]."""
+    others = np.outer(_FACTORS, theta)
+    values = np.empty(others.shape)
+    for i, other in enumerate(others):
+        exponent = np.minimum(other[:, None] * scores, 700.0)
+        growth = probabilities * np.expm1(exponent)
+        values[i] = n * np.log1p(growth.sum(axis=1)) + (tau * other) ** 2 / 2
+        values[i] += _FACTORS[i] * relative * n * np.abs(growth).sum(axis=1)
+        values[i, (exponent >= 700.0).any(axis=1)] = np.inf
+    return others, values
+
+
+def _copies(others: Array, log_mgf: Array, theta: Array, period: Array, raised: Array) -> Array:
     """Bound of what the periodic copies S + j L, j != 0, add to the trapezoidal sum."""
     decay = np.exp(-theta * period)
-    above = (u + period) * decay / (1 - decay) ** 2
-    below = np.full(theta.shape, np.inf)
-    for factor in (1.2, 1.5, 2.0, 3.0, 5.0):
-        other = factor * theta
-        exponent = np.minimum(other[:, None] * scores, 700.0)
-        log_mgf = n * np.log1p(np.sum(probabilities * np.expm1(exponent), axis=1))
-        rate = (other - theta) * period
-        bound = log_mgf + (tau * other) ** 2 / 2 - rate - 1 - np.log(other)
-        valid = (exponent < 700.0).all(axis=1)
-        copy = np.exp(np.minimum(bound, 700)) / -np.expm1(-rate)
-        below = np.where(valid, np.minimum(below, copy), below)
-    total: Array = above + below
+    above = (raised + period) * decay / (1 - decay) ** 2
+    rate = (others - theta) * period
+    below = np.exp(np.minimum(log_mgf - rate - 1 - np.log(others), 700)) / -np.expm1(-rate)
+    total: Array = above + below.min(axis=0)
     return total
-
-
-def enumerated_stop_loss(
-    scores: Array, probabilities: Array, magnitudes: Array, users: int, most: int
-) -> tuple[Array, Array]:
-    """(lower, upper) of E[(S_n)_+] by adding up every way in which users can share the scores.
-
-    Ways with more than `most` scoring users are left to a bound: given that user i scores, the
-    number of others who do is binomial, and (S)_+ is at most the sum of the (score)_+.
-    """
-    n, active = float(users), probabilities.sum(axis=1)[:, None]
-    counts = _ways(most, scores.shape[1])  # [ways, values]
-    scoring = counts.sum(axis=1)
-    log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
-    log_falling = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(most)))])
-    ways = log_falling[scoring.astype(int)] - log_factorial[counts.astype(int)].sum(axis=1)
-    exponent = ways + np.log(probabilities) @ counts.T  # [laws, ways]
-    # of the masses, through their exponents, and of the sum over the ways
-    largest = math.log(n) + 8 + float(-np.log(probabilities).min())
-    error = 16 * _UNIT * (most + 8) * largest + _UNIT * len(counts)
-    total = scores @ counts.T
-    slack = 16 * _UNIT * (magnitudes @ counts.T)
-    sides = []
-    for side in (-1, 1):
-        # the others score 0, with probability 1 - active, of which active has a relative error
-        silent = np.maximum(1 - active * (1 - side * 16 * _UNIT), 0.0)
-        precise = np.log1p(-np.minimum(active * (1 - side * 16 * _UNIT), 0.5))
-        rest = (n - scoring) * np.where(active < 0.5, precise, np.log(np.maximum(silent, 5e-324)))
-        rest = np.where(scoring == n, 0.0, rest) * (1 - side * 4 * _UNIT)
-        value = np.exp(exponent + rest) * np.maximum(total + side * slack, 0.0)
-        sides.append(value.sum(axis=1) * (1 + side * error))
-    if most < users:
-        mean = n * active[:, 0]
-        tail = np.exp(most * np.log(mean / most) + most - mean) if most > 0 else np.ones(len(mean))
-        tail = np.where(mean < most, tail, 1.0)  # Chernoff
-        gains = np.sum(probabilities * np.maximum(scores + 16 * _UNIT * magnitudes, 0.0), axis=1)
-        sides[1] += n * gains * np.minimum(tail * (1 + 1e-9), 1.0)
-    return sides[0], sides[1]
-
-
-def _ways(users: int, values: int) -> Array:
-    """All vectors of `values` counts with sum at most `users`."""
-    rows, left = np.zeros((1, 0)), np.array([users])
-    for _ in range(values):
-        size = left + 1
-        start = np.repeat(np.cumsum(size) - size, size)
-        count = np.arange(len(start)) - start
-        rows = np.column_stack([np.repeat(rows, size, axis=0), count])
-        left = np.repeat(left, size) - count
-    return rows
-
-
-class ClassSampler:
-    """Evaluates the profile of `users` users: the largest over several laws of outputs."""
-
-    def __init__(self, laws: tuple[ClassLaw, ...], users: int, width: float) -> None:
-        self._laws = laws
-        self._users = users
-        self._width = min(width, 0.1)
-
-    def __call__(self, epsilon: Array) -> Samples:
-        parts = [self._one(law, np.asarray(epsilon, dtype=float)) for law in self._laws]
-        lower = np.max([part[0] for part in parts], axis=0)
-        upper = np.max([part[1] for part in parts], axis=0)
-        return Samples(lower, np.minimum(upper, 1.0))
-
-    def _one(self, law: ClassLaw, epsilon: Array) -> tuple[Array, Array]:
-        u, v, blanket = (np.array(column) for column in (law.u, law.v, law.blanket))
-        covered = blanket > 0
-        alpha, slack = np.exp(epsilon)[:, None], 16 * _UNIT
-        open_u, open_v = u[~covered], alpha * v[~covered]
-        lower = np.maximum((1 - slack) * open_u - (1 + slack) * open_v, 0.0).sum(axis=1)
-        upper = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
-        q = np.broadcast_to(blanket[covered], (len(epsilon), int(covered.sum())))
-        a, b = u[covered] / blanket[covered], v[covered] / blanket[covered]
-        scores, magnitudes = a - alpha * b, a + alpha * b
-        # from the largest loss on no score is positive: there is nothing to sum
-        some = (epsilon < law.max_loss(self._users)) | (b == 0).any()
-        if covered.any() and some.any():
-            low, high = self._stop_loss(scores[some], q[some], magnitudes[some])
-            lower[some] += (1 - slack) * low / self._users
-            upper[some] += (1 + slack) * high / self._users
-        lower, upper = (1 - slack) * lower, (1 + slack) * upper + UNDERFLOW * some
-        return np.where(lower > UNDERFLOW, lower, 0.0), upper
-
-    def _stop_loss(
-        self, scores: Array, probabilities: Array, magnitudes: Array
-    ) -> tuple[Array, Array]:
-        users, values = self._users, scores.shape[1]
-        most = min(users, 200)  # scoring users, as many as can be enumerated
-        while math.comb(most + values, values) > _MOST_WAYS:
-            most -= 1
-        if users * float(probabilities[0].sum()) > most / 4 and most < users:
-            return stop_loss(scores, probabilities, magnitudes, users, self._width)
-        parts = [
-            enumerated_stop_loss(scores[rows], probabilities[rows], magnitudes[rows], users, most)
-            for rows in (slice(i, i + 32) for i in range(0, len(scores), 32))
-        ]
-        lower = np.concatenate([part[0] for part in parts])
-        upper = np.concatenate([part[1] for part in parts])
-        # far in the tail the ways that were left out may matter
-        rows = np.flatnonzero(upper > (1 + self._width) * lower)
-        if most < users and len(rows):
-            low, high = stop_loss(
-                scores[rows], probabilities[rows], magnitudes[rows], users, self._width
-            )
-            lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
-        return lower, upper

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +12,8 @@ import numpy as np
 from ._solve import crossing
 from .binomial import Array
 from .bounds import Bounds
+from .class_sampler import ClassSampler
 from .errors import NotCertified, ShuffleDPError
-from .fourier import ClassSampler
 from .scores import ClassLaw, ThreePointLaw
 from .stop_loss import Samples, ThreePointSampler
 
@@ -21,7 +21,7 @@ Sampler = Callable[[Array], Samples]
 
 #: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
 #: that queries at neighbouring deltas share the same discretisation.
-_DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 _REFINEMENTS = 6
 
 #: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
@@ -97,6 +97,34 @@ class ClassProfile:
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ClassSampler(self.laws, self.users, rtol)
+
+
+@dataclass(frozen=True)
+class DensityProfile:
+    """Profile of a shuffled round between those of laws over cells of outputs.
+
+    `laws(cells, depth)` are laws below and above, the closer the more cells there are.
+    """
+
+    laws: Callable[[int, float], tuple[Sequence[ClassLaw], Sequence[ClassLaw]]]
+    users: int
+    max_loss: float
+    bounded: bool
+    has_slopes: bool = False
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        # k cells cost about (2/k)^2 in relative epsilon
+        cells = round(min(max(2.0 / math.sqrt(rtol), 24.0), 4000.0))
+        below, above = self.laws(cells, depth)
+        lower, upper = (ClassSampler(laws, self.users, rtol) for laws in (below, above))
+
+        def sample(epsilon: Array) -> Samples:
+            inside = (epsilon < self.max_loss) | (not self.bounded)
+            low = lower(epsilon)
+            high = low if above is below else upper(epsilon)
+            return Samples(low.lower * inside, high.upper * inside)
+
+        return sample
 
 
 def aim(rtol: float) -> float:

@@ -44,6 +44,7 @@ class ClassLaw:
     u: tuple[float, ...]
     v: tuple[float, ...]
     blanket: tuple[float, ...]
+    mass_error: float = 0.0  # relative error of the probabilities, beyond a few roundings
 
     def max_loss(self, users: int) -> float:
         """An upper bound of the finite losses of a shuffled round.
@@ -66,4 +67,4 @@ class ClassLaw:
 
     @property
     def reversed(self) -> ClassLaw:
-        return ClassLaw(self.v, self.u, self.blanket)
+        return ClassLaw(self.v, self.u, self.blanket, self.mass_error)

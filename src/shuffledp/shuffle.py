@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import _validate, profile
 from .bounds import Bounds
 from .errors import InvalidParameter
-from .profile import ClassProfile, PrivacyProfile
+from .profile import PrivacyProfile
 from .queries import Guarantee
 from .randomizers import Analysis, Randomizer
 
@@ -57,23 +57,23 @@ class Shuffle(Guarantee):
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that an actual pair of neighbouring datasets reaches: no bound can be below it.
 
-        All other users hold one value; the worst such value and pair count. Certified from below.
+        All other users hold one value, or two in small rounds of randomized response; the worst
+        such values and pair count. Certified from below.
         """
         (value,), rtol = _validate.epsilons([epsilon]), _validate.tolerance(rtol)
-        return profile.delta_bounds(self._attained(), float(value), rtol).lower
+        return profile.delta_bounds(self.randomizer.attained(self.users), float(value), rtol).lower
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
         (value,), rtol = _validate.deltas([delta]), _validate.tolerance(rtol)
-        attained = self._attained()
+        attained = self.randomizer.attained(self.users)
         if value == 1:
             return 0.0
+        if value == 0 and not attained.bounded:
+            return math.inf
         if value == 0:  # the largest loss, which was rounded up
             return max(attained.max_loss * (1 - 2.0**-48) - 2.0**-48, 0.0)
         return profile.epsilon_bounds(attained, float(value), rtol).lower
-
-    def _attained(self) -> ClassProfile:
-        return ClassProfile(self.randomizer.attained(), self.users)
 
     def _max_loss(self) -> float:
         return self.profile.max_loss if self.profile.bounded else math.inf

@@ -1,7 +1,10 @@
 """Local randomizers, one family a file. Each yields the laws of its analyses."""
 
 from .base import Analysis, Randomizer
+from .density import DensityRandomizer, Tails
 from .finite import FiniteRandomizer
+from .gaussian import Gaussian
+from .laplace import Laplace
 from .membership import (
     HadamardResponse,
     LocalHashing,
@@ -13,12 +16,16 @@ from .pure_ldp import PureLDP
 
 __all__ = [
     "Analysis",
+    "DensityRandomizer",
     "FiniteRandomizer",
+    "Gaussian",
     "HadamardResponse",
+    "Laplace",
     "LocalHashing",
     "PureLDP",
     "RandomizedResponse",
     "Randomizer",
     "SubsetSelection",
+    "Tails",
     "UnaryEncoding",
 ]

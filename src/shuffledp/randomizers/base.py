@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..profile import PrivacyProfile
-from ..scores import ClassLaw
 
 SEES_ALL_BUT_ONE = (
     "sees all shuffled messages of every round and knows the value of every user but one; "
@@ -43,8 +42,8 @@ class Randomizer(Protocol):
         """The profile of one shuffled round of `users` users."""
         ...
 
-    def attained(self) -> tuple[ClassLaw, ...]:
-        """Laws of actual neighbouring datasets, in both orders: all others hold one value."""
+    def attained(self, users: int) -> PrivacyProfile:
+        """The largest profile of some actual neighbouring datasets, in both orders."""
         ...
 
     def describe(self) -> str: ...

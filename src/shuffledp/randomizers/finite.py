@@ -61,9 +61,9 @@ class FiniteRandomizer:
             return ClassProfile(self._laws([np.array(self.matrix).min(axis=0)]), users)
         return clone_profile(chosen, self.eps0, users)
 
-    def attained(self) -> tuple[ClassLaw, ...]:
+    def attained(self, users: int) -> PrivacyProfile:
         """The others hold any one value."""
-        return self._laws(list(np.array(self.matrix)))
+        return ClassProfile(self._laws(list(np.array(self.matrix))), users)
 
     def _laws(self, blankets: Sequence[NDArray[Any]]) -> tuple[ClassLaw, ...]:
         """One law for each ordered pair of values and blanket; equal ones once."""

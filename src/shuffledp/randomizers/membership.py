@@ -20,6 +20,7 @@ from ..errors import InvalidParameter
 from ..profile import ClassProfile, PrivacyProfile, ThreePointProfile
 from ..scores import ClassLaw, ThreePointLaw
 from .base import BLANKET, CLONES, STRONG, STRONGER_CLONES, Analysis
+from .mixed import MOST_USERS, mixed_laws
 from .pure_ldp import clone_profile
 
 
@@ -77,8 +78,11 @@ class MembershipRandomizer(ABC):
         rows.append((ratio * self.everything,) * 3)
         return _law(rows)
 
-    def attained(self) -> tuple[ClassLaw, ...]:
+    def attained(self, users: int) -> PrivacyProfile:
         """The others hold the first, the second or a third value."""
+        return ClassProfile(self._attained_laws(), users)
+
+    def _attained_laws(self) -> tuple[ClassLaw, ...]:
         ratio, laws = math.exp(self.eps0), []
         for given in (2, 3) if self.k >= self.values_for_three else (2,):
             for holder in range(given) if given == 2 else (2,):
@@ -176,6 +180,18 @@ class RandomizedResponse(MembershipRandomizer):
         clone = 2 * self.gamma / self.k
         other = 1 - clone if self.k > 2 else 1 - self.gamma
         return ThreePointProfile(ThreePointLaw(math.inf, clone, other, 1 - self.gamma), users)
+
+    def attained(self, users: int) -> PrivacyProfile:
+        """The others hold one value, or, if they are few, any two of the first, second and third."""
+        laws = self._attained_laws()
+        if users <= MOST_USERS:
+            low, high = self.gamma / self.k, self.gamma / self.k * math.exp(self.eps0)
+            values = min(self.k, 3)
+            rows = [[high if x == y else low for y in range(values)] for x in range(values)]
+            if self.k > 3:
+                rows = [[low * (self.k - 3), *row] for row in rows]
+            laws += mixed_laws(rows, users)
+        return ClassProfile(laws, users)
 
     def base_mass(self, inside: int, given: int) -> float:
         if inside > 1:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import _validate
-from ..profile import PrivacyProfile, ThreePointProfile
+from ..profile import ClassProfile, PrivacyProfile, ThreePointProfile
 from ..scores import ClassLaw, ThreePointLaw
 from .base import CLONES, STRONGER_CLONES, Analysis
 
@@ -38,11 +38,11 @@ class PureLDP:
     def profile(self, analysis: str, users: int) -> PrivacyProfile:
         return clone_profile(self.analyses[analysis], self.eps0, users)
 
-    def attained(self) -> tuple[ClassLaw, ...]:
+    def attained(self, users: int) -> PrivacyProfile:
         # binary randomized response is eps0-LDP: both values of the others, both orders
         small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
         law = ClassLaw((large, small), (small, large), (large, small))
-        return (law, law.reversed)
+        return ClassProfile((law, law.reversed), users)
 
     def describe(self) -> str:
         return f"any randomizer that is {self.eps0:g}-LDP"
