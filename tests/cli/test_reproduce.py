@@ -115,6 +115,20 @@ def test_fig4_estimates_agree_with_each_other(everything: Path) -> None:
                 assert abs(row["law_mean"][i] - exact) <= 6 * row["law_error"][i]
 
 
+def test_fig4_certified_values_against_the_plain_ones(everything: Path) -> None:
+    """Never above, and not far below: 1 % in epsilon was asked for."""
+    for row in report(everything, "fig4")["tables"]["rows"]:
+        plain = dict(zip(row["epsilon"], row["plain"], strict=True))
+        assert len(row["exact"]) >= 3
+        for epsilon, exact in zip(row["exact_epsilon"], row["exact"], strict=True):
+            assert 0.8 * plain[epsilon] <= exact <= plain[epsilon] * (1 + 1e-5)
+    many = report(everything, "fig4")["panels"][1]["curves"]
+    assert len(many) == 12
+    for one, two in zip(many[::2], many[1::2], strict=True):
+        for rough, exact in zip(one["y"], two["y"], strict=True):
+            assert rough < 1e-11 or 0.8 * rough <= exact <= 1.01 * rough
+
+
 def test_fig2_orders_the_bounds(everything: Path) -> None:
     tables = report(everything, "fig2")["tables"]
     for row in [*tables["by_users"], *tables["by_rounds"]]:
