@@ -57,7 +57,7 @@ def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve]
     x = epsilons.tolist()
     estimate = _estimate(users, epsilons, settings, "cube")
     drawn = _estimate(users, epsilons, settings, "law")
-    some = x[:: 2 if settings.quick else 1]
+    some = x[:: 3 if settings.quick else 1]
     exact = ours.gaussian_attained(users, SIGMA, some, _width(settings))
     low, high = estimate.band()
     beyond = beyond_the_cube(users, SIGMA)
@@ -100,7 +100,7 @@ def _many(settings: Settings) -> list[Curve]:
     for digits in range(1, 7):
         users = 10**digits
         scale = 3 / math.sqrt(users)
-        x = np.geomspace(scale / 30, scale, 7 if settings.quick else 25).tolist()
+        x = np.geomspace(scale / 30, scale, 5 if settings.quick else 25).tolist()
         exact = ours.gaussian_attained(users, SIGMA, x, _width(settings))
         plain = one_dimensional(users, SIGMA, np.array(x)).tolist()
         curves.append(Curve(PLAIN_METHOD, x, plain, f"10^{digits}"))
