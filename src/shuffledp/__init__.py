@@ -3,6 +3,7 @@
 from .accountant import Accountant
 from .adversaries import adversaries
 from .bounds import Bounds
+from .compare import Comparison, compare
 from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
@@ -23,6 +24,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Bounds",
+    "Comparison",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",
@@ -39,5 +41,6 @@ __all__ = [
     "UnaryEncoding",
     "Verification",
     "adversaries",
+    "compare",
     "verify",
 ]
