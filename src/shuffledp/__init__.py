@@ -3,7 +3,16 @@
 from .accountant import Accountant
 from .adversaries import adversaries
 from .bounds import Bounds
-from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+from .calibrate import (
+    Calibration,
+    calibrate_eps0,
+    calibrate_gamma,
+    calibrate_rounds,
+    calibrate_sample_rate,
+    calibrate_sigma,
+    calibrate_users,
+)
+from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -22,9 +31,11 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Bounds",
+    "Calibration",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",
+    "Infeasible",
     "InvalidParameter",
     "Laplace",
     "LocalHashing",
@@ -37,4 +48,10 @@ __all__ = [
     "SubsetSelection",
     "UnaryEncoding",
     "adversaries",
+    "calibrate_eps0",
+    "calibrate_gamma",
+    "calibrate_rounds",
+    "calibrate_sample_rate",
+    "calibrate_sigma",
+    "calibrate_users",
 ]
