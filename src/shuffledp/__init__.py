@@ -13,6 +13,7 @@ from .calibrate import (
     calibrate_users,
 )
 from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+from .plan import Ledger, Plan, PlannedRound
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -25,6 +26,7 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
+from .sweep import SweepTable, sweep
 
 __version__ = "0.1.0"
 
@@ -38,14 +40,18 @@ __all__ = [
     "Infeasible",
     "InvalidParameter",
     "Laplace",
+    "Ledger",
     "LocalHashing",
     "NotCertified",
     "OutOfRange",
+    "Plan",
+    "PlannedRound",
     "PureLDP",
     "RandomizedResponse",
     "Shuffle",
     "ShuffleDPError",
     "SubsetSelection",
+    "SweepTable",
     "UnaryEncoding",
     "adversaries",
     "calibrate_eps0",
@@ -54,4 +60,5 @@ __all__ = [
     "calibrate_sample_rate",
     "calibrate_sigma",
     "calibrate_users",
+    "sweep",
 ]

@@ -14,6 +14,7 @@ Cell = dict[str, Any]
 Row = dict[str, Any]
 
 PARAMETERS = tuple(sorted(set().union(*(a | b for _, a, b in RANDOMIZERS.values()))))
+COUNTS = ("users", "rounds", "k", "size", "g")
 ROUND_OPTIONS = ("analysis", "sample_rate", "sampling")
 KNOWN = ("randomizer", *PARAMETERS, "users", "rounds", *ROUND_OPTIONS, "epsilon", "delta")
 
@@ -50,7 +51,8 @@ def evaluate(cell: Cell) -> Row:
         error = str(failure)
     except Exception as failure:
         error = f"{type(failure).__name__}: {failure}"
-    return dict(zip(columns(cell), [*cell.values(), lower, upper, error], strict=True))
+    results = [lower, upper, " ".join(error.split())]
+    return dict(zip(columns(cell), [*cell.values(), *results], strict=True))
 
 
 def _bounds(cell: Cell) -> tuple[float, float]:

@@ -31,6 +31,9 @@ _PARAMETERS: dict[str, tuple[Decimals, float, int]] = {
 }
 
 
+_CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}
+
+
 @dataclass(frozen=True)
 class Calibration:
     """A value that meets the target, and what was certified there and one step beyond."""
@@ -96,8 +99,8 @@ def _parameter(
 ) -> Calibration:
     if not callable(family):
         raise InvalidParameter(
-            f"family={_validate.show(family)} does not make randomizers; give a callable that takes "
-            f"{name}, such as a class of randomizers."
+            f"family={_validate.show(family)} does not make randomizers; give a callable that "
+            f"takes {name}, such as a class of randomizers."
         )
     grid, start, sign = _PARAMETERS[name]
 
@@ -233,7 +236,7 @@ def _infeasible(name: str, grid: Grid, found: Found, target: float, delta: float
     else:
         reached, remedy = f"epsilon {rounded_up(bounds.upper)}", "allow that much"
     return Infeasible(
-        f"no {name.replace('_', ' ')} meets epsilon={target:g} at delta={delta:g}: {name}="
+        f"no {_CALLED.get(name, name)} meets epsilon={target:g} at delta={delta:g}: {name}="
         f"{nearest:g}, the nearest to it, has {reached}; {remedy} or change the other parameters.",
         nearest,
         bounds,

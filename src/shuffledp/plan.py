@@ -1,17 +1,17 @@
 """A plan of rounds against a budget, from a TOML file, and the ledger of it.
 
-    [target]
-    epsilon = 1.0
-    delta = 1e-8
+[target]
+epsilon = 1.0
+delta = 1e-8
 
-    [[rounds]]
-    name = "weekly telemetry"   # optional
-    randomizer = "rr"           # as on the command line, with its parameters
-    k = 16
-    eps0 = 2.0
-    users = 1_000_000
-    sample_rate = 0.1           # optional, like the other options of Shuffle
-    count = 52                  # optional: 1
+[[rounds]]
+name = "weekly telemetry"   # optional
+randomizer = "rr"           # as on the command line, with its parameters
+k = 16
+eps0 = 2.0
+users = 1_000_000
+sample_rate = 0.1           # optional, like the other options of Shuffle
+count = 52                  # optional: 1
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _validate
-from ._options import RANDOMIZERS, build
+from ._cells import PARAMETERS, ROUND_OPTIONS
+from ._options import build
 from ._table import html_table, text_table
 from .accountant import Accountant
 from .bounds import Bounds
@@ -33,13 +34,12 @@ from .queries import DEFAULT_RTOL
 from .shuffle import Shuffle
 from .statement import rounded_down, rounded_up
 
-_PARAMETERS = sorted(set().union(*(a | b for _, a, b in RANDOMIZERS.values())))
 _TARGET = ("epsilon", "delta")
-_OPTIONS = ("analysis", "sample_rate", "sampling")
-_ROUND = ("name", "randomizer", *_PARAMETERS, "users", *_OPTIONS, "count")
+_ROUND = ("name", "randomizer", *PARAMETERS, "users", *ROUND_OPTIONS, "count")
 
 
-class PlannedRound(NamedTuple):
+@dataclass(frozen=True)
+class PlannedRound:
     """`count` rounds of one kind."""
 
     name: str
@@ -47,12 +47,11 @@ class PlannedRound(NamedTuple):
     count: int
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True)
+class Entry:
     """A line of the ledger: the epsilon of everything up to and including it."""
 
-    name: str
-    round: Shuffle
-    count: int
+    planned: PlannedRound
     running: Bounds[float]
     remaining: float  # target minus the upper running epsilon; negative once it is exceeded
     fits: bool
@@ -74,9 +73,9 @@ class Ledger:
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
-                entry.name,
-                f"{entry.count:,}",
-                f"{entry.round.users:,}",
+                entry.planned.name,
+                f"{entry.planned.count:,}",
+                f"{entry.planned.round.users:,}",
                 rounded_up(entry.running.upper),
                 _signed_down(entry.remaining),
                 "yes" if entry.fits else "no",
@@ -90,7 +89,7 @@ class Ledger:
         if last.fits:
             left = rounded_down(last.remaining)
             return f"The plan fits {budget}: epsilon {left} remains (replace-one neighbours)."
-        first = next(entry.name for entry in self.entries if not entry.fits)
+        first = next(entry.planned.name for entry in self.entries if not entry.fits)
         over = rounded_up(-last.remaining)
         return f"The plan exceeds {budget} by epsilon {over}, from {first!r} on (replace-one)."
 
@@ -123,7 +122,9 @@ class Plan:
         try:
             content = tomllib.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise InvalidParameter(f"{file} cannot be read: {error.strerror}; give a plan.") from None
+            raise InvalidParameter(
+                f"{file} cannot be read: {error.strerror}; give a plan."
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InvalidParameter(f"{file} is not TOML: {error}; correct it there.") from None
         try:
@@ -136,8 +137,8 @@ class Plan:
         _check_keys("the plan", content, ("target", "rounds"), ("target", "rounds"))
         target = _table("target", content["target"])
         _check_keys("target", target, _TARGET, _TARGET)
-        epsilon = float(_validate.epsilons(_scalar("target.epsilon", target["epsilon"])))
-        delta = float(_validate.deltas(_scalar("target.delta", target["delta"])))
+        epsilon = float(_validate.epsilons(_validate.real("target.epsilon", target["epsilon"])))
+        delta = float(_validate.deltas(_validate.real("target.delta", target["delta"])))
         listed = content["rounds"]
         if not isinstance(listed, list) or not listed:
             raise InvalidParameter("rounds is not a list of tables; write [[rounds]] above each.")
@@ -153,7 +154,7 @@ class Plan:
             accountant.compose(planned.round, rounds=planned.count)
             running = accountant.epsilon_bounds(self.delta, rtol=rtol)
             fits = running.upper <= self.epsilon
-            entries.append(Entry(*planned, running, self.epsilon - running.upper, fits))
+            entries.append(Entry(planned, running, self.epsilon - running.upper, fits))
         return Ledger(self.epsilon, self.delta, tuple(entries))
 
 
@@ -165,10 +166,10 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
             raise InvalidParameter(
                 f"{where}.{key}={_validate.show(fields[key])} is not text; put it in quotes."
             )
-    parameters = {key: fields[key] for key in _PARAMETERS if key in fields}
+    parameters = {key: fields[key] for key in PARAMETERS if key in fields}
     if "matrix" in parameters:
         parameters["matrix"] = str(folder / parameters["matrix"])
-    options = {key: fields[key] for key in _OPTIONS if key in fields}
+    options = {key: fields[key] for key in ROUND_OPTIONS if key in fields}
     try:
         randomizer = build(fields["randomizer"], parameters, dash="")
         round_ = Shuffle(randomizer, fields["users"], **options)
@@ -182,10 +183,6 @@ def _table(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidParameter(f"{where}={_validate.show(value)} is not a table; write [{where}].")
     return value
-
-
-def _scalar(where: str, value: Any) -> float:
-    return _validate.real(where, value)
 
 
 def _check_keys(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +11,10 @@ from typing import Any
 
 import click
 
-from ._cells import Cell, Row, columns, evaluate, query_of
+from ._cells import COUNTS, Cell, Row, columns, evaluate, query_of
 from ._sweep_file import SweepFile
 from ._table import html_table
+from ._validate import show, tolerance
 from .errors import InvalidParameter, ShuffleDPError
 from .queries import DEFAULT_RTOL
 from .statement import rounded_down, rounded_up
@@ -96,7 +98,7 @@ def sweep(
     >>> [round(row["epsilon_upper"], 3) for row in table]
     [1.443, 3.162, 0.411, 0.854]
     """
-    cells = _cells(over, fixed, rtol)
+    cells = _cells(over, fixed, tolerance(rtol))
     file = None if out is None else SweepFile(out, columns(cells[0]))
     rows: list[Row] = [] if file is None else file.resume(cells)
     with _progress(len(cells), len(rows)) as report:
@@ -113,7 +115,7 @@ def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
     for name, values in over.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise InvalidParameter(f"over[{name!r}]={values!r} is not a list; give a list.")
-        axes[name] = [value.item() if hasattr(value, "item") else value for value in values]
+        axes[name] = [_plain(name, value) for value in values]
         if not axes[name]:
             raise InvalidParameter(f"over[{name!r}] is empty; give at least one value.")
         if name in fixed:
@@ -125,10 +127,21 @@ def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
         raise InvalidParameter(f"{total} cells are above {_MAX_CELLS}; sweep over fewer values.")
     names = [*axes, *fixed]
     query_of(names)
+    same = [_plain(name, value) for name, value in fixed.items()]
     return [
-        dict(zip(names, [*point, *fixed.values()], strict=True)) | {"rtol": rtol}
+        dict(zip(names, [*point, *same], strict=True)) | {"rtol": rtol}
         for point in itertools.product(*axes.values())
     ]
+
+
+def _plain(name: str, value: Any) -> Any:
+    """As it will stand in the table: a number or text."""
+    value = value.item() if hasattr(value, "item") else value
+    if name in COUNTS and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, (bool, str, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise InvalidParameter(f"{name}={show(value)} is neither a finite number nor text; give one.")
 
 
 def _evaluated(cells: Sequence[Cell], jobs: int | None) -> Iterator[list[Row]]:
@@ -140,13 +153,13 @@ def _evaluated(cells: Sequence[Cell], jobs: int | None) -> Iterator[list[Row]]:
         for cell in cells:
             yield [evaluate(cell)]
         return
+    from joblib import effective_n_jobs
+
     with parallel as pool:
         # in portions, so that any backend of joblib will do and little is lost when interrupted
-        portion = 8 * pool._effective_n_jobs()
+        portion = 8 * effective_n_jobs(pool.n_jobs)
         for start in range(0, len(cells), portion):
-            from joblib import delayed
-
-            yield list(pool(delayed(evaluate)(cell) for cell in cells[start : start + portion]))
+            yield list(pool((evaluate, (cell,), {}) for cell in cells[start : start + portion]))
 
 
 def _joblib(jobs: int | None) -> Any:
@@ -178,7 +191,7 @@ class _progress:
             return lambda _: None
         bar = self._bar.__enter__()
         bar.update(self._done)
-        return lambda count: bar.update(count)  # type: ignore[no-any-return]
+        return lambda count: bar.update(count)
 
     def __exit__(self, *error: Any) -> None:
         if self._bar is not None:
