@@ -69,7 +69,12 @@ def plot_epsilon_vs_users(
         _curve(axes, points, i, _times(count), at_end=len(rounds) > 1)
     if published:
         rate = options.get("sample_rate", 1.0)
-        _published(axes, xs, lambda bound, n: bound(randomizer, n, rate, rounds[0], delta))
+        _published(
+            axes,
+            xs,
+            lambda bound, n: bound(randomizer, n, rate, rounds[0], delta),
+            _times(rounds[0]) if len(rounds) > 1 else "",
+        )
     title = f"{randomizer!r}, delta = {delta:g}, replace-one"
     _finish(axes, "users in each round", "certified epsilon", title)
     axes.set(xscale="log", yscale="log")
@@ -117,12 +122,17 @@ def plot_amplification(
         points = [(x, _epsilon(Shuffle(family(eps0=x), count, **options), 1, delta)) for x in xs]
         _curve(axes, points, i, f"{count:,} users", at_end=len(users) > 1)
     axes.plot(xs, xs, color=_style.GREY, linewidth=1, label="_local")
-    _style.label_end(
-        axes, xs[0], xs[0], "local guarantee", _style.GREY, xytext=(0, 12), va="bottom"
-    )
+    middle = xs[len(xs) // 2]
+    place = {"xytext": (-8, 6), "ha": "right"}
+    _style.label_end(axes, middle, middle, "local guarantee", _style.GREY, **place)
     if published:
         rate = options.get("sample_rate", 1.0)
-        _published(axes, xs, lambda bound, x: bound(family(eps0=x), users[0], rate, 1, delta))
+        _published(
+            axes,
+            xs,
+            lambda bound, x: bound(family(eps0=x), users[0], rate, 1, delta),
+            f"{users[0]:,} users" if len(users) > 1 else "",
+        )
     name = getattr(family, "__name__", "randomizer")
     _finish(axes, "eps0", "certified epsilon", f"{name}, one round, delta = {delta:g}, replace-one")
     axes.set_yscale("log")
@@ -196,7 +206,10 @@ def _curve(
 
 
 def _published(
-    axes: Axes, xs: Sequence[Any], ask: Callable[[Callable[..., float], Any], float]
+    axes: Axes,
+    xs: Sequence[Any],
+    ask: Callable[[Callable[..., float], Any], float],
+    which: str = "",
 ) -> None:
     """The proven bounds of the literature, thin; left out where they do not apply."""
     for i, bound in enumerate(bound for bound in BOUNDS if bound.proven):
@@ -209,16 +222,19 @@ def _published(
         if any(math.isfinite(y) for y in ys):
             line = _LINES[i % len(_LINES)]
             colour = _COLOURS[(i + 1) % len(_COLOURS)]
-            axes.plot(
-                xs, ys, linewidth=1, alpha=0.8, color=colour, linestyle=line, label=bound.name
-            )
+            name = f"{bound.name}, {which}" if which else bound.name
+            axes.plot(xs, ys, linewidth=1, alpha=0.8, color=colour, linestyle=line, label=name)
 
 
 def _finish(axes: Axes, x: str, y: str, title: str, legend: bool = True) -> None:
     axes.set(xlabel=x, ylabel=y)
     axes.set_title(title, fontsize=9.5)
     _style.finish(axes)
-    if legend and len(axes.get_legend_handles_labels()[1]) > 1:
+    named = len(axes.get_legend_handles_labels()[1])
+    if legend and named > 4:
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
+        axes.legend(fontsize=7.5, frameon=False, handlelength=4, **below)
+    elif legend and named > 1:
         axes.legend(fontsize=7.5, frameon=False)
 
 
