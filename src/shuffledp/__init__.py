@@ -27,6 +27,7 @@ from .randomizers import (
 )
 from .shuffle import Shuffle
 from .sweep import SweepTable, sweep
+from .verify import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "SubsetSelection",
     "SweepTable",
     "UnaryEncoding",
+    "Verification",
     "adversaries",
     "calibrate_eps0",
     "calibrate_gamma",
@@ -61,4 +63,5 @@ __all__ = [
     "calibrate_sigma",
     "calibrate_users",
     "sweep",
+    "verify",
 ]
