@@ -12,6 +12,7 @@ from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, ad
 from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
 from ._report import json_report
 from .commands import COMMANDS
+from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
 
 VIOLATED, BAD_INPUT, NOT_CERTIFIED = 1, 2, 3
@@ -188,6 +189,9 @@ def verify_command(
 def _show_progress(done: int, total: int) -> None:
     end = "\r\x1b[K" if done == total else f"\renumerating {done} of {total}"
     click.echo(end, nl=False, err=True)
+
+
+cli.add_command(reproduce)
 
 
 def _echo_json(query: str, answer: dict[str, Any], protocol: dict[str, Any]) -> None:
