@@ -141,8 +141,9 @@ class Accountant(Guarantee):
     def _max_loss(self) -> float:
         if not self._rounds:
             return 0.0
-        composition = self._composed()
-        return composition.max_loss if composition.bounded else math.inf
+        if not all(round_.profile.bounded for round_ in self._rounds):
+            return math.inf
+        return self._composed().max_loss
 
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         if self.total_rounds == 0:

@@ -232,7 +232,7 @@ def _finish(axes: Axes, x: str, y: str, title: str, legend: bool = True) -> None
     _style.finish(axes)
     named = len(axes.get_legend_handles_labels()[1])
     if legend and named > 4:
-        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
+        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
         axes.legend(fontsize=7.5, frameon=False, handlelength=4, **below)
     elif legend and named > 1:
         axes.legend(fontsize=7.5, frameon=False)
