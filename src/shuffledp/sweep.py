@@ -111,20 +111,18 @@ def sweep(
 
 
 def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float) -> list[Cell]:
-    axes: dict[str, list[Any]] = {}
+    total = 1
     for name, values in over.items():
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise InvalidParameter(f"over[{name!r}]={values!r} is not a list; give a list.")
-        axes[name] = [_plain(name, value) for value in values]
-        if not axes[name]:
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+            raise InvalidParameter(f"over[{name!r}]={show(values)} is not a list; give a list.")
+        if len(values) == 0:
             raise InvalidParameter(f"over[{name!r}] is empty; give at least one value.")
         if name in fixed:
             raise InvalidParameter(f"{name} is both swept and fixed; give it once.")
-    total = 1
-    for listed in axes.values():
-        total *= len(listed)
+        total *= len(values)
     if total > _MAX_CELLS:
         raise InvalidParameter(f"{total} cells are above {_MAX_CELLS}; sweep over fewer values.")
+    axes = {name: [_plain(name, value) for value in values] for name, values in over.items()}
     names = [*axes, *fixed]
     query_of(names)
     same = [_plain(name, value) for name, value in fixed.items()]
