@@ -28,7 +28,7 @@ def test_epsilon_against_users_with_bands() -> None:
         accountant.compose(Shuffle(PureLDP(2.0), users), rounds=3)
         expected.append(accountant.epsilon_bounds(1e-6))
     assert list(xs) == [100, 1_000] and list(ys) == [b.upper for b in expected]
-    corners = axes.collections[1].get_paths()[0].vertices
+    corners = np.asarray(axes.collections[1].get_paths()[0].vertices)
     assert {b.lower for b in expected} <= set(corners[:, 1].tolist())
 
 

@@ -1,5 +1,6 @@
 """Sweeps: the same table however it is computed, interrupted or distributed."""
 
+import io
 import json
 import math
 import subprocess
@@ -33,7 +34,7 @@ def test_rows_against_the_accountant() -> None:
 
 
 def test_delta_of_named_randomizers() -> None:
-    over = {"randomizer": ["rr", "unary"], "epsilon": [0.1, 0.2]}
+    over: dict[str, list[Any]] = {"randomizer": ["rr", "unary"], "epsilon": [0.1, 0.2]}
     table = sweep(over, users=1e3, k=4, eps0=1.0, jobs=1)
     assert [row["users"] for row in table] == [1000] * 4
     assert table[0]["delta_upper"] > table[1]["delta_upper"] >= table[1]["delta_lower"] > 0
@@ -125,6 +126,22 @@ def test_the_same_on_a_dask_cluster() -> None:
         joblib.parallel_config(backend="dask"),
     ):
         assert sweep(AXES, delta=1e-6, jobs=-1)[:] == local[:]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
+    assert capsys.readouterr().err == ""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
+    assert "100%" in terminal.getvalue()
 
 
 def test_bad_sweeps() -> None:
