@@ -130,7 +130,7 @@ def calibrate_users(
     unit = 1
     if options.get("sampling", "fixed") == "fixed":
         rate = _validate.real("sample_rate", options.get("sample_rate", 1.0))
-        unit = Fraction(repr(rate)).denominator
+        unit = Fraction(rate).limit_denominator(10**6).denominator
     grid = Multiples(_validate.MAX_USERS // unit, unit)
 
     def make(value: float) -> Guarantee:
@@ -207,8 +207,11 @@ def _calibrate(
     rtol: float,
 ) -> Calibration:
     target, rtol = _validate.real("epsilon", epsilon), _validate.tolerance(rtol)
+    if target > epsilon:  # an exact fraction may not become a larger number
+        target = math.nextafter(target, 0.0)
     if target <= 0:
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
+    _validate.real("delta", delta)  # one number, not several
     (checked,) = _validate.deltas([delta])
 
     def evaluate(value: float, width: float) -> Bounds[float]:

@@ -96,7 +96,7 @@ def sweep(
     >>> from shuffledp import sweep
     >>> table = sweep({"users": [1_000, 10_000], "rounds": [1, 4]}, eps0=4.0, delta=1e-6, jobs=1)
     >>> [round(row["epsilon_upper"], 3) for row in table]
-    [1.443, 3.162, 0.411, 0.854]
+    [1.853, 3.267, 0.411, 0.854]
     """
     cells = _cells(over, fixed, tolerance(rtol))
     file = None if out is None else SweepFile(out, columns(cells[0]))

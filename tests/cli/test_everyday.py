@@ -48,7 +48,7 @@ def test_calibrate_is_what_python_says() -> None:
         "--delta",
         "1e-6",
     ]
-    found = calibrate_eps0(PureLDP, 10_000, rounds=2, epsilon=0.5, delta=1e-6)
+    found = calibrate_eps0(PureLDP, 1_000, rounds=2, epsilon=0.5, delta=1e-6)
     report = json.loads(ok("calibrate", *options, "--json"))
     assert report["value"] == found.value and report["beyond"] == found.beyond
     assert (report["lower"], report["upper"]) == found.achieved

@@ -32,13 +32,13 @@ from shuffledp._boundary import Decimals, Multiples, boundary
 targets = st.floats(-2, 0.5).map(lambda x: 10.0**x)
 deltas = st.floats(-12, -2).map(lambda x: 10.0**x)
 some_users = st.floats(1, 7).map(lambda x: round(10**x))
-FEW = settings(max_examples=8)
+FEW = settings(max_examples=6)
 
 
-def epsilon(round_: Shuffle, rounds: int, delta: float) -> float:
+def epsilon(round_: Shuffle, rounds: int, delta: float, rtol: float = 1e-3) -> float:
     accountant = Accountant()
     accountant.compose(round_, rounds=rounds)
-    return accountant.get_epsilon(delta)
+    return accountant.get_epsilon(delta, rtol=rtol)
 
 
 @FEW
@@ -106,9 +106,9 @@ def test_round_trip_of_rounds(eps0: float, users: int, target: float, delta: flo
     ],
 )
 def test_round_trip_of_named_randomizers(find: Any, family: Any, name: str) -> None:
-    found = find(family, 5_000, epsilon=0.5, delta=1e-6, rounds=3)
-    assert epsilon(Shuffle(family(**{name: found.value}), 5_000), 3, 1e-6) <= 0.5
-    assert epsilon(Shuffle(family(**{name: found.beyond}), 5_000), 3, 1e-6) > 0.5
+    found = find(family, 5_000, epsilon=0.5, delta=1e-6, rounds=3, rtol=0.01)
+    assert epsilon(Shuffle(family(**{name: found.value}), 5_000), 3, 1e-6, 0.01) <= 0.5
+    assert epsilon(Shuffle(family(**{name: found.beyond}), 5_000), 3, 1e-6, 0.01) > 0.5
 
 
 def test_round_trip_of_sigma() -> None:

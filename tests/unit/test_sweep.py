@@ -14,12 +14,12 @@ import pytest
 
 from shuffledp import Accountant, InvalidParameter, PureLDP, Shuffle, SweepTable, sweep
 
-AXES: dict[str, list[Any]] = {"eps0": [1.0, 2.0, -1.0], "users": [100, 1_000], "rounds": [1, 2]}
+AXES: dict[str, list[Any]] = {"eps0": [1.0, -1.0], "users": [100, 1_000], "rounds": [1, 2]}
 
 
 def test_rows_against_the_accountant() -> None:
     table = sweep(AXES, delta=1e-6, jobs=1)
-    assert len(table) == 12
+    assert len(table) == 8
     for row in table:
         assert list(row) == [*AXES, "delta", "rtol", "epsilon_lower", "epsilon_upper", "error"]
         if row["eps0"] < 0:
@@ -30,7 +30,7 @@ def test_rows_against_the_accountant() -> None:
         assert (row["epsilon_lower"], row["epsilon_upper"]) == accountant.epsilon_bounds(1e-6)
         assert row["error"] == ""
     assert len(table.failed) == 4
-    assert repr(table) == "<SweepTable: 12 cells, 4 failed>"
+    assert repr(table) == "<SweepTable: 8 cells, 4 failed>"
 
 
 def test_delta_of_named_randomizers() -> None:
@@ -43,12 +43,13 @@ def test_delta_of_named_randomizers() -> None:
 @pytest.mark.parametrize("name", ["sweep.csv", "sweep.jsonl"])
 def test_a_file_cut_anywhere_is_continued(tmp_path: Path, name: str) -> None:
     out = tmp_path / name
-    whole = sweep(AXES, delta=1e-6, jobs=1, out=out)
+    axes = {"eps0": [1.0, -1.0, 2.0], "users": [10, 100]}
+    whole = sweep(axes, delta=1e-6, jobs=1, out=out)
     text = out.read_bytes()
-    assert sweep(AXES, delta=1e-6, jobs=1, out=out)[:] == whole[:]
+    assert sweep(axes, delta=1e-6, jobs=1, out=out)[:] == whole[:]
     for cut in (0, 3, 70, 200, len(text) // 2, len(text) - 1, len(text)):
         out.write_bytes(text[:cut])
-        assert sweep(AXES, delta=1e-6, jobs=1, out=out)[:] == whole[:]
+        assert sweep(axes, delta=1e-6, jobs=1, out=out)[:] == whole[:]
         assert out.read_bytes() == text
 
 
@@ -99,7 +100,7 @@ def test_infinite_values_survive_the_file(tmp_path: Path) -> None:
 
 def test_killed_midway_and_continued_in_parallel(tmp_path: Path) -> None:
     out, clean = tmp_path / "killed.csv", tmp_path / "clean.csv"
-    command = [sys.executable, "-m", "shuffledp", "sweep", "--eps0", "1:5:0.5"]
+    command = [sys.executable, "-m", "shuffledp", "sweep", "--eps0", "1:3:0.25"]
     command += ["--users", "1e3,1e4", "--rounds", "1,8", "--delta", "1e-6", "--rtol", "0.1"]
     with subprocess.Popen([*command, "--jobs", "1", "--out", str(out)]) as process:
         while not out.exists() or out.read_text().count("\n") < 4:
