@@ -40,7 +40,7 @@ def test_calibrate_is_what_python_says() -> None:
         "--find",
         "eps0",
         "--users",
-        "1e4",
+        "1e3",
         "--rounds",
         "2",
         "--epsilon",
