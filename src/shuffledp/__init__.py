@@ -12,6 +12,7 @@ from .calibrate import (
     calibrate_sigma,
     calibrate_users,
 )
+from .compare import Comparison, compare
 from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
 from .plan import Ledger, Plan, PlannedRound
 from .randomizers import (
@@ -35,6 +36,7 @@ __all__ = [
     "Accountant",
     "Bounds",
     "Calibration",
+    "Comparison",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",
@@ -62,6 +64,7 @@ __all__ = [
     "calibrate_sample_rate",
     "calibrate_sigma",
     "calibrate_users",
+    "compare",
     "sweep",
     "verify",
 ]

@@ -15,6 +15,7 @@ from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange
 from .profile import PrivacyProfile
 from .queries import DEFAULT_RTOL, Guarantee
 from .shuffle import Shuffle
+from .statement import participants
 
 
 class Accountant(Guarantee):
@@ -103,7 +104,7 @@ class Accountant(Guarantee):
     def __str__(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [
-            (f"{count}", f"{r.users}", r.explained.name, repr(r.randomizer))
+            (f"{count}", _users(r), r.explained.name, repr(r.randomizer))
             for r, count in self.rounds
         ]
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
@@ -120,7 +121,7 @@ class Accountant(Guarantee):
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [
-            (f"{count:,}", f"{r.users:,}", r.explained.name, repr(r.randomizer))
+            (f"{count:,}", participants(r), r.explained.name, repr(r.randomizer))
             for r, count in self.rounds
         ]
         return html_table(f"{self.total_rounds:,} rounds, replace-one neighbours", head, rows)
@@ -158,6 +159,12 @@ class Accountant(Guarantee):
         if self.total_rounds == 1:
             return profile.delta_bounds(self._by_profile()[0][0], epsilon, rtol)
         return self._composed().delta_bounds(epsilon, rtol)
+
+
+def _users(round_: Shuffle) -> str:
+    if round_.sample_rate == 1:
+        return f"{round_.users}"
+    return f"{round_.sample_rate:g} of {round_.users} ({round_.sampling})"
 
 
 def _restore(rounds: Sequence[tuple[Shuffle, int]]) -> Accountant:

@@ -75,7 +75,7 @@ class Ledger:
             (
                 entry.planned.name,
                 f"{entry.planned.count:,}",
-                f"{entry.planned.round.users:,}",
+                _senders(entry.planned.round),
                 rounded_up(entry.running.upper),
                 _signed_down(entry.remaining),
                 "yes" if entry.fits else "no",
@@ -100,7 +100,14 @@ class Ledger:
         return html_table(self._verdict(), _HEAD, self._rows())
 
 
-_HEAD = ("entry", "rounds", "users", "running epsilon", "remaining", "fits")
+_HEAD = ("entry", "rounds", "users in each", "running epsilon", "remaining", "fits")
+
+
+def _senders(round_: Shuffle) -> str:
+    if round_.sample_rate == 1:
+        return f"{round_.users:,}"
+    about = "" if round_.sampling == "fixed" else "about "
+    return f"{about}{round_.senders:,} of {round_.users:,}"
 
 
 def _signed_down(value: float) -> str:

@@ -21,6 +21,7 @@ from .published import BOUNDS
 from .queries import Guarantee
 from .randomizers import Randomizer
 from .shuffle import Shuffle
+from .statement import participants
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +94,7 @@ def plot_epsilon_vs_rounds(
     axes, xs = _axes(ax), _ascending("rounds", rounds, 1)
     _curve(axes, [(k, _epsilon(round_, k, delta)) for k in xs], len(axes.lines), "certified")
     if published:
-        rate = getattr(round_, "sample_rate", 1.0)
+        rate = round_.sample_rate
         _published(
             axes, xs, lambda bound, k: bound(round_.randomizer, round_.users, rate, k, delta)
         )
@@ -244,7 +245,7 @@ def _times(rounds: int) -> str:
 
 def _described(guarantee: Guarantee) -> str:
     if isinstance(guarantee, Shuffle):
-        return f"{guarantee.randomizer!r}, {guarantee.users:,} users, replace-one"
+        return f"{guarantee.randomizer!r}, {participants(guarantee)}, replace-one"
     if isinstance(guarantee, Accountant) and len(guarantee.rounds) == 1:
         ((round_, count),) = guarantee.rounds
         return f"{_times(count)} of {_described(round_)}"
