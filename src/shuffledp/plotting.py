@@ -69,7 +69,7 @@ def plot_epsilon_vs_users(
         points = [(n, _epsilon(Shuffle(randomizer, n, **options), count, delta)) for n in xs]
         _curve(axes, points, i, _times(count), at_end=len(rounds) > 1)
     if published:
-        rate = options.get("sample_rate", 1.0)
+        rate = _fixed_rate(**options)
         _published(
             axes,
             xs,
@@ -94,7 +94,7 @@ def plot_epsilon_vs_rounds(
     axes, xs = _axes(ax), _ascending("rounds", rounds, 1)
     _curve(axes, [(k, _epsilon(round_, k, delta)) for k in xs], len(axes.lines), "certified")
     if published:
-        rate = round_.sample_rate
+        rate = _fixed_rate(round_.sample_rate, round_.sampling)
         _published(
             axes, xs, lambda bound, k: bound(round_.randomizer, round_.users, rate, k, delta)
         )
@@ -127,7 +127,7 @@ def plot_amplification(
     place = {"xytext": (-8, 6), "ha": "right"}
     _style.label_end(axes, middle, middle, "local guarantee", _style.GREY, **place)
     if published:
-        rate = options.get("sample_rate", 1.0)
+        rate = _fixed_rate(**options)
         _published(
             axes,
             xs,
@@ -204,6 +204,15 @@ def _curve(
     axes.fill_between(xs, low, high, color=colour, alpha=0.3, linewidth=0)
     if at_end and math.isfinite(high[-1]):
         _style.label_end(axes, xs[-1], high[-1], label, colour)
+
+
+def _fixed_rate(sample_rate: float = 1.0, sampling: str = "fixed", **_: Any) -> float:
+    if sampling != "fixed" and sample_rate < 1:
+        raise InvalidParameter(
+            "published bounds are for samples of a fixed size; leave out published or "
+            f"sampling={sampling!r}."
+        )
+    return sample_rate
 
 
 def _published(

@@ -86,7 +86,9 @@ def test_calibrate_refuses_in_one_sentence(arguments: str, words: str) -> None:
 def test_account_on_the_example_is_what_python_says(tmp_path: Path) -> None:
     report = json.loads(ok("account", str(EXAMPLE), "--json", "--plot", str(tmp_path / "a.svg")))
     rounds = (
-        PlannedRound("usage", Shuffle(RandomizedResponse(16, eps0=4.0), 1_000_000), 52),
+        PlannedRound(
+            "usage", Shuffle(RandomizedResponse(16, eps0=4.0), 1_000_000, sample_rate=0.1), 52
+        ),
         PlannedRound("survey", Shuffle(UnaryEncoding(100, 3.0), 200_000), 12),
         PlannedRound("crashes", Shuffle(PureLDP(5.0), 1_000_000), 2),
     )

@@ -24,6 +24,7 @@ from shuffledp import (
     calibrate_eps0,
     calibrate_gamma,
     calibrate_rounds,
+    calibrate_sample_rate,
     calibrate_sigma,
     calibrate_users,
 )
@@ -32,7 +33,7 @@ from shuffledp._boundary import Decimals, Multiples, boundary
 targets = st.floats(-2, 0.5).map(lambda x: 10.0**x)
 deltas = st.floats(-12, -2).map(lambda x: 10.0**x)
 some_users = st.floats(1, 7).map(lambda x: round(10**x))
-FEW = settings(max_examples=6)
+FEW = settings(max_examples=5)
 
 
 def epsilon(round_: Shuffle, rounds: int, delta: float, rtol: float = 1e-3) -> float:
@@ -116,6 +117,50 @@ def test_round_trip_of_sigma() -> None:
     assert Shuffle(Gaussian(found.value), 3).get_epsilon(0.05, rtol=0.1) <= 0.8
     assert found.beyond is not None and found.beyond < found.value
     assert Shuffle(Gaussian(found.beyond), 3).get_epsilon(0.05, rtol=0.1) > 0.8
+
+
+def test_round_trip_of_sampling() -> None:
+    found = calibrate_sample_rate(PureLDP(3.0), 1_000, epsilon=0.3, delta=1e-6, rounds=2)
+    sampled = round(1_000 * found.value)
+    assert (found.value, found.beyond) == (sampled / 1_000, (sampled + 1) / 1_000)
+    for rate, fits in ((found.value, True), (found.beyond, False)):
+        assert rate is not None
+        round_ = Shuffle(PureLDP(3.0), 1_000, sample_rate=rate)
+        assert (epsilon(round_, 2, 1e-6) <= 0.3) is fits
+
+
+def test_sampling_against_exact_profile() -> None:
+    """Fixed-size samples: f(alpha) = q f_m(1 + (alpha - 1)/q), m = q n users in the shuffle."""
+    users, eps0, target, delta = 40, 2.0, 0.5, 1e-3
+
+    def exact(rate: float, epsilon: float) -> float:
+        inner = math.log1p(math.expm1(epsilon) / rate)
+        if inner >= eps0:
+            return 0.0
+        sampled = round(users * rate)
+        return rate * float(oracles.clone_profile(sampled, eps0, inner, "stronger-clones"))
+
+    found = calibrate_sample_rate(PureLDP(eps0), users, epsilon=target, delta=delta)
+    assert exact(found.value, target) <= delta
+    assert found.beyond is not None
+    assert exact(found.beyond, target * (1 - 1.1e-3)) > delta
+
+
+def test_users_come_in_steps_of_whole_samples() -> None:
+    found = calibrate_users(PureLDP(3.0), epsilon=0.3, delta=1e-6, sample_rate=0.25)
+    assert found.beyond is not None
+    assert int(found.value) % 4 == 0 and found.value - found.beyond == 4
+    found = calibrate_users(PureLDP(3.0), epsilon=1.0, delta=1e-4, sample_rate=1 / 3)
+    assert int(found.value) % 3 == 0
+
+
+def test_poisson_rates_have_four_digits() -> None:
+    options: dict[str, Any] = {"sampling": "poisson", "rtol": 0.1}
+    found = calibrate_sample_rate(PureLDP(2.0), 20, epsilon=0.5, delta=1e-3, **options)
+    assert found.beyond is not None and 0 < found.beyond / found.value - 1 < 1.001e-3
+    for rate, fits in ((found.value, True), (found.beyond, False)):
+        round_ = Shuffle(PureLDP(2.0), 20, sample_rate=rate, sampling="poisson")
+        assert (epsilon(round_, 1, 1e-3, 0.1) <= 0.5) is fits
 
 
 def test_pure_dp_against_closed_form() -> None:

@@ -57,6 +57,12 @@ def test_ledger_against_the_accountant(tmp_path: Path) -> None:
     assert "<td>poll</td>" in ledger._repr_html_()
 
 
+def test_sampled_rounds(tmp_path: Path) -> None:
+    plan = read(tmp_path, GOOD.replace("count = 3", "sample_rate = 0.5"))
+    assert plan.rounds[0].round == Shuffle(PureLDP(4.0), 10_000, sample_rate=0.5)
+    assert "5,000 of 10,000" in str(plan.ledger())
+
+
 def test_a_plan_that_does_not_fit_says_from_where_on(tmp_path: Path) -> None:
     ledger = read(tmp_path, GOOD.replace("epsilon = 1", "epsilon = 0.74")).ledger()
     assert [entry.fits for entry in ledger.entries] == [True, False]
@@ -115,4 +121,4 @@ def test_accountant_as_a_table() -> None:
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(4.0), 10_000), rounds=52)
     html = accountant._repr_html_()
-    assert "<td>52</td><td>10,000</td>" in html and "PureLDP(eps0=4.0)" in html
+    assert "<td>52</td><td>10,000 users</td>" in html and "PureLDP(eps0=4.0)" in html

@@ -43,7 +43,7 @@ def test_delta_of_named_randomizers() -> None:
 @pytest.mark.parametrize("name", ["sweep.csv", "sweep.jsonl"])
 def test_a_file_cut_anywhere_is_continued(tmp_path: Path, name: str) -> None:
     out = tmp_path / name
-    axes = {"eps0": [1.0, -1.0, 2.0], "users": [10, 100]}
+    axes: dict[str, list[Any]] = {"eps0": [1.0, -1.0, 2.0], "users": [10, 100]}
     whole = sweep(axes, delta=1e-6, jobs=1, out=out)
     text = out.read_bytes()
     assert sweep(axes, delta=1e-6, jobs=1, out=out)[:] == whole[:]
