@@ -3,8 +3,18 @@
 from .accountant import Accountant
 from .adversaries import adversaries
 from .bounds import Bounds
+from .calibrate import (
+    Calibration,
+    calibrate_eps0,
+    calibrate_gamma,
+    calibrate_rounds,
+    calibrate_sample_rate,
+    calibrate_sigma,
+    calibrate_users,
+)
 from .compare import Comparison, compare
-from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+from .plan import Ledger, Plan, PlannedRound
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -17,6 +27,7 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
+from .sweep import SweepTable, sweep
 from .verify import Verification, verify
 
 __version__ = "0.1.0"
@@ -24,23 +35,36 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Bounds",
+    "Calibration",
     "Comparison",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",
+    "Infeasible",
     "InvalidParameter",
     "Laplace",
+    "Ledger",
     "LocalHashing",
     "NotCertified",
     "OutOfRange",
+    "Plan",
+    "PlannedRound",
     "PureLDP",
     "RandomizedResponse",
     "Shuffle",
     "ShuffleDPError",
     "SubsetSelection",
+    "SweepTable",
     "UnaryEncoding",
     "Verification",
     "adversaries",
+    "calibrate_eps0",
+    "calibrate_gamma",
+    "calibrate_rounds",
+    "calibrate_sample_rate",
+    "calibrate_sigma",
+    "calibrate_users",
     "compare",
+    "sweep",
     "verify",
 ]

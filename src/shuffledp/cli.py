@@ -1,9 +1,7 @@
-"""The command line: `shuffledp epsilon`, `delta`, `adversaries` and `verify`."""
+"""The command line: `epsilon`, `delta`, `adversaries`, `verify` here, the others in `commands`."""
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +19,8 @@ from . import (
     verify,
 )
 from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
+from ._report import json_report
+from .commands import COMMANDS
 from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
 
@@ -246,25 +246,11 @@ cli.add_command(reproduce)
 
 
 def _echo_json(query: str, answer: dict[str, Any], protocol: dict[str, Any]) -> None:
-    """One object: the answer, then the protocol with the options that were given."""
-    report = {
-        "schema_version": 1,
-        "query": query,
-        **answer,
-        "relation": "replace-one",
-        **{name: value for name, value in protocol.items() if value is not None},
-        "version": __version__,
-    }
-    click.echo(json.dumps(_finite(report)))
+    click.echo(json_report(query, answer, protocol))
 
 
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: an infinite bound is null."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if value == math.inf else value
+for command in COMMANDS:
+    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
