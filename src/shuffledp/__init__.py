@@ -4,6 +4,7 @@ from .accountant import Accountant
 from .adversaries import adversaries
 from .bounds import Bounds
 from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+from .given import ApproximateDP, GivenPLD, GivenProfile
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -21,9 +22,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accountant",
+    "ApproximateDP",
     "Bounds",
     "FiniteRandomizer",
     "Gaussian",
+    "GivenPLD",
+    "GivenProfile",
     "HadamardResponse",
     "InvalidParameter",
     "Laplace",

@@ -12,12 +12,15 @@ from .bounds import Bounds
 from .compose import Composition
 from .errors import InvalidParameter, OutOfRange
 from .profile import PrivacyProfile
-from .queries import Guarantee
+from .queries import Guarantee, Mechanism
 from .shuffle import Shuffle
 
 
 class Accountant(Guarantee):
     """Adds up the privacy loss of shuffled rounds, chosen adaptively or not, in any order.
+
+    Other mechanisms on the same data, for the same replace-one neighbours, are composed alike:
+    `ApproximateDP`, `GivenProfile`, `GivenPLD`, or what `shuffledp.interop` makes of them.
 
     >>> from shuffledp import Accountant, PureLDP, Shuffle
     >>> accountant = Accountant()
@@ -27,14 +30,17 @@ class Accountant(Guarantee):
     """
 
     def __init__(self) -> None:
-        self._rounds: dict[Shuffle, int] = {}
+        self._rounds: dict[Mechanism, int] = {}
         self._composition: Composition | None = None
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
-    def compose(self, round_: Shuffle, *, rounds: int = 1) -> None:
+    def compose(self, round_: Mechanism, *, rounds: int = 1) -> None:
         """Account for `rounds` more rounds like this one."""
-        if not isinstance(round_, Shuffle):
-            raise InvalidParameter(f"{_validate.show(round_)} is not a round; give a Shuffle.")
+        if not isinstance(round_, Mechanism):
+            raise InvalidParameter(
+                f"{_validate.show(round_)} is not a round; give a Shuffle or a mechanism such as "
+                "ApproximateDP."
+            )
         more = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
         with self._lock:
             total = self.total_rounds + more
@@ -47,7 +53,7 @@ class Accountant(Guarantee):
             self._composition = None
 
     @property
-    def rounds(self) -> Sequence[tuple[Shuffle, int]]:
+    def rounds(self) -> Sequence[tuple[Mechanism, int]]:
         """What was composed, in the order of first appearance."""
         with self._lock:
             return tuple(self._rounds.items())
@@ -78,10 +84,7 @@ class Accountant(Guarantee):
 
     def __str__(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
-        rows = [
-            (f"{count}", f"{r.users}", r.explained.name, repr(r.randomizer))
-            for r, count in self.rounds
-        ]
+        rows = [(f"{count}", *_described(r)) for r, count in self.rounds]
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
         lines = [
             "  ".join(
@@ -127,7 +130,15 @@ class Accountant(Guarantee):
         return self._composed().delta_bounds(epsilon, rtol)
 
 
-def _restore(rounds: Sequence[tuple[Shuffle, int]]) -> Accountant:
+def _described(mechanism: Mechanism) -> tuple[str, str, str]:
+    """users, analysis, randomizer; of a mechanism that is no shuffled round, what it is."""
+    if isinstance(mechanism, Shuffle):
+        analysis, randomizer = mechanism.explained.name, repr(mechanism.randomizer)
+        return f"{mechanism.users}", analysis, randomizer
+    return "-", "given", repr(mechanism)
+
+
+def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:
     """What a pickled accountant becomes."""
     accountant = Accountant()
     for round_, count in rounds:

@@ -6,15 +6,14 @@ import math
 from dataclasses import dataclass
 
 from . import _validate, profile
-from .bounds import Bounds
 from .errors import InvalidParameter
 from .profile import PrivacyProfile
-from .queries import Guarantee
+from .queries import Mechanism
 from .randomizers import Analysis, Randomizer
 
 
 @dataclass(frozen=True)
-class Shuffle(Guarantee):
+class Shuffle(Mechanism):
     """One round: `users` users randomize their own value and a shuffler strips identities.
 
     The guarantee is for replace-one neighbours: datasets that differ in one user's value.
@@ -74,12 +73,3 @@ class Shuffle(Guarantee):
         if value == 0:  # the largest loss, which was rounded up
             return max(attained.max_loss * (1 - 2.0**-48) - 2.0**-48, 0.0)
         return profile.epsilon_bounds(attained, float(value), rtol).lower
-
-    def _max_loss(self) -> float:
-        return self.profile.max_loss if self.profile.bounded else math.inf
-
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        return profile.epsilon_bounds(self.profile, delta, rtol)
-
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        return profile.delta_bounds(self.profile, epsilon, rtol)
