@@ -97,13 +97,12 @@ class Composition:
         depth = depth_for(-log_delta + math.log(self._total) + 20)
         return self._refined("delta", attempt, depth, rtol, Bounds(0.0, 1.0))
 
-    def reach(self, delta: float) -> float:
-        """A loss near or beyond which delta(epsilon) falls below `delta`, from the outlines."""
-        return min(1.05 * tilt_for_delta(self._outlines, delta)[1], self.max_loss)
+    def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
+        """Upper values at many increasing epsilons, sharp down to about a delta of `least`.
 
-    def upper_deltas(self, epsilon: Array, rtol: float) -> Array:
-        """Upper values at many increasing epsilons: a few tilts serve all of them."""
-        depth = depth_for(700)
+        A few tilts serve all of them.
+        """
+        depth = depth_for(-math.log(least) + math.log(self._total) + 14)
         for _ in range(_REFINEMENTS):
             try:
                 upper = self._parts(depth, rtol, self._resolution)[0]

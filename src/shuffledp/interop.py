@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from . import _validate
 from .accountant import Accountant
 from .binomial import Array
-from .compose import _outline, _sparse_range
+from .compose import _sparse_range
 from .errors import InvalidParameter, NotCertified, OutOfRange
 from .given import MAX_LOSS, GivenPLD
 from .pld import PLD, upper_pld
-from .profile import PrivacyProfile, depth_for
+from .profile import depth_for
 from .queries import Guarantee, Mechanism
 from .stop_loss import Samples
 
@@ -114,11 +114,7 @@ def _losses(pmf: Any) -> tuple[Array, Array, float]:
 
 def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float) -> PLD:
     profile = mechanism.profile
-    outline = _outline(profile)
-    tail = np.cumsum(outline.masses[::-1])[::-1] + outline.infinite
-    beyond = outline.losses[(tail <= truncation) & (outline.losses > 0)]
-    end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss, MAX_LOSS)
-    step, index = _lattice(end, _scale(mechanism, end), interval)
+    step, index = _lattice(mechanism, profile.max_loss, interval, truncation)
     epsilon = np.minimum(step * index.astype(float), profile.max_loss)
     samples = profile.sampler(depth_for(-math.log(truncation)), _RTOL)(epsilon)
     return upper_pld(step, index, samples)
@@ -126,31 +122,25 @@ def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float)
 
 def _of_composition(accountant: Accountant, interval: float | None, truncation: float) -> PLD:
     composition = accountant._composed()
-    end = min(composition.reach(truncation), MAX_LOSS)
-    step, index = _lattice(end, _scale(accountant, end), interval)
+    step, index = _lattice(accountant, composition.max_loss, interval, truncation)
     epsilon = step * index.astype(float)
-    upper = composition.upper_deltas(np.minimum(epsilon, composition.max_loss), _RTOL)
+    upper = composition.upper_deltas(np.minimum(epsilon, composition.max_loss), truncation, _RTOL)
     if composition.bounded:
         upper[epsilon >= composition.max_loss] = 0.0
     return upper_pld(step, index, Samples(np.zeros(len(upper)), upper))
 
 
-def _scale(guarantee: Guarantee, end: float) -> float:
-    """The smallest epsilon that matters: at a delta of 1e-3, 1e-6 or 1e-9, if it is not trivial."""
-    epsilons = []
-    for delta in (1e-3, 1e-6, 1e-9):
-        try:
-            epsilons.append(guarantee.get_epsilon(delta, rtol=0.1))
-        except NotCertified as error:
-            epsilons.append(error.bounds.upper)
-    return min([e for e in epsilons if 0 < e < math.inf], default=end)
-
-
-def _lattice(end: float, scale: float, interval: float | None) -> tuple[float, NDArray[np.int64]]:
-    """The step, and indices from 0 to the first point at or beyond `end`.
+def _lattice(
+    guarantee: Guarantee, max_loss: float, interval: float | None, truncation: float
+) -> tuple[float, NDArray[np.int64]]:
+    """The step, and indices from 0 to a loss beyond which delta is about `truncation`.
 
     Not every point is used: evenly spaced ones, scale / _FINENESS apart, then sparser ones.
     """
+    end = min(_about(guarantee, truncation), max_loss, MAX_LOSS) or max_loss
+    # the smallest epsilon that matters and is not trivial
+    epsilons = [_about(guarantee, delta) for delta in (1e-3, 1e-6, 1e-9)]
+    scale = min([e for e in epsilons if 0 < e < end], default=end)
     if interval is None:  # the largest loss on the lattice: the first double that reaches it
         steps = math.ceil(end * _FINENESS / scale)
         step = math.nextafter(end / steps, math.inf)
@@ -167,6 +157,14 @@ def _lattice(end: float, scale: float, interval: float | None) -> tuple[float, N
     return step, _sparse_range(
         max(2, math.ceil(3 * scale / step)), steps or math.ceil(end / step), stride
     )
+
+
+def _about(guarantee: Guarantee, delta: float) -> float:
+    """An epsilon at or a little above the one at this delta."""
+    try:
+        return guarantee.get_epsilon(delta, rtol=0.1)
+    except NotCertified as error:
+        return error.bounds.upper
 
 
 def _exported(pld: PLD) -> PrivacyLossDistribution:

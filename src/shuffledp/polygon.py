@@ -40,7 +40,7 @@ class Polygon:
         order = np.flatnonzero((losses > 0) & (masses > 0))
         order = order[np.argsort(losses[order], kind="stable")]
         if len(order) == 0:
-            return cls(np.array([0.0, _NO_LOSS]), np.full(2, infinite), np.zeros(1), _ULP)
+            return cls(np.array([0.0, _NO_LOSS]), np.full(2, infinite), np.zeros(1), 0.0)
         losses, first = np.unique(losses[order], return_index=True)
         masses = np.add.reduceat(masses[order], first)
         top = losses[-1]
@@ -62,14 +62,15 @@ class Polygon:
         """
         order = np.lexsort((delta, epsilon))
         epsilon, delta = epsilon[order], delta[order]
-        at_one = float((delta + (1 - delta) * np.tanh(epsilon / 2)).min()) * (1 + 8 * _ULP)
-        epsilon, delta = np.append(0.0, epsilon), np.append(min(at_one, 1.0), delta)
+        implied = (delta + (1 - delta) * np.tanh(epsilon / 2)) * (1 + 8 * _ULP)
+        at_one = float(np.where(epsilon == 0, delta, np.minimum(implied, 1.0)).min())
+        epsilon, delta = np.append(0.0, epsilon), np.append(at_one, delta)
         # a guarantee says nothing if one at a smaller epsilon has a delta no larger
         best = np.append(np.inf, np.minimum.accumulate(delta)[:-1])
         useful = (delta < best) & ((epsilon > 0) | (np.arange(len(delta)) == 0))
         epsilon, delta = epsilon[useful], delta[useful]
         if len(epsilon) == 1:
-            return cls(np.array([0.0, _NO_LOSS]), np.repeat(delta, 2), np.zeros(1), 16 * _ULP)
+            return cls(np.array([0.0, _NO_LOSS]), np.repeat(delta, 2), np.zeros(1), 0.0)
         corner = _convex_corners(np.expm1(epsilon), delta)
         epsilon, delta = epsilon[corner], delta[corner]
         rise = -np.diff(delta) / -np.expm1(-np.diff(epsilon))
@@ -115,10 +116,9 @@ class PolygonProfile:
         largest = each[:, 0].argmax(axis=0)
         value, left, right = each[largest, :, np.arange(len(epsilon))].T
         # the last value of a polygon is exact: it was given
-        ends = np.array([polygon.epsilon[-1] for polygon in self.polygons])
-        inexact = epsilon < ends[largest]
-        charge = np.where(inexact, 2 * max(polygon.error for polygon in self.polygons), 0.0)
-        upper = value * (1 + charge) + UNDERFLOW * inexact
+        ends, errors = np.array([(p.epsilon[-1], p.error) for p in self.polygons]).T
+        charge = np.where(epsilon < ends[largest], 2 * errors[largest], 0.0)
+        upper = value * (1 + charge) + UNDERFLOW * (charge > 0)
         lower = value * (1 - charge)
         return Samples(
             np.where(lower > UNDERFLOW, lower, 0.0),
