@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test bench picture clean
+.PHONY: run test bench picture paper clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -20,6 +20,10 @@ bench: $(VENV)/.installed-test
 
 picture: $(VENV)/.installed-test
 	$(BIN)/python docs/picture.py
+
+paper: $(VENV)/.installed-test
+	$(BIN)/shuffledp reproduce all --out build/paper
+	cp build/paper/*.png docs/paper/
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from shuffledp import Accountant, Bounds, PureLDP, RandomizedResponse, Shuffle
 from shuffledp.randomizers import Randomizer
 
+from . import paper
+
 DELTA = 1e-6
 RANDOMIZERS: list[Randomizer] = [PureLDP(4.0), RandomizedResponse(16, eps0=4.0)]
 USERS = [10**4, 10**5, 10**6, 10**7, 10**8, 10**9, 10**10]
@@ -91,6 +93,9 @@ def main() -> None:
         rows = measure(randomizer, options.repeats)
         show(randomizer, rows)
         report[repr(randomizer)] = rows
+    against = paper.measure(options.repeats)
+    paper.show(against, paper.all_terms())
+    report["paper"] = against
     usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     empty, imported = start_up("-c", "pass"), start_up("-c", "import shuffledp")
     answer = start_up("-m", "shuffledp", "epsilon", "--eps0", "4", "--users", "1e9",

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib.figure import Figure
-
 from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp._style import BLUE, GREEN, PURPLE, VERMILION, finish, label_end, new_figure
 
 EPS0, DELTA = 4.0, 1e-6
 USERS = [round(10 ** (x / 6)) for x in range(6 * 2, 6 * 9 + 1)]
 ROUNDS = [
-    (1, "-", "#0072B2"),
-    (10, "--", "#D55E00"),
-    (100, "-.", "#009E73"),
-    (1000, ":", "#CC79A7"),
+    (1, "-", BLUE),
+    (10, "--", VERMILION),
+    (100, "-.", GREEN),
+    (1000, ":", PURPLE),
 ]
 
 
@@ -28,16 +24,13 @@ def epsilon(users: int, rounds: int) -> float:
 
 
 def main() -> None:
-    figure = Figure(figsize=(7, 4), dpi=110, layout="constrained")
+    figure = new_figure(7, 4)
     axes = figure.subplots()
     for rounds, style, colour in ROUNDS:
         curve = [epsilon(users, rounds) for users in USERS]
         axes.loglog(USERS, curve, style, color=colour, linewidth=2)
         label = "1 round" if rounds == 1 else f"{rounds:,} rounds"
-        axes.annotate(
-            label, (USERS[-1], curve[-1]), (5, 0), textcoords="offset points",
-            va="center", color=colour,
-        )  # fmt: skip
+        label_end(axes, USERS[-1], curve[-1], label, colour, fontsize=10)
     axes.axhline(EPS0, color="0.5", linewidth=1)
     axes.annotate(
         f"local guarantee of a single message: {EPS0:g}", (USERS[-1], EPS0), (0, 4),
@@ -49,8 +42,7 @@ def main() -> None:
         title=f"What shuffling is worth: eps0 = {EPS0:g}, delta = {DELTA:g}, replace-one",
         xlim=(USERS[0], USERS[-1] * 12),
     )
-    axes.grid(which="major", alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    finish(axes)
     figure.savefig(Path(__file__).with_name("epsilon-against-users.png"))
 
 

@@ -17,6 +17,7 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
+from .verify import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -40,5 +41,7 @@ __all__ = [
     "ShuffleDPError",
     "SubsetSelection",
     "UnaryEncoding",
+    "Verification",
     "adversaries",
+    "verify",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .binomial import Array
+from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss
 from .fourier import stop_loss
 from .scores import ClassLaw
@@ -17,14 +18,22 @@ from .stop_loss import UNDERFLOW, Samples
 _SLACK = 16 * 2.0**-53
 _MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
 _ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
+_HEAVY = 1.2  # bounds further apart than this tell of a heavy tail,
+_MANY = 64  # if there are so many values
+_FEW_USERS = 1 << 22
 _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 
 
 class ClassSampler:
-    """The profile of `users` users: at each epsilon, the largest over several laws of outputs."""
+    """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
-    def __init__(self, laws: Sequence[ClassLaw], users: int, width: float) -> None:
+    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes.
+    """
+
+    def __init__(self, laws: Sequence[ClassLaw], users: int, width: float, side: int = 0) -> None:
         self._users = users
+        self._sides = (side,) if side else (-1, 1)
+        self._heavy = False  # did a tail prove to be too heavy for the Fourier engine?
         self._width = min(width, 0.1)
         values = max(len(law.u) for law in laws)
         # [laws, values], filled up with classes without mass
@@ -103,9 +112,21 @@ class ClassSampler:
                 )
         # far in the tail the ways that were left out may matter
         rows = np.flatnonzero(upper > (1 + width) * lower)
-        if most < users and len(rows):
+        if most < users and len(rows) and not self._heavy:
             low, high = stop_loss(
                 scores[rows], probabilities[rows], magnitudes[rows], users, width, self._error
             )
             lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
+        # no single scale fits a heavy tail: where few users meet one, sum without transforms
+        rows = np.flatnonzero(upper > _HEAVY * lower)
+        if values > _MANY and users <= _FEW_USERS and width < _ROUGH and len(rows):
+            self._heavy = True
+            for side in self._sides:
+                value = convolved_stop_loss(
+                    scores[rows], probabilities[rows], magnitudes[rows], users, side, self._error
+                )
+                if side < 0:
+                    lower[rows] = np.maximum(lower[rows], value)
+                else:
+                    upper[rows] = np.minimum(upper[rows], value)
         return lower, upper

@@ -1,4 +1,4 @@
-"""The command line: `shuffledp epsilon`, `shuffledp delta` and `shuffledp adversaries`."""
+"""The command line: `shuffledp epsilon`, `delta`, `adversaries` and `verify`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries
+from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries, verify
 from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
+from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
 
-BAD_INPUT, NOT_CERTIFIED = 2, 3
+VIOLATED, BAD_INPUT, NOT_CERTIFIED = 1, 2, 3
 
 
 @click.group(
@@ -32,6 +33,7 @@ def cli() -> None:
       shuffledp delta   --eps0 2 --users 1e5 --rounds 8 --epsilon 0.5,1
       shuffledp epsilon --randomizer rr --k 16 --eps0 2 --users 1e5 --delta 1e-6
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
+      shuffledp verify --matrix R.csv --users 5
     """
 
 
@@ -137,6 +139,59 @@ def adversaries_command(
     for row in rows:
         value = f">= {rounded_down(row.lower)}" if row.upper is None else rounded_up(row.upper)
         click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
+
+
+@cli.command("verify")
+@options(
+    click.option("--randomizer", default="matrix", show_default=True, help="As in epsilon."),
+    *PARAMETERS,
+    *KIND[-1:],
+    *PROTOCOL[:1],
+    *PROTOCOL[2:],
+)
+@click.option("--epsilon", type=Numbers(), help="Epsilons, with commas; else shares of the most.")
+@click.pass_context
+def verify_command(
+    context: click.Context,
+    /,
+    randomizer: str,
+    users: int,
+    analysis: str,
+    rtol: float,
+    as_json: bool,
+    epsilon: list[float] | None,
+    **parameters: Any,
+) -> None:
+    """Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.
+
+    \b
+      shuffledp verify --matrix R.csv --users 5
+      shuffledp verify --randomizer rr --k 3 --gamma 0.5 --users 8 --analysis stronger-clones
+    """
+    result = verify(
+        build(randomizer, parameters),
+        users,
+        analysis,
+        epsilons=epsilon,
+        rtol=rtol,
+        progress=_show_progress if sys.stderr.isatty() else None,
+    )
+    if as_json:
+        rows = [row._asdict() for row in result.rows]
+        protocol = {"analysis": result.analysis, "randomizer": randomizer, **parameters}
+        answer = {"holds": result.holds, "datasets": result.datasets, "rows": rows}
+        _echo_json("verify", answer, {**protocol, "users": result.users, "rtol": rtol})
+    else:
+        click.echo(str(result))
+    context.exit(0 if result.holds else VIOLATED)
+
+
+def _show_progress(done: int, total: int) -> None:
+    end = "\r\x1b[K" if done == total else f"\renumerating {done} of {total}"
+    click.echo(end, nl=False, err=True)
+
+
+cli.add_command(reproduce)
 
 
 def _echo_json(query: str, answer: dict[str, Any], protocol: dict[str, Any]) -> None:

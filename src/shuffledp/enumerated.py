@@ -1,4 +1,4 @@
-"""E[(S_n)_+] by adding up every way in which users can share the scores: few users, or rare scores."""
+"""E[(S_n)_+] by adding up every way in which users can share the scores, if they are few."""
 
 from __future__ import annotations
 

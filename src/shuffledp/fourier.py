@@ -20,6 +20,7 @@ from .binomial import Array
 
 _UNIT = 2.0**-53
 _MAX_NODES = 1 << 20
+_MAX_TERMS = 1 << 24  # nodes times values
 _BLOCK = 1 << 17  # (law, node) pairs evaluated at once
 _FACTORS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0)  # of theta, for Markov's inequality
 
@@ -87,7 +88,8 @@ def _bracket(
     wanted = np.ceil(9 / (tau * step))
     deep = log_scale < -700  # nothing to resolve: Markov's bound is below every delta
     usable = np.isfinite(wanted) & ~deep
-    nodes = np.where(usable, np.minimum(wanted, _MAX_NODES), 1).astype(int)
+    most_nodes = min(_MAX_NODES, max(_MAX_TERMS // scores.shape[1], 1 << 14))
+    nodes = np.where(usable, np.minimum(wanted, most_nodes), 1).astype(int)
 
     # laws with similar numbers of nodes are evaluated together
     smooth, bump, charge = np.empty((3, len(theta)))

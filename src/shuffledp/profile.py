@@ -113,15 +113,19 @@ class DensityProfile:
     has_slopes: bool = False
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        # k cells cost about (2/k)^2 in relative epsilon
-        cells = round(min(max(2.0 / math.sqrt(rtol), 24.0), 4000.0))
+        if rtol > 0.05:  # an outline: what is far out in the tail must not spoil the rest
+            depth, rtol = min(depth, 60.0), 2e-3
+        # k cells cost about (2.5/k)^2 in relative epsilon
+        cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
         below, above = self.laws(cells, depth)
-        lower, upper = (ClassSampler(laws, self.users, rtol) for laws in (below, above))
+        alone = above is below
+        lower = ClassSampler(below, self.users, rtol, 0 if alone else -1)
+        upper = lower if alone else ClassSampler(above, self.users, rtol, 1)
 
         def sample(epsilon: Array) -> Samples:
             inside = (epsilon < self.max_loss) | (not self.bounded)
             low = lower(epsilon)
-            high = low if above is below else upper(epsilon)
+            high = low if alone else upper(epsilon)
             return Samples(low.lower * inside, high.upper * inside)
 
         return sample
@@ -154,8 +158,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
             if end.upper[0] > delta:
                 bounds = Bounds(_crossing(sampler, "lower", delta, guess, top)[0], math.inf)
                 continue
-        high = _crossing(sampler, "upper", delta, guess, top)[1]
-        low = _crossing(sampler, "lower", delta, high, top)[0]
+        high = _crossing(sampler, "upper", delta, guess, top, 1e-3 * rtol)[1]
+        low = _crossing(sampler, "lower", delta, high, top, 1e-3 * rtol)[0]
         bounds = certified(low, high)
         if high - low <= rtol * max(high, SMALL_EPSILON):
             return bounds

@@ -118,7 +118,9 @@ class TiltedSum:
         shift = first
         for pld, count in parts:
             log_norm = pld.log_mgf(self._tilt)[0]
-            tilted = pld.masses * np.exp(self._tilt * pld.losses - log_norm)
+            # in two halves: a mass of 1e-300 may need a factor beyond the range of a double
+            half = np.exp((self._tilt * pld.losses - log_norm) / 2)
+            tilted = pld.masses * half * half
             folded = np.bincount((pld.index - pld.index[0]) % size, tilted, size)
             factor = np.fft.rfft(folded)
             magnitude = np.minimum(np.abs(factor) + rounding, 1 + rounding)

@@ -328,3 +328,24 @@ def test_pair_dominates_the_truth(users: int, values: int) -> None:
             assert truth == refined
         if alpha == ratio:
             assert truth == 0
+
+
+def test_symmetric_pair_has_the_profile_it_was_made_from() -> None:
+    pair = oracles.clone_pair_fractions(3, Fraction(4), "clones")
+    kinks = [p / q for p, q in pair.values()]
+    made = oracles.symmetric_pair(lambda alpha: Fraction(oracles.hockey_stick(pair, alpha)), kinks)
+    for alpha in (*ALPHAS, Fraction(1, 3), Fraction(7, 8)):
+        assert oracles.hockey_stick(made, alpha) == oracles.hockey_stick(pair, alpha)
+    assert sum(p for p, _ in made.values()) == sum(q for _, q in made.values()) == 1
+
+
+def test_adaptive_profile_of_one_choice_is_the_product() -> None:
+    first = oracles.clone_pair_fractions(2, Fraction(3), "clones")
+    second = oracles.clone_pair_fractions(3, Fraction(5, 2), "stronger-clones")
+    both = {
+        (*x, *y): (first[x][0] * second[y][0], first[x][1] * second[y][1])
+        for x, y in product(first, second)
+    }
+    for alpha in ALPHAS:
+        worst = oracles.adaptive_profile([[first], [second]], alpha)
+        assert worst == oracles.hockey_stick(both, alpha)

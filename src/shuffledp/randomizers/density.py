@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..binomial import Array
 from ..profile import DensityProfile, PrivacyProfile
@@ -39,7 +40,7 @@ class Cells(NamedTuple):
     one: Array  # and for input 1
     ratio: Array  # zero / one
     ratio_error: Array  # relative
-    seen: Array  # is any other user of a round ever in this cell, or beyond?
+    seen: NDArray[np.bool_]  # is any other user of a round ever in this cell, or beyond?
     mass_error: float  # relative
 
 
@@ -160,8 +161,8 @@ class DensityRandomizer(ABC):
         for side, (negative, mirrored) in ((1, raised), (-1, lowered)):
             other = np.concatenate([(1 + side * slack) / ratio, negative])
             mass = np.concatenate([cells.zero, mirrored])
-            columns = (tuple(column.tolist()) for column in (mass, mass * other, mass))
-            law = ClassLaw(*columns, cells.mass_error)
+            u, v = tuple(mass.tolist()), tuple((mass * other).tolist())
+            law = ClassLaw(u, v, u, cells.mass_error)
             laws.append(law if side > 0 else law.reversed)
         both = tuple(laws)
         return both, both
@@ -174,7 +175,7 @@ def _capped(cells: Cells) -> Array:
     return ratio
 
 
-def _merged(ratio: Array, mass: Array, seen: Array) -> tuple[Array, Array]:
+def _merged(ratio: Array, mass: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
     """The cells that nobody is ever in become one."""
     hidden = mass[~seen].sum()
     if hidden == 0:
@@ -204,4 +205,5 @@ def _law(
     rows = rows[:, rows[2] > 0]
     if rest > 0:
         rows = np.append(rows, [[rest], [0.0], [0.0]], axis=1)
-    return ClassLaw(*(tuple(row.tolist()) for row in rows), cells.mass_error)
+    u, v, blanket = (tuple(row.tolist()) for row in rows)
+    return ClassLaw(u, v, blanket, cells.mass_error)

@@ -27,7 +27,7 @@ class FiniteRandomizer:
 
     >>> from shuffledp import FiniteRandomizer
     >>> FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0
-    1.252762968495368
+    1.2527629684953698
     """
 
     matrix: Sequence[Sequence[float]]
@@ -46,7 +46,9 @@ class FiniteRandomizer:
         used = columns[columns.max(axis=1) > 0]
         if (used == 0).any():
             return math.inf
-        return math.nextafter(float(np.log(used.max(axis=1) / used.min(axis=1)).max()), math.inf)
+        ratio = float((used.max(axis=1) / used.min(axis=1)).max())
+        # entries and ratio err by five units, relatively, and the logarithm by its own rounding
+        return math.log(ratio) * (1 + 2.0**-50) + 2.0**-50
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
@@ -87,7 +89,8 @@ def _law(u: NDArray[Any], v: NDArray[Any], blanket: NDArray[Any]) -> ClassLaw:
     """Classes of outputs in a fixed order, so that equal laws are equal values."""
     triples = sorted(zip(u.tolist(), v.tolist(), blanket.tolist(), strict=True))
     triples = [t for t in triples if t[0] > 0 or t[1] > 0]
-    return ClassLaw(*(tuple(column) for column in zip(*triples, strict=True)))
+    first, second, third = (tuple(column) for column in zip(*triples, strict=True))
+    return ClassLaw(first, second, third)
 
 
 def _checked(matrix: Any) -> tuple[tuple[float, ...], ...]:

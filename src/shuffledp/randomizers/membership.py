@@ -44,6 +44,11 @@ class MembershipRandomizer(ABC):
         and none of the others of these; given is 2, or 3 where there are three values."""
 
     @property
+    def ratio(self) -> float:
+        """E: how many times likelier a value sends an output that contains it."""
+        return math.exp(self.eps0)
+
+    @property
     def everything(self) -> float:
         """Base mass of the outputs that contain every value."""
         return 0.0
@@ -68,7 +73,7 @@ class MembershipRandomizer(ABC):
         return clone_profile(chosen, self.eps0, users)
 
     def _blanket_law(self) -> ClassLaw:
-        ratio = math.exp(self.eps0)
+        ratio = self.ratio
         rows = []
         for inside in product((0, 1), repeat=2):
             base = self.base_mass(sum(inside), 2)
@@ -83,7 +88,7 @@ class MembershipRandomizer(ABC):
         return ClassProfile(self._attained_laws(), users)
 
     def _attained_laws(self) -> tuple[ClassLaw, ...]:
-        ratio, laws = math.exp(self.eps0), []
+        ratio, laws = self.ratio, []
         for given in (2, 3) if self.k >= self.values_for_three else (2,):
             for holder in range(given) if given == 2 else (2,):
                 rows = []
@@ -146,7 +151,7 @@ class RandomizedResponse(MembershipRandomizer):
     k: int
     gamma: float = field(default=None, kw_only=True)  # type: ignore[assignment]
     eps0: float = field(default=None, kw_only=True)  # type: ignore[assignment]
-    _given: str = field(default="", init=False, repr=False, compare=False)
+    _given: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._set(k=_validate.count("k", self.k, 10**12, least=2))
@@ -156,8 +161,10 @@ class RandomizedResponse(MembershipRandomizer):
             )
         if self.gamma is not None:
             gamma = _validate.probability("gamma", self.gamma)
-            # 1 + k (1 - gamma)/gamma is the ratio of the true value to another
-            eps0 = _validate.local_epsilon(math.log1p(self.k * (1 - gamma) / gamma))
+            # 1 + k (1 - gamma)/gamma is the ratio of the true value to another; the argument errs
+            # by three units, hence the logarithm relatively by no more
+            exact = math.log1p(self.k * (1 - gamma) / gamma)
+            eps0 = _validate.local_epsilon(exact * (1 + 2.0**-50))
             given = f"gamma={gamma!r}"
         else:
             eps0 = _validate.local_epsilon(self.eps0)
@@ -168,6 +175,15 @@ class RandomizedResponse(MembershipRandomizer):
     @property
     def name(self) -> str:
         return "rr"
+
+    @property
+    def by_gamma(self) -> bool:
+        """Was gamma given? Then it is exact and eps0 was rounded up; otherwise eps0 is exact."""
+        return self._given.startswith("gamma")
+
+    @property
+    def ratio(self) -> float:
+        return 1 + self.k * (1 - self.gamma) / self.gamma if self.by_gamma else super().ratio
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
@@ -182,10 +198,10 @@ class RandomizedResponse(MembershipRandomizer):
         return ThreePointProfile(ThreePointLaw(math.inf, clone, other, 1 - self.gamma), users)
 
     def attained(self, users: int) -> PrivacyProfile:
-        """The others hold one value, or, if they are few, any two of the first, second and third."""
+        """The others hold one value, or, if they are few, two of the first, second and third."""
         laws = self._attained_laws()
         if users <= MOST_USERS:
-            low, high = self.gamma / self.k, self.gamma / self.k * math.exp(self.eps0)
+            low, high = self.gamma / self.k, self.gamma / self.k * self.ratio
             values = min(self.k, 3)
             rows = [[high if x == y else low for y in range(values)] for x in range(values)]
             if self.k > 3:

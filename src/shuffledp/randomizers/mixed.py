@@ -33,8 +33,8 @@ def mixed_laws(rows: Sequence[Sequence[float]], users: int) -> tuple[ClassLaw, .
             u, v = (_joined(others, values[x]).ravel() for x in (0, 1))
             some = u + v > 0
             error = 4 * users * 2.0**-53  # a product and two sums of positive numbers a user
-            columns = (tuple(column[some].tolist()) for column in (u, v, np.zeros(len(u))))
-            laws.append(ClassLaw(*columns, error))
+            blanket = (0.0,) * int(some.sum())
+            laws.append(ClassLaw(tuple(u[some].tolist()), tuple(v[some].tolist()), blanket, error))
     return tuple(laws)
 
 

@@ -1,0 +1,118 @@
+"""Figure 4: the shuffled Gaussian, sigma = 2, by Monte Carlo, on the sorted grid, and exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..binomial import Array
+from . import ours
+from .gaussian_shuffle import (
+    CUBE,
+    Estimate,
+    beyond_the_cube,
+    monte_carlo,
+    on_sorted_grid,
+    one_dimensional,
+)
+from .result import Curve, Panel, Result, Settings, progress
+
+SIGMA = 2.0
+CUBE_METHOD, GRID_METHOD = "Monte Carlo on the cube (99.9 % band)", "regular grid, m^n/n! points"
+PLAIN_METHOD = "one-dimensional, plain FFT"
+EXACT_METHOD = "one-dimensional, certified (ours)"
+#: Points in each dimension of the regular grid.
+POINTS = {1: 4000, 2: 800, 3: 160, 4: 60}
+
+
+def run(settings: Settings) -> Result:
+    epsilons = np.linspace(0, 1, 6 if settings.quick else 11)
+    curves: list[Curve] = []
+    rows = []
+    for users in range(1, 8):
+        more, row = _small(users, epsilons, settings)
+        curves += more
+        rows.append(row)
+    panels = [Panel("n = 1 ... 7, as in the paper", "epsilon", "delta", curves, ylim=(3e-8, 0.5))]
+    many = _many(settings)
+    panels.append(
+        Panel("n = 10 ... 10^6", "epsilon", "delta", many, xscale="log", ylim=(1e-9, 0.5))
+    )
+    return Result(
+        "fig4",
+        f"Figure 4. Shuffled Gaussian, sigma = {SIGMA:g}: H(M(X') || M(X)), X = 0, X' = e_1",
+        f"Monte Carlo: {settings.draws:,} samples on [-{CUBE * SIGMA:g}, {CUBE * SIGMA:g}]^n, "
+        f"seed {settings.seed}; replace-one",
+        {"sigma": SIGMA, "samples": settings.draws, "seed": settings.seed, "cube": CUBE * SIGMA},
+        panels,
+        {"rows": rows},
+    )
+
+
+def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve], dict[str, Any]]:
+    """Monte Carlo on the cube and from the law, the sorted grid, and the exact value."""
+    x = epsilons.tolist()
+    estimate = _estimate(users, epsilons, settings, "cube")
+    drawn = _estimate(users, epsilons, settings, "law")
+    some = x[:: 3 if settings.quick else 1]
+    exact = ours.gaussian_attained(users, SIGMA, some, _width(settings))
+    low, high = estimate.band()
+    beyond = beyond_the_cube(users, SIGMA)
+    high = high + beyond
+    row: dict[str, Any] = {
+        "users": users,
+        "epsilon": x,
+        "exact_epsilon": some,
+        "exact": exact,
+        "mean": estimate.mean,
+        "error": estimate.error,
+        "beyond_the_cube": beyond,
+        "law_mean": drawn.mean,
+        "law_error": drawn.error,
+        "law_samples": drawn.samples,
+    }
+    plain = one_dimensional(users, SIGMA, epsilons)
+    row["plain"] = plain
+    curves = [Curve(PLAIN_METHOD, x, plain.tolist(), f"n = {users}")]
+    curves.append(Curve(EXACT_METHOD, some, exact))
+    curves += [
+        Curve(CUBE_METHOD, x, estimate.mean.tolist(), "", low.tolist(), high.tolist()),
+    ]
+    if users in POINTS:
+        points = POINTS[users] // (2 if settings.quick and users > 2 else 1)
+        values, evaluations = on_sorted_grid(users, SIGMA, epsilons, points)
+        curves.append(Curve(GRID_METHOD, x, values.tolist()))
+        row |= {"grid": values, "grid_points": points, "grid_evaluations": evaluations}
+    return curves, row
+
+
+def _width(settings: Settings) -> float:
+    """Relative width in epsilon that the certified values may have."""
+    return 1e-2 if settings.quick else 1e-3
+
+
+def _many(settings: Settings) -> list[Curve]:
+    """What the paper calls out of reach."""
+    curves = []
+    for digits in range(1, 7):
+        users = 10**digits
+        scale = 3 / math.sqrt(users)
+        x = np.geomspace(scale / 30, scale, 5 if settings.quick else 25).tolist()
+        exact = ours.gaussian_attained(users, SIGMA, x, _width(settings))
+        plain = one_dimensional(users, SIGMA, np.array(x)).tolist()
+        curves.append(Curve(PLAIN_METHOD, x, plain, f"10^{digits}"))
+        curves.append(Curve(EXACT_METHOD, x, exact))
+    return curves
+
+
+def _estimate(users: int, epsilons: Array, settings: Settings, where: str) -> Estimate:
+    samples = settings.draws if where == "cube" else max(settings.draws // 10, 1)
+    chunks = monte_carlo(users, SIGMA, epsilons, samples, settings.seed, where)
+    last: Sequence[Estimate | None] = [
+        *progress(chunks, samples // (1 << 18) + 2, f"Monte Carlo, n={users}, {where}")
+    ]
+    assert last[-1] is not None
+    return last[-1]

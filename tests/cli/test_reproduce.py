@@ -1,0 +1,226 @@
+"""`shuffledp reproduce` from the shell: every figure, compared with independent numbers."""
+
+import csv
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import pytest
+
+import oracles
+from shuffledp.cli import main
+from shuffledp.reproduce.command import FIGURES
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["reproduce", *arguments])
+    code = stop.value.code
+    return code if isinstance(code, int) else 0
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("figures")
+    assert run("all", "--out", str(folder), "--quick") == 0
+    return folder
+
+
+def report(folder: Path, name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
+    return loaded
+
+
+def test_every_figure_has_its_files(everything: Path) -> None:
+    for name in FIGURES:
+        data = report(everything, name)
+        assert data["figure"] == name
+        assert data["relation"] == "replace-one"
+        with (everything / f"{name}.csv").open(newline="") as file:
+            assert len(list(csv.reader(file))) > 5
+        if data["panels"]:
+            png, pdf = ((everything / f"{name}.{kind}").read_bytes() for kind in ("png", "pdf"))
+            assert png.startswith(b"\x89PNG")
+            assert pdf.startswith(b"%PDF")
+            assert min(len(png), len(pdf)) > 10_000
+
+
+@pytest.mark.parametrize("name", ["fig1", "supplement"])
+def test_the_two_accountants_agree_everywhere(everything: Path, name: str) -> None:
+    rows = report(everything, name)["tables"]["agreement"]
+    assert len(rows) >= 24
+    for row in rows:
+        assert row["paper_low"] <= row["ours_upper"], row
+        assert row["ours_lower"] <= row["paper_high"], row
+        assert row["agree"]
+
+
+def test_fig1_against_mpmath(everything: Path) -> None:
+    """One round, both accountants, against 60 digits."""
+    seen = 0
+    for row in report(everything, "fig1")["tables"]["agreement"]:
+        if row["rounds"] != 1 or row["epsilon"] not in (0.405, 1.0):
+            continue
+        low, high = oracles.clone_profile_large(10_000, 4.0, row["epsilon"], row["analysis"])
+        assert row["paper_low"] <= low <= high <= row["paper_high"]
+        assert row["ours_lower"] <= low <= high <= row["ours_upper"]
+        seen += 1
+    assert seen == 4
+
+
+def test_fig1_four_rounds_of_stronger_clones(everything: Path) -> None:
+    """3.31e-8 is the value of an earlier computation that shares no code with either."""
+    (row,) = [
+        row
+        for row in report(everything, "fig1")["tables"]["agreement"]
+        if (row["analysis"], row["rounds"], row["epsilon"]) == ("stronger-clones", 4, 1.0)
+    ]
+    for key in ("paper_low", "paper_high", "ours_lower", "ours_upper"):
+        assert row[key] == pytest.approx(3.31e-8, rel=5e-3)
+
+
+def test_fig3_true_divergences_are_below_the_joint_reading(everything: Path) -> None:
+    rows = report(everything, "fig3")["tables"]["rows"]
+    assert len(rows) > 40
+    for row in rows:
+        assert row["true_lower"] <= row["printed_joint"]
+    # and the independent reading falls below the truth for A_w, not for A_s
+    wrong = [row for row in rows if row["printed_independent"] < row["true_lower"]]
+    assert wrong
+    assert {row["adversary"] for row in wrong} == {"A_w"}
+
+
+def test_fig4_against_closed_form(everything: Path) -> None:
+    """n = 1 is the Gaussian mechanism."""
+    row = report(everything, "fig4")["tables"]["rows"][0]
+    for i, epsilon in enumerate(row["epsilon"]):
+        half, rest = mpmath.mpf(1) / 4, 2 * mpmath.mpf(epsilon)
+        exact = mpmath.ncdf(half - rest) - mpmath.exp(epsilon) * mpmath.ncdf(-half - rest)
+        assert abs(row["mean"][i] - exact) <= 5 * row["error"][i]
+        assert row["grid"][i] == pytest.approx(float(exact), rel=1e-3)
+        assert row["plain"][i] == pytest.approx(float(exact), rel=1e-4)
+
+
+def test_fig4_estimates_agree_with_each_other(everything: Path) -> None:
+    for row in report(everything, "fig4")["tables"]["rows"]:
+        for i, exact in enumerate(row["plain"]):
+            margin = 5 * row["error"][i]
+            assert row["mean"][i] - margin <= exact
+            assert exact <= row["mean"][i] + margin + row["beyond_the_cube"]
+            if row["law_mean"][i] > 30 / row["law_samples"]:  # rare events are not normal
+                assert abs(row["law_mean"][i] - exact) <= 6 * row["law_error"][i]
+
+
+def test_fig4_certified_values_against_the_plain_ones(everything: Path) -> None:
+    """Never above, and not far below: 1 % in epsilon was asked for."""
+    for row in report(everything, "fig4")["tables"]["rows"]:
+        plain = dict(zip(row["epsilon"], row["plain"], strict=True))
+        assert len(row["exact"]) >= 2
+        for epsilon, exact in zip(row["exact_epsilon"], row["exact"], strict=True):
+            assert 0.8 * plain[epsilon] <= exact <= plain[epsilon] * (1 + 1e-5)
+    many = report(everything, "fig4")["panels"][1]["curves"]
+    assert len(many) == 12
+    for one, two in zip(many[::2], many[1::2], strict=True):
+        for rough, exact in zip(one["y"], two["y"], strict=True):
+            assert rough < 1e-11 or 0.8 * rough <= exact <= 1.01 * rough
+
+
+def test_fig2_orders_the_bounds(everything: Path) -> None:
+    tables = report(everything, "fig2")["tables"]
+    for row in [*tables["by_users"], *tables["by_rounds"]]:
+        closed = row["paper's accountant on the closed pair"]
+        # one order only is never more than both, and less once there is more than one round
+        printed = row["paper's subsampled pair (one order only)"]
+        assert printed <= closed
+        assert row["rounds"] < 10 or printed < 0.99 * closed
+        assert row["paper's accountant on the closed stronger pair"] < closed
+        assert row["Girgis et al. 2021, RDP"] > closed
+
+
+def test_fig2_against_an_earlier_computation(everything: Path) -> None:
+    """Closed profile of the stronger clones, n = 10^5: 0.0170 and 0.209, to the digits stored."""
+    rows = {row["rounds"]: row for row in report(everything, "fig2")["tables"]["by_rounds"]}
+    method = "paper's accountant on the closed stronger pair"
+    parameters = report(everything, "fig2")["parameters"]
+    step = 2 * parameters["L"] / parameters["m"]
+    for rounds, stored, digit in ((10, 0.0170, 1e-4), (1000, 0.209, 1e-3)):
+        assert stored - digit <= rows[rounds][method] <= stored + digit + rounds * step
+
+
+def test_truncation_keeps_delta(everything: Path) -> None:
+    data = report(everything, "truncation")
+    rows = [row for row in data["tables"]["rows"] if "all" in row]
+    assert len(rows) >= 3
+    for row in rows:
+        assert row["kept"]["terms"] < row["all"]["terms"]
+        change = row["kept"]["delta"] - row["all"]["delta"]
+        assert 0 <= change <= 2 * data["parameters"]["tau"]
+        _, exact = oracles.clone_profile_large(row["users"], 4.0, row["epsilon"], "clones")
+        assert exact <= row["all"]["delta"]
+        # masses move right by less than a step and a bit: as if epsilon were that much smaller
+        before = row["epsilon"] - 1.001 * 2 * data["parameters"]["L"] / data["parameters"]["m"]
+        exact, _ = oracles.clone_profile_large(row["users"], 4.0, before, "clones")
+        assert row["all"]["delta"] <= exact * (1 + 1e-9)
+
+
+def test_claims_list_the_counterexamples(everything: Path) -> None:
+    rows = report(everything, "claims")["tables"]["claims"]
+    verdicts = {row["claim"].split(":")[0]: row["verdict"] for row in rows}
+    assert "does not hold" in verdicts["Section 3.4"]
+    assert "does not hold" in verdicts["Lemma 10"]
+    assert math.isclose(next(r["truth"] for r in rows if r["claim"].startswith("Section")), 0.2875)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("fig9", "--out", "x"), "fig9"),
+        (("fig1",), "--out"),
+        (("fig1", "--out", "x", "--grid-points", "1001"), "even number"),
+        (("fig4", "--out", "x", "--samples", "1.5"), "not whole"),
+        (("fig4", "--out", "x", "--samples", "-5"), "samples"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert run("claims", "--out", str(tmp_path / "file" / "folder")) == 2
+    assert "give a folder" in capsys.readouterr().err
+
+
+def test_missing_matplotlib_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert run("fig1", "--out", str(tmp_path)) == 2
+    error = capsys.readouterr().err
+    assert "pip install 'shuffledp[plot]'" in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_importing_the_package_loads_neither_matplotlib_nor_the_reproduction() -> None:
+    code = (
+        "import sys, shuffledp, shuffledp.cli; "
+        "print([m for m in sys.modules if m.startswith(('matplotlib', 'shuffledp.reproduce.fig'))])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+    code = "import sys, shuffledp; print([m for m in sys.modules if 'reproduce' in m])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

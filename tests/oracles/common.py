@@ -1,0 +1,39 @@
+"""Types of the references, and the hockey-stick divergence.
+
+Two kinds of arithmetic are used: exact fractions (a rational E) and mpmath numbers with many
+digits (a float eps0). Floats are converted exactly, bit for bit. The results carry all their
+digits, but mpmath rounds every later operation on them, a minus sign included, to the precision
+in force: compare results inside `mpmath.workdps(100)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import mpmath
+from mpmath import mpf
+
+Real: TypeAlias = "float | mpf"
+Atom: TypeAlias = tuple[mpf, mpf, mpf]
+"""One value of the privacy loss: (loss, P mass, Q mass). The loss may be +inf (Q mass 0)."""
+FractionPair: TypeAlias = dict[tuple[int, ...], tuple[Fraction, Fraction]]
+
+GUARD_DIGITS = 30
+"""Digits computed beyond the digits asked for: far more than rounding can use up here."""
+
+Histogram: TypeAlias = tuple[int, ...]
+Matrix: TypeAlias = Sequence[Sequence[Fraction]]
+
+
+def hockey_stick(pair: Mapping[Any, tuple[Any, Any]], alpha: Any) -> Any:
+    """Return the sum of (P - alpha Q)_+ over the outcomes of {outcome: (P, Q)}.
+
+    Exact if the masses are fractions and alpha is an int or a Fraction. With mpf masses or an mpf
+    alpha the sum is done with 60 + GUARD_DIGITS digits.
+    """
+    if isinstance(alpha, float):
+        raise TypeError("alpha must be an int, a Fraction, or an mpf: a float would round")
+    with mpmath.workdps(60 + GUARD_DIGITS):
+        return sum(max(p_mass - alpha * q_mass, 0) for p_mass, q_mass in pair.values())
