@@ -184,8 +184,7 @@ def _points(epsilons: Any, deltas: Any) -> tuple[Array, Array]:
         raise InvalidParameter(f"epsilon={epsilon.min():g} is negative; give an epsilon >= 0.")
     if epsilon.max() > MAX_LOSS:
         raise OutOfRange(
-            f"epsilon={epsilon.max():g} is above the supported {MAX_LOSS:g}; no privacy is left "
-            "beyond it."
+            f"epsilon={epsilon.max():g} is above {MAX_LOSS:g}; no privacy is left beyond it."
         )
     if not (delta.min() >= 0 and delta.max() <= 1):
         wrong = delta.min() if delta.min() < 0 else delta.max()

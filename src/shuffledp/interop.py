@@ -75,8 +75,7 @@ def from_dp_accounting(pld: PrivacyLossDistribution) -> GivenPLD:
 
     The PLD must be for replace-one neighbours: dp-accounting does not record its relation. Its
     infinite mass, and what is missing from a total of 1, count as infinite loss. Of a PLD with two
-    orders the larger profile is composed, which is sound and may cost something: compose many
-    steps of a subsampled mechanism there first.
+    orders (add/remove) the larger profile is composed, which is sound and may cost something.
 
     >>> from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
     >>> from shuffledp.interop import from_dp_accounting

@@ -190,7 +190,7 @@ def test_given_mechanisms_are_values() -> None:
         (lambda: ApproximateDP(-1.0), InvalidParameter, "epsilon=-1 is negative"),
         (lambda: ApproximateDP(1.0, 1.5), InvalidParameter, r"delta=1.5 is outside \[0, 1\]"),
         (lambda: ApproximateDP(1.0, math.nan), InvalidParameter, "not finite"),
-        (lambda: ApproximateDP(501.0), OutOfRange, "above the supported 500"),
+        (lambda: ApproximateDP(501.0), OutOfRange, "above 500"),
         (lambda: GivenProfile([1.0, 2.0], [0.1]), InvalidParameter, "2 epsilons and 1 deltas"),
         (lambda: GivenProfile([], []), InvalidParameter, "empty"),
         (lambda: GivenProfile(cast(Any, "1"), [0.1]), InvalidParameter, "not a list"),
