@@ -26,9 +26,9 @@ def main() -> None:
     if shuffledp.__version__ != importlib.metadata.version("shuffledp"):
         sys.exit("the version of the package is not that of its metadata")
     commands = shell("--help").partition("Commands:")[2]
-    names = [line.split()[0] for line in commands.splitlines() if line.startswith("  ")]
+    names = [line.split()[0] for line in commands.splitlines() if line[2:3].islower()]
     for name in names:
-        if name.islower() and "Usage:" not in shell(name, "--help"):
+        if "Usage:" not in shell(name, "--help"):
             sys.exit(f"shuffledp {name} --help says nothing")
     answer = json.loads(
         shell("epsilon", "--eps0", "4", "--users", "10000", "--delta", "1e-6", "--json")
