@@ -3,6 +3,7 @@
 from .accountant import Accountant
 from .adversaries import adversaries
 from .bounds import Bounds
+from .compare import Comparison, compare
 from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
 from .given import ApproximateDP, GivenPLD, GivenProfile
 from .randomizers import (
@@ -25,6 +26,7 @@ __all__ = [
     "Accountant",
     "ApproximateDP",
     "Bounds",
+    "Comparison",
     "FiniteRandomizer",
     "Gaussian",
     "GivenPLD",
@@ -43,5 +45,6 @@ __all__ = [
     "UnaryEncoding",
     "Verification",
     "adversaries",
+    "compare",
     "verify",
 ]

@@ -95,6 +95,19 @@ PARAMETERS = (
 PROTOCOL = (
     click.option("--users", type=Number(whole=True), required=True, help="Users in each round."),
     click.option(
+        "--sample-rate",
+        type=Number(),
+        default=1.0,
+        show_default=True,
+        help="Share of the users, at random, that sends in each round.",
+    ),
+    click.option(
+        "--sampling",
+        default="fixed",
+        show_default=True,
+        help="fixed: exactly that share sends; poisson: each user with that probability.",
+    ),
+    click.option(
         "--rounds",
         type=Number(whole=True),
         default="1",

@@ -78,6 +78,17 @@ def probability(name: str, value: Any) -> float:
     return number
 
 
+def sample_rate(value: Any) -> float:
+    rate = real("sample_rate", value)
+    if not 0 < rate <= 1:
+        raise InvalidParameter(
+            f"sample_rate={show(value)} is outside (0, 1]; give the share of users in each round."
+        )
+    if rate < 1e-9:
+        raise OutOfRange(f"sample_rate={show(value)} is below the supported 1e-09; give more.")
+    return rate
+
+
 def tolerance(value: Any) -> float:
     rtol = real("rtol", value)
     if not 1e-7 <= rtol <= 0.5:

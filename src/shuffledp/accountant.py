@@ -134,8 +134,14 @@ def _described(mechanism: Mechanism) -> tuple[str, str, str]:
     """users, analysis, randomizer; of a mechanism that is no shuffled round, what it is."""
     if isinstance(mechanism, Shuffle):
         analysis, randomizer = mechanism.explained.name, repr(mechanism.randomizer)
-        return f"{mechanism.users}", analysis, randomizer
+        return _users(mechanism), analysis, randomizer
     return "-", "given", repr(mechanism)
+
+
+def _users(round_: Shuffle) -> str:
+    if round_.sample_rate == 1:
+        return f"{round_.users}"
+    return f"{round_.sample_rate:g} of {round_.users} ({round_.sampling})"
 
 
 def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:

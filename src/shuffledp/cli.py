@@ -10,7 +10,16 @@ from typing import Any
 
 import click
 
-from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries, verify
+from . import (
+    Accountant,
+    NotCertified,
+    Shuffle,
+    ShuffleDPError,
+    __version__,
+    adversaries,
+    compare,
+    verify,
+)
 from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
 from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
@@ -33,6 +42,8 @@ def cli() -> None:
       shuffledp delta   --eps0 2 --users 1e5 --rounds 8 --epsilon 0.5,1
       shuffledp epsilon --randomizer rr --k 16 --eps0 2 --users 1e5 --delta 1e-6
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
+      shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+      shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp verify --matrix R.csv --users 5
     """
 
@@ -84,13 +95,15 @@ def _answer(
     *,
     randomizer: str,
     users: int,
+    sample_rate: float,
+    sampling: str,
     rounds: int,
     analysis: str,
     rtol: float,
     as_json: bool,
     **parameters: Any,
 ) -> None:
-    round_ = Shuffle(build(randomizer, parameters), users, analysis)
+    round_ = Shuffle(build(randomizer, parameters), users, analysis, sample_rate, sampling)
     accountant = Accountant()
     accountant.compose(round_, rounds=rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
@@ -104,7 +117,9 @@ def _answer(
             "upper": one([b.upper for b in bounds]),
         }
         kind = {"analysis": round_.explained.name, "randomizer": randomizer, **parameters}
-        _echo_json(query, answer, {**kind, "users": users, "rounds": rounds, "rtol": rtol})
+        sampled = {} if sample_rate == 1 else {"sample_rate": sample_rate, "sampling": sampling}
+        protocol = {**kind, "users": users, **sampled, "rounds": rounds, "rtol": rtol}
+        _echo_json(query, answer, protocol)
         return
     guarantees = []
     for value, b in zip(values, bounds, strict=True):
@@ -116,7 +131,7 @@ def _answer(
 
 
 @cli.command("adversaries")
-@options(*PARAMETERS[:3], *PROTOCOL)
+@options(*PARAMETERS[:3], *PROTOCOL[:1], *PROTOCOL[3:])
 @click.option("--delta", type=Number(), required=True, help="The delta.")
 def adversaries_command(
     delta: float, users: int, rounds: int, rtol: float, as_json: bool, **parameters: Any
@@ -141,13 +156,49 @@ def adversaries_command(
         click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
 
 
+@cli.command("compare")
+@options(*KIND, *PROTOCOL)
+@click.option("--delta", type=Number(), required=True, help="The delta.")
+@click.option("--plot", "picture", metavar="FILE", help="Draw the table too (PNG, PDF or SVG).")
+def compare_command(
+    randomizer: str,
+    users: int,
+    analysis: str,
+    sample_rate: float,
+    sampling: str,
+    rounds: int,
+    delta: float,
+    rtol: float,
+    as_json: bool,
+    picture: str | None,
+    **parameters: Any,
+) -> None:
+    """Every bound of the literature that applies, beside ours, and why the others do not.
+
+    \b
+      shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+    """
+    round_ = Shuffle(build(randomizer, parameters), users, analysis, sample_rate, sampling)
+    table = compare(round_, rounds, delta, rtol=rtol)
+    if picture is not None:
+        table.plot(picture)
+    if not as_json:
+        click.echo(str(table))
+        return
+    answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
+    rows = {"published": [row._asdict() for row in table.rows]}
+    kind = {"analysis": round_.explained.name, "randomizer": randomizer, **parameters}
+    sampled = {"sample_rate": sample_rate, "sampling": sampling, "rounds": rounds, "rtol": rtol}
+    _echo_json("compare", {**answer, **rows}, {**kind, "users": users, **sampled})
+
+
 @cli.command("verify")
 @options(
     click.option("--randomizer", default="matrix", show_default=True, help="As in epsilon."),
     *PARAMETERS,
     *KIND[-1:],
     *PROTOCOL[:1],
-    *PROTOCOL[2:],
+    *PROTOCOL[4:],
 )
 @click.option("--epsilon", type=Numbers(), help="Epsilons, with commas; else shares of the most.")
 @click.pass_context

@@ -158,8 +158,9 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
             if end.upper[0] > delta:
                 bounds = Bounds(_crossing(sampler, "lower", delta, guess, top)[0], math.inf)
                 continue
-        high = _crossing(sampler, "upper", delta, guess, top, 1e-3 * rtol)[1]
-        low = _crossing(sampler, "lower", delta, high, top, 1e-3 * rtol)[0]
+        search = 1e-9 if profile.has_slopes else 1e-3 * rtol
+        high = _crossing(sampler, "upper", delta, guess, top, search)[1]
+        low = _crossing(sampler, "lower", delta, high, top, search)[0]
         bounds = certified(low, high)
         if high - low <= rtol * max(high, SMALL_EPSILON):
             return bounds

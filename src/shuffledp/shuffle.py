@@ -1,4 +1,4 @@
-"""One shuffled round."""
+"""One shuffled round, of all users or of a sample of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .errors import InvalidParameter
 from .profile import PrivacyProfile
 from .queries import Mechanism
 from .randomizers import Analysis, Randomizer
+from .subsampled import PoissonProfile, SubsampledProfile
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,9 @@ class Shuffle(Mechanism):
     """One round: `users` users randomize their own value and a shuffler strips identities.
 
     The guarantee is for replace-one neighbours: datasets that differ in one user's value.
+    With a `sample_rate` below 1, only a random subset of sample_rate * users users sends in each
+    round (sampling="fixed"), or each user sends with that probability (sampling="poisson").
+    The adversary sees how many messages there are but not who was sampled.
 
     >>> from shuffledp import PureLDP, Shuffle
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
@@ -27,6 +31,8 @@ class Shuffle(Mechanism):
     randomizer: Randomizer
     users: int
     analysis: str = "best"
+    sample_rate: float = 1.0
+    sampling: str = "fixed"
 
     def __post_init__(self) -> None:
         if isinstance(self.randomizer, type) or not hasattr(self.randomizer, "analyses"):
@@ -42,11 +48,36 @@ class Shuffle(Mechanism):
                 f"analysis={_validate.show(self.analysis)} is unknown for {self.randomizer!r}; "
                 f"choose one of {', '.join(known)}."
             )
+        rate = _validate.sample_rate(self.sample_rate)
+        object.__setattr__(self, "sample_rate", rate)
+        if self.sampling not in ("fixed", "poisson"):
+            raise InvalidParameter(
+                f"sampling={_validate.show(self.sampling)} is unknown; choose fixed or poisson."
+            )
+        if self.sampling == "fixed" and not (
+            self.senders >= 1 and math.isclose(rate * users, self.senders, rel_tol=1e-9)
+        ):
+            raise InvalidParameter(
+                f"sample_rate={rate:g} of users={users} is {rate * users:g} users, not a whole "
+                "number >= 1; change either, or choose sampling='poisson'."
+            )
+
+    @property
+    def senders(self) -> int:
+        """How many users send in each round: exactly, or on average and rounded (poisson)."""
+        return round(self.sample_rate * self.users)
 
     @property
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
-        return self.randomizer.profile(self.analysis, self.users)
+        return self._sampled(_Bound(self.randomizer, self.analysis))
+
+    def _sampled(self, full: _Bound | _Attained) -> PrivacyProfile:
+        if self.sample_rate == 1:
+            return full(self.users)
+        if self.sampling == "poisson":
+            return PoissonProfile(full, self.users, self.sample_rate)
+        return SubsampledProfile(full(self.senders), self.senders / self.users)
 
     @property
     def explained(self) -> Analysis:
@@ -60,12 +91,12 @@ class Shuffle(Mechanism):
         such values and pair count. Certified from below.
         """
         (value,), rtol = _validate.epsilons([epsilon]), _validate.tolerance(rtol)
-        return profile.delta_bounds(self.randomizer.attained(self.users), float(value), rtol).lower
+        return profile.delta_bounds(self.attained_profile, float(value), rtol).lower
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
         (value,), rtol = _validate.deltas([delta]), _validate.tolerance(rtol)
-        attained = self.randomizer.attained(self.users)
+        attained = self.attained_profile
         if value == 1:
             return 0.0
         if value == 0 and not attained.bounded:
@@ -73,3 +104,31 @@ class Shuffle(Mechanism):
         if value == 0:  # the largest loss, which was rounded up
             return max(attained.max_loss * (1 - 2.0**-48) - 2.0**-48, 0.0)
         return profile.epsilon_bounds(attained, float(value), rtol).lower
+
+    @property
+    def attained_profile(self) -> PrivacyProfile:
+        """delta as a function of epsilon for the datasets of `attained_delta`."""
+        if self.sample_rate == 1:
+            return self.randomizer.attained(self.users)
+        return self._sampled(_Attained(self.randomizer))
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """The profile of an analysis, for any number of users."""
+
+    randomizer: Randomizer
+    analysis: str
+
+    def __call__(self, users: int) -> PrivacyProfile:
+        return self.randomizer.profile(self.analysis, users)
+
+
+@dataclass(frozen=True)
+class _Attained:
+    """The profile of datasets in which all others hold the second value of the pair."""
+
+    randomizer: Randomizer
+
+    def __call__(self, users: int) -> PrivacyProfile:
+        return self.randomizer.attained_alike(users)

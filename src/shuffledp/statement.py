@@ -28,6 +28,16 @@ def _text(value: float, digits: int, rounding: str) -> str:
     return format(number, "e").replace("e+", "e")
 
 
+def participants(round_: Shuffle) -> str:
+    """Who sends in each round, in words."""
+    users = f"{round_.users:,} users"
+    if round_.sample_rate == 1:
+        return users
+    if round_.sampling == "fixed":
+        return f"{round_.senders:,} of {users}, a fresh random subset each round"
+    return f"{users}, each of whom sends with probability {round_.sample_rate:g}"
+
+
 def statement(
     round_: Shuffle, rounds: int, guarantees: Sequence[tuple[str, str, str]], version: str
 ) -> str:
@@ -38,12 +48,14 @@ def statement(
         ("relation", "replace-one: neighbouring datasets differ in the value of one user"),
         (
             "protocol",
-            f"{times} of {round_.users:,} users; local randomizer: {round_.randomizer.describe()}",
+            f"{times} of {participants(round_)}; local randomizer: {round_.randomizer.describe()}",
         ),
         ("analysis", f"{analysis.name}: {analysis.theorem}"),
         ("adversary", analysis.adversary),
         ("assumed", f"{analysis.assumption}; the shuffler is honest and no user drops out"),
     ]
+    if round_.sample_rate < 1:
+        rows.append(("sampling", "the adversary does not learn who was sampled; docs/theory.md"))
     if rounds > 1:
         rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for _, _, bracket in guarantees]

@@ -48,7 +48,7 @@ class ThreePointSampler:
     def __init__(self, law: ThreePointLaw, users: int, depth: float, rtol: float) -> None:
         self._law = law
         first, last = _buckets(law, users - 1, depth, rtol)
-        weights, errors = _bucket_masses(law, users - 1, first)
+        weights, errors = bucket_masses(users - 1, law.clone, law.other, first)
         self._counts, where = np.unique(np.concatenate([first, last]), return_inverse=True)
         # weight of each evaluated count in the upper and the lower mixture
         size = len(self._counts)
@@ -59,7 +59,8 @@ class ThreePointSampler:
         # for the masses of the clone count, for H_c, and for the sum over the buckets
         most = float(self._counts[-1]) + 1
         given_count = binomial.relative_error(most, math.sqrt(most) / 2)
-        self._charge = 3 * _count_error(law, users - 1) + given_count + 2.0**-52 * (size + 8)
+        counted = binomial.relative_error(users - 1, math.sqrt((users - 1) * law.clone * law.other))
+        self._charge = 3 * counted + given_count + 2.0**-52 * (size + 8)
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
@@ -124,8 +125,8 @@ def _buckets(law: ThreePointLaw, others: int, depth: float, rtol: float) -> tupl
     probability cannot matter at `depth` share a few buckets; correctness does not depend on it.
     """
     mean, variance = others * law.clone, others * law.clone * law.other
-    low = max(0.0, math.floor(mean - _bernstein(variance, depth)))
-    high = min(float(others), math.ceil(mean + _bernstein(variance, 37.0)))
+    low = max(0.0, math.floor(mean - bernstein(variance, depth)))
+    high = min(float(others), math.ceil(mean + bernstein(variance, 37.0)))
     # a few hundred buckets where there are as many counts, more if rtol needs them
     buckets = min(max(0.12 / rtol, 40.0), 400.0)
     width = max(1.0, round(min(2 * rtol * max(low, mean / 2), (high - low) / buckets)))
@@ -138,36 +139,35 @@ def _buckets(law: ThreePointLaw, others: int, depth: float, rtol: float) -> tupl
     return first, last
 
 
-def _bernstein(variance: float, depth: float) -> float:
+def bernstein(variance: float, depth: float) -> float:
     """A distance from the mean that a sum of bounded terms exceeds with probability < e^-depth."""
     return depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * depth * variance)
 
 
-def _count_error(law: ThreePointLaw, others: int) -> float:
-    """Relative error of the distribution function of the clone count, from either end."""
-    return binomial.relative_error(others, math.sqrt(others * law.clone * law.other))
+def bucket_masses(trials: int, p: float, q: float, first: Array) -> tuple[Array, Array]:
+    """Probability of each bucket of Bin(trials, p), and a bound of its absolute error.
 
-
-def _bucket_masses(law: ThreePointLaw, others: int, first: Array) -> tuple[Array, Array]:
-    """Probability of each bucket of C ~ Bin(others, clone), and a bound of its absolute error."""
-    if others == 0:
+    Buckets start at `first`, from 0 on, and end before the next; q = 1 - p to full precision.
+    """
+    if trials == 0:
         return np.ones(1), np.zeros(1)
-    n = float(others)
+    n = float(trials)
     below = np.zeros(len(first) + 1)  # Pr[C < first]
     above = np.zeros(len(first) + 1)  # Pr[C >= first]
     below[-1] = above[0] = 1.0
-    left = np.flatnonzero(first[1:] - 1 < n * law.clone) + 1
-    right = np.flatnonzero(first[1:] - 1 >= n * law.clone) + 1
+    left = np.flatnonzero(first[1:] - 1 < n * p) + 1
+    right = np.flatnonzero(first[1:] - 1 >= n * p) + 1
     edge = first[left] - 1
-    below[left] = np.exp(binomial.log_pmf(np.array(n), edge, law.clone, law.other))
-    below[left] *= binomial.tail_sums(np.array(n), n - edge, law.other / law.clone)[0]
+    below[left] = np.exp(binomial.log_pmf(np.array(n), edge, p, q))
+    below[left] *= binomial.tail_sums(np.array(n), n - edge, q / p)[0]
     above[left] = 1 - below[left]
     edge = first[right]
-    above[right] = np.exp(binomial.log_pmf(np.array(n), edge, law.clone, law.other))
-    above[right] *= binomial.tail_sums(np.array(n), edge, law.clone / law.other)[0]
+    above[right] = np.exp(binomial.log_pmf(np.array(n), edge, p, q))
+    above[right] *= binomial.tail_sums(np.array(n), edge, p / q)[0]
     below[right] = 1 - above[right]
     use_left = below[1:] <= 0.5
     masses = np.where(use_left, np.diff(below), -np.diff(above))
     above[left] = 1.0  # 1 - below, where it was used, has the absolute error of a number near 1
-    errors = 2 * _count_error(law, others) * np.where(use_left, below[1:], above[:-1])
+    relative = binomial.relative_error(n, math.sqrt(n * p * q))
+    errors = 2 * relative * np.where(use_left, below[1:], above[:-1])
     return np.maximum(masses, 0.0), errors

@@ -26,7 +26,7 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.profile import ClassProfile, PrivacyProfile
+from shuffledp.profile import PrivacyProfile
 from shuffledp.randomizers import Randomizer
 
 ANALYSES = ("best", "blanket", "stronger-clones", "clones")
@@ -53,8 +53,7 @@ def examine(
         survey = Shuffle(randomizer, users, analysis)
         epsilons.append(at * survey.profile.max_loss)
         upper.append(side(survey.profile, epsilons[-1], "upper"))
-        reached = ClassProfile(randomizer.attained(), users)
-        attained.append(side(reached, epsilons[-1], "lower"))
+        attained.append(side(randomizer.attained(users), epsilons[-1], "lower"))
     return judge(cases, users, np.array(epsilons), np.array(upper), np.array(attained))
 
 

@@ -112,10 +112,10 @@ class Liar(FiniteRandomizer):
     def profile(self, analysis: str, users: int) -> PrivacyProfile:
         return super().profile(analysis, self.more * users)
 
-    def attained(self) -> tuple[ClassLaw, ...]:
+    def attained(self, users: int) -> PrivacyProfile:
         if self.fewer:
-            return (ClassLaw((0.9, 0.1), (0.1, 0.9), (0.9, 0.1)),)
-        return super().attained()
+            return ClassProfile((ClassLaw((0.9, 0.1), (0.1, 0.9), (0.9, 0.1)),), users)
+        return super().attained(users)
 
 
 MATRIX = ((0.75, 0.25), (0.25, 0.75))

@@ -46,6 +46,13 @@ class Randomizer(Protocol):
         """The largest profile of some actual neighbouring datasets, in both orders."""
         ...
 
+    def attained_alike(self, users: int) -> PrivacyProfile:
+        """The same, for datasets in which all others hold the second value of the pair.
+
+        Of a sample of the users, these still have the profile of the sampling theorem.
+        """
+        ...
+
     def describe(self) -> str: ...
 
 

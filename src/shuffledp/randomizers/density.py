@@ -80,6 +80,9 @@ class DensityRandomizer(ABC):
         """The others hold one end of the range."""
         return DensityProfile(self._attained_laws, users, self._end(), self._bounded)
 
+    def attained_alike(self, users: int) -> PrivacyProfile:
+        return DensityProfile(self._alike_laws, users, self._end(), self._bounded)
+
     @property
     def _bounded(self) -> bool:
         return math.isfinite(self.largest)
@@ -165,6 +168,13 @@ class DensityRandomizer(ABC):
             law = ClassLaw(u, v, u, cells.mass_error)
             laws.append(law if side > 0 else law.reversed)
         both = tuple(laws)
+        return both, both
+
+    def _alike_laws(
+        self, count: int, depth: float
+    ) -> tuple[tuple[ClassLaw, ...], tuple[ClassLaw, ...]]:
+        """Only the order in which the others hold the second value."""
+        both = self._attained_laws(count, depth)[0][1:]
         return both, both
 
 

@@ -67,6 +67,11 @@ class FiniteRandomizer:
         """The others hold any one value."""
         return ClassProfile(self._laws(list(np.array(self.matrix))), users)
 
+    def attained_alike(self, users: int) -> PrivacyProfile:
+        rows = np.array(self.matrix)
+        pairs = [(u, v) for i, u in enumerate(rows) for j, v in enumerate(rows) if i != j]
+        return ClassProfile(tuple(_law(u, v, v) for u, v in pairs), users)
+
     def _laws(self, blankets: Sequence[NDArray[Any]]) -> tuple[ClassLaw, ...]:
         """One law for each ordered pair of values and blanket; equal ones once."""
         rows = np.array(self.matrix)

@@ -87,6 +87,10 @@ class MembershipRandomizer(ABC):
         """The others hold the first, the second or a third value."""
         return ClassProfile(self._attained_laws(), users)
 
+    def attained_alike(self, users: int) -> PrivacyProfile:
+        alike = tuple(law for law in self._attained_laws() if law.blanket == law.v)
+        return ClassProfile(alike, users)
+
     def _attained_laws(self) -> tuple[ClassLaw, ...]:
         ratio, laws = self.ratio, []
         for given in (2, 3) if self.k >= self.values_for_three else (2,):

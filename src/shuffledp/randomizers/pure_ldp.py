@@ -44,6 +44,10 @@ class PureLDP:
         law = ClassLaw((large, small), (small, large), (large, small))
         return ClassProfile((law, law.reversed), users)
 
+    def attained_alike(self, users: int) -> PrivacyProfile:
+        small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
+        return ClassProfile((ClassLaw((small, large), (large, small), (large, small)),), users)
+
     def describe(self) -> str:
         return f"any randomizer that is {self.eps0:g}-LDP"
 

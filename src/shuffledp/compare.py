@@ -1,0 +1,115 @@
+"""Our bound beside every bound of the literature, for one protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from . import _style, _validate
+from .accountant import Accountant
+from .bounds import Bounds
+from .errors import InvalidParameter, OutOfRange
+from .published import BOUNDS
+from .queries import DEFAULT_RTOL
+from .shuffle import Shuffle
+from .statement import participants, rounded_up
+
+
+class Row(NamedTuple):
+    """One bound of the literature: its epsilon, or why it does not apply."""
+
+    name: str
+    epsilon: float | None
+    ratio: float | None  # to our certified upper value
+    source: str
+    reason: str  # why it does not apply, or why it is no bound; else empty
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Our certified bounds and the rows of the literature, from the smallest epsilon on."""
+
+    round: Shuffle
+    rounds: int
+    delta: float
+    ours: Bounds[float]
+    rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.rounds:,} x {participants(self.round)}, {self.round.randomizer!r}, "
+            f"delta = {self.delta!r}, replace-one.",
+            "",
+            f"{'epsilon':>10}  {'ratio':>8}  bound",
+            f"{rounded_up(self.ours.upper):>10}  {1:>8g}  shuffledp, {self.round.explained.name}",
+        ]
+        for row in self.rows:
+            if row.epsilon is not None and row.ratio is not None:
+                note = f" ({row.reason})" if row.reason else ""
+                lines.append(f"{rounded_up(row.epsilon):>10}  {row.ratio:>8.4g}  {row.name}{note}")
+        others = [row for row in self.rows if row.epsilon is None]
+        if others:
+            lines += ["", "Does not apply:"]
+            lines += [f"  {row.name}: {row.reason}" for row in others]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = [("shuffledp", self.ours.upper, 1.0), *(row[:3] for row in self.rows)]
+        body = "".join(
+            f"<tr><td>{name}</td><td>{rounded_up(epsilon)}</td><td>{ratio:.4g}</td></tr>"
+            for name, epsilon, ratio in cells
+            if epsilon is not None and ratio is not None
+        )
+        return f"<table><tr><th>bound</th><th>epsilon</th><th>ratio</th></tr>{body}</table>"
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the epsilons that apply as bars, ours first; needs the extra `plot`."""
+        figure = _style.new_figure(8, 4.5)
+        axes = figure.subplots()
+        bars = [("shuffledp", self.ours.upper)]
+        bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
+        names, values = zip(*reversed(bars), strict=True)
+        colours = [_style.GREY] * (len(bars) - 1) + [_style.BLUE]
+        axes.barh(range(len(bars)), values, color=colours)
+        axes.set_yticks(range(len(bars)), names)
+        axes.set_xscale("log")
+        for place, value in enumerate(values):
+            axes.annotate(f" {rounded_up(value, 3)}", (value, place), va="center")
+        axes.margins(x=0.15)
+        _style.finish(axes)
+        axes.set_xlabel(f"epsilon at delta = {self.delta:g}, {self.rounds:,} rounds")
+        figure.savefig(path)
+
+
+def compare(
+    round_: Shuffle, rounds: int = 1, delta: float = 1e-6, *, rtol: float = DEFAULT_RTOL
+) -> Comparison:
+    """Every published bound for these rounds beside ours; each row says where it comes from.
+
+    >>> from shuffledp import PureLDP, Shuffle, compare
+    >>> table = compare(Shuffle(PureLDP(eps0=3.0), 100_000, sample_rate=0.01), 1000, 1e-5)
+    >>> round(table.ours.upper, 3)
+    0.209
+    """
+    if not isinstance(round_, Shuffle):
+        raise InvalidParameter(f"{_validate.show(round_)} is not a round; give a Shuffle.")
+    accountant = Accountant()
+    accountant.compose(round_, rounds=rounds)
+    ours = accountant.epsilon_bounds(delta, rtol=rtol)
+    rows = []
+    for bound in BOUNDS:
+        try:
+            if round_.sampling == "poisson" and round_.sample_rate < 1:
+                raise OutOfRange("it is for samples of a fixed size, not for Poisson sampling.")
+            epsilon = bound.epsilon(
+                round_.randomizer, round_.users, round_.sample_rate, rounds, delta
+            )
+        except OutOfRange as error:
+            rows.append(Row(bound.name, None, None, bound.source, str(error)))
+            continue
+        reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
+        ratio = epsilon / ours.upper if ours.upper > 0 else float("inf")
+        rows.append(Row(bound.name, epsilon, ratio, bound.source, reason))
+    rows.sort(key=lambda row: float("inf") if row.epsilon is None else row.epsilon)
+    return Comparison(round_, rounds, float(delta), ours, tuple(rows))
