@@ -8,16 +8,7 @@ from typing import Any
 
 import click
 
-from . import (
-    Accountant,
-    NotCertified,
-    Shuffle,
-    ShuffleDPError,
-    __version__,
-    adversaries,
-    compare,
-    verify,
-)
+from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries, verify
 from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
 from ._report import json_report
 from .commands import COMMANDS
@@ -154,42 +145,6 @@ def adversaries_command(
     for row in rows:
         value = f">= {rounded_down(row.lower)}" if row.upper is None else rounded_up(row.upper)
         click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
-
-
-@cli.command("compare")
-@options(*KIND, *PROTOCOL)
-@click.option("--delta", type=Number(), required=True, help="The delta.")
-@click.option("--plot", "picture", metavar="FILE", help="Draw the table too (PNG, PDF or SVG).")
-def compare_command(
-    randomizer: str,
-    users: int,
-    analysis: str,
-    sample_rate: float,
-    sampling: str,
-    rounds: int,
-    delta: float,
-    rtol: float,
-    as_json: bool,
-    picture: str | None,
-    **parameters: Any,
-) -> None:
-    """Every bound of the literature that applies, beside ours, and why the others do not.
-
-    \b
-      shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
-    """
-    round_ = Shuffle(build(randomizer, parameters), users, analysis, sample_rate, sampling)
-    table = compare(round_, rounds, delta, rtol=rtol)
-    if picture is not None:
-        table.plot(picture)
-    if not as_json:
-        click.echo(str(table))
-        return
-    answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
-    rows = {"published": [row._asdict() for row in table.rows]}
-    kind = {"analysis": round_.explained.name, "randomizer": randomizer, **parameters}
-    sampled = {"sample_rate": sample_rate, "sampling": sampling, "rounds": rounds, "rtol": rtol}
-    _echo_json("compare", {**answer, **rows}, {**kind, "users": users, **sampled})
 
 
 @cli.command("verify")

@@ -2,7 +2,8 @@
 
 from .account import account
 from .calibrate import calibrate
+from .compare import compare
 from .plot import plot
 from .sweep import sweep
 
-COMMANDS = (calibrate, account, sweep, plot)
+COMMANDS = (calibrate, account, compare, sweep, plot)
