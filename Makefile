@@ -13,7 +13,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
@@ -24,6 +24,15 @@ picture: $(VENV)/.installed-test
 paper: $(VENV)/.installed-test
 	$(BIN)/shuffledp reproduce all --out build/paper
 	cp build/paper/*.png docs/paper/
+
+# builds the wheel and the sdist and tries the wheel where there are only numpy and click
+release-check: $(VENV)/.installed
+	rm -rf dist $(VENV)/release
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(VENV)/release
+	$(VENV)/release/bin/python -m pip install --quiet dist/shuffledp-*.whl
+	$(VENV)/release/bin/python tests/release.py
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -14,6 +14,7 @@ from .calibrate import (
 )
 from .compare import Comparison, compare
 from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+from .given import ApproximateDP, GivenPLD, GivenProfile
 from .plan import Ledger, Plan, PlannedRound
 from .randomizers import (
     FiniteRandomizer,
@@ -34,11 +35,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accountant",
+    "ApproximateDP",
     "Bounds",
     "Calibration",
     "Comparison",
     "FiniteRandomizer",
     "Gaussian",
+    "GivenPLD",
+    "GivenProfile",
     "HadamardResponse",
     "Infeasible",
     "InvalidParameter",

@@ -13,13 +13,15 @@ from .bounds import Bounds
 from .compose import Composition
 from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange
 from .profile import PrivacyProfile
-from .queries import DEFAULT_RTOL, Guarantee
+from .queries import DEFAULT_RTOL, Guarantee, Mechanism
 from .shuffle import Shuffle
-from .statement import participants
 
 
 class Accountant(Guarantee):
     """Adds up the privacy loss of shuffled rounds, chosen adaptively or not, in any order.
+
+    Other mechanisms on the same data, for the same replace-one neighbours, are composed alike:
+    `ApproximateDP`, `GivenProfile`, `GivenPLD`, or what `shuffledp.interop` makes of them.
 
     >>> from shuffledp import Accountant, PureLDP, Shuffle
     >>> accountant = Accountant()
@@ -29,14 +31,17 @@ class Accountant(Guarantee):
     """
 
     def __init__(self) -> None:
-        self._rounds: dict[Shuffle, int] = {}
+        self._rounds: dict[Mechanism, int] = {}
         self._composition: Composition | None = None
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
-    def compose(self, round_: Shuffle, *, rounds: int = 1) -> None:
+    def compose(self, round_: Mechanism, *, rounds: int = 1) -> None:
         """Account for `rounds` more rounds like this one."""
-        if not isinstance(round_, Shuffle):
-            raise InvalidParameter(f"{_validate.show(round_)} is not a round; give a Shuffle.")
+        if not isinstance(round_, Mechanism):
+            raise InvalidParameter(
+                f"{_validate.show(round_)} is not a round; give a Shuffle or a mechanism such as "
+                "ApproximateDP."
+            )
         more = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
         with self._lock:
             total = self.total_rounds + more
@@ -49,7 +54,7 @@ class Accountant(Guarantee):
             self._composition = None
 
     @property
-    def rounds(self) -> Sequence[tuple[Shuffle, int]]:
+    def rounds(self) -> Sequence[tuple[Mechanism, int]]:
         """What was composed, in the order of first appearance."""
         with self._lock:
             return tuple(self._rounds.items())
@@ -103,10 +108,7 @@ class Accountant(Guarantee):
 
     def __str__(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
-        rows = [
-            (f"{count}", _users(r), r.explained.name, repr(r.randomizer))
-            for r, count in self.rounds
-        ]
+        rows = [(f"{count}", *_described(r)) for r, count in self.rounds]
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
         lines = [
             "  ".join(
@@ -120,10 +122,7 @@ class Accountant(Guarantee):
 
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
-        rows = [
-            (f"{count:,}", participants(r), r.explained.name, repr(r.randomizer))
-            for r, count in self.rounds
-        ]
+        rows = [(f"{count:,}", *_described(r)) for r, count in self.rounds]
         return html_table(f"{self.total_rounds:,} rounds, replace-one neighbours", head, rows)
 
     def _composed(self) -> Composition:
@@ -161,13 +160,21 @@ class Accountant(Guarantee):
         return self._composed().delta_bounds(epsilon, rtol)
 
 
+def _described(mechanism: Mechanism) -> tuple[str, str, str]:
+    """users, analysis, randomizer; of a mechanism that is no shuffled round, what it is."""
+    if isinstance(mechanism, Shuffle):
+        analysis, randomizer = mechanism.explained.name, repr(mechanism.randomizer)
+        return _users(mechanism), analysis, randomizer
+    return "-", "given", repr(mechanism)
+
+
 def _users(round_: Shuffle) -> str:
     if round_.sample_rate == 1:
         return f"{round_.users}"
     return f"{round_.sample_rate:g} of {round_.users} ({round_.sampling})"
 
 
-def _restore(rounds: Sequence[tuple[Shuffle, int]]) -> Accountant:
+def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:
     """What a pickled accountant becomes."""
     accountant = Accountant()
     for round_, count in rounds:

@@ -255,11 +255,12 @@ for command in COMMANDS:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: one sentence on stderr and exit code 2 (bad input) or 3 (not certified)."""
+    if not (sys.argv[1:] if arguments is None else arguments):
+        # whether this is an error is a matter of click's version; here it is
+        click.echo(cli.get_help(click.Context(cli, info_name="shuffledp")), err=True)
+        sys.exit(BAD_INPUT)
     try:
         code = cli.main(args=arguments, prog_name="shuffledp", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        code = BAD_INPUT
     except click.ClickException as error:
         click.echo(f"shuffledp: {error.format_message()}", err=True)
         code = BAD_INPUT

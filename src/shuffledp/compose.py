@@ -97,6 +97,31 @@ class Composition:
         depth = depth_for(-log_delta + math.log(self._total) + 20)
         return self._refined("delta", attempt, depth, rtol, Bounds(0.0, 1.0))
 
+    def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
+        """Upper values at many increasing epsilons, sharp down to about a delta of `least`.
+
+        A few tilts serve all of them.
+        """
+        depth = depth_for(-math.log(least) + math.log(self._total) + 14)
+        for _ in range(_REFINEMENTS):
+            try:
+                upper = self._parts(depth, rtol, self._resolution)[0]
+                tilts = math.ceil(float(epsilon[-1]) / math.sqrt(log_mgf(upper, 0.0)[2]))
+                centres = np.linspace(0.0, float(epsilon[-1]), min(max(3, tilts), 200))
+                sums = [TiltedSum(upper, tilt_for_epsilon(upper, c)) for c in centres.tolist()]
+                break
+            except LatticeTooLong:
+                self._resolution /= 2
+        else:
+            raise not_certified("delta", Bounds(0.0, 1.0), rtol)
+        after = np.clip(np.searchsorted(centres, epsilon), 1, len(centres) - 1)
+        return np.array(
+            [
+                min(sums[i - 1].delta(e, +1), sums[i].delta(e, +1))
+                for e, i in zip(epsilon.tolist(), after.tolist(), strict=True)
+            ]
+        )
+
     def _refined(
         self, what: str, attempt: Attempt, depth: float, rtol: float, worst: Bounds[float]
     ) -> Bounds[float]:
@@ -217,7 +242,10 @@ def _discretize(
 
 def _spread(pld: PLD) -> float:
     """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
-    negligible = (1e-9 + 0.01 * pld.infinite) * pld.step * _OUTLINE_STEPS
+    largest = pld.step * _OUTLINE_STEPS
+    if pld.masses @ -np.expm1(-np.maximum(pld.losses, 0.0)) < 1e-12 * largest:
+        return largest  # nothing but infinite loss, and rounding: any lattice will do
+    negligible = (1e-9 + 0.01 * pld.infinite) * largest
     return max(math.sqrt(float(pld.masses @ pld.losses**2)), negligible)
 
 

@@ -6,19 +6,44 @@ from .bounds import Bounds
 
 
 class ShuffleDPError(Exception):
-    """Base class of all errors of this package."""
+    """Base class of all errors of this package.
+
+    >>> from shuffledp import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+    >>> [issubclass(e, ShuffleDPError) for e in (InvalidParameter, OutOfRange, NotCertified)]
+    [True, True, True]
+    """
 
 
 class InvalidParameter(ShuffleDPError, ValueError):
-    """An argument that has no meaning; the message names the value, the limit and the remedy."""
+    """An argument that has no meaning; the message names the value, the limit and the remedy.
+
+    >>> from shuffledp import PureLDP
+    >>> PureLDP(eps0=-1.0)
+    Traceback (most recent call last):
+    shuffledp.errors.InvalidParameter: eps0=-1.0 is not positive; give the local epsilon, > 0.
+    """
 
 
 class OutOfRange(ShuffleDPError, ValueError):
-    """A meaningful argument outside the range in which a theorem or the numerics hold."""
+    """A meaningful argument outside the range in which a theorem or the numerics hold.
+
+    >>> from shuffledp import ApproximateDP
+    >>> ApproximateDP(epsilon=1000)
+    Traceback (most recent call last):
+    shuffledp.errors.OutOfRange: epsilon=1000 is above 500; no privacy is left beyond it.
+    """
 
 
 class NotCertified(ShuffleDPError):
-    """The requested width was not reached. `bounds` holds what was certified nevertheless."""
+    """The requested width was not reached. `bounds` holds what was certified nevertheless.
+
+    >>> from shuffledp import Bounds, NotCertified
+    >>> try:
+    ...     raise NotCertified("too wide", Bounds(0.1, 0.2))
+    ... except NotCertified as error:
+    ...     print(error.bounds.upper)
+    0.2
+    """
 
     def __init__(self, message: str, bounds: Bounds[float]) -> None:
         super().__init__(message)

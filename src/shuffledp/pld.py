@@ -139,6 +139,7 @@ def _from_polygon(step: float, index: NDArray[np.int64], value: Array, sign: int
     masses = np.concatenate([q_mass[::-1], [max(centre, 0.0)], p_mass])
     if sign < 0 and centre < 0:
         # Too much mass on both sides: scaled down, the pair is symmetric and its profile smaller.
-        masses /= 1 - centre
+        finite = 1 - value[-1]
+        masses *= finite / (finite - centre) * (1 - 4 * _ULP)
     keep = masses > 0
     return PLD(step, full_index[keep], masses[keep], float(value[-1]))

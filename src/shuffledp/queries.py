@@ -1,7 +1,8 @@
-"""The four questions that a round and an accountant answer alike."""
+"""The four questions that a round, any other mechanism and an accountant answer alike."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -9,9 +10,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _validate
+from . import _validate, profile
 from .binomial import Array
 from .bounds import Bounds
+from .profile import PrivacyProfile
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3
@@ -80,6 +82,24 @@ class Guarantee(ABC):
     @abstractmethod
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         """For one valid epsilon."""
+
+
+class Mechanism(Guarantee):
+    """What an accountant can compose: anything immutable and hashable with a profile."""
+
+    @property
+    @abstractmethod
+    def profile(self) -> PrivacyProfile:
+        """delta as a function of epsilon."""
+
+    def _max_loss(self) -> float:
+        return self.profile.max_loss if self.profile.bounded else math.inf
+
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
+        return profile.epsilon_bounds(self.profile, delta, rtol)
+
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
+        return profile.delta_bounds(self.profile, epsilon, rtol)
 
 
 def _each(values: Array, one: Callable[[float], Bounds[float]]) -> Bounds[float] | Bounds[Array]:

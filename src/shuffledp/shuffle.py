@@ -6,16 +6,15 @@ import math
 from dataclasses import dataclass
 
 from . import _validate, profile
-from .bounds import Bounds
 from .errors import InvalidParameter
 from .profile import PrivacyProfile
-from .queries import Guarantee
+from .queries import Mechanism
 from .randomizers import Analysis, Randomizer
 from .subsampled import PoissonProfile, SubsampledProfile
 
 
 @dataclass(frozen=True)
-class Shuffle(Guarantee):
+class Shuffle(Mechanism):
     """One round: `users` users randomize their own value and a shuffler strips identities.
 
     The guarantee is for replace-one neighbours: datasets that differ in one user's value.
@@ -112,15 +111,6 @@ class Shuffle(Guarantee):
         if self.sample_rate == 1:
             return self.randomizer.attained(self.users)
         return self._sampled(_Attained(self.randomizer))
-
-    def _max_loss(self) -> float:
-        return self.profile.max_loss if self.profile.bounded else math.inf
-
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        return profile.epsilon_bounds(self.profile, delta, rtol)
-
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        return profile.delta_bounds(self.profile, epsilon, rtol)
 
 
 @dataclass(frozen=True)

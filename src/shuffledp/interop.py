@@ -1,0 +1,237 @@
+"""Exchange with dp-accounting (extra `interop`): shuffled rounds there, central mechanisms here.
+
+What comes from dp-accounting is as sound as dp-accounting: its masses carry rounding errors of its
+own, near 1e-16 in the tails. What goes there is an upper bound when it leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _validate
+from .accountant import Accountant
+from .binomial import Array
+from .compose import _sparse_range
+from .errors import InvalidParameter, NotCertified, OutOfRange
+from .given import MAX_LOSS, GivenPLD
+from .pld import PLD, upper_pld
+from .profile import depth_for
+from .queries import Guarantee, Mechanism
+from .stop_loss import Samples
+
+try:
+    import attr
+    from dp_accounting import dp_event, privacy_accountant
+    from dp_accounting.pld import PLDAccountant
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "shuffledp.interop needs dp-accounting; install it with pip install 'shuffledp[interop]'."
+    ) from error
+
+__all__ = ["ShuffleAccountant", "ShuffleDpEvent", "from_dp_accounting", "to_dp_accounting"]
+
+_MAX_POINTS = 1 << 22
+#: Samples up to the epsilon at a delta of 1e-3: costs about 1e-4 in relative epsilon.
+_FINENESS = 100
+_RTOL = 1e-4
+
+
+def to_dp_accounting(
+    what: Mechanism | Accountant, *, interval: float | None = None, truncation: float = 1e-30
+) -> PrivacyLossDistribution:
+    """A pessimistic dp-accounting PLD of a round, a mechanism, or all that was composed.
+
+    Losses are multiples of `interval`; PLDs must share it to be composed there. P-mass of at most
+    about `truncation` beyond the last loss is counted as infinite loss.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> from shuffledp.interop import to_dp_accounting
+    >>> survey = Shuffle(PureLDP(eps0=2.0), users=1000)
+    >>> to_dp_accounting(survey).get_epsilon_for_delta(1e-6) < 1.001 * survey.get_epsilon(1e-6)
+    True
+    """
+    truncation = _validate.probability("truncation", truncation)
+    if isinstance(what, Accountant):
+        if what.total_rounds == 0:
+            raise InvalidParameter("the accountant is empty; compose a round first.")
+        if what.total_rounds > 1:
+            return _exported(_of_composition(what, interval, truncation))
+        what = what.rounds[0][0]
+    if not isinstance(what, Mechanism):
+        raise InvalidParameter(
+            f"{_validate.show(what)} is neither a round nor an accountant; give a Shuffle, another "
+            "mechanism or an Accountant."
+        )
+    return _exported(_of_profile(what, interval, truncation))
+
+
+def from_dp_accounting(pld: PrivacyLossDistribution) -> GivenPLD:
+    """A mechanism for an `Accountant` from a pessimistic dp-accounting PLD.
+
+    The PLD must be for replace-one neighbours: dp-accounting does not record its relation. Its
+    infinite mass, and what is missing from a total of 1, count as infinite loss. Of a PLD with two
+    orders (add/remove) the larger profile is composed, which is sound and may cost something.
+
+    >>> from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
+    >>> from shuffledp.interop import from_dp_accounting
+    >>> gaussian = from_dp_accounting(from_gaussian_mechanism(4.0, sensitivity=2.0))
+    >>> 2.2 < gaussian.get_epsilon(1e-6) < 2.5
+    True
+    """
+    if not isinstance(pld, PrivacyLossDistribution):
+        raise InvalidParameter(
+            f"{_validate.show(pld)} is not a dp-accounting PrivacyLossDistribution; give one."
+        )
+    remove = _losses(pld._pmf_remove)
+    if pld._symmetric:
+        return GivenPLD(*remove, symmetric=True)
+    return GivenPLD(*remove, reverse=GivenPLD(*_losses(pld._pmf_add), symmetric=True))
+
+
+def _losses(pmf: Any) -> tuple[Array, Array, float]:
+    """Losses rounded up, masses, infinite mass. dp-accounting has no public names for these."""
+    dense = pmf.to_dense_pmf()
+    if not dense._pessimistic_estimate:
+        raise InvalidParameter(
+            "the PLD is an optimistic estimate; build it with pessimistic_estimate=True."
+        )
+    masses = np.maximum(np.asarray(dense._probs, dtype=float), 0.0)  # an FFT leaves some below 0
+    index = np.arange(len(masses)) + float(dense._lower_loss)
+    losses = np.nextafter(index * float(dense._discretization), np.inf)
+    beyond = losses > MAX_LOSS
+    infinite = float(dense._infinity_mass) + math.fsum(masses[beyond])
+    if beyond.all():
+        return np.zeros(1), np.zeros(1), 1.0
+    # how negative a loss is does not matter: the other order is bounded by its own PLD
+    return np.maximum(losses[~beyond], -MAX_LOSS), masses[~beyond], min(infinite, 1.0)
+
+
+def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float) -> PLD:
+    profile = mechanism.profile
+    step, index = _lattice(mechanism, profile.max_loss, interval, truncation)
+    epsilon = np.minimum(step * index.astype(float), profile.max_loss)
+    samples = profile.sampler(depth_for(-math.log(truncation)), _RTOL)(epsilon)
+    return upper_pld(step, index, samples)
+
+
+def _of_composition(accountant: Accountant, interval: float | None, truncation: float) -> PLD:
+    composition = accountant._composed()
+    step, index = _lattice(accountant, composition.max_loss, interval, truncation)
+    epsilon = step * index.astype(float)
+    upper = composition.upper_deltas(np.minimum(epsilon, composition.max_loss), truncation, _RTOL)
+    if composition.bounded:
+        upper[epsilon >= composition.max_loss] = 0.0
+    return upper_pld(step, index, Samples(np.zeros(len(upper)), upper))
+
+
+def _lattice(
+    guarantee: Guarantee, max_loss: float, interval: float | None, truncation: float
+) -> tuple[float, NDArray[np.int64]]:
+    """The step, and indices from 0 to a loss beyond which delta is about `truncation`.
+
+    Not every point is used: evenly spaced ones, scale / _FINENESS apart, then sparser ones.
+    """
+    end = min(_about(guarantee, truncation), max_loss, MAX_LOSS) or max_loss
+    # the smallest epsilon that matters and is not trivial
+    epsilons = [_about(guarantee, delta) for delta in (1e-3, 1e-6, 1e-9)]
+    scale = min([e for e in epsilons if 0 < e < end], default=end)
+    if interval is None:  # the largest loss on the lattice: the first double that reaches it
+        steps = math.ceil(end * _FINENESS / scale)
+        step = math.nextafter(end / steps, math.inf)
+    else:
+        step, steps = _validate.real("interval", interval), 0
+    if step <= 0:
+        raise InvalidParameter(f"interval={interval!r} is not positive; give a step of the losses.")
+    if end / step > _MAX_POINTS:
+        raise OutOfRange(
+            f"interval={step:g} needs {end / step:.3g} points up to the loss {end:g}, above "
+            f"{_MAX_POINTS}; give a larger interval or truncation."
+        )
+    stride = max(1, math.floor(scale / _FINENESS / step))
+    return step, _sparse_range(
+        max(2, math.ceil(3 * scale / step)), steps or math.ceil(end / step), stride
+    )
+
+
+def _about(guarantee: Guarantee, delta: float) -> float:
+    """An epsilon at or a little above the one at this delta."""
+    try:
+        return guarantee.get_epsilon(delta, rtol=0.1)
+    except NotCertified as error:
+        return error.bounds.upper
+
+
+def _exported(pld: PLD) -> PrivacyLossDistribution:
+    masses = dict(zip(pld.index.tolist(), pld.masses.tolist(), strict=True))
+    infinite = min(pld.infinite, 1.0)
+    return PrivacyLossDistribution.create_from_rounded_probability(masses, infinite, pld.step)
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
+    """A shuffled round, or any other mechanism of shuffledp, as a dp-accounting event.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> from shuffledp.interop import ShuffleDpEvent
+    >>> ShuffleDpEvent(Shuffle(PureLDP(eps0=2.0), users=1000)).mechanism.users
+    1000
+    """
+
+    mechanism: Mechanism
+
+
+class ShuffleAccountant(
+    privacy_accountant.PrivacyAccountant  # type: ignore[misc,unused-ignore]
+):
+    """A dp-accounting accountant that knows `ShuffleDpEvent` and composes with shuffledp.
+
+    Replace-one neighbours. All other events are those of dp-accounting's PLDAccountant, which
+    builds the PLD of one event; the composition is ours.
+
+    >>> import dp_accounting
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> from shuffledp.interop import ShuffleAccountant, ShuffleDpEvent
+    >>> survey = ShuffleDpEvent(Shuffle(PureLDP(eps0=2.0), users=1000))
+    >>> accountant = ShuffleAccountant().compose(survey, 4)
+    >>> epsilon = accountant.compose(dp_accounting.GaussianDpEvent(8.0)).get_epsilon(1e-6)
+    >>> 1 < epsilon < 2
+    True
+    """
+
+    def __init__(self, value_discretization_interval: float = 1e-4) -> None:
+        super().__init__(privacy_accountant.NeighboringRelation.REPLACE_ONE)
+        self._interval = value_discretization_interval
+        self._accountant = Accountant()
+        self._private = True
+
+    def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
+        if isinstance(event, dp_event.NonPrivateDpEvent):
+            self._private &= not do_compose
+            return None
+        if isinstance(event, dp_event.SelfComposedDpEvent):
+            return self._maybe_compose(event.event, event.count * count, do_compose)
+        if isinstance(event, dp_event.ComposedDpEvent):
+            answers = (self._maybe_compose(e, count, do_compose) for e in event.events)
+            return next((answer for answer in answers if answer is not None), None)
+        if isinstance(event, ShuffleDpEvent):
+            if do_compose:
+                self._accountant.compose(event.mechanism, rounds=count)
+            return None
+        theirs = PLDAccountant(self.neighboring_relation, self._interval)
+        refused = theirs._maybe_compose(event, 1, do_compose)
+        if refused is None and do_compose:
+            self._private &= not theirs._contains_non_dp_event
+            if not isinstance(event, dp_event.NoOpDpEvent):
+                self._accountant.compose(from_dp_accounting(theirs._pld), rounds=count)
+        return refused
+
+    def get_epsilon(self, target_delta: float) -> float:
+        return self._accountant.get_epsilon(target_delta) if self._private else math.inf
+
+    def get_delta(self, target_epsilon: float) -> float:
+        return self._accountant.get_delta(target_epsilon) if self._private else 1.0

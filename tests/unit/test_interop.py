@@ -1,0 +1,218 @@
+"""Exchange with dp-accounting, against convolutions done without it and without the accountant."""
+
+import math
+from typing import Any, cast
+
+import dp_accounting
+import mpmath
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as theirs
+
+import oracles
+from shuffledp import Accountant, ApproximateDP, InvalidParameter, OutOfRange, PureLDP, Shuffle
+from shuffledp.interop import (
+    ShuffleAccountant,
+    ShuffleDpEvent,
+    from_dp_accounting,
+    to_dp_accounting,
+)
+
+USERS, EPS0 = 7, 1.5
+SURVEY = Shuffle(PureLDP(EPS0), users=USERS)
+
+
+def gaussian_delta(sigma: float, epsilon: mpmath.mpf) -> mpmath.mpf:
+    """Closed form for sensitivity 1, at losses of both signs (Balle and Wang 2018)."""
+    shift, scale = mpmath.mpf(1) / (2 * mpmath.mpf(sigma)), epsilon * sigma
+    return mpmath.ncdf(shift - scale) - mpmath.exp(epsilon) * mpmath.ncdf(-shift - scale)
+
+
+def survey_losses() -> list[tuple[mpmath.mpf, mpmath.mpf]]:
+    """(loss, P-mass) of one round, from the exact probabilities of all its outcomes."""
+    atoms = oracles.clone_pair_atoms(USERS, EPS0, "stronger-clones")
+    return [(atom[0], atom[1]) for atom in atoms]
+
+
+def given_delta(pld: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
+    """Profile of a symmetric dp-accounting PLD from its masses; mirrored for epsilon < 0."""
+    if epsilon < 0:
+        alpha = mpmath.exp(epsilon)
+        return 1 - alpha + alpha * given_delta(pld, -epsilon)
+    pmf = pld._pmf_remove.to_dense_pmf()
+    losses = (np.arange(pmf.size) + pmf._lower_loss) * pmf._discretization
+    return mpmath.mpf(pmf._infinity_mass) + mpmath.fsum(
+        mpmath.mpf(float(mass)) * -mpmath.expm1(epsilon - mpmath.mpf(float(loss)))
+        for loss, mass in zip(losses, pmf._probs, strict=True)
+        if loss > epsilon
+    )
+
+
+@pytest.mark.parametrize("sigma", [0.8, 3.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.5])
+def test_gaussian_with_a_round_against_convolution(sigma: float, epsilon: float) -> None:
+    """delta of the product is the mean of the Gaussian's profile at epsilon minus the round's loss:
+    the bracket holds what their masses give, and the upper value what the closed form gives."""
+    pld = theirs.from_gaussian_mechanism(sigma, value_discretization_interval=0.01)
+    accountant = Accountant()
+    accountant.compose(SURVEY)
+    accountant.compose(from_dp_accounting(pld))
+    bounds = accountant.delta_bounds(epsilon)
+    at = [(mpmath.mpf(epsilon) - loss, mass) for loss, mass in survey_losses()]
+    convolved = mpmath.fsum(mass * given_delta(pld, e) for e, mass in at)
+    closed = mpmath.fsum(mass * gaussian_delta(sigma, e) for e, mass in at)
+    assert bounds.lower <= convolved <= bounds.upper
+    assert closed <= bounds.upper <= closed * 1.002
+
+
+def test_many_gaussians_with_many_rounds_against_integer_convolution() -> None:
+    """Both on one lattice; masses as integers, convolved exactly."""
+    pld = theirs.from_gaussian_mechanism(6.0, value_discretization_interval=0.05)
+    given, one_user = from_dp_accounting(pld), Shuffle(PureLDP(0.25), users=1)
+    accountant = Accountant()
+    accountant.compose(given, rounds=3)
+    accountant.compose(one_user, rounds=4)
+    unit = 10**40
+    masses = np.asarray(given.masses)
+    # the positive half and its mirror image; what is left of the mass is at 0
+    step, gauss = 0.05, {0: 0}
+    for loss, mass in zip(np.rint(np.asarray(given.losses) / step), masses, strict=True):
+        if loss > 0:
+            gauss[int(loss)] = int(mpmath.mpf(float(mass)) * unit)
+            gauss[-int(loss)] = int(mpmath.mpf(float(mass)) * mpmath.exp(-step * loss) * unit)
+    gauss[0] = int((1 - mpmath.mpf(given.infinite)) * unit) - sum(gauss.values())
+    large = mpmath.exp(mpmath.mpf(0.25)) / (1 + mpmath.exp(mpmath.mpf(0.25)))
+    response = {5: int(large * unit), -5: int((1 - large) * unit)}
+    total = {0: 1}
+    for part in [gauss] * 3 + [response] * 4:
+        mixed: dict[int, int] = {}
+        for i, a in total.items():
+            for j, b in part.items():
+                mixed[i + j] = mixed.get(i + j, 0) + a * b
+        total = mixed
+    infinite = 1 - (1 - mpmath.mpf(given.infinite)) ** 3
+    for epsilon in (0.0, 0.31, 1.02):
+        exact = infinite + mpmath.fsum(
+            mpmath.mpf(mass) / mpmath.mpf(unit) ** 7 * -mpmath.expm1(epsilon - step * loss)
+            for loss, mass in total.items()
+            if step * loss > epsilon
+        )
+        bounds = accountant.delta_bounds(epsilon)
+        assert bounds.lower <= exact * (1 + 1e-12)
+        assert exact <= bounds.upper * (1 + 1e-12)
+        assert bounds.upper <= 1.01 * exact
+
+
+@pytest.mark.parametrize("rounds", [1, 10, 1000])
+def test_there_and_back(rounds: int) -> None:
+    """Never below the certified lower value, and less than 1e-3 above it."""
+    accountant = Accountant()
+    accountant.compose(Shuffle(PureLDP(4.0), users=10_000), rounds=rounds)
+    sent = to_dp_accounting(accountant)
+    back = from_dp_accounting(sent)
+    for delta in (1e-2, 1e-5, 1e-9, 1e-20):
+        exact = accountant.epsilon_bounds(delta, rtol=1e-4)
+        assert exact.lower <= back.get_epsilon(delta) <= 1.001 * exact.lower
+        assert exact.lower <= sent.get_epsilon_for_delta(delta) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("interval", [1e-2, 1e-3])
+def test_a_round_on_a_given_interval_composes_there(interval: float) -> None:
+    survey = Shuffle(PureLDP(2.0), users=1000)
+    sent = to_dp_accounting(survey, interval=interval)
+    gaussian = theirs.from_gaussian_mechanism(5.0, value_discretization_interval=interval)
+    there = sent.self_compose(10).compose(gaussian).get_epsilon_for_delta(1e-6)
+    accountant = Accountant()
+    accountant.compose(survey, rounds=10)
+    accountant.compose(from_dp_accounting(gaussian))
+    here = accountant.epsilon_bounds(1e-6, rtol=1e-4)
+    assert here.lower * (1 - 1e-6) <= there <= here.upper * 1.003
+
+
+def test_subsampled_gaussian_is_bounded_in_both_orders() -> None:
+    pld = theirs.from_gaussian_mechanism(
+        1.0, sampling_prob=0.05, value_discretization_interval=1e-3
+    )
+    accountant = Accountant()
+    accountant.compose(from_dp_accounting(pld), rounds=20)
+    composed = pld.self_compose(20)
+    for delta in (1e-3, 1e-6):
+        expected = composed.get_epsilon_for_delta(delta)
+        assert expected <= accountant.get_epsilon(delta) <= 1.3 * expected
+        # composed there first, the larger order costs next to nothing
+        after = from_dp_accounting(composed).get_epsilon(delta)
+        assert expected * (1 - 1e-6) <= after <= 1.001 * expected
+
+
+def test_infinite_mass_is_carried_both_ways() -> None:
+    sent = to_dp_accounting(ApproximateDP(1.0, 1e-4))
+    assert sent.get_delta_for_epsilon(5.0) == pytest.approx(1e-4, rel=1e-12)
+    assert from_dp_accounting(sent).epsilon_bounds(0.9e-4) == (math.inf, math.inf)
+    cut = to_dp_accounting(SURVEY, truncation=1e-3)
+    assert cut.get_delta_for_epsilon(EPS0) >= 0
+    assert from_dp_accounting(cut).get_delta(EPS0) >= SURVEY.get_delta(EPS0)
+    assert cut.get_epsilon_for_delta(1e-2) >= SURVEY.epsilon_bounds(1e-2).lower
+
+
+def test_losses_too_large_for_a_double_become_infinite() -> None:
+    pld = theirs.from_gaussian_mechanism(0.03, value_discretization_interval=1.0)
+    given = from_dp_accounting(pld)
+    assert given.infinite > 0.001
+    assert given.get_epsilon(1e-6) == math.inf
+
+
+def test_events_are_composed_like_the_mechanisms() -> None:
+    event = dp_accounting.ComposedDpEvent(
+        [
+            dp_accounting.SelfComposedDpEvent(ShuffleDpEvent(SURVEY), 3),
+            dp_accounting.GaussianDpEvent(8.0),
+            dp_accounting.NoOpDpEvent(),
+        ]
+    )
+    accountant = ShuffleAccountant(1e-3)
+    assert accountant.supports(event)
+    accountant.compose(event, 2)
+    expected = Accountant()
+    expected.compose(SURVEY, rounds=6)
+    gaussian = theirs.from_gaussian_mechanism(
+        8.0,
+        value_discretization_interval=1e-3,
+        neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE,
+    )
+    expected.compose(from_dp_accounting(gaussian), rounds=2)
+    assert accountant.get_epsilon(1e-6) == pytest.approx(expected.get_epsilon(1e-6), rel=1e-9)
+    assert accountant.get_delta(1.0) == pytest.approx(expected.get_delta(1.0), rel=1e-9)
+    accountant.compose(dp_accounting.NonPrivateDpEvent())
+    assert accountant.get_epsilon(1e-6) == math.inf
+    assert accountant.get_delta(1e-6) == 1.0
+
+
+def test_events_that_are_not_for_replace_one_are_refused() -> None:
+    accountant = ShuffleAccountant()
+    assert not accountant.supports(dp_accounting.LaplaceDpEvent(1.0))
+    with pytest.raises(dp_accounting.UnsupportedEventError):
+        accountant.compose(dp_accounting.LaplaceDpEvent(1.0))
+    assert accountant.get_epsilon(1e-6) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: to_dp_accounting(cast(Any, 3)), InvalidParameter, "neither a round"),
+        (lambda: to_dp_accounting(Accountant()), InvalidParameter, "empty"),
+        (lambda: to_dp_accounting(SURVEY, interval=-1.0), InvalidParameter, "not positive"),
+        (lambda: to_dp_accounting(SURVEY, interval=1e-9), OutOfRange, "larger interval"),
+        (lambda: to_dp_accounting(SURVEY, truncation=2.0), InvalidParameter, "truncation=2.0"),
+        (lambda: from_dp_accounting(3), InvalidParameter, "not a dp-accounting"),
+        (
+            lambda: from_dp_accounting(
+                theirs.from_laplace_mechanism(1.0, pessimistic_estimate=False)
+            ),
+            InvalidParameter,
+            "optimistic",
+        ),
+    ],
+)
+def test_mistakes_are_named_in_one_sentence(make: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        make()
