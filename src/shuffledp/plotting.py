@@ -64,20 +64,18 @@ def plot_epsilon_vs_users(
     Options are those of `Shuffle`. `published` adds the bounds of the literature, for the first
     number of rounds, where they apply.
     """
-    axes, xs = _axes(ax), _ascending("users", users, 1)
+    axes, xs = _axes(ax, published), _ascending("users", users, 1)
     for i, count in enumerate(rounds):
         points = [(n, _epsilon(Shuffle(randomizer, n, **options), count, delta)) for n in xs]
         _curve(axes, points, i, _times(count), at_end=len(rounds) > 1)
     if published:
         rate = _fixed_rate(**options)
-        _published(
-            axes,
-            xs,
-            lambda bound, n: bound(randomizer, n, rate, rounds[0], delta),
-            _times(rounds[0]) if len(rounds) > 1 else "",
-        )
-    title = f"{randomizer!r}, delta = {delta:g}, replace-one"
-    _finish(axes, "users in each round", "certified epsilon", title)
+        _published(axes, xs, lambda bound, n: bound(randomizer, n, rate, rounds[0], delta))
+    share = options.get("sample_rate", 1.0)
+    sampled = "" if share == 1 else f"{share:.3g} of the users sampled, "
+    title = f"{randomizer!r}, {sampled}delta = {delta:g}, replace-one"
+    note = f"published bounds are for {_times(rounds[0])}" if published else ""
+    _finish(axes, "users", "certified epsilon", title, note)
     axes.set(xscale="log", yscale="log")
     return axes
 
@@ -91,7 +89,7 @@ def plot_epsilon_vs_rounds(
     ax: Axes | None = None,
 ) -> Axes:
     """epsilon against the number of rounds like this one."""
-    axes, xs = _axes(ax), _ascending("rounds", rounds, 1)
+    axes, xs = _axes(ax, published), _ascending("rounds", rounds, 1)
     _curve(axes, [(k, _epsilon(round_, k, delta)) for k in xs], len(axes.lines), "certified")
     if published:
         rate = _fixed_rate(round_.sample_rate, round_.sampling)
@@ -118,7 +116,7 @@ def plot_amplification(
 
     `family(eps0=...)` makes the randomizer. Below the grey line shuffling amplifies privacy.
     """
-    axes, xs = _axes(ax), _ascending("eps0", eps0, 0.0)
+    axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
     for i, count in enumerate(users):
         points = [(x, _epsilon(Shuffle(family(eps0=x), count, **options), 1, delta)) for x in xs]
         _curve(axes, points, i, f"{count:,} users", at_end=len(users) > 1)
@@ -128,14 +126,11 @@ def plot_amplification(
     _style.label_end(axes, middle, middle, "local guarantee", _style.GREY, **place)
     if published:
         rate = _fixed_rate(**options)
-        _published(
-            axes,
-            xs,
-            lambda bound, x: bound(family(eps0=x), users[0], rate, 1, delta),
-            f"{users[0]:,} users" if len(users) > 1 else "",
-        )
+        _published(axes, xs, lambda bound, x: bound(family(eps0=x), users[0], rate, 1, delta))
     name = getattr(family, "__name__", "randomizer")
-    _finish(axes, "eps0", "certified epsilon", f"{name}, one round, delta = {delta:g}, replace-one")
+    title = f"{name}, one round, delta = {delta:g}, replace-one"
+    note = f"published bounds are for {users[0]:,} users" if published else ""
+    _finish(axes, "eps0", "certified epsilon", title, note)
     axes.set_yscale("log")
     return axes
 
@@ -157,7 +152,7 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     axes.set_xlim(0.5, len(names) + 0.5)
     verdict = "fits" if ledger.fits else "exceeds the target"
     title = f"Plan at delta = {ledger.delta:g}, replace-one: {verdict}"
-    _finish(axes, "after", "running epsilon", title, legend=False)
+    _finish(axes, "after", "running epsilon", title)
     axes.set_ylim(bottom=0, top=1.15 * max(ledger.epsilon, _top(running)))
     return axes
 
@@ -166,8 +161,8 @@ def _top(running: Iterable[Bounds[float]]) -> float:
     return max((bounds.upper for bounds in running if math.isfinite(bounds.upper)), default=0.0)
 
 
-def _axes(ax: Axes | None) -> Axes:
-    return _style.new_figure(7.0, 4.2).subplots() if ax is None else ax
+def _axes(ax: Axes | None, tall: bool = False) -> Axes:
+    return _style.new_figure(7.0, 5.6 if tall else 4.2).subplots() if ax is None else ax
 
 
 def _ascending(name: str, values: Sequence[Any], least: float) -> list[Any]:
@@ -216,10 +211,7 @@ def _fixed_rate(sample_rate: float = 1.0, sampling: str = "fixed", **_: Any) -> 
 
 
 def _published(
-    axes: Axes,
-    xs: Sequence[Any],
-    ask: Callable[[Callable[..., float], Any], float],
-    which: str = "",
+    axes: Axes, xs: Sequence[Any], ask: Callable[[Callable[..., float], Any], float]
 ) -> None:
     """The proven bounds of the literature, thin; left out where they do not apply."""
     for i, bound in enumerate(bound for bound in BOUNDS if bound.proven):
@@ -232,20 +224,25 @@ def _published(
         if any(math.isfinite(y) for y in ys):
             line = _LINES[i % len(_LINES)]
             colour = _COLOURS[(i + 1) % len(_COLOURS)]
-            name = f"{bound.name}, {which}" if which else bound.name
-            axes.plot(xs, ys, linewidth=1, alpha=0.8, color=colour, linestyle=line, label=name)
+            look: dict[str, Any] = {
+                "color": colour,
+                "linestyle": line,
+                "linewidth": 1,
+                "marker": ".",
+            }
+            axes.plot(xs, ys, alpha=0.8, markersize=3, label=bound.name, **look)
 
 
-def _finish(axes: Axes, x: str, y: str, title: str, legend: bool = True) -> None:
+def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
     axes.set(xlabel=x, ylabel=y)
     axes.set_title(title, fontsize=9.5)
     _style.finish(axes)
     named = len(axes.get_legend_handles_labels()[1])
-    if legend and named > 4:
-        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
-        axes.legend(fontsize=7.5, frameon=False, handlelength=4, **below)
-    elif legend and named > 1:
-        axes.legend(fontsize=7.5, frameon=False)
+    if named > 1:
+        place: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "title_fontsize": 7.5}
+        if named > 4:  # below the picture
+            place |= {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2}
+        axes.legend(title=note or None, handlelength=4, **place)
 
 
 def _times(rounds: int) -> str:
