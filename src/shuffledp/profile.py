@@ -21,7 +21,9 @@ Sampler = Callable[[Array], Samples]
 
 #: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
 #: that queries at neighbouring deltas share the same discretisation.
-_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+_DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+#: The same for profiles to which every step of depth costs.
+_FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *_DEPTHS[2:])
 _REFINEMENTS = 6
 
 #: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
@@ -136,15 +138,19 @@ def aim(rtol: float) -> float:
     return max(0.1 * rtol, min(0.5 * rtol, 1e-4))
 
 
-def depth_for(log_inverse_delta: float) -> float:
+def depth_for(log_inverse_delta: float, ladder: Sequence[float] = _DEPTHS) -> float:
     """The ladder's first depth that is deep enough."""
-    return next((d for d in _DEPTHS if d >= log_inverse_delta), _DEPTHS[-1])
+    return next((d for d in ladder if d >= log_inverse_delta), ladder[-1])
+
+
+def _ladder(profile: PrivacyProfile) -> Sequence[float]:
+    return _DEPTHS if profile.has_slopes else _FINE_DEPTHS
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
     """Certified epsilon of one round at 0 < delta < 1."""
     top = profile.max_loss
-    depth = depth_for(-math.log(delta) + 6)
+    depth = depth_for(-math.log(delta) + 6, _ladder(profile))
     rough = profile.sampler(depth, 0.1)
     if rough(np.zeros(1)).upper[0] <= delta:
         return Bounds(0.0, 0.0)
@@ -174,7 +180,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
             return Bounds(0.0, 0.0)
         epsilon = profile.max_loss
     points = np.array([epsilon, epsilon * (1 - rtol)])
-    for depth in _DEPTHS:
+    for depth in _ladder(profile):
         if profile.sampler(depth, 0.1)(points).upper[0] > math.exp(6 - depth):
             break
     for refinement in range(_REFINEMENTS):
