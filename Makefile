@@ -13,7 +13,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks --json benchmarks.json --picture benchmarks.png

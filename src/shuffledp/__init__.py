@@ -3,9 +3,19 @@
 from .accountant import Accountant
 from .adversaries import adversaries
 from .bounds import Bounds
+from .calibrate import (
+    Calibration,
+    calibrate_eps0,
+    calibrate_gamma,
+    calibrate_rounds,
+    calibrate_sample_rate,
+    calibrate_sigma,
+    calibrate_users,
+)
 from .compare import Comparison, compare
-from .errors import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
 from .given import ApproximateDP, GivenPLD, GivenProfile
+from .plan import Ledger, Plan, PlannedRound
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -18,6 +28,7 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
+from .sweep import SweepTable, sweep
 from .verify import Verification, verify
 
 __version__ = "0.1.0"
@@ -26,25 +37,38 @@ __all__ = [
     "Accountant",
     "ApproximateDP",
     "Bounds",
+    "Calibration",
     "Comparison",
     "FiniteRandomizer",
     "Gaussian",
     "GivenPLD",
     "GivenProfile",
     "HadamardResponse",
+    "Infeasible",
     "InvalidParameter",
     "Laplace",
+    "Ledger",
     "LocalHashing",
     "NotCertified",
     "OutOfRange",
+    "Plan",
+    "PlannedRound",
     "PureLDP",
     "RandomizedResponse",
     "Shuffle",
     "ShuffleDPError",
     "SubsetSelection",
+    "SweepTable",
     "UnaryEncoding",
     "Verification",
     "adversaries",
+    "calibrate_eps0",
+    "calibrate_gamma",
+    "calibrate_rounds",
+    "calibrate_sample_rate",
+    "calibrate_sigma",
+    "calibrate_users",
     "compare",
+    "sweep",
     "verify",
 ]

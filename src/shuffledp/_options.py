@@ -140,18 +140,20 @@ KIND = (
 )
 
 
-def build(kind: str, given: dict[str, Any]) -> Randomizer:
-    """The randomizer that the options describe."""
+def build(kind: str, given: dict[str, Any], dash: str = "--") -> Randomizer:
+    """The randomizer that the options describe; `dash` is how their names begin in messages."""
     if kind not in RANDOMIZERS:
         raise InvalidParameter(
-            f"--randomizer {kind} is unknown; choose one of {', '.join(RANDOMIZERS)}."
+            f"{dash}randomizer {kind} is unknown; choose one of {', '.join(RANDOMIZERS)}."
         )
     make, needed, possible = RANDOMIZERS[kind]
     given = {name: value for name, value in given.items() if value is not None}
     for name in sorted(needed - given.keys()):
-        raise InvalidParameter(f"--randomizer {kind} needs --{name}; add it.")
+        raise InvalidParameter(f"{dash}randomizer {kind} needs {dash}{name}; add it.")
     for name in sorted(given.keys() - needed - possible):
-        raise InvalidParameter(f"--{name} does not go with --randomizer {kind}; leave it out.")
+        raise InvalidParameter(
+            f"{dash}{name} does not go with {dash}randomizer {kind}; leave it out."
+        )
     return make(**given)
 
 
@@ -162,9 +164,9 @@ def _read_matrix(path: str) -> list[list[float]]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not a text file"
         raise InvalidParameter(
-            f"--matrix {path} cannot be read: {reason}; give a CSV file."
+            f"matrix {path} cannot be read: {reason}; give a CSV file."
         ) from None
     try:
         return [[float(cell) for cell in row] for row in rows]
     except ValueError as error:
-        raise InvalidParameter(f"--matrix {path}: {error}; give numbers only.") from None
+        raise InvalidParameter(f"matrix {path}: {error}; give numbers only.") from None

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _validate, profile
+from ._table import html_table
 from .bounds import Bounds
 from .compose import Composition
-from .errors import InvalidParameter, OutOfRange
+from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange
 from .profile import PrivacyProfile
-from .queries import Guarantee, Mechanism
+from .queries import DEFAULT_RTOL, Guarantee, Mechanism
 from .shuffle import Shuffle
 
 
@@ -62,6 +63,29 @@ class Accountant(Guarantee):
     def total_rounds(self) -> int:
         return sum(count for _, count in self.rounds)
 
+    def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
+        """Are the rounds certified to be (epsilon, delta)-DP?"""
+        (target,) = _validate.epsilons([epsilon])
+        try:
+            return self.get_epsilon(delta, rtol=rtol) <= float(target)
+        except NotCertified as error:  # certified all the same, if not as closely as asked for
+            return error.bounds.upper <= float(target)
+
+    def remaining_rounds(
+        self, round_: Shuffle, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
+    ) -> int:
+        """How many more rounds like this one are certified to stay (epsilon, delta)-DP.
+
+        One more was evaluated and found not to, unless the supported number of rounds is reached.
+        """
+        from .calibrate import remaining_rounds
+
+        try:
+            found = remaining_rounds(self, round_, epsilon=epsilon, delta=delta, rtol=rtol)
+        except Infeasible:
+            return 0
+        return int(found.value)
+
     def copy(self) -> Accountant:
         """An independent accountant with the same rounds."""
         twin = Accountant()
@@ -96,6 +120,11 @@ class Accountant(Guarantee):
         lines.append(f"{self.total_rounds} rounds in all, replace-one neighbours")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        head = ("rounds", "users", "analysis", "randomizer")
+        rows = [(f"{count:,}", *_described(r)) for r, count in self.rounds]
+        return html_table(f"{self.total_rounds:,} rounds, replace-one neighbours", head, rows)
+
     def _composed(self) -> Composition:
         with self._lock:
             if self._composition is None:
@@ -112,8 +141,9 @@ class Accountant(Guarantee):
     def _max_loss(self) -> float:
         if not self._rounds:
             return 0.0
-        composition = self._composed()
-        return composition.max_loss if composition.bounded else math.inf
+        if not all(round_.profile.bounded for round_ in self._rounds):
+            return math.inf
+        return self._composed().max_loss
 
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         if self.total_rounds == 0:

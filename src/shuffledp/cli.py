@@ -1,26 +1,17 @@
-"""The command line: `shuffledp epsilon`, `delta`, `adversaries` and `verify`."""
+"""The command line: `epsilon`, `delta`, `adversaries`, `verify` here, the others in `commands`."""
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from . import (
-    Accountant,
-    NotCertified,
-    Shuffle,
-    ShuffleDPError,
-    __version__,
-    adversaries,
-    compare,
-    verify,
-)
+from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries, verify
 from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
+from ._report import json_report
+from .commands import COMMANDS
 from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
 
@@ -156,42 +147,6 @@ def adversaries_command(
         click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
 
 
-@cli.command("compare")
-@options(*KIND, *PROTOCOL)
-@click.option("--delta", type=Number(), required=True, help="The delta.")
-@click.option("--plot", "picture", metavar="FILE", help="Draw the table too (PNG, PDF or SVG).")
-def compare_command(
-    randomizer: str,
-    users: int,
-    analysis: str,
-    sample_rate: float,
-    sampling: str,
-    rounds: int,
-    delta: float,
-    rtol: float,
-    as_json: bool,
-    picture: str | None,
-    **parameters: Any,
-) -> None:
-    """Every bound of the literature that applies, beside ours, and why the others do not.
-
-    \b
-      shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
-    """
-    round_ = Shuffle(build(randomizer, parameters), users, analysis, sample_rate, sampling)
-    table = compare(round_, rounds, delta, rtol=rtol)
-    if picture is not None:
-        table.plot(picture)
-    if not as_json:
-        click.echo(str(table))
-        return
-    answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
-    rows = {"published": [row._asdict() for row in table.rows]}
-    kind = {"analysis": round_.explained.name, "randomizer": randomizer, **parameters}
-    sampled = {"sample_rate": sample_rate, "sampling": sampling, "rounds": rounds, "rtol": rtol}
-    _echo_json("compare", {**answer, **rows}, {**kind, "users": users, **sampled})
-
-
 @cli.command("verify")
 @options(
     click.option("--randomizer", default="matrix", show_default=True, help="As in epsilon."),
@@ -246,25 +201,11 @@ cli.add_command(reproduce)
 
 
 def _echo_json(query: str, answer: dict[str, Any], protocol: dict[str, Any]) -> None:
-    """One object: the answer, then the protocol with the options that were given."""
-    report = {
-        "schema_version": 1,
-        "query": query,
-        **answer,
-        "relation": "replace-one",
-        **{name: value for name, value in protocol.items() if value is not None},
-        "version": __version__,
-    }
-    click.echo(json.dumps(_finite(report)))
+    click.echo(json_report(query, answer, protocol))
 
 
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: an infinite bound is null."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if value == math.inf else value
+for command in COMMANDS:
+    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

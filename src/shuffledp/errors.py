@@ -48,3 +48,12 @@ class NotCertified(ShuffleDPError):
     def __init__(self, message: str, bounds: Bounds[float]) -> None:
         super().__init__(message)
         self.bounds = bounds
+
+
+class Infeasible(ShuffleDPError, ValueError):
+    """No value meets a target. `nearest` comes closest, and its epsilon has these `bounds`."""
+
+    def __init__(self, message: str, nearest: float, bounds: Bounds[float]) -> None:
+        super().__init__(message)
+        self.nearest = nearest
+        self.bounds = bounds

@@ -229,3 +229,30 @@ def test_infinite_epsilon_is_null_in_json() -> None:
     arguments = ("epsilon", *options, "--users", "10", "--delta", "1e-6")
     assert json.loads(ok(*arguments, "--json"))["upper"] is None
     assert ok(*arguments).startswith("The protocol is (infinity, 1e-06)")
+
+
+def test_sampled_rounds_and_densities() -> None:
+    sampled = ("--eps0", "3", "--users", "1e5", "--sample-rate", "0.01", "--rounds", "10")
+    report = json.loads(ok("epsilon", *sampled, "--delta", "1e-5", "--json"))
+    assert (report["sample_rate"], report["sampling"]) == (0.01, "fixed")
+    assert 0.0169 < report["lower"] <= report["upper"] < 0.0171
+    gaussian = ("--randomizer", "gaussian", "--sigma", "2", "--users", "1")
+    assert "noise of standard deviation 2" in " ".join(
+        ok("delta", *gaussian, "--epsilon", "0.5").split()
+    )
+    result = run("epsilon", "--eps0", "3", "--users", "5", "--sample-rate", "0.3", "--delta", "0.1")
+    assert result.returncode == 2
+    assert "not a whole number" in result.stderr
+
+
+def test_compare_as_table_json_and_picture(tmp_path: Path) -> None:
+    protocol = ("--eps0", "3", "--users", "1e5", "--sample-rate", "0.01", "--rounds", "10")
+    picture = tmp_path / "bars.png"
+    out = ok("compare", *protocol, "--delta", "1e-5", "--plot", str(picture))
+    assert "Girgis et al. 2021" in out
+    assert "Does not apply" in out
+    assert picture.stat().st_size > 5000
+    report = json.loads(ok("compare", *protocol, "--delta", "1e-5", "--json"))
+    ratios = [row["ratio"] for row in report["published"] if row["ratio"] is not None]
+    assert min(ratios) > 10
+    assert run("compare", *protocol, "--delta", "1e-5", "--plot", "x.nonsense").returncode == 2

@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from shuffledp import Accountant, ApproximateDP, PureLDP, Shuffle
 from shuffledp.compose import _KEPT_LATTICES
 
-DELTAS = [10.0**-i for i in range(2, 14)]
+DELTAS = [10.0**-i for i in range(2, 11)]
 
 
 def accountant() -> Accountant:

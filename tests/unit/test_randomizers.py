@@ -363,3 +363,30 @@ def test_extreme_laws() -> None:
 def test_deep_deltas_of_a_named_randomizer(delta: float) -> None:
     bounds = Shuffle(RandomizedResponse(4, eps0=2.0), 10**4).epsilon_bounds(delta)
     assert bounds.upper - bounds.lower <= 1e-3 * bounds.upper
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("users", [3, 5])
+def test_attained_of_few_users_against_all_datasets_of_two_values(k: int, users: int) -> None:
+    """The others hold any two of the values 0, 1, 2: the worst such dataset, exactly."""
+    matrix = response_matrix(k, Fraction(1, 2))
+    round_ = Shuffle(RandomizedResponse(k, gamma=0.5), users)
+    values = range(min(k, 3))
+    datasets = [
+        others
+        for others in itertools.combinations_with_replacement(values, users - 1)
+        if len(set(others)) <= 2
+    ]
+    for alpha in (Fraction(11, 10), Fraction(3, 2), Fraction(5, 2)):
+        truth = max(
+            oracles.hockey_stick(
+                oracles.as_pair(
+                    oracles.shuffled_mechanism(matrix, (0, *others)),
+                    oracles.shuffled_mechanism(matrix, (1, *others)),
+                ),
+                alpha,
+            )
+            for others in datasets
+        )
+        attained = round_.attained_delta(math.log(alpha))
+        assert float(truth) * (1 - 1e-4) <= attained <= float(truth) * (1 + 1e-12)

@@ -1,0 +1,246 @@
+"""The largest or smallest value of one parameter that meets a target.
+
+Every answer was evaluated: the certified upper epsilon at the value is at most the target, and
+one step beyond it is above. A step is the next count for users, rounds and sampled users, and the
+next number of four significant digits (a relative 1e-4 to 1e-3) for eps0, gamma and sigma.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from . import _validate
+from ._boundary import Decimals, Found, Grid, Multiples, boundary
+from .accountant import Accountant
+from .bounds import Bounds
+from .errors import Infeasible, InvalidParameter
+from .queries import DEFAULT_RTOL, Guarantee
+from .randomizers import Randomizer
+from .shuffle import Shuffle
+from .statement import rounded_up
+
+#: The parameters of randomizers: range, a place to start, and does epsilon grow with it?
+_PARAMETERS: dict[str, tuple[Decimals, float, int]] = {
+    "eps0": (Decimals(_validate.MIN_EPS0, _validate.MAX_EPS0), 2.0, 1),
+    "gamma": (Decimals(1e-12, 0.9999), 0.1, -1),
+    "sigma": (Decimals(0.1, 1000.0), 1.0, -1),
+}
+
+
+_CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A value that meets the target, and what was certified there and one step beyond."""
+
+    parameter: str
+    value: float
+    achieved: Bounds[float]  # epsilon at the value
+    epsilon: float  # the target
+    delta: float
+    beyond: float | None  # one step further; None if the value is the last supported one
+    beyond_achieved: Bounds[float] | None
+
+    @property
+    def room(self) -> float:
+        """How far the certified upper epsilon is below the target."""
+        return self.epsilon - self.achieved.upper
+
+
+def calibrate_eps0(
+    family: Callable[..., Randomizer], users: int, *, epsilon: float, delta: float, **options: Any
+) -> Calibration:
+    """The largest eps0 that meets (epsilon, delta). `family(eps0=...)` makes the randomizer.
+
+    Options are `rounds`, `rtol` and those of `Shuffle`.
+
+    >>> from shuffledp import PureLDP, calibrate_eps0
+    >>> calibrate_eps0(PureLDP, users=10_000, epsilon=0.5, delta=1e-6).value
+    4.336
+    """
+    return _parameter("eps0", family, users, epsilon, delta, **options)
+
+
+def calibrate_gamma(
+    family: Callable[..., Randomizer], users: int, *, epsilon: float, delta: float, **options: Any
+) -> Calibration:
+    """The smallest gamma that meets (epsilon, delta). `family(gamma=...)` makes the randomizer.
+
+    >>> from functools import partial
+    >>> from shuffledp import RandomizedResponse, calibrate_gamma
+    >>> four = partial(RandomizedResponse, 4)
+    >>> calibrate_gamma(four, users=10_000, epsilon=0.5, delta=1e-6).value
+    0.04916
+    """
+    return _parameter("gamma", family, users, epsilon, delta, **options)
+
+
+def calibrate_sigma(
+    family: Callable[..., Randomizer], users: int, *, epsilon: float, delta: float, **options: Any
+) -> Calibration:
+    """The smallest sigma that meets (epsilon, delta). `family(sigma=...)` makes the randomizer."""
+    return _parameter("sigma", family, users, epsilon, delta, **options)
+
+
+def _parameter(
+    name: str,
+    family: Callable[..., Randomizer],
+    users: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    rtol: float = DEFAULT_RTOL,
+    **options: Any,
+) -> Calibration:
+    if not callable(family):
+        raise InvalidParameter(
+            f"family={_validate.show(family)} does not make randomizers; give a callable that "
+            f"takes {name}, such as a class of randomizers."
+        )
+    grid, start, sign = _PARAMETERS[name]
+
+    def make(value: float) -> Guarantee:
+        return _composed(Shuffle(family(**{name: value}), users, **options), rounds)
+
+    return _calibrate(name, grid, sign, make, start, epsilon, delta, rtol)
+
+
+def calibrate_users(
+    randomizer: Randomizer,
+    *,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    rtol: float = DEFAULT_RTOL,
+    **options: Any,
+) -> Calibration:
+    """The fewest users that meet (epsilon, delta).
+
+    With a fixed-size `sample_rate` only populations are tried of which that share is whole.
+
+    >>> from shuffledp import PureLDP, calibrate_users
+    >>> calibrate_users(PureLDP(eps0=4.0), epsilon=0.5, delta=1e-6).value
+    7031
+    """
+    unit = 1
+    if options.get("sampling", "fixed") == "fixed":
+        rate = _validate.real("sample_rate", options.get("sample_rate", 1.0))
+        unit = Fraction(rate).limit_denominator(10**6).denominator
+    grid = Multiples(_validate.MAX_USERS // unit, unit)
+
+    def make(value: float) -> Guarantee:
+        return _composed(Shuffle(randomizer, int(value), **options), rounds)
+
+    return _calibrate("users", grid, -1, make, 1e5, epsilon, delta, rtol)
+
+
+def calibrate_rounds(
+    round_: Shuffle, *, epsilon: float, delta: float, rtol: float = DEFAULT_RTOL
+) -> Calibration:
+    """The most rounds like this one that meet (epsilon, delta).
+
+    >>> from shuffledp import PureLDP, Shuffle, calibrate_rounds
+    >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
+    >>> calibrate_rounds(survey, epsilon=1.0, delta=1e-6).value
+    5
+    """
+    return remaining_rounds(Accountant(), round_, epsilon=epsilon, delta=delta, rtol=rtol)
+
+
+def remaining_rounds(
+    spent: Accountant, round_: Shuffle, *, epsilon: float, delta: float, rtol: float = DEFAULT_RTOL
+) -> Calibration:
+    """The most rounds like this one that still meet the target after those of an accountant."""
+
+    def make(value: float) -> Guarantee:
+        accountant = spent.copy()
+        accountant.compose(round_, rounds=int(value))
+        return accountant
+
+    grid = Multiples(_validate.MAX_ROUNDS - spent.total_rounds)
+    return _calibrate("rounds", grid, 1, make, 10, epsilon, delta, rtol)
+
+
+def calibrate_sample_rate(
+    randomizer: Randomizer,
+    users: int,
+    *,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    rtol: float = DEFAULT_RTOL,
+    **options: Any,
+) -> Calibration:
+    """The largest share of the users to sample in each round that meets (epsilon, delta).
+
+    A step is one sampled user, or one unit of the fourth digit with `sampling="poisson"`.
+    """
+    users = _validate.count("users", users, _validate.MAX_USERS)
+    fixed = options.get("sampling", "fixed") == "fixed"
+    grid: Grid = Multiples(users, over=users) if fixed else Decimals(1e-9, 1.0)
+
+    def make(value: float) -> Guarantee:
+        return _composed(Shuffle(randomizer, users, sample_rate=value, **options), rounds)
+
+    return _calibrate("sample_rate", grid, 1, make, 0.1, epsilon, delta, rtol)
+
+
+def _composed(round_: Shuffle, rounds: int) -> Accountant:
+    accountant = Accountant()
+    accountant.compose(round_, rounds=rounds)
+    return accountant
+
+
+def _calibrate(
+    name: str,
+    grid: Grid,
+    sign: int,
+    make: Callable[[float], Guarantee],
+    start: float,
+    epsilon: float,
+    delta: float,
+    rtol: float,
+) -> Calibration:
+    target, rtol = _validate.real("epsilon", epsilon), _validate.tolerance(rtol)
+    if target > epsilon:  # an exact fraction may not become a larger number
+        target = math.nextafter(target, 0.0)
+    if target <= 0:
+        raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
+    _validate.real("delta", delta)  # one number, not several
+    (checked,) = _validate.deltas([delta])
+
+    def evaluate(value: float, width: float) -> Bounds[float]:
+        return make(value).epsilon_bounds(float(checked), rtol=width)
+
+    found = boundary(grid, sign, evaluate, target, rtol, start)
+    if found.good is None:
+        raise _infeasible(name, grid, found, target, float(checked))
+    return Calibration(
+        parameter=name,
+        value=grid.value(found.good),
+        achieved=found.bounds[found.good],
+        epsilon=target,
+        delta=float(checked),
+        beyond=None if found.bad is None else grid.value(found.bad),
+        beyond_achieved=None if found.bad is None else found.bounds[found.bad],
+    )
+
+
+def _infeasible(name: str, grid: Grid, found: Found, target: float, delta: float) -> Infeasible:
+    index = next(iter(found.bounds)) if found.bad is None else found.bad
+    nearest, bounds = grid.value(index), found.bounds[index]
+    if math.isinf(bounds.upper):
+        reached, remedy = "infinite epsilon", "allow a larger delta"
+    else:
+        reached, remedy = f"epsilon {rounded_up(bounds.upper)}", "allow that much"
+    return Infeasible(
+        f"no {_CALLED.get(name, name)} meets epsilon={target:g} at delta={delta:g}: {name}="
+        f"{nearest:g}, the nearest to it, has {reached}; {remedy} or change the other parameters.",
+        nearest,
+        bounds,
+    )

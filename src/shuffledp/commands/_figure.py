@@ -1,0 +1,27 @@
+"""Saving a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .._style import new_figure
+from ..errors import InvalidParameter
+
+
+def savable(path: str) -> None:
+    """Complain before the work if matplotlib is missing or knows no such format."""
+    known = new_figure(1, 1).canvas.get_supported_filetypes()
+    if Path(path).suffix.lstrip(".").lower() not in known:
+        raise InvalidParameter(
+            f"{path} does not end in the name of a picture format; use .png, .pdf or .svg."
+        )
+
+
+def save(axes: Any, path: str) -> None:
+    try:
+        axes.figure.savefig(path)
+    except OSError as error:
+        raise InvalidParameter(
+            f"{path} cannot be written: {error.strerror}; choose another file."
+        ) from None

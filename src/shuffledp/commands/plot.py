@@ -1,0 +1,145 @@
+"""`shuffledp plot`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .._options import KIND, Number, build, options
+from ..accountant import Accountant
+from ..errors import InvalidParameter
+from ..shuffle import Shuffle
+from ._figure import savable, save
+from ._ranges import Range
+from ._sampling import SAMPLING, round_options
+
+_PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
+_OUT = click.option("--out", required=True, metavar="FILE", help="The picture: .png, .pdf or .svg.")
+_DELTA = click.option("--delta", type=Number(), default="1e-6", show_default=True, help="At delta.")
+
+
+def _list(name: str, default: str | None, text: str, whole: bool = True) -> Any:
+    return click.option(
+        f"--{name}",
+        type=Range(whole),
+        default=default,
+        required=default is None,
+        show_default=default is not None,
+        metavar="LIST",
+        help=text,
+    )
+
+
+def _one(name: str, text: str, default: str | None = None) -> Any:
+    number = Number(whole=True)
+    return click.option(
+        f"--{name}", type=number, default=default, required=default is None, help=text
+    )
+
+
+def _round_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Takes the options of Shuffle out of all options: what remains is the randomizer's."""
+    return round_options(*(given.pop(name) for name in ("analysis", "sample_rate", "sampling")))
+
+
+@click.group()
+def plot() -> None:
+    """Pictures of certified values, with their brackets as bands.
+
+    \b
+      shuffledp plot profile --eps0 4 --users 10000 --rounds 4 --out profile.png
+      shuffledp plot epsilon-vs-users --eps0 4 --rounds 1,10,100 --out users.pdf
+      shuffledp plot epsilon-vs-rounds --eps0 2 --users 1e5 --published --out rounds.svg
+      shuffledp plot amplification --users 1e3,1e4,1e5 --eps0 0.5:6:0.5 --out amplification.png
+    """
+
+
+@plot.command()
+@options(*KIND, *SAMPLING, _one("users", "Users in each round."))
+@options(_one("rounds", "How many rounds are composed.", "1"), _OUT)
+def profile(randomizer: str, users: int, rounds: int, out: str, **given: Any) -> None:
+    """delta against epsilon."""
+    from ..plotting import plot_profile
+
+    savable(out)
+    kept = _round_options(given)
+    made = build(randomizer, given)
+    accountant = Accountant()
+    accountant.compose(Shuffle(made, users, **kept), rounds=rounds)
+    save(plot_profile(accountant), out)
+
+
+@plot.command("epsilon-vs-users")
+@options(*KIND, *SAMPLING, _list("users", "1e3,1e4,1e5,1e6,1e7", "Users in each round."))
+@options(_list("rounds", "1", "How many rounds are composed."), _DELTA, _PUBLISHED, _OUT)
+def epsilon_vs_users(
+    randomizer: str,
+    users: list[int],
+    rounds: list[int],
+    delta: float,
+    published: bool,
+    out: str,
+    **given: Any,
+) -> None:
+    """epsilon against users, a curve for each number of rounds."""
+    from ..plotting import plot_epsilon_vs_users
+
+    savable(out)
+    kept = _round_options(given)
+    made = build(randomizer, given)
+    drawn = plot_epsilon_vs_users(
+        made, users, delta=delta, rounds=rounds, published=published, **kept
+    )
+    save(drawn, out)
+
+
+@plot.command("epsilon-vs-rounds")
+@options(*KIND, *SAMPLING, _one("users", "Users in each round."))
+@options(_list("rounds", "1,3,10,30,100,300,1000", "Rounds to compose."), _DELTA, _PUBLISHED, _OUT)
+def epsilon_vs_rounds(
+    randomizer: str,
+    users: int,
+    rounds: list[int],
+    delta: float,
+    published: bool,
+    out: str,
+    **given: Any,
+) -> None:
+    """epsilon against rounds."""
+    from ..plotting import plot_epsilon_vs_rounds
+
+    savable(out)
+    kept = _round_options(given)
+    made = build(randomizer, given)
+    round_ = Shuffle(made, users, **kept)
+    save(plot_epsilon_vs_rounds(round_, rounds, delta=delta, published=published), out)
+
+
+@plot.command()
+@options(KIND[0], *KIND[2:], *SAMPLING)  # without --eps0, which is a list here
+@options(_list("eps0", "0.5:6:0.5", "Local epsilons.", whole=False))
+@options(_list("users", "1e3,1e4,1e5,1e6", "Users in the round."), _DELTA, _PUBLISHED, _OUT)
+def amplification(
+    randomizer: str,
+    users: list[int],
+    eps0: list[float],
+    delta: float,
+    published: bool,
+    out: str,
+    **given: Any,
+) -> None:
+    """epsilon of one round against eps0, a curve for each number of users."""
+    from ..plotting import plot_amplification
+
+    savable(out)
+    if given["gamma"] is not None:
+        raise InvalidParameter("--gamma is another way to say --eps0; leave it out.")
+    kept = _round_options(given)
+
+    def family(**value: float) -> Any:
+        return build(randomizer, {**given, **value})
+
+    family.__name__ = randomizer
+    drawn = plot_amplification(family, eps0, users, delta=delta, published=published, **kept)
+    save(drawn, out)

@@ -1,0 +1,258 @@
+"""Pictures of certified values: curves with their brackets as bands.
+
+Every function draws into `ax`, or into a new figure, and returns the axes; `axes.figure` can be
+saved or shown. Needs the extra `plot`; pyplot and its global state are never touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _style
+from .accountant import Accountant
+from .bounds import Bounds
+from .errors import InvalidParameter, OutOfRange
+from .plan import Ledger
+from .published import BOUNDS
+from .queries import Guarantee
+from .randomizers import Randomizer
+from .shuffle import Shuffle
+from .statement import participants
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS = (_style.BLUE, _style.VERMILION, _style.GREEN, _style.PURPLE, _style.ORANGE, _style.SKY)
+_LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)))  # 5 x 6 pairs
+
+
+def plot_profile(
+    guarantee: Guarantee,
+    epsilons: Sequence[float] | None = None,
+    *,
+    label: str = "certified",
+    ax: Axes | None = None,
+) -> Axes:
+    """delta against epsilon, of a round or of an accountant, down to delta = 1e-12 if not told."""
+    axes = _axes(ax)
+    if epsilons is None:
+        epsilons = np.linspace(0.0, guarantee.get_epsilon(1e-12), 40).tolist()
+    xs: list[float] = _ascending("epsilons", epsilons, 0.0)
+    points = [(x, guarantee.delta_bounds(x)) for x in xs]
+    _curve(axes, points, len(axes.lines), label)
+    _finish(axes, "epsilon", "certified delta", f"Privacy profile, {_described(guarantee)}")
+    axes.set_yscale("log")
+    return axes
+
+
+def plot_epsilon_vs_users(
+    randomizer: Randomizer,
+    users: Sequence[int],
+    *,
+    delta: float,
+    rounds: Sequence[int] = (1,),
+    published: bool = False,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
+    """epsilon against the number of users, one curve for each number of rounds.
+
+    Options are those of `Shuffle`. `published` adds the bounds of the literature, for the first
+    number of rounds, where they apply.
+    """
+    axes, xs = _axes(ax, published), _ascending("users", users, 1)
+    for i, count in enumerate(rounds):
+        points = [(n, _epsilon(Shuffle(randomizer, n, **options), count, delta)) for n in xs]
+        _curve(axes, points, i, _times(count), at_end=len(rounds) > 1)
+    if published:
+        rate = _fixed_rate(**options)
+        _published(axes, xs, lambda bound, n: bound(randomizer, n, rate, rounds[0], delta))
+    share = options.get("sample_rate", 1.0)
+    sampled = "" if share == 1 else f"{share:.3g} of the users sampled, "
+    title = f"{randomizer!r}, {sampled}delta = {delta:g}, replace-one"
+    note = f"published bounds are for {_times(rounds[0])}" if published else ""
+    _finish(axes, "users", "certified epsilon", title, note)
+    axes.set(xscale="log", yscale="log")
+    return axes
+
+
+def plot_epsilon_vs_rounds(
+    round_: Shuffle,
+    rounds: Sequence[int],
+    *,
+    delta: float,
+    published: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """epsilon against the number of rounds like this one."""
+    axes, xs = _axes(ax, published), _ascending("rounds", rounds, 1)
+    _curve(axes, [(k, _epsilon(round_, k, delta)) for k in xs], len(axes.lines), "certified")
+    if published:
+        rate = _fixed_rate(round_.sample_rate, round_.sampling)
+        _published(
+            axes, xs, lambda bound, k: bound(round_.randomizer, round_.users, rate, k, delta)
+        )
+    title = f"{_described(round_)}, delta = {delta:g}"
+    _finish(axes, "rounds", "certified epsilon", title)
+    axes.set(xscale="log", yscale="log")
+    return axes
+
+
+def plot_amplification(
+    family: Callable[..., Randomizer],
+    eps0: Sequence[float],
+    users: Sequence[int],
+    *,
+    delta: float,
+    published: bool = False,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
+    """epsilon of one shuffled round against eps0, one curve for each number of users.
+
+    `family(eps0=...)` makes the randomizer. Below the grey line shuffling amplifies privacy.
+    """
+    axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
+    for i, count in enumerate(users):
+        points = [(x, _epsilon(Shuffle(family(eps0=x), count, **options), 1, delta)) for x in xs]
+        _curve(axes, points, i, f"{count:,} users", at_end=len(users) > 1)
+    axes.plot(xs, xs, color=_style.GREY, linewidth=1, label="_local")
+    middle = xs[len(xs) // 2]
+    place = {"xytext": (-8, 6), "ha": "right"}
+    _style.label_end(axes, middle, middle, "local guarantee", _style.GREY, **place)
+    if published:
+        rate = _fixed_rate(**options)
+        _published(axes, xs, lambda bound, x: bound(family(eps0=x), users[0], rate, 1, delta))
+    name = getattr(family, "__name__", "randomizer")
+    title = f"{name}, one round, delta = {delta:g}, replace-one"
+    note = f"published bounds are for {users[0]:,} users" if published else ""
+    _finish(axes, "eps0", "certified epsilon", title, note)
+    axes.set_yscale("log")
+    return axes
+
+
+def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
+    """The running epsilon of a plan after each entry, with its bracket, against the target."""
+    axes = _axes(ax)
+    running = [entry.running for entry in ledger.entries]
+    _curve(axes, list(enumerate(running, 1)), 0, "running epsilon", marker="o")
+    axes.axhline(ledger.epsilon, color=_style.VERMILION, linestyle="--", linewidth=1.5)
+    axes.annotate(
+        f"target: {ledger.epsilon:g}", (0.6, ledger.epsilon), (0, 4), textcoords="offset points",
+        color=_style.VERMILION,
+    )  # fmt: skip
+    names = [f"{e.planned.name}\n{_times(e.planned.count)}" for e in ledger.entries]
+    crowded = sum(len(entry.planned.name) for entry in ledger.entries) > 70
+    turned: dict[str, Any] = {"rotation": 45, "ha": "right"} if crowded else {}
+    axes.set_xticks(range(1, len(names) + 1), names, fontsize=8, **turned)
+    axes.set_xlim(0.5, len(names) + 0.5)
+    verdict = "fits" if ledger.fits else "exceeds the target"
+    title = f"Plan at delta = {ledger.delta:g}, replace-one: {verdict}"
+    _finish(axes, "after", "running epsilon", title)
+    axes.set_ylim(bottom=0, top=1.15 * max(ledger.epsilon, _top(running)))
+    return axes
+
+
+def _top(running: Iterable[Bounds[float]]) -> float:
+    return max((bounds.upper for bounds in running if math.isfinite(bounds.upper)), default=0.0)
+
+
+def _axes(ax: Axes | None, tall: bool = False) -> Axes:
+    return _style.new_figure(7.0, 5.6 if tall else 4.2).subplots() if ax is None else ax
+
+
+def _ascending(name: str, values: Sequence[Any], least: float) -> list[Any]:
+    xs = sorted(set(values))
+    if len(xs) < 2 or not xs[0] >= least:
+        raise InvalidParameter(
+            f"{name} has {len(xs)} different values; give two or more, all >= {least:g}."
+        )
+    return xs
+
+
+def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
+    accountant = Accountant()
+    accountant.compose(round_, rounds=rounds)
+    return accountant.epsilon_bounds(delta)
+
+
+def _curve(
+    axes: Axes,
+    points: Sequence[tuple[float, Bounds[float]]],
+    number: int,
+    label: str,
+    at_end: bool = False,
+    marker: str | None = None,
+) -> None:
+    """The upper value as a line, the bracket as a band; infinite values leave a gap."""
+    xs = [x for x, _ in points]
+    low = [b.lower if math.isfinite(b.upper) else math.nan for _, b in points]
+    high = [b.upper if math.isfinite(b.upper) else math.nan for _, b in points]
+    colour = _COLOURS[number % len(_COLOURS)]
+    line = _LINES[number % len(_LINES)]
+    named = f"_{label}" if at_end else label  # a label at its end needs none in the legend
+    axes.plot(xs, high, color=colour, linestyle=line, linewidth=2, label=named, marker=marker)
+    axes.fill_between(xs, low, high, color=colour, alpha=0.3, linewidth=0)
+    if at_end and math.isfinite(high[-1]):
+        _style.label_end(axes, xs[-1], high[-1], label, colour)
+
+
+def _fixed_rate(sample_rate: float = 1.0, sampling: str = "fixed", **_: Any) -> float:
+    if sampling != "fixed" and sample_rate < 1:
+        raise InvalidParameter(
+            "published bounds are for samples of a fixed size; leave out published or "
+            f"sampling={sampling!r}."
+        )
+    return sample_rate
+
+
+def _published(
+    axes: Axes, xs: Sequence[Any], ask: Callable[[Callable[..., float], Any], float]
+) -> None:
+    """The proven bounds of the literature, thin; left out where they do not apply."""
+    for i, bound in enumerate(bound for bound in BOUNDS if bound.proven):
+        ys = []
+        for x in xs:
+            try:
+                ys.append(ask(bound.epsilon, x))
+            except OutOfRange:
+                ys.append(math.nan)
+        if any(math.isfinite(y) for y in ys):
+            line = _LINES[i % len(_LINES)]
+            colour = _COLOURS[(i + 1) % len(_COLOURS)]
+            look: dict[str, Any] = {
+                "color": colour,
+                "linestyle": line,
+                "linewidth": 1,
+                "marker": ".",
+            }
+            axes.plot(xs, ys, alpha=0.8, markersize=3, label=bound.name, **look)
+
+
+def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
+    axes.set(xlabel=x, ylabel=y)
+    axes.set_title(title, fontsize=9.5)
+    _style.finish(axes)
+    named = len(axes.get_legend_handles_labels()[1])
+    if named > 1:
+        place: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "title_fontsize": 7.5}
+        if named > 4:  # below the picture
+            place |= {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2}
+        axes.legend(title=note or None, handlelength=4, **place)
+
+
+def _times(rounds: int) -> str:
+    return "1 round" if rounds == 1 else f"{rounds:,} rounds"
+
+
+def _described(guarantee: Guarantee) -> str:
+    if isinstance(guarantee, Shuffle):
+        return f"{guarantee.randomizer!r}, {participants(guarantee)}, replace-one"
+    if isinstance(guarantee, Accountant) and len(guarantee.rounds) == 1:
+        ((round_, count),) = guarantee.rounds
+        return f"{_times(count)} of {_described(round_)}"
+    return "composed rounds, replace-one"

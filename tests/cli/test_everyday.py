@@ -1,0 +1,158 @@
+"""calibrate, account, sweep and plot as a user meets them: a fresh process."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shuffledp import (
+    Plan,
+    PlannedRound,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+    UnaryEncoding,
+    calibrate_eps0,
+    calibrate_users,
+    sweep,
+)
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "plan.toml"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shuffledp", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def ok(*arguments: str) -> str:
+    result = run(*arguments)
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
+def test_calibrate_is_what_python_says() -> None:
+    options = [
+        "--find",
+        "eps0",
+        "--users",
+        "1e3",
+        "--rounds",
+        "2",
+        "--epsilon",
+        "0.5",
+        "--delta",
+        "1e-6",
+    ]
+    found = calibrate_eps0(PureLDP, 1_000, rounds=2, epsilon=0.5, delta=1e-6)
+    report = json.loads(ok("calibrate", *options, "--json"))
+    assert report["value"] == found.value and report["beyond"] == found.beyond
+    assert (report["lower"], report["upper"]) == found.achieved
+    assert report["room"] == found.room and report["rounds"] == 2
+    text = ok("calibrate", *options)
+    assert text.startswith(f"eps0 = {found.value} is the largest that is certified to meet")
+
+
+def test_calibrate_users() -> None:
+    text = ok(
+        *["calibrate", "--find", "users", "--eps0", "4", "--epsilon", "0.5", "--delta", "1e-6"]
+    )
+    value = calibrate_users(PureLDP(4.0), epsilon=0.5, delta=1e-6).value
+    assert f"users = {value:,} is the smallest" in text
+    assert f"users = {int(value) - 1:,} has" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--find rounds --eps0 4 --users 1e4 --epsilon 0.1 --delta 1e-6", "no number of rounds"),
+        ("--find rounds --eps0 4 --epsilon 0.1 --delta 1e-6", "needs --users"),
+        ("--find eps0 --eps0 4 --users 1e4 --epsilon 1 --delta 1e-6", "leave it out"),
+        ("--find sigma --users 1e4 --epsilon 1 --delta 1e-6", "which has eps0"),
+        ("--find users --eps0 4 --epsilon 0 --delta 1e-6", "epsilon=0"),
+        ("--find size --users 1e4 --epsilon 1 --delta 1e-6", "'size' is not one of"),
+    ],
+)
+def test_calibrate_refuses_in_one_sentence(arguments: str, words: str) -> None:
+    result = run("calibrate", *arguments.split())
+    assert result.returncode == 2 and result.stdout == ""
+    assert words in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_account_on_the_example_is_what_python_says(tmp_path: Path) -> None:
+    report = json.loads(ok("account", str(EXAMPLE), "--json", "--plot", str(tmp_path / "a.svg")))
+    rounds = (
+        PlannedRound(
+            "usage", Shuffle(RandomizedResponse(16, eps0=4.0), 1_000_000, sample_rate=0.1), 52
+        ),
+        PlannedRound("survey", Shuffle(UnaryEncoding(100, 3.0), 200_000), 12),
+        PlannedRound("crashes", Shuffle(PureLDP(5.0), 1_000_000), 2),
+    )
+    ledger = Plan(1.0, 1e-8, rounds).ledger()
+    running = [(entry["lower"], entry["upper"]) for entry in report["entries"]]
+    assert running == [entry.running for entry in ledger.entries]
+    assert report["fits"] is ledger.fits is True
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_account_of_a_plan_that_does_not_fit(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    text = '[target]\nepsilon = 0.1\ndelta = 1e-6\n[[rounds]]\nrandomizer = "pure-ldp"\n'
+    plan.write_text(text + "eps0 = 1.0\nusers = 100\n")
+    result = run("account", str(plan))
+    assert result.returncode == 1 and "exceeds the target" in result.stdout
+    plan.write_text(text + "eps0 = 1.0\nuser = 100\n")
+    result = run("account", str(plan))
+    assert result.returncode == 2 and "unknown key 'user'" in result.stderr
+
+
+def test_sweep_prints_the_table() -> None:
+    result = run(
+        *["sweep", "--eps0", "1:2:0.5,-1", "--users", "1e2,1e3", "--delta", "1e-6", "--jobs", "1"]
+    )
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    table = sweep({"eps0": [1.0, 1.5, 2.0, -1.0], "users": [100, 1000]}, delta=1e-6, jobs=1)
+    assert [row["epsilon_upper"] for row in rows] == [
+        "" if row["epsilon_upper"] is None else str(row["epsilon_upper"]) for row in table
+    ]
+    assert result.returncode == 1 and "2 of 8 cells failed" in result.stderr
+    report = json.loads(
+        ok(*["sweep", "--eps0", "1", "--users", "100", "--delta", "1e-6", "--json"])
+    )
+    assert report["rows"][0]["epsilon_upper"] == float(rows[0]["epsilon_upper"])
+
+
+@pytest.mark.parametrize("bad", ["1:2", "2:1:1", "1:2:0", "1:2:-1", "a", "0:1:1e-9", ""])
+def test_sweep_refuses_bad_lists(bad: str) -> None:
+    result = run("sweep", "--eps0", bad, "--users", "10", "--delta", "1e-6")
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "profile --eps0 1 --users 100",
+        "epsilon-vs-users --eps0 1 --users 100,1000 --rounds 1,2",
+        "epsilon-vs-rounds --randomizer rr --k 3 --gamma 0.5 --users 100 --rounds 1,4",
+        "amplification --randomizer unary --k 4 --eps0 0.5,1 --users 100,1000 --published",
+    ],
+)
+def test_plots(tmp_path: Path, arguments: str) -> None:
+    out = tmp_path / "picture.png"
+    ok("plot", *arguments.split(), "--out", str(out))
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_plot_refuses_unknown_formats_before_working() -> None:
+    result = run(*["plot", "profile", "--eps0", "1", "--users", "100", "--out", "picture.xyz"])
+    assert result.returncode == 2 and "use .png, .pdf or .svg" in result.stderr
+
+
+def test_importing_loads_neither_matplotlib_nor_joblib() -> None:
+    code = "import sys, shuffledp, shuffledp.cli, shuffledp.plotting; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    assert not {"matplotlib", "joblib", "pandas", "distributed"} & set(loaded.split())

@@ -1,0 +1,34 @@
+"""The worked examples run and say what the accountant says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from shuffledp import Accountant, PureLDP, Shuffle
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def test_telemetry(tmp_path: Path) -> None:
+    picture = tmp_path / "ledger.png"
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "telemetry.py"), str(picture)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    found = re.search(r"whole budget: ([\d.]+) ", result.stdout)
+    spare = re.search(r"^(\d+) more rounds", result.stdout, re.MULTILINE)
+    assert found and spare and "The plan fits" in result.stdout
+
+    def year(eps0: float) -> Accountant:
+        accountant = Accountant()
+        accountant.compose(Shuffle(PureLDP(eps0), 10**6, sample_rate=0.1), rounds=52)
+        return accountant
+
+    assert year(float(found[1])).fits(1.0, 1e-8)
+    assert not year(float(found[1]) + 1e-3).fits(1.0, 1e-8)
+    accountant = year(6.0)
+    accountant.compose(Shuffle(PureLDP(4.0), 10**6), rounds=4 + int(spare[1]))
+    assert accountant.fits(1.0, 1e-8)
+    accountant.compose(Shuffle(PureLDP(4.0), 10**6))
+    assert not accountant.fits(1.0, 1e-8)

@@ -1,0 +1,55 @@
+"""Direct convolution against exact sums and against the Fourier engine."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from test_fourier import LAWS, exact
+
+from shuffledp.convolved import convolved_stop_loss
+from shuffledp.fourier import stop_loss
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("users", [1, 2, 3, 7, 30])
+def test_against_enumeration(law: tuple[list[Fraction], list[Fraction]], users: int) -> None:
+    scores, masses = (np.array([[float(x) for x in column]]) for column in law)
+    truth = float(exact(*law, users))
+    lower, upper = (
+        float(convolved_stop_loss(scores, masses, np.abs(scores), users, side)[0])
+        for side in (-1, 1)
+    )
+    assert lower <= truth * (1 + 1e-14)
+    assert truth * (1 - 1e-14) <= upper
+
+
+@pytest.mark.parametrize("users", [10, 1000])
+def test_many_scores_against_fourier(users: int) -> None:
+    """A smooth law of 300 scores: both engines enclose the same number, closely."""
+    x = np.linspace(-3, 3, 300)
+    masses = np.exp(-(x**2) / 2)
+    masses *= 0.8 / masses.sum()
+    scores = np.exp(x / 2) - 1.03 * math.exp(1 / 8)
+    arguments = scores[None], masses[None], np.abs(scores)[None], users
+    lower, upper = (float(convolved_stop_loss(*arguments, side)[0]) for side in (-1, 1))
+    low, high = (float(side[0]) for side in stop_loss(*arguments, 1e-6))
+    assert lower <= high
+    assert low <= upper
+    assert upper <= 1.05 * lower
+
+
+def test_heavy_tails_against_a_sum_over_the_largest() -> None:
+    """Two users with scores over twelve decades: the square of the law, added up."""
+    scores = np.concatenate([np.geomspace(1e-3, 1e9, 150), -np.geomspace(1e-3, 1e9, 150)])
+    masses = np.abs(scores) ** -0.7
+    masses /= 1.2 * masses.sum()
+    values, weights = np.append(scores, 0.0), np.append(masses, 1 - masses.sum())
+    pairs = np.maximum(np.add.outer(values, values), 0.0)
+    truth = float(weights @ pairs @ weights)
+    lower, upper = (
+        float(convolved_stop_loss(scores[None], masses[None], np.abs(scores)[None], 2, side)[0])
+        for side in (-1, 1)
+    )
+    assert lower <= truth * (1 + 1e-12)
+    assert truth * (1 - 1e-12) <= upper <= 1.01 * lower

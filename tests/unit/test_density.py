@@ -1,0 +1,185 @@
+"""Laplace and Gaussian: closed forms, quadrature, Monte Carlo, real mechanisms on a few cells."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import oracles
+from shuffledp import Gaussian, InvalidParameter, Laplace, OutOfRange, Shuffle
+from shuffledp.randomizers import DensityRandomizer
+
+
+def normal_tail(x: float) -> float:
+    return math.erfc(x / math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2.0, 30.0])
+@pytest.mark.parametrize("share", [0.0, 0.7, 3.0, 6.0])
+def test_one_user_against_the_gaussian_mechanism(sigma: float, share: float) -> None:
+    epsilon = share / sigma
+    with mp.workdps(40):
+        s, e = mpf(sigma), mpf(epsilon)
+        truth = mp.ncdf(1 / (2 * s) - e * s) - mp.exp(e) * mp.ncdf(-1 / (2 * s) - e * s)
+    bounds = Shuffle(Gaussian(sigma), users=1).delta_bounds(epsilon)
+    assert bounds.lower <= truth <= bounds.upper
+    assert bounds.upper <= 1.05 * bounds.lower
+    attained = Shuffle(Gaussian(sigma), users=1).attained_delta(epsilon)
+    assert 0.99 * truth <= attained <= truth
+
+
+@pytest.mark.parametrize("eps0", [0.1, 2.0, 9.0])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_one_user_against_the_laplace_mechanism(eps0: float, share: float) -> None:
+    epsilon = share * eps0
+    truth = -math.expm1((epsilon - eps0) / 2)
+    bounds = Shuffle(Laplace(eps0), users=1).delta_bounds(epsilon)
+    assert bounds.lower <= truth * (1 + 1e-14)
+    assert truth * (1 - 1e-14) <= bounds.upper <= 1.01 * bounds.lower
+
+
+def scores(name: str, parameter: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Blanket scores and masses at the middles of many narrow cells of the output."""
+    edges = np.linspace(-14.0, 15.0, 300_001) * (parameter if name == "gaussian" else 1.0)
+    t, width = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
+    if name == "gaussian":
+        rows = [
+            np.exp(-(((t - x) / parameter) ** 2) / 2) / (parameter * math.sqrt(2 * math.pi))
+            for x in (0, 1)
+        ]
+    else:
+        rows = [parameter / 2 * np.exp(-parameter * np.abs(t - x)) for x in (0, 1)]
+    blanket = np.minimum(*rows)
+    return (rows[0] - alpha * rows[1]) / blanket, blanket * width
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"), [("gaussian", 2.0), ("gaussian", 1.0), ("laplace", 2.0)]
+)
+@pytest.mark.parametrize("epsilon", [0.1, 0.5])
+def test_blanket_of_two_users_against_quadrature(
+    name: str, parameter: float, epsilon: float
+) -> None:
+    """E[(z1 + z2)_+]/2 by sorting: the second score exceeds minus the first."""
+    z, mass = scores(name, parameter, math.exp(epsilon))
+    z, mass = np.append(z, 0.0), np.append(mass, 1 - mass.sum())
+    order = np.argsort(z)
+    z, mass = z[order], mass[order]
+    above = np.append(np.cumsum((mass)[::-1])[::-1], 0.0)
+    gain = np.append(np.cumsum((mass * z)[::-1])[::-1], 0.0)
+    start = np.searchsorted(z, -z)
+    truth = float(mass @ (gain[start] + z * above[start])) / 2
+    randomizer = Gaussian(parameter) if name == "gaussian" else Laplace(parameter)
+    bounds = Shuffle(randomizer, users=2).delta_bounds(epsilon)
+    assert bounds.lower <= truth * (1 + 1e-5)
+    assert truth * (1 - 1e-5) <= bounds.upper
+    assert bounds.upper <= 1.02 * bounds.lower
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.0])
+def test_attained_of_two_users_against_black_scholes(sigma: float) -> None:
+    """E[(mean of two lognormals - alpha)_+]: the inner expectation is a call price."""
+    alpha, s = math.exp(0.3), 1 / sigma
+
+    def inner(strike: mpf) -> mpf:  # E[(X - strike)_+], X = exp(sN - s^2/2)
+        if strike <= 0:
+            return 1 - strike
+        d = -mp.log(strike) / s + s / 2
+        return mp.ncdf(d) - strike * mp.ncdf(d - s)
+
+    with mp.workdps(20):
+        forward = mp.quad(
+            lambda x: mp.npdf(x) * inner(2 * mpf(alpha) - mp.exp(s * x - s * s / 2)) / 2,
+            [-9, -4, -2, 0, 1, 2, 3, 4, 6, 9],
+        )
+    attained = Shuffle(Gaussian(sigma), users=2).attained_delta(0.3, rtol=1e-3)
+    assert 0.99 * forward <= attained <= forward * (1 + mpf("1e-9"))
+
+
+@pytest.mark.parametrize("users", [3, 7])
+def test_attained_against_monte_carlo(users: int) -> None:
+    """The paper's setting, sigma = 2, epsilon = 0.3: 0.00695 at n = 7, above the other order."""
+    draws = np.random.default_rng(7).normal(size=(400_000, users))
+    ratio = np.exp(draws / 2 - 1 / 8).mean(axis=1)
+    alpha = math.exp(0.3)
+    round_ = Shuffle(Gaussian(2.0), users=users)
+    attained = round_.attained_delta(0.3, rtol=1e-3)
+    sample = np.maximum(ratio - alpha, 0.0)
+    reverse = np.maximum(1 - alpha * ratio, 0.0)
+    error = 5 * sample.std() / math.sqrt(len(sample))
+    assert abs(sample.mean() - attained) < error + 0.002 * attained
+    assert reverse.mean() < attained  # the worse order counts
+    assert attained < round_.delta_bounds(0.3).lower  # the blanket is above it
+    if users == 7:
+        assert attained == pytest.approx(0.00695, abs=5e-6)
+
+
+def cell_masses(randomizer: DensityRandomizer, x: float, edges: list[float]) -> list[Fraction]:
+    """Mass of each cell for input x, in [0, 1], from the distribution function."""
+    if isinstance(randomizer, Gaussian):
+        below = [1 - normal_tail((edge - x) / randomizer.sigma) for edge in edges]
+    else:
+        assert isinstance(randomizer, Laplace)
+        b = randomizer.eps0
+        below = [
+            math.exp(b * (e - x)) / 2 if e < x else 1 - math.exp(-b * (e - x)) / 2 for e in edges
+        ]
+    masses = np.diff([0.0, *below, 1.0])
+    rational = [Fraction(float(mass)) for mass in masses]
+    return [*rational[:-1], 1 - sum(rational[:-1], Fraction(0))]
+
+
+@pytest.mark.parametrize("randomizer", [Gaussian(0.5), Gaussian(1.0), Laplace(1.0), Laplace(5.0)])
+def test_upper_against_every_dataset_of_five_values_seen_in_cells(
+    randomizer: Gaussian | Laplace,
+) -> None:
+    """Seeing only cells of the outputs is less than seeing them: never above the upper bound."""
+    edges = [-0.5, 0.1, 0.5, 0.9, 1.5]
+    matrix = tuple(tuple(cell_masses(randomizer, x / 4, edges)) for x in range(5))
+    for users in (1, 2, 3):
+        for alpha in (Fraction(1), Fraction(3, 2), Fraction(4)):
+            truth = oracles.true_profile(matrix, users, alpha)
+            delta = Shuffle(randomizer, users).get_delta(math.log(alpha), rtol=0.05)
+            assert float(truth) <= delta * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("c", [1.0, 1.2, 2.0, 5.0, 40.0])
+@pytest.mark.parametrize("x", [0.1, 0.3, 0.5, 0.8])
+def test_the_ends_are_the_worst_values(c: float, x: float) -> None:
+    """Property 2 of a density, by a sum over a grid, whose own error is below 1e-6."""
+    t = np.linspace(-30, 31, 400_001)
+    for rate, power in ((0.5, 2), (3.0, 2), (1.0, 1), (6.0, 1)):
+        zero, one, middle = (np.exp(-rate * np.abs(t - y) ** power) for y in (0.0, 1.0, x))
+        omega = np.minimum(zero, one)
+        end, inside = (np.maximum(row - c * omega, 0.0).sum() for row in (zero, middle))
+        assert inside <= end * (1 + 1e-6) + 1e-6
+
+
+def test_a_density_of_ones_own() -> None:
+    """Gaussian noise again, by the door in the documentation, has the same profile."""
+
+    class Noise(DensityRandomizer):
+        name = "noise"
+        largest = math.inf
+
+        def tails(self, loss):  # type: ignore[no-untyped-def]
+            return Gaussian(2.0).tails(loss)
+
+        def describe(self) -> str:
+            return "noise"
+
+    ours = Shuffle(Noise(), users=1000).get_epsilon(1e-6)
+    assert ours == Shuffle(Gaussian(2.0), users=1000).get_epsilon(1e-6)
+
+
+def test_parameters() -> None:
+    with pytest.raises(OutOfRange, match="sigma"):
+        Gaussian(0.01)
+    with pytest.raises(InvalidParameter, match="sigma"):
+        Gaussian(float("nan"))
+    with pytest.raises(InvalidParameter, match="eps0"):
+        Laplace(-1.0)
+    assert Shuffle(Gaussian(1.0), users=10).get_epsilon(0.0) == math.inf
+    assert Shuffle(Laplace(1.0), users=10).get_epsilon(0.0) == 1.0

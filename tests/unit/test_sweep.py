@@ -1,0 +1,178 @@
+"""Sweeps: the same table however it is computed, interrupted or distributed."""
+
+import io
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shuffledp import Accountant, InvalidParameter, PureLDP, Shuffle, SweepTable, sweep
+
+AXES: dict[str, list[Any]] = {"eps0": [1.0, -1.0], "users": [100, 1_000], "rounds": [1, 2]}
+
+
+def test_rows_against_the_accountant() -> None:
+    table = sweep(AXES, delta=1e-6, jobs=1)
+    assert len(table) == 8
+    for row in table:
+        assert list(row) == [*AXES, "delta", "rtol", "epsilon_lower", "epsilon_upper", "error"]
+        if row["eps0"] < 0:
+            assert row["epsilon_upper"] is None and row["error"].startswith("eps0=-1.0 is not pos")
+            continue
+        accountant = Accountant()
+        accountant.compose(Shuffle(PureLDP(row["eps0"]), row["users"]), rounds=row["rounds"])
+        assert (row["epsilon_lower"], row["epsilon_upper"]) == accountant.epsilon_bounds(1e-6)
+        assert row["error"] == ""
+    assert len(table.failed) == 4
+    assert repr(table) == "<SweepTable: 8 cells, 4 failed>"
+
+
+def test_delta_of_named_randomizers() -> None:
+    over: dict[str, list[Any]] = {"randomizer": ["rr", "unary"], "epsilon": [0.1, 0.2]}
+    table = sweep(over, users=1e3, k=4, eps0=1.0, jobs=1)
+    assert [row["users"] for row in table] == [1000] * 4
+    assert table[0]["delta_upper"] > table[1]["delta_upper"] >= table[1]["delta_lower"] > 0
+
+
+@pytest.mark.parametrize("name", ["sweep.csv", "sweep.jsonl"])
+def test_a_file_cut_anywhere_is_continued(tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    axes: dict[str, list[Any]] = {"eps0": [1.0, -1.0, 2.0], "users": [10, 100]}
+    whole = sweep(axes, delta=1e-6, jobs=1, out=out)
+    text = out.read_bytes()
+    assert sweep(axes, delta=1e-6, jobs=1, out=out)[:] == whole[:]
+    for cut in (0, 3, 70, 200, len(text) // 2, len(text) - 1, len(text)):
+        out.write_bytes(text[:cut])
+        assert sweep(axes, delta=1e-6, jobs=1, out=out)[:] == whole[:]
+        assert out.read_bytes() == text
+
+
+def test_finished_cells_are_not_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "sweep.csv"
+    sweep(AXES, delta=1e-6, jobs=1, out=out)
+    text = out.read_text().splitlines(keepends=True)
+    marked = [line.replace("\n", "") + "kept\n" if i == 1 else line for i, line in enumerate(text)]
+    out.write_text("".join(marked[:-2]))
+    assert sweep(AXES, delta=1e-6, jobs=1, out=out)[0]["error"] == "kept"
+    assert out.read_text() == "".join(marked)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: "a,b\n1,2\n",
+        lambda text: text.replace("100,1,", "101,1,", 1),
+        lambda text: text + text.splitlines(keepends=True)[-1],
+        lambda text: text.replace("eps0", "eps1"),
+        lambda text: text.replace("0.001,0.", "0.001,x.", 1),
+    ],
+)
+def test_another_file_is_refused_and_left_alone(
+    tmp_path: Path, spoil: Callable[[str], str]
+) -> None:
+    out = tmp_path / "sweep.csv"
+    sweep(AXES, delta=1e-6, jobs=1, out=out)
+    out.write_text(spoil(out.read_text()))
+    before = out.read_bytes()
+    with pytest.raises(InvalidParameter, match="not the beginning of this sweep"):
+        sweep(AXES, delta=1e-6, jobs=1, out=out)
+    assert out.read_bytes() == before
+
+
+def test_infinite_values_survive_the_file(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"randomizer": "rr", "k": 3, "eps0": 4.0, "analysis": "strong"}
+    for name in ("sweep.csv", "sweep.jsonl"):
+        table = sweep({"users": [2, 3]}, delta=1e-9, jobs=1, out=tmp_path / name, **options)
+        assert table[0]["epsilon_upper"] == math.inf
+        again = sweep({"users": [2, 3]}, delta=1e-9, jobs=1, out=tmp_path / name, **options)
+        assert again[:] == table[:]
+    rows = [json.loads(line) for line in (tmp_path / "sweep.jsonl").read_text().splitlines()]
+    assert rows[0]["epsilon_upper"] is None
+
+
+def test_killed_midway_and_continued_in_parallel(tmp_path: Path) -> None:
+    out, clean = tmp_path / "killed.csv", tmp_path / "clean.csv"
+    command = [sys.executable, "-m", "shuffledp", "sweep", "--eps0", "1:3:0.25"]
+    command += ["--users", "1e3,1e4", "--rounds", "1,8", "--delta", "1e-6", "--rtol", "0.1"]
+    with subprocess.Popen([*command, "--jobs", "1", "--out", str(out)]) as process:
+        while not out.exists() or out.read_text().count("\n") < 4:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    assert 4 <= out.read_text().count("\n") < 37
+    subprocess.run([*command, "--jobs", "2", "--out", str(out)], check=True)
+    subprocess.run([*command, "--jobs", "1", "--out", str(clean)], check=True)
+    assert clean.read_text().count("\n") == 37
+    assert out.read_bytes() == clean.read_bytes()
+
+
+def test_the_same_on_a_dask_cluster() -> None:
+    import joblib
+    from distributed import Client, LocalCluster
+
+    local = sweep(AXES, delta=1e-6, jobs=1)
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        assert sweep(AXES, delta=1e-6, jobs=-1)[:] == local[:]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
+    assert capsys.readouterr().err == ""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
+    assert "100%" in terminal.getvalue()
+
+
+def test_bad_sweeps() -> None:
+    for over, fixed, words in [
+        ({"eps": [1]}, {"users": 10, "delta": 0.1}, "no parameter 'eps'"),
+        ({"users": []}, {"eps0": 1, "delta": 0.1}, "is empty"),
+        ({"users": 10}, {"eps0": 1, "delta": 0.1}, "is not a list"),
+        ({"users": [10]}, {"eps0": 1}, "either delta"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "epsilon": 1}, "either delta"),
+        ({"users": [10]}, {"users": 1, "delta": 0.1}, "both swept and fixed"),
+        ({"eps0": [1]}, {"delta": 0.1}, "needs users"),
+        ({"users": [10, math.nan]}, {"eps0": 1, "delta": 0.1}, "users=nan"),
+        ({"users": range(10**8)}, {"eps0": 1, "delta": 0.1}, "fewer values"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "jobs": 0}, "jobs=0"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "x.txt"}, "neither .csv nor"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "/nowhere/x.csv"}, "cannot be written"),
+    ]:
+        with pytest.raises(InvalidParameter, match=words):
+            sweep(over, **fixed)  # type: ignore[arg-type]
+
+
+def test_rich_table_and_missing_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = sweep({"users": [100, 1_000]}, eps0=1.0, delta=1e-6, jobs=1)
+    assert isinstance(table, SweepTable)
+    html = table._repr_html_()
+    assert "<td>1,000</td>" in html and "<td>0.1487</td>" in html  # rounded up, down: 0.1486
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        table.to_pandas()
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.raises(ImportError, match=r"pip install 'shuffledp\[sweep\]'"):
+        sweep({"users": [100, 1_000]}, eps0=1.0, delta=1e-6, jobs=2)
+    assert sweep({"users": [100, 1_000]}, eps0=1.0, delta=1e-6)[:] == table[:]
