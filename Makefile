@@ -16,7 +16,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 bench: $(VENV)/.installed-test
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --json benchmarks.json --picture benchmarks.png
 
 picture: $(VENV)/.installed-test
 	$(BIN)/python docs/picture.py

@@ -13,13 +13,13 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 
 from shuffledp import Accountant, Bounds, PureLDP, RandomizedResponse, Shuffle
+from shuffledp._files import replacing, write_text_atomically
 from shuffledp.randomizers import Randomizer
 
-from . import paper
+from . import depth, paper, peers, straightforward
+from .measuring import timed
 
 DELTA = 1e-6
 RANDOMIZERS: list[Randomizer] = [PureLDP(4.0), RandomizedResponse(16, eps0=4.0)]
@@ -32,16 +32,6 @@ def ask(randomizer: Randomizer, users: int, rounds: int) -> Bounds[float]:
     accountant = Accountant()
     accountant.compose(Shuffle(randomizer, users), rounds=rounds)
     return accountant.epsilon_bounds(DELTA)
-
-
-def timed(call: Callable[[], object], repeats: int) -> list[float]:
-    call()  # warm up
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - start)
-    return seconds
 
 
 def measure(randomizer: Randomizer, repeats: int) -> list[dict[str, float]]:
@@ -86,10 +76,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
+    parser.add_argument("--picture", metavar="FILE", help="also draw time against users to FILE")
+    parser.add_argument("--only-peers", action="store_true", help="leave out the survey of our own")
     options = parser.parse_args()
 
     report: dict[str, object] = {}
-    for randomizer in RANDOMIZERS:
+    side_by_side = peers.measure(options.repeats)
+    peers.show(side_by_side)
+    deep = depth.measure()
+    depth.show(deep)
+    flat = straightforward.measure(options.repeats)
+    straightforward.show(flat)
+    report |= {"peers": side_by_side, "depth": deep, "straightforward": flat}
+    if options.picture:
+        with replacing(options.picture) as file:
+            straightforward.draw(flat, file)
+    for randomizer in [] if options.only_peers else RANDOMIZERS:
         rows = measure(randomizer, options.repeats)
         show(randomizer, rows)
         report[repr(randomizer)] = rows
@@ -104,8 +106,7 @@ def main() -> None:
           f"command line, 100 rounds of 10^9 users, all in all {answer:.0f} ms")  # fmt: skip
     if options.json:
         report |= {"peak_mb": usage, "import_ms": imported - empty, "cli_ms": answer}
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
+        write_text_atomically(options.json, json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,13 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Our certified bounds and the rows of the literature, from the smallest epsilon on."""
+    """Our certified bounds and the rows of the literature, from the smallest epsilon on.
+
+    >>> from shuffledp import PureLDP, Shuffle, compare
+    >>> compared = compare(Shuffle(PureLDP(eps0=1.0), users=10_000), delta=1e-6)
+    >>> compared.ours.upper < 0.1
+    True
+    """
 
     round: Shuffle
     rounds: int
