@@ -54,5 +54,3 @@ def reproduce(
         written = result.write(out, settings, time.perf_counter() - start)
         click.echo(f"{name:<11}{time.perf_counter() - start:7.1f} s  "
                    f"{out / name}.{{{','.join(path.suffix[1:] for path in written)}}}")  # fmt: skip
-        for method in result.missing:
-            click.echo(f"{'':<11}missing: {method}")

@@ -44,7 +44,6 @@ def run(settings: Settings) -> Result:
         {"eps0": EPS0, "rate": RATE, "L": WIDTH, "m": grid.points, "tau": TAU * 1e-3},
         panels,
         {"by_users": by_users, "by_rounds": by_rounds},
-        [] if CLONES in by_users[0] else [CLONES, STRONGER],
     )
 
 
@@ -66,8 +65,7 @@ def _point(users: int, rounds: list[int], grid: Grid) -> list[dict[str, Any]]:
             row[method] = composed.epsilon(delta, composed.periodisation + composed.rounding)
         for method, analysis in ((CLONES, "clones"), (STRONGER, "stronger-clones")):
             bounds = ours.subsampled_epsilon(users, EPS0, RATE, analysis, k, delta)
-            if bounds is not None:
-                row[method], row[f"{method}, lower"] = bounds.upper, bounds.lower
+            row[method], row[f"{method}, lower"] = bounds.upper, bounds.lower
         row["Girgis et al. 2021, RDP"] = ours.girgis_epsilon(users, EPS0, RATE, k, delta)
         rows.append(row)
     return rows
@@ -76,4 +74,4 @@ def _point(users: int, rounds: list[int], grid: Grid) -> list[dict[str, Any]]:
 def _curves(rows: list[dict[str, Any]], against: str) -> list[Curve]:
     methods = ["Girgis et al. 2021, RDP", PRINTED, CLOSED, CLOSED_STRONGER, CLONES, STRONGER]
     x = [row[against] for row in rows]
-    return [Curve(m, x, [row[m] for row in rows]) for m in methods if m in rows[0]]
+    return [Curve(m, x, [row[m] for row in rows]) for m in methods]

@@ -69,7 +69,7 @@ def balle_closed_form(k: int, gamma: float, users: int, deltas: Sequence[float])
 
 def subsampled_epsilon(
     users: int, eps0: float, rate: float, analysis: str, rounds: int, delta: float
-) -> Bounds[float] | None:
+) -> Bounds[float]:
     round_ = Shuffle(PureLDP(eps0), users, analysis, sample_rate=rate)
     return composed(round_, rounds).epsilon_bounds(delta)
 

@@ -98,7 +98,6 @@ class Result:
     parameters: dict[str, Any]
     panels: Sequence[Panel]
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    missing: Sequence[str] = ()  # curves that this version cannot draw
 
     def write(self, folder: Path, settings: Settings, seconds: float) -> list[Path]:
         """name.json, name.csv and, if there is something to draw, name.png and name.pdf."""
@@ -142,7 +141,6 @@ class Result:
                     for panel in self.panels
                 ],
                 "tables": self.tables,
-                "missing": list(self.missing),
                 "version": __version__,
             }
         )
