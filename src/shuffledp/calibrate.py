@@ -36,7 +36,13 @@ _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rat
 
 @dataclass(frozen=True)
 class Calibration:
-    """A value that meets the target, and what was certified there and one step beyond."""
+    """A value that meets the target, and what was certified there and one step beyond.
+
+    >>> from shuffledp import PureLDP, Shuffle, calibrate_rounds
+    >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
+    >>> calibrate_rounds(survey, epsilon=1.0, delta=1e-6).room > 0
+    True
+    """
 
     parameter: str
     value: float
@@ -83,7 +89,13 @@ def calibrate_gamma(
 def calibrate_sigma(
     family: Callable[..., Randomizer], users: int, *, epsilon: float, delta: float, **options: Any
 ) -> Calibration:
-    """The smallest sigma that meets (epsilon, delta). `family(sigma=...)` makes the randomizer."""
+    """The smallest sigma that meets (epsilon, delta). `family(sigma=...)` makes the randomizer.
+
+    >>> from shuffledp import Gaussian, calibrate_sigma
+    >>> found = calibrate_sigma(Gaussian, 1, epsilon=2.0, delta=1e-3, rtol=0.05)
+    >>> found.achieved.upper <= 2.0
+    True
+    """
     return _parameter("sigma", family, users, epsilon, delta, **options)
 
 
@@ -179,6 +191,11 @@ def calibrate_sample_rate(
     """The largest share of the users to sample in each round that meets (epsilon, delta).
 
     A step is one sampled user, or one unit of the fourth digit with `sampling="poisson"`.
+
+    >>> from shuffledp import PureLDP, calibrate_sample_rate
+    >>> found = calibrate_sample_rate(PureLDP(eps0=2.0), 1000, epsilon=0.3, delta=1e-6)
+    >>> 0 < found.value <= 1
+    True
     """
     users = _validate.count("users", users, _validate.MAX_USERS)
     fixed = options.get("sampling", "fixed") == "fixed"

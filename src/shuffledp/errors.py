@@ -51,7 +51,15 @@ class NotCertified(ShuffleDPError):
 
 
 class Infeasible(ShuffleDPError, ValueError):
-    """No value meets a target. `nearest` comes closest, and its epsilon has these `bounds`."""
+    """No value meets a target. `nearest` comes closest, and its epsilon has these `bounds`.
+
+    >>> from shuffledp import Infeasible, PureLDP, Shuffle, calibrate_rounds
+    >>> try:
+    ...     calibrate_rounds(Shuffle(PureLDP(eps0=4.0), users=100), epsilon=0.1, delta=1e-6)
+    ... except Infeasible as error:
+    ...     print(error.nearest)
+    1
+    """
 
     def __init__(self, message: str, nearest: float, bounds: Bounds[float]) -> None:
         super().__init__(message)

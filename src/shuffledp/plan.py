@@ -40,7 +40,13 @@ _ROUND = ("name", "randomizer", *PARAMETERS, "users", *ROUND_OPTIONS, "count")
 
 @dataclass(frozen=True)
 class PlannedRound:
-    """`count` rounds of one kind."""
+    """`count` rounds of one kind.
+
+    >>> from shuffledp import Plan, PlannedRound, PureLDP, Shuffle
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
+    >>> weekly.round.users
+    100000
+    """
 
     name: str
     round: Shuffle
@@ -59,7 +65,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a plan costs, entry by entry, against its target."""
+    """What a plan costs, entry by entry, against its target.
+
+    >>> from shuffledp import Plan, PlannedRound, PureLDP, Shuffle
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
+    >>> Plan(epsilon=0.01, delta=1e-6, rounds=(weekly,)).ledger().fits
+    False
+    """
 
     epsilon: float
     delta: float
@@ -116,7 +128,13 @@ def _signed_down(value: float) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """Rounds in order, and the (epsilon, delta) that all of them together may cost."""
+    """Rounds in order, and the (epsilon, delta) that all of them together may cost.
+
+    >>> from shuffledp import Plan, PlannedRound, PureLDP, Shuffle
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
+    >>> Plan(epsilon=1.0, delta=1e-6, rounds=(weekly,)).ledger().fits
+    True
+    """
 
     epsilon: float
     delta: float

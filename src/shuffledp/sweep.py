@@ -27,7 +27,12 @@ class MissingExtra(ShuffleDPError, ImportError):
 
 
 class SweepTable(Sequence[Row]):
-    """Rows as dictionaries, one a cell: parameters, certified bounds, and what went wrong."""
+    """Rows as dictionaries, one a cell: parameters, certified bounds, and what went wrong.
+
+    >>> from shuffledp import sweep
+    >>> sweep({"users": [100, 1000]}, eps0=1.0, delta=1e-6, jobs=1)
+    <SweepTable: 2 cells, 0 failed>
+    """
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = tuple(rows)
