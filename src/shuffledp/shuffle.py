@@ -13,7 +13,7 @@ from .randomizers import Analysis, Randomizer
 from .subsampled import PoissonProfile, SubsampledProfile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shuffle(Mechanism):
     """One round: `users` users randomize their own value and a shuffler strips identities.
 
@@ -61,6 +61,13 @@ class Shuffle(Mechanism):
                 f"sample_rate={rate:g} of users={users} is {rate * users:g} users, not a whole "
                 "number >= 1; change either, or choose sampling='poisson'."
             )
+
+    def __repr__(self) -> str:
+        sampled = f", sample_rate={self.sample_rate!r}, sampling={self.sampling!r}"
+        return (
+            f"Shuffle(randomizer={self.randomizer!r}, users={self.users!r}, "
+            f"analysis={self.analysis!r}{sampled if self.sample_rate < 1 else ''})"
+        )
 
     @property
     def senders(self) -> int:
