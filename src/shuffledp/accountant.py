@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _validate, profile
-from ._table import html_table
+from ._table import html_table, text_table
 from .bounds import Bounds
 from .compose import Composition
 from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange
@@ -109,16 +109,8 @@ class Accountant(Guarantee):
     def __str__(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [(f"{count}", *_described(r)) for r, count in self.rounds]
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
-        lines = [
-            "  ".join(
-                cell.rjust(w) if i < 2 else cell.ljust(w)
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [head, *rows]
-        ]
-        lines.append(f"{self.total_rounds} rounds in all, replace-one neighbours")
-        return "\n".join(lines)
+        table = text_table(head, rows, left=[2, 3])
+        return f"{table}\n{self.total_rounds} rounds in all, replace-one neighbours"
 
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import _style, _validate
+from ._table import html_table
 from .accountant import Accountant
 from .bounds import Bounds
 from .errors import InvalidParameter, OutOfRange
@@ -64,12 +65,13 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         cells = [("shuffledp", self.ours.upper, 1.0), *(row[:3] for row in self.rows)]
-        body = "".join(
-            f"<tr><td>{name}</td><td>{rounded_up(epsilon)}</td><td>{ratio:.4g}</td></tr>"
+        rows = [
+            (name, rounded_up(epsilon), f"{ratio:.4g}")
             for name, epsilon, ratio in cells
             if epsilon is not None and ratio is not None
-        )
-        return f"<table><tr><th>bound</th><th>epsilon</th><th>ratio</th></tr>{body}</table>"
+        ]
+        caption = f"{self.rounds:,} rounds, delta = {self.delta!r}, replace-one neighbours"
+        return html_table(caption, ("bound", "epsilon", "ratio"), rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The epsilons that apply as bars, ours first; needs the extra `plot`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from .._files import replacing
 from .._style import new_figure
 from ..errors import InvalidParameter
 
@@ -20,7 +21,8 @@ def savable(path: str) -> None:
 
 def save(axes: Any, path: str) -> None:
     try:
-        axes.figure.savefig(path)
+        with replacing(path) as temporary:
+            axes.figure.savefig(temporary)
     except OSError as error:
         raise InvalidParameter(
             f"{path} cannot be written: {error.strerror}; choose another file."

@@ -104,3 +104,10 @@ STRONG = Analysis(
     assumption="every user applies this randomizer, independently of the others' messages",
     gist="is told who answered at random, the user in question included",
 )
+#: Of a randomizer whose law is known and that is eps0-LDP.
+KNOWN_AND_PURE: Mapping[str, Analysis] = {
+    "best": BLANKET,  # at most the others, at every alpha: docs/theory.md
+    "blanket": BLANKET,
+    "stronger-clones": STRONGER_CLONES,
+    "clones": CLONES,
+}

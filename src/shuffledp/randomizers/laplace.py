@@ -10,7 +10,7 @@ import numpy as np
 from .. import _validate
 from ..binomial import Array
 from ..profile import PrivacyProfile
-from .base import BLANKET, CLONES, STRONGER_CLONES, Analysis
+from .base import BLANKET, KNOWN_AND_PURE, Analysis
 from .density import DensityRandomizer, Tails
 from .pure_ldp import clone_profile
 
@@ -39,12 +39,7 @@ class Laplace(DensityRandomizer):
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
-        return {
-            "best": BLANKET,  # at most the others, at every alpha: docs/theory.md
-            "blanket": BLANKET,
-            "stronger-clones": STRONGER_CLONES,
-            "clones": CLONES,
-        }
+        return KNOWN_AND_PURE
 
     def profile(self, analysis: str, users: int) -> PrivacyProfile:
         chosen = self.analyses[analysis]

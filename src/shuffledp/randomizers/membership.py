@@ -19,7 +19,7 @@ from .. import _validate
 from ..errors import InvalidParameter
 from ..profile import ClassProfile, PrivacyProfile, ThreePointProfile
 from ..scores import ClassLaw, ThreePointLaw
-from .base import BLANKET, CLONES, STRONG, STRONGER_CLONES, Analysis
+from .base import BLANKET, KNOWN_AND_PURE, STRONG, Analysis
 from .mixed import MOST_USERS, mixed_laws
 from .pure_ldp import clone_profile
 
@@ -59,12 +59,7 @@ class MembershipRandomizer(ABC):
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
-        return {
-            "best": BLANKET,  # at most the others, at every alpha: docs/theory.md
-            "blanket": BLANKET,
-            "stronger-clones": STRONGER_CLONES,
-            "clones": CLONES,
-        }
+        return KNOWN_AND_PURE
 
     def profile(self, analysis: str, users: int) -> PrivacyProfile:
         chosen = self.analyses[analysis]

@@ -40,13 +40,16 @@ class PureLDP:
 
     def attained(self, users: int) -> PrivacyProfile:
         # binary randomized response is eps0-LDP: both values of the others, both orders
-        small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
-        law = ClassLaw((large, small), (small, large), (large, small))
-        return ClassProfile((law, law.reversed), users)
+        return ClassProfile((self._alike.reversed, self._alike), users)
 
     def attained_alike(self, users: int) -> PrivacyProfile:
+        return ClassProfile((self._alike,), users)
+
+    @property
+    def _alike(self) -> ClassLaw:
+        """Of binary randomized response, the others holding the second value."""
         small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
-        return ClassProfile((ClassLaw((small, large), (large, small), (large, small)),), users)
+        return ClassLaw((small, large), (large, small), (large, small))
 
     def describe(self) -> str:
         return f"any randomizer that is {self.eps0:g}-LDP"
