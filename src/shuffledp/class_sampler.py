@@ -12,7 +12,7 @@ from .binomial import Array
 from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss
 from .fourier import stop_loss
-from .scores import ClassLaw
+from .scores import ClassLaw, ScoreSums
 from .stop_loss import UNDERFLOW, Samples
 
 _SLACK = 16 * 2.0**-53
@@ -27,11 +27,19 @@ _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
-    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes.
+    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes. The users
+    may be a random subset of them and `idle` others.
     """
 
-    def __init__(self, laws: Sequence[ClassLaw], users: int, width: float, side: int = 0) -> None:
-        self._users = users
+    def __init__(
+        self,
+        laws: Sequence[ClassLaw],
+        users: int,
+        width: float,
+        side: int = 0,
+        idle: int = 0,
+    ) -> None:
+        self._users, self._idle = users, idle
         self._sides = (side,) if side else (-1, 1)
         self._heavy = False  # did a tail prove to be too heavy for the Fourier engine?
         self._width = min(width, 0.1)
@@ -47,8 +55,9 @@ class ClassSampler:
         self._a = np.where(covered, self._u / safe, 0.0)
         self._b = np.where(covered, self._v / safe, 0.0)
         # from the largest loss on no score is positive: there is nothing to sum
-        self._end = np.array([law.max_loss(users) for law in laws])
-        self._end[(covered & (self._v == 0) & (self._u > 0)).any(axis=1)] = math.inf
+        self._end = np.array([law.max_loss(users, idle) for law in laws])
+        if not idle:
+            self._end[(covered & (self._v == 0) & (self._u > 0)).any(axis=1)] = math.inf
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
@@ -77,56 +86,60 @@ class ClassSampler:
         open_u, open_v = self._u[law] * uncovered, alpha * self._v[law] * uncovered
         lower = np.maximum((1 - slack) * open_u - (1 + slack) * open_v, 0.0).sum(axis=1)
         upper = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
+        rate = self._users / (self._users + self._idle)
+        lower, upper = rate * lower, rate * upper
         a, b = self._a[law], self._b[law]
         some = (epsilon < self._end[law]) & ~uncovered.all(axis=1)
         if some.any():
             scores, magnitudes = (a - alpha * b)[some], (a + alpha * b)[some]
-            low, high = self._stop_loss(scores, self._blanket[law[some]], magnitudes, width)
-            lower[some] += (1 - _SLACK) * low / self._users
-            upper[some] += (1 + _SLACK) * high / self._users
+            idle = self._idle * np.expm1(epsilon[some])  # each of them scores 1 - alpha
+            masses = self._blanket[law[some]]
+            sums = ScoreSums(scores, masses, magnitudes, idle, self._users, self._error)
+            low, high = self._stop_loss(sums, width)
+            lower[some] += (1 - _SLACK) * low * (rate / self._users)
+            upper[some] += (1 + _SLACK) * high * (rate / self._users)
         lower, upper = (1 - _SLACK) * lower, (1 + _SLACK) * upper + UNDERFLOW * some
         return np.where(lower > UNDERFLOW, lower, 0.0), upper
 
-    def _stop_loss(
-        self, scores: Array, probabilities: Array, magnitudes: Array, width: float
-    ) -> tuple[Array, Array]:
-        users, values = self._users, scores.shape[1]
+    def _stop_loss(self, sums: ScoreSums, width: float) -> tuple[Array, Array]:
+        users, values = sums.users, sums.scores.shape[1]
         if users == 1:
-            slack, error = _SLACK * magnitudes, self._error + 2.0**-53 * (values + 8)
-            low, high = (
-                np.sum(probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
-                * (1 + side * error)
-                for side in (-1, 1)
-            )
-            return low, high
+            return _alone(sums)
         most = min(users, 200)  # scoring users, as many as can be enumerated
         while math.comb(most + values, values) > _MOST_WAYS:
             most -= 1
-        lower, upper = np.zeros(len(scores)), np.full(len(scores), np.inf)
-        few = users * probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
+        lower, upper = np.zeros(len(sums.scores)), np.full(len(sums.scores), np.inf)
+        few = users * sums.probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
         rare = np.flatnonzero(few)
         for rows in np.split(rare, range(32, len(rare), 32)):
             if len(rows):
-                lower[rows], upper[rows] = enumerated_stop_loss(
-                    scores[rows], probabilities[rows], magnitudes[rows], users, most, self._error
-                )
+                lower[rows], upper[rows] = enumerated_stop_loss(sums.rows(rows), most)
         # far in the tail the ways that were left out may matter
         rows = np.flatnonzero(upper > (1 + width) * lower)
         if most < users and len(rows) and not self._heavy:
-            low, high = stop_loss(
-                scores[rows], probabilities[rows], magnitudes[rows], users, width, self._error
-            )
+            low, high = stop_loss(sums.rows(rows), width)
             lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
         # no single scale fits a heavy tail: where few users meet one, sum without transforms
         rows = np.flatnonzero(upper > _HEAVY * lower)
         if values > _MANY and users <= _FEW_USERS and width < _ROUGH and len(rows):
             self._heavy = True
             for side in self._sides:
-                value = convolved_stop_loss(
-                    scores[rows], probabilities[rows], magnitudes[rows], users, side, self._error
-                )
+                value = convolved_stop_loss(sums.rows(rows), side)
                 if side < 0:
                     lower[rows] = np.maximum(lower[rows], value)
                 else:
                     upper[rows] = np.minimum(upper[rows], value)
         return lower, upper
+
+
+def _alone(sums: ScoreSums) -> tuple[Array, Array]:
+    """(lower, upper) for one user: a mean over the scores."""
+    held = sums.threshold[:, None]
+    scores, slack = sums.scores - held, _SLACK * (sums.magnitudes + held)
+    error = sums.error + 2.0**-53 * (scores.shape[1] + 8)
+    low, high = (
+        np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
+        * (1 + side * error)
+        for side in (-1, 1)
+    )
+    return low, high

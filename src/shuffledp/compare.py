@@ -99,7 +99,7 @@ def compare(
     >>> from shuffledp import PureLDP, Shuffle, compare
     >>> table = compare(Shuffle(PureLDP(eps0=3.0), 100_000, sample_rate=0.01), 1000, 1e-5)
     >>> round(table.ours.upper, 3)
-    0.209
+    0.191
     """
     if not isinstance(round_, Shuffle):
         raise InvalidParameter(f"{_validate.show(round_)} is not a round; give a Shuffle.")

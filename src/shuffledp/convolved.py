@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .binomial import Array
+from .scores import ScoreSums
 
 _UNIT = 2.0**-53
 _BINS = 1 << 13
@@ -27,24 +28,20 @@ class Atoms(NamedTuple):
     error: float
 
 
-def convolved_stop_loss(
-    scores: Array,
-    probabilities: Array,
-    magnitudes: Array,
-    users: int,
-    side: int,
-    error: float = 0.0,
-) -> Array:
-    """A bound of E[(S_n)_+] for each row, lower (side -1) or upper (1); as fourier.stop_loss.
+def convolved_stop_loss(sums: ScoreSums, side: int) -> Array:
+    """A bound of E[(S_n)_+] for each row, lower (side -1) or upper (1).
 
-    As many points are kept as there are scores.
+    As many points are kept as there are scores. Each user carries a share of the threshold.
     """
-    bounds = np.empty(len(scores))
-    for row, (z, q, size) in enumerate(zip(scores, probabilities, magnitudes, strict=True)):
-        values = np.append(z + side * 16 * _UNIT * size, 0.0)
+    error, shares = sums.error, sums.threshold / sums.users
+    bounds = np.empty(len(shares))
+    rows = zip(sums.scores, sums.probabilities, sums.magnitudes, shares, strict=True)
+    for row, (z, q, size, share) in enumerate(rows):
+        values = np.append(z - share + side * 16 * _UNIT * (size + 2 * share), 0.0)
+        values[-1] = -share * (1 - side * 24 * _UNIT)
         rest = max(1 - q.sum() + side * (error + _UNIT * (len(q) + 16)), 0.0)
         one = Atoms(values, np.append(q, rest), error + 16 * _UNIT)
-        total = _power(one, users, len(values), side)
+        total = _power(one, sums.users, len(values), side)
         positive = float(np.maximum(total.values, 0.0) @ total.masses)
         charge = total.error + _UNIT * (len(total.values) + 8)
         bounds[row] = positive * max(1 + side * charge, 0.0)

@@ -7,24 +7,19 @@ import math
 import numpy as np
 
 from .binomial import Array
+from .scores import ScoreSums
 
 _UNIT = 2.0**-53
 
 
-def enumerated_stop_loss(
-    scores: Array,
-    probabilities: Array,
-    magnitudes: Array,
-    users: int,
-    most: int,
-    mass_error: float = 0.0,
-) -> tuple[Array, Array]:
-    """(lower, upper) of E[(S_n)_+] for each row; arguments as for fourier.stop_loss.
+def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row.
 
     Ways with more than `most` scoring users are left to a bound: given that user i scores, the
     number of others who do is binomial, and (S)_+ is at most the sum of the (score)_+.
     """
-    n, active = float(users), probabilities.sum(axis=1)[:, None]
+    scores, probabilities, magnitudes = sums.scores, sums.probabilities, sums.magnitudes
+    n, active = float(sums.users), probabilities.sum(axis=1)[:, None]
     counts = _ways(most, scores.shape[1])  # [ways, values]
     scoring = counts.sum(axis=1)
     log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
@@ -35,25 +30,26 @@ def enumerated_stop_loss(
     exponent = ways + log_mass @ counts.T  # [laws, ways]
     # of the masses, through their exponents, and of the sum over the ways
     largest = math.log(n) + 8 + float(-np.log(probabilities[probabilities > 0]).min())
-    error = (16 * _UNIT * largest + 2 * mass_error) * (most + 8) + _UNIT * len(counts)
-    total = scores @ counts.T
-    slack = 16 * _UNIT * (magnitudes @ counts.T)
+    error = (16 * _UNIT * largest + 2 * sums.error) * (most + 8) + _UNIT * len(counts)
+    held = sums.threshold[:, None]
+    total = scores @ counts.T - held
+    slack = 16 * _UNIT * (magnitudes @ counts.T + held)
     sides = []
     for side in (-1, 1):
         # the others score 0, with probability 1 - active, of which active has a relative error
-        scoring_mass = active * (1 - side * (16 * _UNIT + mass_error))
+        scoring_mass = active * (1 - side * (16 * _UNIT + sums.error))
         silent = np.maximum(1 - scoring_mass, 0.0)
         precise = np.log1p(-np.minimum(scoring_mass, 0.5))
         rest = (n - scoring) * np.where(active < 0.5, precise, np.log(np.maximum(silent, 5e-324)))
         rest = np.where(scoring == n, 0.0, rest) * (1 - side * 4 * _UNIT)
         value = np.exp(exponent + rest) * np.maximum(total + side * slack, 0.0)
         sides.append(value.sum(axis=1) * (1 + side * error))
-    if most < users:
-        mean = n * active[:, 0] * (1 + 16 * _UNIT + mass_error)
+    if most < sums.users:
+        mean = n * active[:, 0] * (1 + 16 * _UNIT + sums.error)
         tail = np.exp(most * np.log(mean / most) + most - mean) if most > 0 else np.ones(len(mean))
         tail = np.where(mean < most, tail, 1.0)  # Chernoff
         gains = np.sum(probabilities * np.maximum(scores + 16 * _UNIT * magnitudes, 0.0), axis=1)
-        sides[1] += n * gains * np.minimum(tail * (1 + 1e-9), 1.0) * (1 + mass_error)
+        sides[1] += n * gains * np.minimum(tail * (1 + 1e-9), 1.0) * (1 + sums.error)
     return sides[0], sides[1]
 
 

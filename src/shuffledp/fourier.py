@@ -1,6 +1,7 @@
 """Certified E[(S_n)_+] for any score law with finitely many values, at a cost that is flat in n.
 
-With K the cumulant generating function of one score and any theta > 0 (Bromwich, Laplace),
+S_n is the sum of n scores minus a threshold, with the cumulant generating function n K; K is that
+of one score, less its share of the threshold. For any theta > 0 (Bromwich, Laplace),
 
     E[(S + Z)_+] = 1/(2 pi i) int exp(n K(w) + tau^2 w^2/2) / w^2 dw   over Re w = theta,
 
@@ -13,10 +14,12 @@ that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") ha
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from .binomial import Array
+from .scores import ScoreSums
 
 _UNIT = 2.0**-53
 _MAX_NODES = 1 << 20
@@ -25,63 +28,51 @@ _BLOCK = 1 << 17  # (law, node) pairs evaluated at once
 _FACTORS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0)  # of theta, for Markov's inequality
 
 
-def stop_loss(
-    scores: Array,
-    probabilities: Array,
-    magnitudes: Array,
-    users: int,
-    width: float,
-    error: float = 0.0,
-) -> tuple[Array, Array]:
-    """(lower, upper) of E[(S_n)_+] for each row of `scores`.
+def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row of `sums`.
 
-    scores and probabilities: [laws, values], each row of probabilities with sum <= 1; the rest of
-    the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves,
-    `error` plus 16 units the relative error of the probabilities. `width` is the variance of the
-    smoothing noise relative to that of the tilted sum, which is about the relative width of the
-    bracket in epsilon.
+    `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
+    about the relative width of the bracket in epsilon.
     """
-    n = float(users)
-    unit = np.abs(scores).max(axis=1)
-    scores, magnitudes = scores / unit[:, None], magnitudes / unit[:, None]
-    theta = _saddle(scores, probabilities, n)
+    unit = np.abs(sums.scores).max(axis=1)
+    scaled = replace(
+        sums,
+        scores=sums.scores / unit[:, None],
+        magnitudes=sums.magnitudes / unit[:, None],
+        threshold=sums.threshold / unit,
+    )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper = _bracket(scores, probabilities, magnitudes, n, theta, width, error)
+        lower, upper = _bracket(scaled, width)
     # (sum of scores)_+ is at most the sum of the (score)_+
-    slack = 16 * _UNIT * magnitudes
-    most = n * np.sum(probabilities * np.maximum(scores + slack, 0.0), axis=1)
-    most *= 1 + 1e-12 + error
+    gains = np.maximum(scaled.scores + 16 * _UNIT * scaled.magnitudes, 0.0)
+    most = sums.users * np.sum(sums.probabilities * gains, axis=1)
+    most *= 1 + 1e-12 + sums.error
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
     return lower * unit * (1 - 4 * _UNIT), upper * unit * (1 + 4 * _UNIT)
 
 
-def _bracket(
-    scores: Array,
-    probabilities: Array,
-    magnitudes: Array,
-    n: float,
-    theta: Array,
-    width: float,
-    error: float,
-) -> tuple[Array, Array]:
-    """stop_loss for scores in [-1, 1] and a given theta; not finite where the range is left."""
+def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
+    """stop_loss for scores in [-1, 1]; not finite where the range is left."""
+    scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
+    n, theta = float(sums.users), _saddle(sums)
     growth = probabilities * np.expm1(theta[:, None] * scores)
     norm = 1 + growth.sum(axis=1)  # E e^(theta z)
     weights = probabilities * np.exp(theta[:, None] * scores) / norm[:, None]
     variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
     deviation = np.sqrt(np.maximum(variance, 1e-300))
-    log_scale = n * np.log1p(growth.sum(axis=1))
+    log_scale = n * np.log1p(growth.sum(axis=1)) - theta * threshold
     # of a heavy tail the tilted law has a second hump: its deviation is no scale for the first
     decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
     tau = math.sqrt(width) * np.minimum(deviation, decay)
     log_scale += (tau * theta) ** 2 / 2
     # of each weight: its probability, the exponent, the sums
-    relative = _UNIT * (16 + theta + scores.shape[1]) + error
+    relative = _UNIT * (16 + theta + scores.shape[1]) + sums.error
     log_error = relative * n * np.abs(growth).sum(axis=1) / norm
-    log_error += 16 * _UNIT * (np.abs(log_scale) + 8)
+    log_error += 16 * _UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
     # as long as it takes for the copies to be e^-37 of the scale
     others, log_mgf = _log_mgf(scores, probabilities, relative, n, theta, tau)
+    log_mgf -= others * threshold * (1 - 32 * _UNIT)
     period = ((log_mgf - log_scale + 37) / (others - theta)).min(axis=0)
     period = np.maximum(period, (np.maximum(-log_scale, 0) + 40) / theta)
     step = 2 * math.pi / period
@@ -99,33 +90,38 @@ def _bracket(
         cost = most + 1 + math.isqrt(most) * scores.shape[1] // 8
         rows = order[-max(1, _BLOCK // cost) :]
         order = order[: -len(rows)]
+        columns = scores, weights, relative, theta, tau, step, threshold
         smooth[rows], bump[rows], charge[rows] = _integrals(
-            scores[rows], weights[rows], relative[rows], n, theta[rows], tau[rows], step[rows], most
+            *(column[rows] for column in columns), n=n, count=most
         )
         nodes[rows] = most
     # beyond the last node the modulus is at most e^(-tau^2 t^2/2)
     last = tau * nodes * step
     charge += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
-    # the scores' own rounding, where S > 0 up to it: at most the scale, under the tilted law
-    rounding = 16 * _UNIT * n
-    reach = np.exp(theta * rounding * magnitudes.max(axis=1))
-    charge += rounding * np.sum(weights * magnitudes, axis=1) * reach
+    # the rounding of scores and threshold, where S > 0 up to it: at most the scale, under the
+    # tilted law
+    rounding = 16 * _UNIT
+    reach = np.exp(theta * rounding * (n * sums.magnitudes.max(axis=1) + threshold))
+    charge += rounding * (n * np.sum(weights * sums.magnitudes, axis=1) + threshold) * reach
     high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
-    # if nobody scores, S = 0: what the noise adds there is known, tau/sqrt(2 pi)
+    # if nobody scores, S = -threshold: what the noise adds there is known, tau/sqrt(2 pi) at 0
+    # and, by convexity, at least that less half the threshold
     active = probabilities.sum(axis=1)
-    free = np.maximum(1 - active * (1 + error) - (8 + scores.shape[1]) * _UNIT, 0.0)
+    free = np.maximum(1 - active * (1 + sums.error) - (8 + scores.shape[1]) * _UNIT, 0.0)
     log_silent = n * np.log(free)
     silent = np.exp(log_silent - 16 * _UNIT * (np.abs(log_silent) + 1))
     raised = (smooth + charge) * high
-    upper = raised - silent * tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT)
+    noise = tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT) - threshold / 2 * (1 + 16 * _UNIT)
+    upper = raised - silent * np.maximum(noise, 0.0)
     copies = _copies(others, log_mgf, theta, period, raised)
     lower = (smooth - tau**2 * bump - charge) * low - copies
     # (s)_+ <= e^(theta s) / (e theta)
     return np.where(deep, 0.0, lower), np.where(deep, high / (math.e * theta), upper)
 
 
-def _saddle(scores: Array, probabilities: Array, n: float) -> Array:
+def _saddle(sums: ScoreSums) -> Array:
     """theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
+    scores, probabilities, n = sums.scores, sums.probabilities, float(sums.users)
     largest = np.maximum(scores.max(axis=1), 1e-300)
     rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
     drift = np.maximum(np.sum(probabilities * scores, axis=1), 1e-300)
@@ -137,7 +133,7 @@ def _saddle(scores: Array, probabilities: Array, n: float) -> Array:
         theta = np.exp(middle)
         growth = probabilities * np.expm1(theta[:, None] * scores)
         mean = np.sum((growth + probabilities) * scores, axis=1) / (1 + growth.sum(axis=1))
-        rising = n * mean > 2 / theta
+        rising = n * mean - sums.threshold > 2 / theta
         high, low = np.where(rising, middle, high), np.where(rising, low, middle)
     found: Array = np.exp(low)
     return found
@@ -147,10 +143,12 @@ def _integrals(
     scores: Array,
     weights: Array,
     relative: Array,
-    n: float,
     theta: Array,
     tau: Array,
     step: Array,
+    threshold: Array,
+    *,
+    n: float,
     count: int,
 ) -> tuple[Array, Array, Array]:
     """Trapezoidal sums of 1/w^2 and of 1, in units of the scale, and their rounding error."""
@@ -166,7 +164,8 @@ def _integrals(
     log_modulus = n * np.where(
         near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
     )
-    phase = n * np.arctan2(imag, 1 + real) + tau[:, None] ** 2 * theta[:, None] * t
+    turned, held = n * np.arctan2(imag, 1 + real), threshold[:, None] * t
+    phase = turned - held + tau[:, None] ** 2 * theta[:, None] * t
     envelope = np.exp(-((tau[:, None] * t) ** 2) / 2)
     modulus = np.exp(log_modulus) * envelope
     w = theta[:, None] + 1j * t
@@ -175,7 +174,7 @@ def _integrals(
     smooth = np.sum(twice * (values / w**2).real, axis=1)
     bump = np.sum(twice * values.real, axis=1)
     # of logarithm and phase; where that is too much, all that the term can be
-    exponent = n * size / np.maximum(far**2, 1e-300) + 16 * _UNIT * (np.abs(phase) + 8)
+    exponent = n * size / np.maximum(far**2, 1e-300) + 16 * _UNIT * (np.abs(phase) + 2 * held + 8)
     at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size, 1.0)))
     charge = np.where(exponent < 0.5, modulus * np.expm1(np.minimum(exponent, 0.5)), at_most)
     weight = 1 / np.abs(w) ** 2 + tau[:, None] ** 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from .binomial import Array
 from .bounds import Bounds
 from .class_sampler import ClassSampler
 from .errors import NotCertified, ShuffleDPError
-from .scores import ClassLaw, ThreePointLaw
+from .scores import ClassLaw, ThreePointLaw, sampled_loss
 from .stop_loss import Samples, ThreePointSampler
 
 Sampler = Callable[[Array], Samples]
@@ -55,6 +55,18 @@ class PrivacyProfile(Protocol):
         ...
 
 
+class RoundProfile(PrivacyProfile, Protocol):
+    """The profile of a round in which all users send; docs/theory.md, "Sampling", has the rest."""
+
+    def sampled(self, idle: int) -> PrivacyProfile:
+        """Its users are a random subset of them and `idle` others, who send nothing."""
+        ...
+
+    def thinned(self, rate: float) -> PrivacyProfile:
+        """Each of its users sends with probability `rate` only."""
+        ...
+
+
 @dataclass(frozen=True)
 class ThreePointProfile:
     """Profile of a shuffled round under a three-point score law (the clone analyses)."""
@@ -77,28 +89,46 @@ class ThreePointProfile:
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
 
+    def sampled(self, idle: int) -> ClassProfile:
+        return ClassProfile((self.law.classes,), self.users, idle)
+
+    def thinned(self, rate: float) -> ClassProfile:
+        return ClassProfile((self.law.classes.thinned(rate),), self.users)
+
 
 @dataclass(frozen=True)
 class ClassProfile:
-    """Profile of a shuffled round: the largest over some laws of classes of outputs."""
+    """Profile of a shuffled round: the largest over some laws of classes of outputs.
+
+    The senders are a random subset of them and `idle` others. The laws `of_all` have as classes
+    what the messages of all users together can be; they say nothing about samples.
+    """
 
     laws: tuple[ClassLaw, ...]
     users: int
+    idle: int = 0
+    of_all: tuple[ClassLaw, ...] = ()
 
     @property
     def max_loss(self) -> float:
-        return max(law.max_loss(self.users) for law in self.laws)
+        return max(law.max_loss(self.users, self.idle) for law in self.laws + self.of_all)
 
     @property
     def bounded(self) -> bool:
-        return all(law.infinite == 0 for law in self.laws)
+        return all(law.bounded(self.idle) for law in self.laws + self.of_all)
 
     @property
     def has_slopes(self) -> bool:
         return False
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return ClassSampler(self.laws, self.users, rtol)
+        return ClassSampler(self.laws + self.of_all, self.users, rtol, idle=self.idle)
+
+    def sampled(self, idle: int) -> ClassProfile:
+        return ClassProfile(self.laws, self.users, idle)
+
+    def thinned(self, rate: float) -> ClassProfile:
+        return ClassProfile(tuple(law.thinned(rate) for law in self.laws), self.users)
 
 
 @dataclass(frozen=True)
@@ -112,7 +142,21 @@ class DensityProfile:
     users: int
     max_loss: float
     bounded: bool
+    idle: int = 0
     has_slopes: bool = False
+
+    def sampled(self, idle: int) -> DensityProfile:
+        # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1
+        most = sampled_loss(self.max_loss, self.users / (self.users + idle))
+        return replace(self, max_loss=most, idle=idle)
+
+    def thinned(self, rate: float) -> DensityProfile:
+        def laws(cells: int, depth: float) -> tuple[Sequence[ClassLaw], Sequence[ClassLaw]]:
+            below, above = self.laws(cells, depth)
+            low, high = ([law.thinned(rate) for law in side] for side in (below, above))
+            return low, low if above is below else high
+
+        return replace(self, laws=laws)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if rtol > 0.05:  # an outline: what is far out in the tail must not spoil the rest
@@ -121,8 +165,8 @@ class DensityProfile:
         cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
         below, above = self.laws(cells, depth)
         alone = above is below
-        lower = ClassSampler(below, self.users, rtol, 0 if alone else -1)
-        upper = lower if alone else ClassSampler(above, self.users, rtol, 1)
+        lower = ClassSampler(below, self.users, rtol, 0 if alone else -1, self.idle)
+        upper = lower if alone else ClassSampler(above, self.users, rtol, 1, self.idle)
 
         def sample(epsilon: Array) -> Samples:
             inside = (epsilon < self.max_loss) | (not self.bounded)

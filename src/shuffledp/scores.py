@@ -5,6 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .binomial import Array
+
+
+def sampled_loss(loss: float, rate: float) -> float:
+    """log(1 + rate (e^loss - 1)), the loss that sampling leaves of this one, rounded up."""
+    if loss > 40:  # e^loss may overflow
+        return min(loss, loss + math.log(rate) + math.exp(-loss) / rate) * (1 + 2.0**-48)
+    return math.log1p(rate * math.expm1(loss)) * (1 + 2.0**-48)
+
 
 @dataclass(frozen=True)
 class ThreePointLaw:
@@ -31,6 +43,15 @@ class ThreePointLaw:
         small = math.exp(-eps0)
         return cls(eps0, 2 * small / (1 + small), math.tanh(eps0 / 2))
 
+    @property
+    def classes(self) -> ClassLaw:
+        """The same law with its scores as classes of outputs."""
+        small = math.exp(-self.eps0)
+        heavy, light = self.weight / (1 + small), self.weight * small / (1 + small)
+        told = 1 - self.weight  # how often the adversary is told that there is nothing to learn
+        each = self.clone / 2
+        return ClassLaw((heavy, light, told), (light, heavy, told), (each, each, 0.0))
+
 
 @dataclass(frozen=True)
 class ClassLaw:
@@ -46,13 +67,17 @@ class ClassLaw:
     blanket: tuple[float, ...]
     mass_error: float = 0.0  # relative error of the probabilities, beyond a few roundings
 
-    def max_loss(self, users: int) -> float:
-        """An upper bound of the finite losses of a shuffled round.
+    def max_loss(self, users: int, idle: int = 0) -> float:
+        """An upper bound of the finite losses of a shuffled round of `users` out of users + idle.
 
         It is the largest finite log u/v, unless some covered output excludes the other value:
-        then all messages but one may be of that kind.
+        then all messages but one may be of that kind. With idle users, whoever sends a covered
+        output may be any of them: u and v are mixed with the blanket.
         """
-        rows = list(zip(self.u, self.v, self.blanket, strict=True))
+        rate, rows = users / (users + idle), []
+        for a, b, w in zip(self.u, self.v, self.blanket, strict=True):
+            mixed = (1 - rate) * w if idle else 0.0
+            rows.append((rate * a + mixed, rate * b + mixed, w))
         ratio = max([a / b for a, b, _ in rows if a > 0 and b > 0] + [1.0])
         if any(b == 0 and w > 0 for _, b, w in rows):
             most = max(a / w for a, _, w in rows if w > 0)
@@ -60,11 +85,47 @@ class ClassLaw:
             ratio = max(ratio, users * most / least)
         return math.log(ratio) * (1 + 2.0**-50) + 2.0**-50
 
-    @property
-    def infinite(self) -> float:
-        """Probability of an output that the other value cannot have."""
-        return math.fsum(a for a, b in zip(self.u, self.v, strict=True) if b == 0)
+    def bounded(self, idle: int = 0) -> bool:
+        """Is there no output that the other value cannot have, and no idle user either?"""
+        rows = zip(self.u, self.v, self.blanket, strict=True)
+        return not any(a > 0 and b == 0 and (w == 0 or not idle) for a, b, w in rows)
 
     @property
     def reversed(self) -> ClassLaw:
         return ClassLaw(self.v, self.u, self.blanket, self.mass_error)
+
+    def thinned(self, rate: float) -> ClassLaw:
+        """The law if every user, with probability 1 - rate, sends an empty message instead."""
+        u, v, blanket = (
+            (*(rate * mass for mass in column), 1 - rate)
+            for column in (self.u, self.v, self.blanket)
+        )
+        return ClassLaw(u, v, blanket, self.mass_error)
+
+
+@dataclass(frozen=True)
+class ScoreSums:
+    """What the engines are asked for: E[(S)_+] of sums of `users` scores, a row for each.
+
+    scores and probabilities: [rows, values], each row of probabilities with sum <= 1; the rest of
+    the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves,
+    `error` plus 16 units the relative error of the probabilities. The `threshold` >= 0 of each row,
+    which has a relative error of at most 16 units, is subtracted from the sum of the scores.
+    """
+
+    scores: Array
+    probabilities: Array
+    magnitudes: Array
+    threshold: Array
+    users: int
+    error: float = 0.0
+
+    def rows(self, index: NDArray[np.intp]) -> ScoreSums:
+        return ScoreSums(
+            self.scores[index],
+            self.probabilities[index],
+            self.magnitudes[index],
+            self.threshold[index],
+            self.users,
+            self.error,
+        )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 from . import _validate, profile
 from .errors import InvalidParameter
-from .profile import PrivacyProfile
+from .profile import PrivacyProfile, RoundProfile
 from .queries import Mechanism
 from .randomizers import Analysis, Randomizer
-from .subsampled import PoissonProfile, SubsampledProfile
+from .subsampled import SubsampledProfile
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,19 +79,35 @@ class Shuffle(Mechanism):
     @property
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
-        return self._sampled(_Bound(self.randomizer, self.analysis))
+        if self.sample_rate == 1 or self._as_one:
+            return self._sampled(partial(self.randomizer.profile, self.analysis))
+        full = self.randomizer.profile(self.analysis, self.senders)
+        return SubsampledProfile(full, self.senders / self.users)
 
-    def _sampled(self, full: _Bound | _Attained) -> PrivacyProfile:
+    def _sampled(self, full: Callable[[int], RoundProfile]) -> PrivacyProfile:
+        """The profile of this round, by that of rounds in which all users send."""
         if self.sample_rate == 1:
             return full(self.users)
         if self.sampling == "poisson":
-            return PoissonProfile(full, self.users, self.sample_rate)
-        return SubsampledProfile(full(self.senders), self.senders / self.users)
+            return full(self.users).thinned(self.sample_rate)
+        return full(self.senders).sampled(self.users - self.senders)
 
     @property
     def explained(self) -> Analysis:
         """The theorem, the adversary and the assumption behind the numbers."""
-        return self.randomizer.analyses[self.analysis]
+        analysis = self.randomizer.analyses[self.analysis]
+        if self.sample_rate == 1:
+            return analysis
+        how = "of the sampled round as one: docs/theory.md, section 11"
+        if not self._as_one:
+            how = "then amplified by sampling (Zhu, Dong, Wang 2022, Proposition 30)"
+        return replace(analysis, theorem=f"{analysis.theorem}; {how}")
+
+    @property
+    def _as_one(self) -> bool:
+        """Are sampling and shuffling analyzed together, or the theorem for any sampled mechanism
+        applied to the analysis that was named?"""
+        return self.analysis == "best" or self.sampling == "poisson"
 
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that an actual pair of neighbouring datasets reaches: no bound can be below it.
@@ -115,27 +133,4 @@ class Shuffle(Mechanism):
     @property
     def attained_profile(self) -> PrivacyProfile:
         """delta as a function of epsilon for the datasets of `attained_delta`."""
-        if self.sample_rate == 1:
-            return self.randomizer.attained(self.users)
-        return self._sampled(_Attained(self.randomizer))
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """The profile of an analysis, for any number of users."""
-
-    randomizer: Randomizer
-    analysis: str
-
-    def __call__(self, users: int) -> PrivacyProfile:
-        return self.randomizer.profile(self.analysis, users)
-
-
-@dataclass(frozen=True)
-class _Attained:
-    """The profile of datasets in which all others hold the second value of the pair."""
-
-    randomizer: Randomizer
-
-    def __call__(self, users: int) -> PrivacyProfile:
-        return self.randomizer.attained_alike(users)
+        return self._sampled(self.randomizer.attained)

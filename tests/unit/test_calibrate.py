@@ -130,8 +130,9 @@ def test_round_trip_of_sampling() -> None:
 
 
 def test_sampling_against_exact_profile() -> None:
-    """Fixed-size samples: f(alpha) = q f_m(1 + (alpha - 1)/q), m = q n users in the shuffle."""
+    """Of a sample: f(alpha) = q f_m(1 + (alpha - 1)/q), m = q n users in the shuffle."""
     users, eps0, target, delta = 40, 2.0, 0.5, 1e-3
+    options: dict[str, Any] = {"analysis": "stronger-clones"}
 
     def exact(rate: float, epsilon: float) -> float:
         inner = math.log1p(math.expm1(epsilon) / rate)
@@ -140,7 +141,7 @@ def test_sampling_against_exact_profile() -> None:
         sampled = round(users * rate)
         return rate * float(oracles.clone_profile(sampled, eps0, inner, "stronger-clones"))
 
-    found = calibrate_sample_rate(PureLDP(eps0), users, epsilon=target, delta=delta)
+    found = calibrate_sample_rate(PureLDP(eps0), users, epsilon=target, delta=delta, **options)
     assert exact(found.value, target) <= delta
     assert found.beyond is not None
     assert exact(found.beyond, target * (1 - 1.1e-3)) > delta

@@ -5,21 +5,24 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_fourier import LAWS, exact
+from test_fourier import LAWS, THRESHOLDS, Law, exact, sums_of
 
 from shuffledp.convolved import convolved_stop_loss
 from shuffledp.fourier import stop_loss
+from shuffledp.scores import ScoreSums
+
+
+def both_sides(sums: ScoreSums) -> tuple[float, float]:
+    lower, upper = (float(convolved_stop_loss(sums, side)[0]) for side in (-1, 1))
+    return lower, upper
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("users", [1, 2, 3, 7, 30])
-def test_against_enumeration(law: tuple[list[Fraction], list[Fraction]], users: int) -> None:
-    scores, masses = (np.array([[float(x) for x in column]]) for column in law)
-    truth = float(exact(*law, users))
-    lower, upper = (
-        float(convolved_stop_loss(scores, masses, np.abs(scores), users, side)[0])
-        for side in (-1, 1)
-    )
+@pytest.mark.parametrize("users", [1, 2, 3, 7, 24])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
+    truth = float(exact(law, users, threshold))
+    lower, upper = both_sides(sums_of(law, users, threshold))
     assert lower <= truth * (1 + 1e-14)
     assert truth * (1 - 1e-14) <= upper
 
@@ -31,12 +34,14 @@ def test_many_scores_against_fourier(users: int) -> None:
     masses = np.exp(-(x**2) / 2)
     masses *= 0.8 / masses.sum()
     scores = np.exp(x / 2) - 1.03 * math.exp(1 / 8)
-    arguments = scores[None], masses[None], np.abs(scores)[None], users
-    lower, upper = (float(convolved_stop_loss(*arguments, side)[0]) for side in (-1, 1))
-    low, high = (float(side[0]) for side in stop_loss(*arguments, 1e-6))
-    assert lower <= high
-    assert low <= upper
-    assert upper <= 1.05 * lower
+    for threshold in (0.0, 0.1 * math.sqrt(users)):
+        held = np.array([threshold])
+        sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], held, users)
+        lower, upper = both_sides(sums)
+        low, high = (float(side[0]) for side in stop_loss(sums, 1e-6))
+        assert lower <= high
+        assert low <= upper
+        assert upper <= 1.05 * lower
 
 
 def test_heavy_tails_against_a_sum_over_the_largest() -> None:
@@ -47,9 +52,7 @@ def test_heavy_tails_against_a_sum_over_the_largest() -> None:
     values, weights = np.append(scores, 0.0), np.append(masses, 1 - masses.sum())
     pairs = np.maximum(np.add.outer(values, values), 0.0)
     truth = float(weights @ pairs @ weights)
-    lower, upper = (
-        float(convolved_stop_loss(scores[None], masses[None], np.abs(scores)[None], 2, side)[0])
-        for side in (-1, 1)
-    )
+    sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), 2)
+    lower, upper = both_sides(sums)
     assert lower <= truth * (1 + 1e-12)
     assert truth * (1 - 1e-12) <= upper <= 1.01 * lower

@@ -7,20 +7,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shuffledp.enumerated import enumerated_stop_loss
 from shuffledp.fourier import stop_loss
-from shuffledp.scores import ThreePointLaw
+from shuffledp.scores import ScoreSums, ThreePointLaw
 from shuffledp.stop_loss import ThreePointSampler
 
+Law = tuple[list[Fraction], list[Fraction]]
 
-def exact(scores: list[Fraction], masses: list[Fraction], users: int) -> Fraction:
+
+def exact(law: Law, users: int, threshold: Fraction = Fraction(0)) -> Fraction:
     """E[(S_n)_+] by enumerating how many users have which score."""
+    scores, masses = law
     values = [*scores, Fraction(0)]
     weights = [*masses, 1 - sum(masses, Fraction(0))]
     total = Fraction(0)
     for cuts in itertools.combinations(range(users + len(values) - 1), len(values) - 1):
         edges = [-1, *cuts, users + len(values) - 1]
         counts = [b - a - 1 for a, b in itertools.pairwise(edges)]
-        value = sum(c * z for c, z in zip(counts, values, strict=True))
+        value = sum(c * z for c, z in zip(counts, values, strict=True)) - threshold
         if value > 0:
             ways = math.factorial(users)
             mass = Fraction(1)
@@ -42,20 +46,37 @@ LAWS = [
 ]
 
 
+THRESHOLDS = [Fraction(0), Fraction(1, 3), Fraction(4)]
+
+
+def sums_of(law: Law, users: int, threshold: Fraction = Fraction(0)) -> ScoreSums:
+    scores, masses = (np.array([[float(x) for x in column]]) for column in law)
+    return ScoreSums(scores, masses, np.abs(scores), np.array([float(threshold)]), users)
+
+
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("users", [1, 2, 5, 12, 30])
-@pytest.mark.parametrize("width", [1e-2, 1e-4, 1e-7])
-def test_stop_loss_against_enumeration(
-    law: tuple[list[Fraction], list[Fraction]], users: int, width: float
-) -> None:
-    scores = np.array([[float(z) for z in law[0]]])
-    masses = np.array([[float(q) for q in law[1]]])
-    lower, upper = stop_loss(scores, masses, np.abs(scores), users, width)
-    truth = float(exact(*law, users))
-    assert lower[0] <= truth * (1 + 1e-14)
-    assert truth * (1 - 1e-14) <= upper[0]
-    if width == 1e-7 and users >= 12:
+@pytest.mark.parametrize("users", [1, 2, 5, 12, 24])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_stop_loss_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
+    truth = float(exact(law, users, threshold))
+    for width in (1e-2, 1e-4, 1e-7):
+        lower, upper = stop_loss(sums_of(law, users, threshold), width)
+        assert lower[0] <= truth * (1 + 1e-14)
+        assert truth * (1 - 1e-14) <= upper[0]
+    if users >= 12:
         assert upper[0] - lower[0] <= 2e-3 * truth
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_enumerated_sums_against_enumeration(law: Law, threshold: Fraction) -> None:
+    for users, most in ((5, 5), (12, 12), (12, 6)):
+        lower, upper = enumerated_stop_loss(sums_of(law, users, threshold), most)
+        truth = float(exact(law, users, threshold))
+        assert lower[0] <= truth * (1 + 1e-14)
+        assert truth * (1 - 1e-14) <= upper[0]
+        if most == users:
+            assert upper[0] - lower[0] <= 1e-11 * truth
 
 
 @pytest.mark.parametrize("users", [10**3, 10**5, 10**8, 10**10])
@@ -69,7 +90,8 @@ def test_stop_loss_against_the_binomial_engine(users: int, eps0: float) -> None:
     big, alpha = math.exp(eps0), np.exp(epsilon)
     scores = np.stack([big - alpha, 1 - alpha * big], axis=1)
     masses = np.full(scores.shape, 1 / (big + 1))
-    lower, upper = stop_loss(scores, masses, np.abs(scores), users, 1e-5)
+    sums = ScoreSums(scores, masses, np.abs(scores), np.zeros(len(scores)), users)
+    lower, upper = stop_loss(sums, 1e-5)
     assert (lower / users <= reference.upper).all()
     assert (upper / users >= reference.lower).all()
     if users * law.clone > 100:

@@ -4,8 +4,11 @@ import itertools
 import math
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import oracles
 from shuffledp import (
@@ -13,75 +16,140 @@ from shuffledp import (
     FiniteRandomizer,
     Gaussian,
     InvalidParameter,
+    Laplace,
     PureLDP,
     RandomizedResponse,
     Shuffle,
     compare,
 )
 
-MATRIX = (
-    (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)),
-    (Fraction(1, 8), Fraction(5, 8), Fraction(1, 4)),
-)
-FLOATS = [[float(p) for p in row] for row in MATRIX]
+Matrix = tuple[tuple[Fraction, ...], ...]
+
+
+def matrix(*rows: str) -> Matrix:
+    return tuple(tuple(Fraction(entry) for entry in row.split()) for row in rows)
+
+
+MATRICES = {
+    "two values": matrix("1/2 1/4 1/4", "1/8 5/8 1/4"),
+    "excluded outputs": matrix("1/2 1/2 0", "1/4 1/4 1/2", "0 1/2 1/2"),
+    "three values": matrix("4/7 1/7 1/7 1/7", "1/7 4/7 1/7 1/7", "1/4 1/4 1/4 1/4"),
+}
 ALPHAS = (Fraction(1), Fraction(17, 16), Fraction(5, 4), Fraction(2))
 
 
-def pairs_of(users: int, sampling: str, senders: int) -> list[oracles.FractionPair]:
+def pairs_of(rows: Matrix, users: int, sampling: str, senders: int) -> list[oracles.FractionPair]:
     if sampling == "fixed":
-        law = partial(oracles.fixed_size_sample, MATRIX, senders=senders)
+        law = partial(oracles.fixed_size_sample, rows, senders=senders)
     else:
-        law = partial(oracles.poisson_sample, MATRIX, rate=Fraction(senders, users))
-    return oracles.neighbours(2, users, law)
+        law = partial(oracles.poisson_sample, rows, rate=Fraction(senders, users))
+    return oracles.neighbours(len(rows), users, law)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "poisson"])
-@pytest.mark.parametrize(("users", "senders"), [(3, 2), (4, 2), (5, 3), (6, 2)])
-@pytest.mark.parametrize("analysis", ["blanket", "stronger-clones", "clones"])
+@pytest.mark.parametrize(("users", "senders"), [(3, 1), (3, 2), (4, 2), (5, 3), (6, 2)])
+@pytest.mark.parametrize("name", MATRICES)
 def test_one_sampled_round_against_every_dataset(
-    users: int, senders: int, sampling: str, analysis: str
+    users: int, senders: int, sampling: str, name: str
 ) -> None:
-    round_ = Shuffle(FiniteRandomizer(FLOATS), users, analysis, senders / users, sampling)
-    pairs = pairs_of(users, sampling, senders)
+    rows = MATRICES[name]
+    randomizer = FiniteRandomizer([[float(p) for p in row] for row in rows])
+    pairs = pairs_of(rows, users, sampling, senders)
+    truths = [max(float(oracles.hockey_stick(pair, a)) for pair in pairs) for a in ALPHAS]
+    for analysis in randomizer.analyses:
+        round_ = Shuffle(randomizer, users, analysis, senders / users, sampling)
+        for alpha, truth in zip(ALPHAS, truths, strict=True):
+            epsilon = math.log(alpha)
+            assert truth <= round_.get_delta(epsilon) * (1 + 1e-12)
+            assert round_.attained_delta(epsilon) <= truth * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "poisson"])
+def test_the_strong_adversary_of_a_sample_against_every_dataset(sampling: str) -> None:
+    rows = matrix("2/3 1/6 1/6", "1/6 2/3 1/6", "1/6 1/6 2/3")
+    pairs = pairs_of(rows, 5, sampling, 2)
+    round_ = Shuffle(RandomizedResponse(3, gamma=0.5), 5, "strong", 0.4, sampling)
     for alpha in ALPHAS:
         truth = max(float(oracles.hockey_stick(pair, alpha)) for pair in pairs)
-        epsilon = math.log(alpha)
-        assert truth <= round_.get_delta(epsilon) * (1 + 1e-12)
-        assert round_.attained_delta(epsilon) <= truth * (1 + 1e-12)
+        assert truth <= round_.get_delta(math.log(alpha)) * (1 + 1e-12)
+        assert round_.attained_delta(math.log(alpha)) <= truth * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "poisson"])
 def test_two_sampled_rounds_against_every_dataset(sampling: str) -> None:
     """Composed twice, the second round's data free: the closed profile, not one order of it."""
-    pairs = pairs_of(4, sampling, 2)
-    accountant = Accountant()
-    accountant.compose(Shuffle(FiniteRandomizer(FLOATS), 4, "best", 0.5, sampling), rounds=2)
-    for alpha in (Fraction(17, 16), Fraction(3, 2)):
-        truth = oracles.adaptive_profile([pairs, pairs], alpha)
-        assert float(truth) <= accountant.get_delta(math.log(alpha)) * (1 + 1e-12)
+    rows = MATRICES["two values"]
+    randomizer = FiniteRandomizer([[float(p) for p in row] for row in rows])
+    pairs = pairs_of(rows, 4, sampling, 2)
+    for analysis in ("best", "blanket"):
+        accountant = Accountant()
+        accountant.compose(Shuffle(randomizer, 4, analysis, 0.5, sampling), rounds=2)
+        for alpha in (Fraction(17, 16), Fraction(3, 2)):
+            truth = oracles.adaptive_profile([pairs, pairs], alpha)
+            assert float(truth) <= accountant.get_delta(math.log(alpha)) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 4), Fraction(1, 2)])
-def test_poisson_against_the_mixture_over_counts(rate: Fraction) -> None:
-    """The bound itself, E[(t/n) f_t(1 + (alpha - 1) n/t)], with the exact stronger clones."""
-    users, ratio = 8, 4
+def views_of_sampled_clones(users: int, ratio: int, rate: Fraction) -> dict[Any, list[Fraction]]:
+    """The laws of (senders, 0-clones, 1-clones, others who sent) under both values of the first
+    user, if every user sends with probability `rate`: one user after the other."""
+    share = Fraction(1, ratio + 1)
+    silent, (zero, one, rest) = (0, 0, 0, 0), ((1, 1, 0, 0), (1, 0, 1, 0), (1, 0, 0, 1))
+    View = tuple[int, ...]
+    laws: list[dict[View, Fraction]] = [
+        {silent: 1 - rate, zero: rate * ratio * share, one: rate * share},
+        {silent: 1 - rate, zero: rate * share, one: rate * ratio * share},
+    ]
+    other = {silent: 1 - rate, zero: rate * share, one: rate * share, rest: rate * (1 - 2 * share)}
+    for _ in range(users - 1):
+        for index, law in enumerate(laws):
+            following: dict[View, Fraction] = {}
+            for (view, mass), (step, chance) in itertools.product(law.items(), other.items()):
+                key = tuple(a + b for a, b in zip(view, step, strict=True))
+                following[key] = following.get(key, Fraction(0)) + mass * chance
+            laws[index] = following
+    return {view: [law.get(view, Fraction(0)) for law in laws] for view in {**laws[0], **laws[1]}}
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "poisson"])
+@pytest.mark.parametrize(("users", "senders"), [(4, 1), (8, 2), (8, 4), (9, 6)])
+def test_the_analyzed_pair_itself(users: int, senders: int, sampling: str) -> None:
+    """Stronger clones of a sampled round, by adding up views; a fixed size is given its number."""
+    rate, ratio = Fraction(senders, users), 4
+    views = views_of_sampled_clones(users, ratio, rate)
+    if sampling == "fixed":
+        views = {view: pair for view, pair in views.items() if view[0] == senders}
+    total = sum((p for p, _ in views.values()), Fraction(0))
     eps0 = math.log(ratio)
-    round_ = Shuffle(PureLDP(eps0), users, "best", float(rate), "poisson")
-    for alpha in (Fraction(9, 8), Fraction(3, 2)):
-        truth = Fraction(0)
-        for t in range(1, users + 1):
-            chance = math.comb(users, t) * rate**t * (1 - rate) ** (users - t)
-            share, inner = Fraction(t, users), 1 + (alpha - 1) * users / t
-            p, total = Fraction(1, ratio + 1), Fraction(0)
-            for a, b in itertools.product(range(t + 1), repeat=2):
-                score = (ratio - inner) * a + (1 - inner * ratio) * b
-                if a + b <= t and score > 0:
-                    ways = math.comb(t, a) * math.comb(t - a, b)
-                    total += score * ways * p ** (a + b) * (1 - 2 * p) ** (t - a - b)
-            truth += chance * share * total / t
+    round_ = Shuffle(PureLDP(eps0), users, "best", senders / users, sampling)
+    amplified = Shuffle(PureLDP(eps0), users, "stronger-clones", senders / users)
+    for alpha in (Fraction(9, 8), Fraction(3, 2), Fraction(5, 2)):
+        gains = (max(p - alpha * q, Fraction(0)) for p, q in views.values())
+        truth = float(sum(gains, Fraction(0)) / total)
         bounds = round_.delta_bounds(math.log(alpha))
-        assert bounds.lower <= float(truth) * (1 + 1e-9)
-        assert float(truth) * (1 - 1e-9) <= bounds.upper <= 1.01 * float(truth)
+        assert bounds.lower <= truth * (1 + 1e-12) + 1e-15
+        assert truth * (1 - 1e-12) - 1e-15 <= bounds.upper <= truth * (1 + 1e-6) + 1e-15
+        if sampling == "fixed":
+            assert bounds.lower <= amplified.delta_bounds(math.log(alpha)).upper
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=2, max_size=3),
+    st.integers(1, 6),
+    st.integers(2, 12),
+    st.floats(0.01, 0.99),
+)
+def test_one_analysis_is_not_above_the_theorem_for_any_mechanism(
+    rows: list[list[int]], senders: int, times: int, share: float
+) -> None:
+    randomizer = FiniteRandomizer([[x / sum(row) for x in row] for row in rows])
+    assume(randomizer.eps0 > 1e-6)  # some values differ
+    epsilon = share * randomizer.eps0
+    best, amplified = (
+        Shuffle(randomizer, senders * times, analysis, 1 / times).delta_bounds(epsilon)
+        for analysis in ("best", "blanket")
+    )
+    assert best.lower <= amplified.upper
 
 
 def test_a_rate_of_one_is_the_plain_round() -> None:
@@ -92,13 +160,16 @@ def test_a_rate_of_one_is_the_plain_round() -> None:
 
 
 def test_the_figures_of_the_subsampled_protocol() -> None:
-    round_ = Shuffle(PureLDP(3.0), users=10**5, sample_rate=0.01)
+    """The theorem for sampled mechanisms on stronger clones, and both as one."""
     for rounds, epsilon in ((10, 0.0170), (1000, 0.209), (10**4, 0.733)):
-        accountant = Accountant()
-        accountant.compose(round_, rounds=rounds)
-        bounds = accountant.epsilon_bounds(1e-5)
-        assert bounds.lower == pytest.approx(epsilon, rel=3e-3)
-        assert bounds.upper <= 1.001 * bounds.lower
+        found = []
+        for analysis in ("stronger-clones", "best"):
+            accountant = Accountant()
+            accountant.compose(Shuffle(PureLDP(3.0), 10**5, analysis, 0.01), rounds=rounds)
+            found.append(accountant.epsilon_bounds(1e-5))
+            assert found[-1].upper <= 1.001 * found[-1].lower
+        assert found[0].lower == pytest.approx(epsilon, rel=3e-3)
+        assert found[1].upper < 0.92 * found[0].lower
 
 
 def test_every_randomizer_can_be_sampled() -> None:
@@ -106,6 +177,8 @@ def test_every_randomizer_can_be_sampled() -> None:
         (RandomizedResponse(4, eps0=2.0), "fixed"),
         (RandomizedResponse(4, eps0=2.0), "poisson"),
         (Gaussian(2.0), "fixed"),
+        (Gaussian(2.0), "poisson"),
+        (Laplace(1.0), "poisson"),
     ):
         round_ = Shuffle(randomizer, 200, "best", 0.1, sampling)
         sampled = round_.get_epsilon(1e-5, rtol=1e-2)

@@ -25,7 +25,7 @@ from shuffledp import (
 )
 from shuffledp.cli import main
 from shuffledp.explicit import exp_bracket, explicit
-from shuffledp.profile import ClassProfile, PrivacyProfile
+from shuffledp.profile import ClassProfile, RoundProfile
 from shuffledp.randomizers import Randomizer
 from shuffledp.scores import ClassLaw
 
@@ -109,10 +109,10 @@ class Liar(FiniteRandomizer):
     more: int = 1
     fewer: bool = False
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         return super().profile(analysis, self.more * users)
 
-    def attained(self, users: int) -> PrivacyProfile:
+    def attained(self, users: int) -> RoundProfile:
         if self.fewer:
             return ClassProfile((ClassLaw((0.9, 0.1), (0.1, 0.9), (0.9, 0.1)),), users)
         return super().attained(users)
@@ -139,7 +139,7 @@ def test_an_attained_value_that_nothing_attains_is_caught() -> None:
 class Slightly(FiniteRandomizer):
     """Claims an eps0 that is too small by one part in 1e15: wrong at the epsilon of pure DP."""
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         inner = super().profile(analysis, users)
         assert isinstance(inner, ClassProfile)
         return Short(inner.laws, inner.users)

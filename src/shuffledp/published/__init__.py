@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..accountant import Accountant
 from ..errors import OutOfRange
+from ..randomizers import PureLDP
+from ..shuffle import Shuffle
 from . import balle2019, clone_rdp, erlingsson2019, feldman2021, girgis2021, koskela2023
 from .bound import PublishedBound, local_epsilon_of
 from .composition import composed
@@ -47,6 +50,15 @@ def _clone_rdp(analysis: str, source: str) -> PublishedBound:
         return clone_rdp.epsilon(eps0, users, rounds, delta, analysis=analysis)
 
     return PublishedBound(f"Renyi DP of {analysis}", source, _PURE + ", composed", rule)
+
+
+def _amplified(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
+    if sample_rate == 1:
+        raise OutOfRange("sample_rate=1 means no sampling, which this bound is for; give less.")
+    accountant = Accountant()
+    everyone = PureLDP(local_epsilon_of(randomizer))
+    accountant.compose(Shuffle(everyone, users, "stronger-clones", sample_rate), rounds=rounds)
+    return accountant.get_epsilon(delta)
 
 
 #: Every bound, from the oldest to the newest.
@@ -102,6 +114,13 @@ BOUNDS: tuple[PublishedBound, ...] = (
         "stronger-clones",
         "Renyi DP of the pair of Feldman, McMillan, Talwar 2023 (SODA) with p = 1/(e^eps0 + 1); "
         "rounds add up, converted by Canonne, Kamath, Steinke 2020",
+    ),
+    PublishedBound(
+        "stronger clones, amplified by sampling",
+        "Feldman, McMillan, Talwar 2023 (SODA) with p = 1/(e^eps0 + 1), then Zhu, Dong, Wang 2022 "
+        "(AISTATS), Proposition 30; composed without loss",
+        _PURE + ", subsampled, composed",
+        _amplified,
     ),
     composed(
         "Koskela et al. 2023, weaker adversary",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..profile import PrivacyProfile
+from ..profile import RoundProfile
 
 SEES_ALL_BUT_ONE = (
     "sees all shuffled messages of every round and knows the value of every user but one; "
@@ -38,19 +38,12 @@ class Randomizer(Protocol):
         """The analyses that apply, by the names a user may ask for; "best" is among them."""
         ...
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         """The profile of one shuffled round of `users` users."""
         ...
 
-    def attained(self, users: int) -> PrivacyProfile:
+    def attained(self, users: int) -> RoundProfile:
         """The largest profile of some actual neighbouring datasets, in both orders."""
-        ...
-
-    def attained_alike(self, users: int) -> PrivacyProfile:
-        """The same, for datasets in which all others hold the second value of the pair.
-
-        Of a sample of the users, these still have the profile of the sampling theorem.
-        """
         ...
 
     def describe(self) -> str: ...

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..binomial import Array
-from ..profile import DensityProfile, PrivacyProfile
+from ..profile import DensityProfile, RoundProfile
 from ..scores import ClassLaw
 from .base import BLANKET, Analysis
 
@@ -73,15 +73,12 @@ class DensityRandomizer(ABC):
     def analyses(self) -> Mapping[str, Analysis]:
         return {"best": BLANKET, "blanket": BLANKET}
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         return DensityProfile(self._blanket_laws, users, self._end(), self._bounded)
 
-    def attained(self, users: int) -> PrivacyProfile:
+    def attained(self, users: int) -> RoundProfile:
         """The others hold one end of the range."""
         return DensityProfile(self._attained_laws, users, self._end(), self._bounded)
-
-    def attained_alike(self, users: int) -> PrivacyProfile:
-        return DensityProfile(self._alike_laws, users, self._end(), self._bounded)
 
     @property
     def _bounded(self) -> bool:
@@ -168,13 +165,6 @@ class DensityRandomizer(ABC):
             law = ClassLaw(u, v, u, cells.mass_error)
             laws.append(law if side > 0 else law.reversed)
         both = tuple(laws)
-        return both, both
-
-    def _alike_laws(
-        self, count: int, depth: float
-    ) -> tuple[tuple[ClassLaw, ...], tuple[ClassLaw, ...]]:
-        """Only the order in which the others hold the second value."""
-        both = self._attained_laws(count, depth)[0][1:]
         return both, both
 
 

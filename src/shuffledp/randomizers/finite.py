@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _validate
 from ..errors import InvalidParameter
-from ..profile import ClassProfile, PrivacyProfile
+from ..profile import ClassProfile, RoundProfile
 from ..scores import ClassLaw
 from .base import BLANKET, CLONES, STRONGER_CLONES, Analysis
 from .pure_ldp import clone_profile
@@ -57,20 +57,15 @@ class FiniteRandomizer:
             known |= {"stronger-clones": STRONGER_CLONES, "clones": CLONES}
         return known
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         chosen = self.analyses[analysis]
         if chosen is BLANKET:
             return ClassProfile(self._laws([np.array(self.matrix).min(axis=0)]), users)
         return clone_profile(chosen, self.eps0, users)
 
-    def attained(self, users: int) -> PrivacyProfile:
+    def attained(self, users: int) -> RoundProfile:
         """The others hold any one value."""
         return ClassProfile(self._laws(list(np.array(self.matrix))), users)
-
-    def attained_alike(self, users: int) -> PrivacyProfile:
-        rows = np.array(self.matrix)
-        pairs = [(u, v) for i, u in enumerate(rows) for j, v in enumerate(rows) if i != j]
-        return ClassProfile(tuple(_law(u, v, v) for u, v in pairs), users)
 
     def _laws(self, blankets: Sequence[NDArray[Any]]) -> tuple[ClassLaw, ...]:
         """One law for each ordered pair of values and blanket; equal ones once."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _validate
 from ..binomial import Array
-from ..profile import PrivacyProfile
+from ..profile import RoundProfile
 from .base import BLANKET, KNOWN_AND_PURE, Analysis
 from .density import DensityRandomizer, Tails
 from .pure_ldp import clone_profile
@@ -41,7 +41,7 @@ class Laplace(DensityRandomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return KNOWN_AND_PURE
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         chosen = self.analyses[analysis]
         if chosen is BLANKET:
             return super().profile(analysis, users)

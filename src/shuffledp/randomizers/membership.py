@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from .. import _validate
 from ..errors import InvalidParameter
-from ..profile import ClassProfile, PrivacyProfile, ThreePointProfile
+from ..profile import ClassProfile, RoundProfile, ThreePointProfile
 from ..scores import ClassLaw, ThreePointLaw
 from .base import BLANKET, KNOWN_AND_PURE, STRONG, Analysis
 from .mixed import MOST_USERS, mixed_laws
@@ -61,7 +61,7 @@ class MembershipRandomizer(ABC):
     def analyses(self) -> Mapping[str, Analysis]:
         return KNOWN_AND_PURE
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         chosen = self.analyses[analysis]
         if chosen is BLANKET:
             return ClassProfile((self._blanket_law(),), users)
@@ -78,13 +78,9 @@ class MembershipRandomizer(ABC):
         rows.append((ratio * self.everything,) * 3)
         return _law(rows)
 
-    def attained(self, users: int) -> PrivacyProfile:
+    def attained(self, users: int) -> RoundProfile:
         """The others hold the first, the second or a third value."""
         return ClassProfile(self._attained_laws(), users)
-
-    def attained_alike(self, users: int) -> PrivacyProfile:
-        alike = tuple(law for law in self._attained_laws() if law.blanket == law.v)
-        return ClassProfile(alike, users)
 
     def _attained_laws(self) -> tuple[ClassLaw, ...]:
         ratio, laws = self.ratio, []
@@ -188,7 +184,7 @@ class RandomizedResponse(MembershipRandomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return {**super().analyses, "strong": STRONG}
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         if self.analyses[analysis] is not STRONG:
             return super().profile(analysis, users)
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
@@ -196,17 +192,16 @@ class RandomizedResponse(MembershipRandomizer):
         other = 1 - clone if self.k > 2 else 1 - self.gamma
         return ThreePointProfile(ThreePointLaw(math.inf, clone, other, 1 - self.gamma), users)
 
-    def attained(self, users: int) -> PrivacyProfile:
+    def attained(self, users: int) -> RoundProfile:
         """The others hold one value, or, if they are few, two of the first, second and third."""
-        laws = self._attained_laws()
-        if users <= MOST_USERS:
-            low, high = self.gamma / self.k, self.gamma / self.k * self.ratio
-            values = min(self.k, 3)
-            rows = [[high if x == y else low for y in range(values)] for x in range(values)]
-            if self.k > 3:
-                rows = [[low * (self.k - 3), *row] for row in rows]
-            laws += mixed_laws(rows, users)
-        return ClassProfile(laws, users)
+        if users > MOST_USERS:
+            return super().attained(users)
+        low, high = self.gamma / self.k, self.gamma / self.k * self.ratio
+        values = min(self.k, 3)
+        rows = [[high if x == y else low for y in range(values)] for x in range(values)]
+        if self.k > 3:
+            rows = [[low * (self.k - 3), *row] for row in rows]
+        return ClassProfile(self._attained_laws(), users, of_all=mixed_laws(rows, users))
 
     def base_mass(self, inside: int, given: int) -> float:
         if inside > 1:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import _validate
-from ..profile import ClassProfile, PrivacyProfile, ThreePointProfile
+from ..profile import ClassProfile, RoundProfile, ThreePointProfile
 from ..scores import ClassLaw, ThreePointLaw
 from .base import CLONES, STRONGER_CLONES, Analysis
 
@@ -35,15 +35,12 @@ class PureLDP:
         # stronger clones are never worse than clones and are attained: the best for eps0 alone
         return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
 
-    def profile(self, analysis: str, users: int) -> PrivacyProfile:
+    def profile(self, analysis: str, users: int) -> RoundProfile:
         return clone_profile(self.analyses[analysis], self.eps0, users)
 
-    def attained(self, users: int) -> PrivacyProfile:
+    def attained(self, users: int) -> RoundProfile:
         # binary randomized response is eps0-LDP: both values of the others, both orders
         return ClassProfile((self._alike.reversed, self._alike), users)
-
-    def attained_alike(self, users: int) -> PrivacyProfile:
-        return ClassProfile((self._alike,), users)
 
     @property
     def _alike(self) -> ClassLaw:
@@ -55,7 +52,7 @@ class PureLDP:
         return f"any randomizer that is {self.eps0:g}-LDP"
 
 
-def clone_profile(analysis: Analysis, eps0: float, users: int) -> PrivacyProfile:
+def clone_profile(analysis: Analysis, eps0: float, users: int) -> RoundProfile:
     """The profile of a round of which only eps0 is used."""
     laws = {"clones": ThreePointLaw.clones, "stronger-clones": ThreePointLaw.stronger_clones}
     return ThreePointProfile(laws[analysis.name](eps0), users)

@@ -34,12 +34,14 @@ T = TypeVar("T")
 PAPER = "paper's Fourier accountant, clones"
 PAPER_STRONGER = "paper's Fourier accountant on the stronger clones"
 CLONES, STRONGER = "ours, clones (certified)", "ours, stronger clones (certified)"
+AS_ONE = "ours, sampling and shuffling as one (certified)"
 
 LOOKS = {
     PAPER: Look(ORANGE, "-", 4.5),
     PAPER_STRONGER: Look(SKY, "-", 4.5),
     CLONES: Look(BLACK, "--", 1.4),
     STRONGER: Look(BLUE, "-.", 1.8),
+    AS_ONE: Look(GREEN, "-", 1.8),
     "Feldman et al. 2021, numerical": Look(VERMILION, ":", 2.2),
     "Girgis et al. 2021, RDP": Look(VERMILION, ":", 2.2),
     "Balle et al. 2019, Thm 3.1": Look(GREY, ":", 2.2),
