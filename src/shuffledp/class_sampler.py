@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .binomial import Array
 from .convolved import convolved_stop_loss
-from .enumerated import enumerated_stop_loss
+from .enumerated import enumerated_stop_loss, has_likeliest, relative_to_likeliest
 from .fourier import stop_loss
 from .scores import ClassLaw, ScoreSums
 from .stop_loss import UNDERFLOW, Samples
@@ -110,10 +110,13 @@ class ClassSampler:
             most -= 1
         lower, upper = np.zeros(len(sums.scores)), np.full(len(sums.scores), np.inf)
         few = users * sums.probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
-        rare = np.flatnonzero(few)
-        for rows in np.split(rare, range(32, len(rare), 32)):
-            if len(rows):
-                lower[rows], upper[rows] = enumerated_stop_loss(sums.rows(rows), most)
+        for rows in _chunks(np.flatnonzero(few)):
+            lower[rows], upper[rows] = enumerated_stop_loss(sums.rows(rows), most)
+        # if nearly all users have the same score, only the others need to be counted
+        for rows in _chunks(np.flatnonzero(~few & has_likeliest(sums, most / 4))):
+            below, above = (relative_to_likeliest(sums.rows(rows), side) for side in (-1, 1))
+            lower[rows] = enumerated_stop_loss(below, most)[0]
+            upper[rows] = enumerated_stop_loss(above, most)[1]
         # far in the tail the ways that were left out may matter
         rows = np.flatnonzero(upper > (1 + width) * lower)
         if most < users and len(rows) and not self._heavy:
@@ -130,6 +133,10 @@ class ClassSampler:
                 else:
                     upper[rows] = np.minimum(upper[rows], value)
         return lower, upper
+
+
+def _chunks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    return [part for part in np.split(rows, range(32, len(rows), 32)) if len(part)]
 
 
 def _alone(sums: ScoreSums) -> tuple[Array, Array]:
