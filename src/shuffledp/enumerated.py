@@ -58,8 +58,9 @@ def has_likeliest(sums: ScoreSums, others: float) -> NDArray[np.bool_]:
     """Is there one score, clearly below 0, that all but `others` users have on average?"""
     row, likeliest = np.arange(len(sums.scores)), sums.probabilities.argmax(axis=1)
     clear = sums.scores[row, likeliest] < -64 * _UNIT * sums.magnitudes[row, likeliest]
-    few: NDArray[np.bool_] = sums.users * (1 - sums.probabilities[row, likeliest]) <= others
-    return clear & few
+    few = sums.users * (1 - sums.probabilities[row, likeliest]) <= others
+    found: NDArray[np.bool_] = clear & few
+    return found
 
 
 def relative_to_likeliest(sums: ScoreSums, side: int) -> ScoreSums:
