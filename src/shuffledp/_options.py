@@ -23,6 +23,7 @@ from .randomizers import (
     SubsetSelection,
     UnaryEncoding,
 )
+from .shuffle import Shuffle
 
 #: Each randomizer with the options that it needs and those that it may have.
 RANDOMIZERS: dict[str, tuple[Callable[..., Randomizer], set[str], set[str]]] = {
@@ -79,12 +80,14 @@ def options(*choices: Any) -> Callable[[Callable[..., None]], Callable[..., None
     return decorate
 
 
-PARAMETERS = (
-    click.option("--eps0", type=Number(), help="Local epsilon of the randomizer."),
-    click.option(
-        "--k", type=Number(whole=True), help="Number of values (rr, subset, unary, hadamard)."
-    ),
-    click.option("--gamma", type=Number(), help="Probability of a random answer (rr)."),
+EPS0 = click.option("--eps0", type=Number(), help="Local epsilon of the randomizer.")
+K = click.option(
+    "--k", type=Number(whole=True), help="Number of values (rr, subset, unary, hadamard)."
+)
+GAMMA = click.option("--gamma", type=Number(), help="Probability of a random answer (rr).")
+OTHER_PARAMETERS = (
+    K,
+    GAMMA,
     click.option("--sigma", type=Number(), help="Standard deviation of the noise (gaussian)."),
     click.option("--size", type=Number(whole=True), help="Values in a subset (subset)."),
     click.option("--g", type=Number(whole=True), help="Values of the hash functions (hashing)."),
@@ -92,52 +95,66 @@ PARAMETERS = (
         "--matrix", metavar="FILE", help="CSV file: one row of probabilities a value (matrix)."
     ),
 )
-PROTOCOL = (
-    click.option("--users", type=Number(whole=True), required=True, help="Users in each round."),
+RANDOMIZER = click.option(
+    "--randomizer",
+    default="pure-ldp",
+    show_default=True,
+    help=f"One of {', '.join(RANDOMIZERS)}.",
+)
+ANALYSIS = click.option(
+    "--analysis",
+    default="best",
+    show_default=True,
+    help="best, blanket, stronger-clones, clones, or strong (rr).",
+)
+KIND = (RANDOMIZER, EPS0, *OTHER_PARAMETERS, ANALYSIS)
+
+USERS = click.option("--users", type=Number(whole=True), required=True, help="Users in each round.")
+SAMPLING = (
     click.option(
         "--sample-rate",
         type=Number(),
-        default=1.0,
-        show_default=True,
-        help="Share of the users, at random, that sends in each round.",
+        help="Share of the users, at random, that sends in each round.  [default: 1]",
     ),
     click.option(
         "--sampling",
-        default="fixed",
-        show_default=True,
-        help="fixed: exactly that share sends; poisson: each user with that probability.",
-    ),
-    click.option(
-        "--rounds",
-        type=Number(whole=True),
-        default="1",
-        show_default=True,
-        help="How many rounds are composed.",
-    ),
-    click.option(
-        "--rtol",
-        type=Number(),
-        default=DEFAULT_RTOL,
-        show_default=True,
-        help="Largest relative width of the certified bracket in epsilon.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead."),
-)
-KIND = (
-    click.option(
-        "--randomizer",
-        default="pure-ldp",
-        show_default=True,
-        help=f"One of {', '.join(RANDOMIZERS)}.",
-    ),
-    *PARAMETERS,
-    click.option(
-        "--analysis",
-        default="best",
-        show_default=True,
-        help="best, blanket, stronger-clones, clones, or strong (rr).",
+        help="fixed: exactly that share sends; poisson: each user with that probability.  "
+        "[default: fixed]",
     ),
 )
+ROUNDS = click.option(
+    "--rounds",
+    type=Number(whole=True),
+    default="1",
+    show_default=True,
+    help="How many rounds are composed.",
+)
+RTOL = click.option(
+    "--rtol",
+    type=Number(),
+    default=DEFAULT_RTOL,
+    show_default=True,
+    help="Largest relative width of the certified bracket in epsilon.",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+PROTOCOL = (*KIND, USERS, *SAMPLING, ROUNDS, RTOL, JSON)
+
+
+def round_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Takes the keyword arguments of Shuffle that were given out of all options."""
+    taken = {name: given.pop(name) for name in ("analysis", "sample_rate", "sampling")}
+    return {name: value for name, value in taken.items() if value is not None}
+
+
+def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:
+    """The round that the options describe, all of which are taken, and the same for a report."""
+    kind, users, kept = given.pop("randomizer"), given.pop("users"), round_options(given)
+    round_ = Shuffle(build(kind, given), users, **kept)
+    analysis = round_.explained.name
+    report = {"analysis": analysis, "randomizer": kind, **given, "users": users}
+    if round_.sample_rate < 1:
+        report |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
+    return round_, report
 
 
 def build(kind: str, given: dict[str, Any], dash: str = "--") -> Randomizer:

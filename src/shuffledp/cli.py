@@ -8,8 +8,24 @@ from typing import Any
 
 import click
 
-from . import Accountant, NotCertified, Shuffle, ShuffleDPError, __version__, adversaries, verify
-from ._options import KIND, PARAMETERS, PROTOCOL, Number, Numbers, build, options
+from . import Accountant, NotCertified, ShuffleDPError, __version__, adversaries, verify
+from ._options import (
+    ANALYSIS,
+    EPS0,
+    GAMMA,
+    JSON,
+    OTHER_PARAMETERS,
+    PROTOCOL,
+    ROUNDS,
+    RTOL,
+    USERS,
+    K,
+    Number,
+    Numbers,
+    build,
+    options,
+    take_round,
+)
 from ._report import json_report
 from .commands import COMMANDS
 from .reproduce.command import reproduce
@@ -40,7 +56,7 @@ def cli() -> None:
 
 
 @cli.command()
-@options(*KIND, *PROTOCOL)
+@options(*PROTOCOL)
 @click.option(
     "--delta",
     "values",
@@ -60,7 +76,7 @@ def epsilon(values: Sequence[Sequence[float]], **options: Any) -> None:
 
 
 @cli.command()
-@options(*KIND, *PROTOCOL)
+@options(*PROTOCOL)
 @click.option(
     "--epsilon",
     "values",
@@ -84,17 +100,12 @@ def _answer(
     given: str,
     values: list[float],
     *,
-    randomizer: str,
-    users: int,
-    sample_rate: float,
-    sampling: str,
     rounds: int,
-    analysis: str,
     rtol: float,
     as_json: bool,
-    **parameters: Any,
+    **options: Any,
 ) -> None:
-    round_ = Shuffle(build(randomizer, parameters), users, analysis, sample_rate, sampling)
+    round_, protocol = take_round(options)
     accountant = Accountant()
     accountant.compose(round_, rounds=rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
@@ -107,10 +118,7 @@ def _answer(
             "lower": one([b.lower for b in bounds]),
             "upper": one([b.upper for b in bounds]),
         }
-        kind = {"analysis": round_.explained.name, "randomizer": randomizer, **parameters}
-        sampled = {} if sample_rate == 1 else {"sample_rate": sample_rate, "sampling": sampling}
-        protocol = {**kind, "users": users, **sampled, "rounds": rounds, "rtol": rtol}
-        _echo_json(query, answer, protocol)
+        _echo_json(query, answer, {**protocol, "rounds": rounds, "rtol": rtol})
         return
     guarantees = []
     for value, b in zip(values, bounds, strict=True):
@@ -122,7 +130,7 @@ def _answer(
 
 
 @cli.command("adversaries")
-@options(*PARAMETERS[:3], *PROTOCOL[:1], *PROTOCOL[3:])
+@options(EPS0, K, GAMMA, USERS, ROUNDS, RTOL, JSON)
 @click.option("--delta", type=Number(), required=True, help="The delta.")
 def adversaries_command(
     delta: float, users: int, rounds: int, rtol: float, as_json: bool, **parameters: Any
@@ -150,10 +158,7 @@ def adversaries_command(
 @cli.command("verify")
 @options(
     click.option("--randomizer", default="matrix", show_default=True, help="As in epsilon."),
-    *PARAMETERS,
-    *KIND[-1:],
-    *PROTOCOL[:1],
-    *PROTOCOL[4:],
+    *(EPS0, *OTHER_PARAMETERS, ANALYSIS, USERS, RTOL, JSON),
 )
 @click.option("--epsilon", type=Numbers(), help="Epsilons, with commas; else shares of the most.")
 @click.pass_context

@@ -6,7 +6,17 @@ from typing import Any
 
 import click
 
-from .._options import KIND, RANDOMIZERS, Number, build, options
+from .._options import (
+    JSON,
+    KIND,
+    RANDOMIZERS,
+    RTOL,
+    SAMPLING,
+    Number,
+    build,
+    options,
+    round_options,
+)
 from .._report import json_report
 from ..calibrate import (
     Calibration,
@@ -18,10 +28,8 @@ from ..calibrate import (
     calibrate_users,
 )
 from ..errors import InvalidParameter
-from ..queries import DEFAULT_RTOL
 from ..shuffle import Shuffle
 from ..statement import rounded_down, rounded_up
-from ._sampling import SAMPLING, round_options
 
 _FAMILIES = {"eps0": calibrate_eps0, "gamma": calibrate_gamma, "sigma": calibrate_sigma}
 _EXTREME = {
@@ -42,8 +50,7 @@ _FIND = [name.replace("_", "-") for name in _EXTREME]
 @click.option("--rounds", type=Number(whole=True), help="How many rounds are composed.  [1]")
 @click.option("--epsilon", type=Number(), required=True, help="The target: at most this epsilon")
 @click.option("--delta", type=Number(), required=True, help="at this delta.")
-@click.option("--rtol", type=Number(), default=DEFAULT_RTOL, show_default=True, help="Bracket.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@options(RTOL, JSON)
 def calibrate(
     find: str, epsilon: float, delta: float, rtol: float, as_json: bool, **given: Any
 ) -> None:
@@ -72,14 +79,11 @@ def _find(
     target: dict[str, Any],
     *,
     randomizer: str,
-    analysis: str,
     users: int | None,
     rounds: int | None,
-    sample_rate: float | None,
-    sampling: str | None,
     **parameters: Any,
 ) -> Calibration:
-    kept = round_options(analysis, sample_rate, sampling)
+    kept = round_options(parameters)
     rounds = 1 if rounds is None else rounds
     size: Any = users
     if name in _FAMILIES:

@@ -6,29 +6,18 @@ from typing import Any
 
 import click
 
-from .._options import KIND, PROTOCOL, Number, build, options
+from .._options import PROTOCOL, Number, options, take_round
 from .._report import json_report
 from ..compare import compare as comparison
-from ..shuffle import Shuffle
 from ._figure import savable, save
 
 
 @click.command()
-@options(*KIND, *PROTOCOL)
+@options(*PROTOCOL)
 @click.option("--delta", type=Number(), required=True, help="The delta.")
 @click.option("--plot", "picture", metavar="FILE", help="Draw it too: .png, .pdf or .svg.")
 def compare(
-    randomizer: str,
-    users: int,
-    analysis: str,
-    sample_rate: float,
-    sampling: str,
-    rounds: int,
-    delta: float,
-    rtol: float,
-    as_json: bool,
-    picture: str | None,
-    **parameters: Any,
+    rounds: int, delta: float, rtol: float, as_json: bool, picture: str | None, **given: Any
 ) -> None:
     """Every bound of the literature that applies, beside ours, and why the others do not.
 
@@ -37,7 +26,7 @@ def compare(
     """
     if picture is not None:
         savable(picture)
-    round_ = Shuffle(build(randomizer, parameters), users, analysis, sample_rate, sampling)
+    round_, protocol = take_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)
     if picture is not None:
         save(table.plot(), picture)
@@ -46,6 +35,6 @@ def compare(
         return
     answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
     rows = {"published": [row._asdict() for row in table.rows]}
-    kind = {"analysis": round_.explained.name, "randomizer": randomizer, **parameters}
-    sampled = {"sample_rate": sample_rate, "sampling": sampling, "rounds": rounds, "rtol": rtol}
-    click.echo(json_report("compare", {**answer, **rows}, {**kind, "users": users, **sampled}))
+    protocol |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
+    protocol |= {"rounds": rounds, "rtol": rtol}
+    click.echo(json_report("compare", {**answer, **rows}, protocol))

@@ -6,13 +6,24 @@ from typing import Any
 
 import click
 
-from .._options import KIND, Number, build, options
+from .._options import (
+    ANALYSIS,
+    KIND,
+    OTHER_PARAMETERS,
+    RANDOMIZER,
+    ROUNDS,
+    SAMPLING,
+    USERS,
+    Number,
+    build,
+    options,
+    round_options,
+    take_round,
+)
 from ..accountant import Accountant
 from ..errors import InvalidParameter
-from ..shuffle import Shuffle
 from ._figure import savable, save
 from ._ranges import Range
-from ._sampling import SAMPLING, round_options
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
 _OUT = click.option("--out", required=True, metavar="FILE", help="The picture: .png, .pdf or .svg.")
@@ -31,18 +42,6 @@ def _list(name: str, default: str | None, text: str, whole: bool = True) -> Any:
     )
 
 
-def _one(name: str, text: str, default: str | None = None) -> Any:
-    number = Number(whole=True)
-    return click.option(
-        f"--{name}", type=number, default=default, required=default is None, help=text
-    )
-
-
-def _round_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Takes the options of Shuffle out of all options: what remains is the randomizer's."""
-    return round_options(*(given.pop(name) for name in ("analysis", "sample_rate", "sampling")))
-
-
 @click.group()
 def plot() -> None:
     """Pictures of certified values, with their brackets as bands.
@@ -56,17 +55,14 @@ def plot() -> None:
 
 
 @plot.command()
-@options(*KIND, *SAMPLING, _one("users", "Users in each round."))
-@options(_one("rounds", "How many rounds are composed.", "1"), _OUT)
-def profile(randomizer: str, users: int, rounds: int, out: str, **given: Any) -> None:
+@options(*KIND, *SAMPLING, USERS, ROUNDS, _OUT)
+def profile(rounds: int, out: str, **given: Any) -> None:
     """delta against epsilon."""
     from ..plotting import plot_profile
 
     savable(out)
-    kept = _round_options(given)
-    made = build(randomizer, given)
     accountant = Accountant()
-    accountant.compose(Shuffle(made, users, **kept), rounds=rounds)
+    accountant.compose(take_round(given)[0], rounds=rounds)
     save(plot_profile(accountant), out)
 
 
@@ -86,7 +82,7 @@ def epsilon_vs_users(
     from ..plotting import plot_epsilon_vs_users
 
     savable(out)
-    kept = _round_options(given)
+    kept = round_options(given)
     made = build(randomizer, given)
     drawn = plot_epsilon_vs_users(
         made, users, delta=delta, rounds=rounds, published=published, **kept
@@ -95,29 +91,21 @@ def epsilon_vs_users(
 
 
 @plot.command("epsilon-vs-rounds")
-@options(*KIND, *SAMPLING, _one("users", "Users in each round."))
+@options(*KIND, *SAMPLING, USERS)
 @options(_list("rounds", "1,3,10,30,100,300,1000", "Rounds to compose."), _DELTA, _PUBLISHED, _OUT)
 def epsilon_vs_rounds(
-    randomizer: str,
-    users: int,
-    rounds: list[int],
-    delta: float,
-    published: bool,
-    out: str,
-    **given: Any,
+    rounds: list[int], delta: float, published: bool, out: str, **given: Any
 ) -> None:
     """epsilon against rounds."""
     from ..plotting import plot_epsilon_vs_rounds
 
     savable(out)
-    kept = _round_options(given)
-    made = build(randomizer, given)
-    round_ = Shuffle(made, users, **kept)
+    round_, _ = take_round(given)
     save(plot_epsilon_vs_rounds(round_, rounds, delta=delta, published=published), out)
 
 
 @plot.command()
-@options(KIND[0], *KIND[2:], *SAMPLING)  # without --eps0, which is a list here
+@options(RANDOMIZER, *OTHER_PARAMETERS, ANALYSIS, *SAMPLING)  # --eps0 is a list here
 @options(_list("eps0", "0.5:6:0.5", "Local epsilons.", whole=False))
 @options(_list("users", "1e3,1e4,1e5,1e6", "Users in the round."), _DELTA, _PUBLISHED, _OUT)
 def amplification(
@@ -135,7 +123,7 @@ def amplification(
     savable(out)
     if given["gamma"] is not None:
         raise InvalidParameter("--gamma is another way to say --eps0; leave it out.")
-    kept = _round_options(given)
+    kept = round_options(given)
 
     def family(**value: float) -> Any:
         return build(randomizer, {**given, **value})

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from .._options import RANDOMIZERS, Number, options
+from .._options import JSON, RANDOMIZERS, RTOL, options
 from .._report import json_report
-from ..queries import DEFAULT_RTOL
 from ..sweep import sweep as run_sweep
 from ._ranges import ranges
 
@@ -29,12 +28,12 @@ _SOME_FAILED = 1
 @click.option("--sampling", help="fixed or poisson; with commas.")
 @options(*ranges("delta", help="Find epsilon at these deltas."))
 @options(*ranges("epsilon", help="Find delta at these epsilons."))
-@click.option("--rtol", type=Number(), default=DEFAULT_RTOL, show_default=True, help="Bracket.")
+@options(RTOL)
 @click.option("--out", metavar="FILE", help="A .csv or .jsonl file, continued if it has begun.")
 @click.option(
     "--jobs", type=int, help="Cores; -1 for all.  [all with joblib installed, otherwise 1]"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of CSV.")
+@options(JSON)
 def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given: Any) -> None:
     """A table of certified values for every combination of parameters.
 
