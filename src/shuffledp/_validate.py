@@ -89,6 +89,17 @@ def sample_rate(value: Any) -> float:
     return rate
 
 
+def senders(users: int, rate: float) -> int:
+    """How many users the share `rate` of them is: a whole number, up to the rounding of a float."""
+    sampled = round(rate * users)
+    if sampled < 1 or not math.isclose(rate * users, sampled, rel_tol=1e-9):
+        raise InvalidParameter(
+            f"sample_rate={rate:g} of users={users} is {rate * users:g} users, not a whole number "
+            ">= 1; change either, or choose sampling='poisson'."
+        )
+    return sampled
+
+
 def tolerance(value: Any) -> float:
     rtol = real("rtol", value)
     if not 1e-7 <= rtol <= 0.5:

@@ -15,6 +15,7 @@ from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange
 from .profile import PrivacyProfile
 from .queries import DEFAULT_RTOL, Guarantee, Mechanism
 from .shuffle import Shuffle
+from .statement import senders
 
 
 class Accountant(Guarantee):
@@ -156,14 +157,8 @@ def _described(mechanism: Mechanism) -> tuple[str, str, str]:
     """users, analysis, randomizer; of a mechanism that is no shuffled round, what it is."""
     if isinstance(mechanism, Shuffle):
         analysis, randomizer = mechanism.explained.name, repr(mechanism.randomizer)
-        return _users(mechanism), analysis, randomizer
+        return senders(mechanism), analysis, randomizer
     return "-", "given", repr(mechanism)
-
-
-def _users(round_: Shuffle) -> str:
-    if round_.sample_rate == 1:
-        return f"{round_.users}"
-    return f"{round_.sample_rate:g} of {round_.users} ({round_.sampling})"
 
 
 def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:

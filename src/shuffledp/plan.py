@@ -32,7 +32,7 @@ from .bounds import Bounds
 from .errors import InvalidParameter, ShuffleDPError
 from .queries import DEFAULT_RTOL
 from .shuffle import Shuffle
-from .statement import rounded_down, rounded_up
+from .statement import rounded_down, rounded_up, senders
 
 _TARGET = ("epsilon", "delta")
 _ROUND = ("name", "randomizer", *PARAMETERS, "users", *ROUND_OPTIONS, "count")
@@ -87,7 +87,7 @@ class Ledger:
             (
                 entry.planned.name,
                 f"{entry.planned.count:,}",
-                _senders(entry.planned.round),
+                senders(entry.planned.round),
                 rounded_up(entry.running.upper),
                 _signed_down(entry.remaining),
                 "yes" if entry.fits else "no",
@@ -113,13 +113,6 @@ class Ledger:
 
 
 _HEAD = ("entry", "rounds", "users in each", "running epsilon", "remaining", "fits")
-
-
-def _senders(round_: Shuffle) -> str:
-    if round_.sample_rate == 1:
-        return f"{round_.users:,}"
-    about = "" if round_.sampling == "fixed" else "about "
-    return f"{about}{round_.senders:,} of {round_.users:,}"
 
 
 def _signed_down(value: float) -> str:

@@ -56,13 +56,8 @@ class Shuffle(Mechanism):
             raise InvalidParameter(
                 f"sampling={_validate.show(self.sampling)} is unknown; choose fixed or poisson."
             )
-        if self.sampling == "fixed" and not (
-            self.senders >= 1 and math.isclose(rate * users, self.senders, rel_tol=1e-9)
-        ):
-            raise InvalidParameter(
-                f"sample_rate={rate:g} of users={users} is {rate * users:g} users, not a whole "
-                "number >= 1; change either, or choose sampling='poisson'."
-            )
+        if self.sampling == "fixed":
+            _validate.senders(users, rate)
 
     def __repr__(self) -> str:
         sampled = f", sample_rate={self.sample_rate!r}, sampling={self.sampling!r}"

@@ -28,14 +28,20 @@ def _text(value: float, digits: int, rounding: str) -> str:
     return format(number, "e").replace("e+", "e")
 
 
+def senders(round_: Shuffle) -> str:
+    """How many send in each round, of how many."""
+    if round_.sample_rate == 1:
+        return f"{round_.users:,}"
+    about = "" if round_.sampling == "fixed" else "about "
+    return f"{about}{round_.senders:,} of {round_.users:,}"
+
+
 def participants(round_: Shuffle) -> str:
     """Who sends in each round, in words."""
-    users = f"{round_.users:,} users"
-    if round_.sample_rate == 1:
-        return users
-    if round_.sampling == "fixed":
-        return f"{round_.senders:,} of {users}, a fresh random subset each round"
-    return f"{users}, each of whom sends with probability {round_.sample_rate:g}"
+    if round_.sampling == "poisson" and round_.sample_rate < 1:
+        return f"{round_.users:,} users, each of whom sends with probability {round_.sample_rate:g}"
+    fresh = ", a fresh random subset each round" if round_.sample_rate < 1 else ""
+    return f"{senders(round_)} users{fresh}"
 
 
 def statement(

@@ -121,4 +121,4 @@ def test_accountant_as_a_table() -> None:
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(4.0), 10_000), rounds=52)
     html = accountant._repr_html_()
-    assert "<td>52</td><td>10000</td>" in html and "PureLDP(eps0=4.0)" in html
+    assert "<td>52</td><td>10,000</td>" in html and "PureLDP(eps0=4.0)" in html

@@ -71,18 +71,7 @@ def checked_delta(value: Any) -> float:
 
 def sampled_users(users: int, sample_rate: Any) -> int:
     """How many of `users` users send each round."""
-    rate = _validate.real("sample_rate", sample_rate)
-    if not 0 < rate <= 1:
-        raise InvalidParameter(
-            f"sample_rate={_validate.show(sample_rate)} is outside (0, 1]; give a fraction."
-        )
-    sampled = round(rate * users)
-    if sampled < 1 or abs(rate * users - sampled) > 1e-9 * users:
-        raise InvalidParameter(
-            f"sample_rate={_validate.show(sample_rate)} of {users} users is {rate * users:.6g}, "
-            "not a whole number of users; give a multiple of 1/users."
-        )
-    return sampled
+    return _validate.senders(users, _validate.sample_rate(sample_rate))
 
 
 def local_epsilon_of(randomizer: Any) -> float:
