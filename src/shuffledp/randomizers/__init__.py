@@ -8,11 +8,11 @@ from .laplace import Laplace
 from .membership import (
     HadamardResponse,
     LocalHashing,
-    RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
 from .pure_ldp import PureLDP
+from .response import RandomizedResponse
 
 __all__ = [
     "Analysis",
