@@ -6,17 +6,15 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
-import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import oracles
 from shuffledp import InvalidParameter, OutOfRange
-from shuffledp.reproduce import claims, gaussian_shuffle
+from shuffledp.reproduce import claims
 from shuffledp.reproduce.clone_pld import ClonePair
 from shuffledp.reproduce.fourier_accountant import Grid, GridPLD
-from shuffledp.reproduce.krr_pld import PrintedRandomizedResponse
 from shuffledp.reproduce.laws import binomial, fair_row, hoeffding_window, log_fair_centres, logs
 from shuffledp.reproduce.result import Settings
 
@@ -153,182 +151,6 @@ def test_unusable_grids_are_refused(half_width: float, points: int) -> None:
 def test_losses_beyond_the_grid_are_refused() -> None:
     with pytest.raises(OutOfRange, match="wider grid"):
         GridPLD.of(ClonePair(3, 4.0).atoms(), 0.0, Grid(3.0, 100))
-
-
-# ----------------------------------------------------------------------------- k-RR, as printed
-
-
-def multinomial(counts: list[int], probabilities: list[Fraction]) -> Fraction:
-    mass = Fraction(math.factorial(sum(counts)))
-    for count, p in zip(counts, probabilities, strict=True):
-        mass *= p**count / math.factorial(count)
-    return mass
-
-
-@pytest.mark.parametrize(("users", "k"), [(2, 2), (3, 3), (5, 2), (5, 4)])
-def test_joint_counts_against_the_loss_of_the_exact_views(users: int, k: int) -> None:
-    """Pr[Z >= epsilon] is the probability, under P, that the views' ratio is at least alpha."""
-    gamma, alpha = Fraction(1, 3), Fraction(7, 5)
-    share = gamma / k
-    rows = [[share + (1 - gamma) * (x == y) for y in range(k)] for x in (0, 1)]
-    # the adversary also sees B: one view for each number of random answers
-    weak = strong = Fraction(0)
-    for b in range(users):
-        chance = math.comb(users - 1, b) * gamma**b * (1 - gamma) ** (users - 1 - b)
-        for counts in product(range(b + 2), repeat=k):
-            if sum(counts) != b + 1:
-                continue
-            p, q = (
-                sum(
-                    rows[x][y] * multinomial([c - (i == y) for i, c in enumerate(counts)],
-                                             [Fraction(1, k)] * k)
-                    for y in range(k) if counts[y]
-                )
-                for x in (0, 1)
-            )  # fmt: skip
-            weak += chance * p * (p >= alpha * q)
-    for one, two in product(range(users), repeat=2):
-        if one + two < users and one + 1 >= alpha * two:
-            rest = users - 1 - one - two
-            strong += multinomial([one, two, rest], [share, share, 1 - 2 * share])
-    for adversary, exact in (("A_w", weak), ("A_s", strong)):
-        law = PrintedRandomizedResponse(users, k, float(gamma), adversary, True, 1e-14)
-        losses, masses = collect(list(law.atoms()))
-        got = law.infinite + masses[losses >= math.log(alpha) - 1e-12].sum()
-        assert got == pytest.approx(float(exact), rel=1e-9, abs=1e-12)
-
-
-def test_independent_counts_against_the_exact_sum() -> None:
-    for row in claims.run(Settings()).tables["claims"]:
-        if not row["claim"].startswith(("Theorem 13", "Theorem 16")):
-            continue
-        values = dict(part.split("=") for part in row["case"].split(", "))
-        gamma, alpha = float(Fraction(values["gamma"])), float(Fraction(values["e^eps"]))
-        adversary = "A_s" if "A_s" in row["claim"] else "A_w"
-        law = PrintedRandomizedResponse(
-            int(values["n"]), int(values["k"]), gamma, adversary, False, 1e-14
-        )
-        losses, masses = collect(list(law.atoms()))
-        got = law.infinite + masses[losses >= math.log(alpha) - 1e-12].sum()
-        assert got == pytest.approx(row["formula"], rel=1e-9)
-
-
-def test_the_weaker_adversary_as_printed_is_below_a_real_mechanism() -> None:
-    """n = 10, k = 2, gamma = 3/4, alpha = 8/5, the mechanism enumerated by the oracle."""
-    gamma, alpha = Fraction(3, 4), Fraction(8, 5)
-    matrix = [[gamma / 2 + (1 - gamma) * (x == y) for y in (0, 1)] for x in (0, 1)]
-    truth = oracles.true_profile(matrix, 10, alpha)
-    rows = claims.run(Settings()).tables["claims"]
-    (row,) = [r for r in rows if "actual datasets" in r["claim"] and r["case"].startswith("n=10")]
-    assert Fraction(row["truth_exact"]) <= truth
-    assert Fraction(row["formula_exact"]) < Fraction(row["truth_exact"])
-    assert "does not hold" in row["verdict"]
-
-
-def test_true_divergences_against_the_oracle() -> None:
-    n, k, gamma, alpha = 4, 3, Fraction(1, 2), Fraction(3, 2)
-    share = gamma / k
-    rows = [[share + (1 - gamma) * (x == y) for y in range(k)] for x in range(k)]
-    blanket = oracles.blanket_pair(rows[0], rows[1], [share] * k, n)
-    strong, weak, reached = claims._true_divergences(n, k, gamma, alpha)
-    assert weak == oracles.hockey_stick(blanket, alpha)
-    assert strong == oracles.hockey_stick(oracles.strong_pair(k, gamma, n), alpha)
-    assert reached == oracles.true_profile(rows, n, alpha)
-
-
-def test_subsampled_pairs_against_two_users() -> None:
-    """The counterexample of docs/paper.md, by the accountant: the closed pair covers it."""
-    pair, grid = ClonePair(1, math.log(3)), Grid(4.0, 400_000)
-    printed = GridPLD.of(pair.subsampled_atoms(0.5), 0.0, grid).compose(2)
-    closed = GridPLD.of(pair.closed_atoms(0.5), 0.0, grid).compose(2)
-    epsilon = np.array([math.log(1.1)])
-    assert float(printed.delta(epsilon)[0]) == pytest.approx(43 / 160, abs=1e-4)
-    assert float(closed.delta(epsilon)[0]) >= 23 / 80
-
-
-# ------------------------------------------------------------------------- the shuffled Gaussian
-
-
-def gaussian_by_lattice(users: int, sigma: float, epsilon: float) -> float:
-    """E[(mean of n log-normals - alpha)_+] by a plain FFT on a fine lattice (mean preserved)."""
-    t = np.linspace(-7 * sigma, 7 * sigma, 1_000_001)
-    mass = np.exp(-0.5 * (t / sigma) ** 2)
-    mass /= mass.sum()
-    g = np.exp((2 * t - 1) / (2 * sigma**2))
-    step = 2e-4
-    size = 1 << math.ceil(math.log2(users * g[-1] / step + 2))
-    low = np.floor(g / step).astype(int)
-    share = g / step - low
-    lattice = np.bincount(low, mass * (1 - share), size) + np.bincount(low + 1, mass * share, size)
-    total = np.fft.irfft(np.fft.rfft(lattice) ** users, size)
-    mean = np.arange(size) * step / users
-    return float((total * np.maximum(mean - math.exp(epsilon), 0)).sum())
-
-
-def gaussian_closed_form(sigma: float, epsilon: float) -> float:
-    """n = 1: the Gaussian mechanism."""
-    half, rest = mpmath.mpf(1) / (2 * sigma), epsilon * sigma
-    return float(mpmath.ncdf(half - rest) - mpmath.exp(epsilon) * mpmath.ncdf(-half - rest))
-
-
-def test_lattice_oracle_against_closed_form() -> None:
-    for epsilon in (0.0, 0.4, 1.0):
-        exact = gaussian_closed_form(2.0, epsilon)
-        assert gaussian_by_lattice(1, 2.0, epsilon) == pytest.approx(exact, rel=1e-6)
-
-
-@pytest.mark.parametrize(("users", "points"), [(1, 2000), (2, 400), (3, 120), (4, 50)])
-def test_sorted_grid_against_lattice(users: int, points: int) -> None:
-    epsilons = np.array([0.0, 0.3, 0.6])
-    values, evaluations = gaussian_shuffle.on_sorted_grid(users, 2.0, epsilons, points)
-    assert evaluations == math.comb(points + users - 1, users)
-    exact = [gaussian_by_lattice(users, 2.0, float(e)) for e in epsilons]
-    np.testing.assert_allclose(values, exact, rtol=5e-3)
-
-
-@pytest.mark.parametrize(("users", "points"), [(1, 2000), (2, 400), (3, 160)])
-def test_one_dimension_against_the_sorted_grid(users: int, points: int) -> None:
-    epsilons = np.array([0.0, 0.3, 0.6])
-    exact, _ = gaussian_shuffle.on_sorted_grid(users, 2.0, epsilons, points)
-    values = gaussian_shuffle.one_dimensional(users, 2.0, epsilons)
-    np.testing.assert_allclose(values, exact, rtol=2e-4)
-
-
-def test_one_dimension_against_the_normal_limit() -> None:
-    """Many users: the mean is nearly normal; the skewness correction is of order 1/sqrt(n)."""
-    users, sigma = 10**6, 2.0
-    spread = math.sqrt(math.expm1(1 / sigma**2) / users)
-    for z in (0.0, 1.0, 2.0):
-        (value,) = gaussian_shuffle.one_dimensional(
-            users, sigma, np.array([math.log1p(z * spread)])
-        )
-        normal = math.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) - z * float(mpmath.ncdf(-z))
-        assert value == pytest.approx(spread * normal, rel=5e-3)
-
-
-@pytest.mark.parametrize("users", [1, 3])
-def test_what_the_cube_leaves_out(users: int) -> None:
-    """Against the product of the normal probabilities of its sides."""
-    edge = mpmath.mpf(gaussian_shuffle.CUBE)
-    inside = mpmath.ncdf(edge - 0.5) - mpmath.ncdf(-edge - 0.5)
-    inside *= (2 * mpmath.ncdf(edge) - 1) ** (users - 1)
-    assert gaussian_shuffle.beyond_the_cube(users, 2.0) == pytest.approx(
-        float(1 - inside), rel=1e-6
-    )
-
-
-@pytest.mark.parametrize("where", ["cube", "law"])
-@pytest.mark.parametrize("users", [1, 3, 7])
-def test_monte_carlo_against_lattice(users: int, where: str) -> None:
-    epsilons = np.array([0.0, 0.3])
-    *_, estimate = gaussian_shuffle.monte_carlo(users, 2.0, epsilons, 300_000, 5, where)
-    assert estimate is not None
-    assert estimate.samples == 300_000
-    low, high = estimate.band()
-    exact = [gaussian_by_lattice(users, 2.0, float(e)) for e in epsilons]
-    assert (low <= exact).all()
-    assert (exact <= high).all()
-    assert (estimate.error < 0.2 * estimate.mean).all()
 
 
 def test_hoeffding_window_holds_what_it_says() -> None:
