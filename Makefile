@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test bench picture paper clean
+.PHONY: run test bench picture paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
