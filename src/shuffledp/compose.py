@@ -26,6 +26,7 @@ from .profile import (
     depth_for,
     not_certified,
 )
+from .split_sum import SplitSum, split
 from .tilted_sum import (
     MAX_POINTS,
     LatticeTooLong,
@@ -84,12 +85,10 @@ class Composition:
             epsilon = self.max_loss
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-            high = TiltedSum(upper, tilt_for_epsilon(upper, epsilon)).delta(epsilon, +1)
-            low = TiltedSum(lower, tilt_for_epsilon(lower, epsilon)).delta(epsilon, -1)
+            high, low = _delta(upper, epsilon, +1), _delta(lower, epsilon, -1)
             if high <= max((1 + rtol) * low, NEGLIGIBLE_DELTA):
                 return certified(low, high), 1.0
-            nearby = epsilon * (1 - rtol)
-            goal = TiltedSum(lower, tilt_for_epsilon(lower, nearby)).delta(nearby, -1)
+            goal = _delta(lower, epsilon * (1 - rtol), -1)
             return certified(low, high), 1.0 if high <= goal else 4.0
 
         tilt = tilt_for_epsilon(self._outlines, epsilon)
@@ -160,6 +159,17 @@ class Composition:
     def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
         tilt, guess = tilt_for_delta(parts, delta)
         total = TiltedSum(parts, tilt)
+        found = self._root(total, delta, guess, side)
+        if not total.sharp(min(found[1], self.max_loss)):
+            apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
+            if apart is not None:
+                again = self._root(apart, delta, min(found[1], self.max_loss), side)
+                found = min(found, again) if side > 0 else max(found, again)
+        return found
+
+    def _root(
+        self, total: TiltedSum | SplitSum, delta: float, guess: float, side: int
+    ) -> tuple[float, float]:
         if not self.bounded and total.delta(self.max_loss, side) > delta:
             return math.inf, math.inf
         return crossing(lambda e: total.delta(e, side), delta, guess, self.max_loss)
@@ -206,6 +216,23 @@ class Composition:
                 self._made.pop(old, None)
             self._made[key] = made
         return made
+
+
+def _delta(parts: Parts, epsilon: float, side: int) -> float:
+    """delta(epsilon) of a composition, from above (+1) or below (-1)."""
+    total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
+    value = total.delta(epsilon, side)
+    if total.sharp(epsilon):
+        return value
+    scale, smaller = math.inf, total.delta(epsilon, +1)
+    while smaller < 0.1 * scale:  # the terms that count depend on delta itself
+        scale = smaller
+        apart = split(parts, scale, lambda term, _: tilt_for_epsilon(term, epsilon))
+        if apart is None:
+            break
+        again, smaller = apart.delta(epsilon, side), apart.delta(epsilon, +1)
+        value = min(value, again) if side > 0 else max(value, again)
+    return value
 
 
 def _outline(profile: PrivacyProfile) -> PLD:

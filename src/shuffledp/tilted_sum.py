@@ -148,6 +148,10 @@ class TiltedSum:
             return max(value, self._lower_at_centre)
         return value
 
+    def sharp(self, epsilon: float) -> bool:
+        """Does rounding leave four digits of delta(epsilon)?"""
+        return self.delta(epsilon, +1) <= 1.0001 * self.delta(epsilon, -1)
+
     def _delta(self, epsilon: float, side: int) -> float:
         epsilon -= side * (_LOSS_ERROR * epsilon + self._loss_error)
         start = int(np.searchsorted(self._losses, epsilon, side="right"))
