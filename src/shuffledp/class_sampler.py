@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .binomial import Array
+from .bulk import bulk_stop_loss, log_tail, rare_users
 from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss
 from .fourier import stop_loss
@@ -20,6 +21,7 @@ _MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
 _ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
 _HEAVY = 1.2  # bounds further apart than this tell of a heavy tail,
 _MANY = 64  # if there are so many values
+_FEW_VALUES = 6  # so few may have one common and several rare ones
 _FEW_USERS = 1 << 22
 _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 
@@ -27,11 +29,20 @@ _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
-    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes.
+    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes. What is
+    below e^-depth need not be known well.
     """
 
-    def __init__(self, laws: Sequence[ClassLaw], users: int, width: float, side: int = 0) -> None:
+    def __init__(
+        self,
+        laws: Sequence[ClassLaw],
+        users: int,
+        width: float,
+        side: int = 0,
+        depth: float = 700.0,
+    ) -> None:
         self._users = users
+        self._least = users * math.exp(-depth)
         self._sides = (side,) if side else (-1, 1)
         self._heavy = False  # did a tail prove to be too heavy for the Fourier engine?
         self._width = min(width, 0.1)
@@ -49,13 +60,15 @@ class ClassSampler:
         # from the largest loss on no score is positive: there is nothing to sum
         self._end = np.array([law.max_loss(users) for law in laws])
         self._end[(covered & (self._v == 0) & (self._u > 0)).any(axis=1)] = math.inf
+        self._last_slope = max(_last_slope(law, users, self._end.max()) for law in laws)
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
         chunk = max(1, _ROWS // len(self._u))
         parts = [self._evaluate(e) for e in np.split(epsilon, range(chunk, len(epsilon), chunk))]
         lower, upper = (np.concatenate(side) for side in zip(*parts, strict=True))
-        return Samples(lower, np.minimum(upper, 1.0))
+        slope = np.where(epsilon == self._end.max(), self._last_slope, 0.0)
+        return Samples(lower, np.minimum(upper, 1.0), slope)
 
     def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
         laws = len(self._u)
@@ -104,21 +117,27 @@ class ClassSampler:
             most -= 1
         lower, upper = np.zeros(len(scores)), np.full(len(scores), np.inf)
         few = users * probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
+        # more than needed for every double would be in vain
+        mean = users * float(probabilities[few].sum(axis=1).max(initial=0.0))
+        while most > 1 and log_tail(mean, most - 1) < -760:
+            most -= 1
         rare = np.flatnonzero(few)
         for rows in np.split(rare, range(32, len(rare), 32)):
             if len(rows):
                 lower[rows], upper[rows] = enumerated_stop_loss(
                     scores[rows], probabilities[rows], magnitudes[rows], users, most, self._error
                 )
+        if most < users and values <= _FEW_VALUES:
+            self._count_rare(scores, probabilities, magnitudes, width, lower, upper)
         # far in the tail the ways that were left out may matter
-        rows = np.flatnonzero(upper > (1 + width) * lower)
+        rows = np.flatnonzero(upper - lower > width * np.maximum(lower, self._least))
         if most < users and len(rows) and not self._heavy:
             low, high = stop_loss(
                 scores[rows], probabilities[rows], magnitudes[rows], users, width, self._error
             )
             lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
         # no single scale fits a heavy tail: where few users meet one, sum without transforms
-        rows = np.flatnonzero(upper > _HEAVY * lower)
+        rows = np.flatnonzero(upper > _HEAVY * np.maximum(lower, self._least))
         if values > _MANY and users <= _FEW_USERS and width < _ROUGH and len(rows):
             self._heavy = True
             for side in self._sides:
@@ -130,3 +149,44 @@ class ClassSampler:
                 else:
                     upper[rows] = np.minimum(upper[rows], value)
         return lower, upper
+
+    def _count_rare(
+        self,
+        scores: Array,
+        probabilities: Array,
+        magnitudes: Array,
+        width: float,
+        lower: Array,
+        upper: Array,
+    ) -> None:
+        """Improves lower and upper where one score is common and all others are rare."""
+        before: dict[bytes, int] = {}
+        for depth in (60.0, 700.0):
+            rows = np.flatnonzero(upper - lower > width * np.maximum(lower, self._least))
+            for law in np.unique(probabilities[rows], axis=0):
+                same = rows[(probabilities[rows] == law).all(axis=1)]
+                count = rare_users(self._users, law, depth)
+                if count > before.get(law.tobytes(), 0):
+                    before[law.tobytes()] = count
+                    low, high = bulk_stop_loss(
+                        scores[same], law, magnitudes[same], self._users, count, self._error
+                    )
+                    lower[same] = np.maximum(lower[same], low)
+                    upper[same] = np.minimum(upper[same], high)
+
+
+def _last_slope(law: ClassLaw, users: int, largest: float) -> float:
+    """Pr[loss = largest] under v, from below: minus the profile's slope where it reaches 0.
+
+    The loss is the largest if the user's own message has the largest u/v and every other message
+    is no part of the blanket or has that u/v too. 0 if the law does not have that loss.
+    """
+    if law.infinite or law.mass_error or law.max_loss(users) < largest:
+        return 0.0
+    rows = list(zip(law.u, law.v, law.blanket, strict=True))
+    top = max(u / v for u, v, _ in rows if v > 0) * (1 - 2.0**-51)
+    others = math.fsum(w for u, v, w in rows if u < top * v) * (1 + _SLACK)
+    log_alone = (users - 1) * math.log1p(-min(others, 1 - 2.0**-53)) * (1 + _SLACK)
+    alone = math.exp(log_alone)
+    mass = math.fsum(v * (alone if w > 0 else 1.0) for u, v, w in rows if 0 < top * v <= u)
+    return mass * (1 - _SLACK)

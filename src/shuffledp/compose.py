@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -42,6 +43,8 @@ _REFINEMENTS = 8
 _OUTLINE_STEPS = 1 << 40
 _MAX_DIVISIONS = 1 << 40  # a lattice is sparse: only its points with mass cost anything
 _KEPT_LATTICES = 8
+#: Where only the slope at the largest loss is given, that loss has been rounded up by less.
+_ENDS_BEFORE = 2.0**-46
 
 #: From upper and lower PLDs to bounds and how many times too wide these are.
 Attempt = Callable[[Parts, Parts], tuple[Bounds[float], float]]
@@ -264,7 +267,10 @@ def _discretize(
     width = rtol if profile.has_slopes else rtol**2 / 1e-3
     samples = profile.sampler(depth, width)(epsilon)
     flat = not profile.bounded and epsilon[-1] >= largest
-    return upper_pld(step, index, samples), lower_pld(step, index, samples, flat)
+    lower = lower_pld(step, index, samples, flat)
+    if samples.slope_low is not None and not profile.has_slopes:
+        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + largest))
+    return upper_pld(step, index, samples), lower
 
 
 def _spread(pld: PLD) -> float:

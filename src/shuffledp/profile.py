@@ -98,7 +98,7 @@ class ClassProfile:
         return False
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return ClassSampler(self.laws, self.users, rtol)
+        return ClassSampler(self.laws, self.users, rtol, depth=depth)
 
 
 @dataclass(frozen=True)

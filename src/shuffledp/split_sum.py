@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -87,5 +88,8 @@ def _halves(pld: PLD) -> tuple[PLD, PLD]:
         if gap.max() > _GAP:
             at = int(gap.argmax()) + 1
     at += len(pld.losses) - len(losses)
-    small = PLD(pld.step, pld.index[:at], pld.masses[:at], 0.0)
-    return small, PLD(pld.step, pld.index[at:], pld.masses[at:], 0.0)
+    small, large = (
+        replace(pld, index=pld.index[part], masses=pld.masses[part], infinite=0.0)
+        for part in (slice(at), slice(at, None))
+    )
+    return small, large

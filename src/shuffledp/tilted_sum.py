@@ -105,6 +105,7 @@ class TiltedSum:
         reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
         self._relative = 8 * _UNIT * rounds * (4 + tilt * reach)
         self._loss_error = _LOSS_ERROR * rounds * reach
+        self._loss_error += sum(count * pld.loss_error for pld, count in parts)
         self._centre = mean
         self._lower_at_centre = self._delta(mean, -1)
 
