@@ -18,6 +18,7 @@ from .enumerated import _ways
 
 _UNIT = 2.0**-53
 _MOST_WAYS = 3000
+_MOST_RARE = 60
 _SMALL = 1e-13  # ways whose bound is below this share of the largest are not worked out
 _ROWS = 64  # worked out at once
 
@@ -28,7 +29,7 @@ def rare_users(users: int, probabilities: Array, depth: float) -> int:
     kinds = len(probabilities) - 1
     mean = users * float(np.sort(probabilities)[:-1].sum())
     most = 0
-    while most < users and math.comb(most + 1 + kinds, kinds) <= _MOST_WAYS:
+    while most < min(users, _MOST_RARE) and math.comb(most + 1 + kinds, kinds) <= _MOST_WAYS:
         most += 1
         if log_tail(mean, most) < -depth:
             break

@@ -22,6 +22,7 @@ _ROUGH = 0.01  # width at which laws are compared before the largest are evaluat
 _HEAVY = 1.2  # bounds further apart than this tell of a heavy tail,
 _MANY = 64  # if there are so many values
 _FEW_VALUES = 6  # so few may have one common and several rare ones
+_RARE = 2.0  # users that have rare scores, on average
 _FEW_USERS = 1 << 22
 _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 
@@ -118,10 +119,10 @@ class ClassSampler:
         lower, upper = np.zeros(len(scores)), np.full(len(scores), np.inf)
         few = users * probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
         # more than needed for every double would be in vain
-        mean = users * float(probabilities[few].sum(axis=1).max(initial=0.0))
-        while most > 1 and log_tail(mean, most - 1) < -760:
-            most -= 1
         rare = np.flatnonzero(few)
+        mean = users * float(probabilities[rare].sum(axis=1).max(initial=0.0))
+        while len(rare) and most > 1 and log_tail(mean, most - 1) < -760:
+            most -= 1
         for rows in np.split(rare, range(32, len(rare), 32)):
             if len(rows):
                 lower[rows], upper[rows] = enumerated_stop_loss(
@@ -160,9 +161,11 @@ class ClassSampler:
         upper: Array,
     ) -> None:
         """Improves lower and upper where one score is common and all others are rare."""
+        mean = self._users * (probabilities.sum(axis=1) - probabilities.max(axis=1))
         before: dict[bytes, int] = {}
         for depth in (60.0, 700.0):
-            rows = np.flatnonzero(upper - lower > width * np.maximum(lower, self._least))
+            wide = upper - lower > width * np.maximum(lower, self._least)
+            rows = np.flatnonzero(wide & (mean < _RARE))
             for law in np.unique(probabilities[rows], axis=0):
                 same = rows[(probabilities[rows] == law).all(axis=1)]
                 count = rare_users(self._users, law, depth)
