@@ -78,16 +78,14 @@ def _choices(limits: list[int], most: int) -> Iterator[tuple[int, ...]]:
 
 def _halves(pld: PLD) -> tuple[PLD, PLD]:
     """The usual and the rare large losses, parted where the tail is furthest from log-concave."""
-    keep = pld.losses > 0
-    losses, masses = pld.losses[keep], pld.masses[keep]
-    at = len(masses)
-    if len(masses) > 2:
+    start = int(np.searchsorted(pld.index, 0))
+    losses, masses, at = pld.losses[start:], pld.masses[start:], len(pld.index)
+    if len(masses) > 1:
         depth = -np.log(np.cumsum(masses[::-1])[::-1])  # -log Pr[loss >= this]
         corner = _convex_corners(losses, depth)
-        gap = depth - np.interp(losses, losses[corner], depth[corner])
+        gap = depth[1:] - np.interp(losses[:-1], losses[corner], depth[corner])
         if gap.max() > _GAP:
-            at = int(gap.argmax()) + 1
-    at += len(pld.losses) - len(losses)
+            at = start + int(gap.argmax()) + 1
     small, large = (
         replace(pld, index=pld.index[part], masses=pld.masses[part], infinite=0.0)
         for part in (slice(at), slice(at, None))
