@@ -6,9 +6,10 @@ import mpmath
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
+SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+# the same cases each time; look for new ones with --hypothesis-profile=random
+settings.register_profile("default", SHARED, derandomize=True, database=None)
+settings.register_profile("random", SHARED)
 settings.load_profile("default")
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .binomial import Array
+from .bulk import bulk_stop_loss, log_tail, rare_users
 from .convolved import convolved_stop_loss
-from .enumerated import enumerated_stop_loss, has_likeliest, relative_to_likeliest
+from .enumerated import enumerated_stop_loss
 from .fourier import stop_loss
 from .scores import ClassLaw, ScoreSums
 from .stop_loss import UNDERFLOW, Samples
@@ -20,6 +21,8 @@ _MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
 _ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
 _HEAVY = 1.2  # bounds further apart than this tell of a heavy tail,
 _MANY = 64  # if there are so many values
+_FEW_VALUES = 6  # so few may have one common and several rare ones
+_RARE = 2.0  # users that have rare scores, on average
 _FEW_USERS = 1 << 22
 _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 
@@ -27,8 +30,9 @@ _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
-    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes. The users
-    may be a random subset of them and `idle` others.
+    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes. What is
+    below e^-depth need not be known well. The users may be a random subset of them and `idle`
+    others.
     """
 
     def __init__(
@@ -37,9 +41,11 @@ class ClassSampler:
         users: int,
         width: float,
         side: int = 0,
+        depth: float = 700.0,
         idle: int = 0,
     ) -> None:
         self._users, self._idle = users, idle
+        self._least = users * math.exp(-depth)
         self._sides = (side,) if side else (-1, 1)
         self._heavy = False  # did a tail prove to be too heavy for the Fourier engine?
         self._width = min(width, 0.1)
@@ -58,13 +64,18 @@ class ClassSampler:
         self._end = np.array([law.max_loss(users, idle) for law in laws])
         if not idle:
             self._end[(covered & (self._v == 0) & (self._u > 0)).any(axis=1)] = math.inf
+        self._last_slope = 0.0
+        if not idle:
+            last = (_last_slope(law, users, self._end.max()) for law in laws)
+            self._last_slope = max(last)
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
         chunk = max(1, _ROWS // len(self._u))
         parts = [self._evaluate(e) for e in np.split(epsilon, range(chunk, len(epsilon), chunk))]
         lower, upper = (np.concatenate(side) for side in zip(*parts, strict=True))
-        return Samples(lower, np.minimum(upper, 1.0))
+        slope = np.where(epsilon == self._end.max(), self._last_slope, 0.0)
+        return Samples(lower, np.minimum(upper, 1.0), slope)
 
     def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
         laws = len(self._u)
@@ -110,20 +121,23 @@ class ClassSampler:
             most -= 1
         lower, upper = np.zeros(len(sums.scores)), np.full(len(sums.scores), np.inf)
         few = users * sums.probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
-        for rows in _chunks(np.flatnonzero(few)):
-            lower[rows], upper[rows] = enumerated_stop_loss(sums.rows(rows), most)
-        # if nearly all users have the same score, only the others need to be counted
-        for rows in _chunks(np.flatnonzero(~few & has_likeliest(sums, most / 4))):
-            below, above = (relative_to_likeliest(sums.rows(rows), side) for side in (-1, 1))
-            lower[rows] = enumerated_stop_loss(below, most)[0]
-            upper[rows] = enumerated_stop_loss(above, most)[1]
+        # more than needed for every double would be in vain
+        rare = np.flatnonzero(few)
+        mean = users * float(sums.probabilities[rare].sum(axis=1).max(initial=0.0))
+        while len(rare) and most > 1 and log_tail(mean, most - 1) < -760:
+            most -= 1
+        for rows in np.split(rare, range(32, len(rare), 32)):
+            if len(rows):
+                lower[rows], upper[rows] = enumerated_stop_loss(sums.rows(rows), most)
+        if most < users and values <= _FEW_VALUES:
+            self._count_rare(sums, width, lower, upper)
         # far in the tail the ways that were left out may matter
-        rows = np.flatnonzero(upper > (1 + width) * lower)
+        rows = np.flatnonzero(upper - lower > width * np.maximum(lower, self._least))
         if most < users and len(rows) and not self._heavy:
             low, high = stop_loss(sums.rows(rows), width)
             lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
         # no single scale fits a heavy tail: where few users meet one, sum without transforms
-        rows = np.flatnonzero(upper > _HEAVY * lower)
+        rows = np.flatnonzero(upper > _HEAVY * np.maximum(lower, self._least))
         if values > _MANY and users <= _FEW_USERS and width < _ROUGH and len(rows):
             self._heavy = True
             for side in self._sides:
@@ -134,9 +148,22 @@ class ClassSampler:
                     upper[rows] = np.minimum(upper[rows], value)
         return lower, upper
 
-
-def _chunks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    return [part for part in np.split(rows, range(32, len(rows), 32)) if len(part)]
+    def _count_rare(self, sums: ScoreSums, width: float, lower: Array, upper: Array) -> None:
+        """Improves lower and upper where one score is common and all others are rare."""
+        masses = sums.probabilities
+        mean = sums.users * (masses.sum(axis=1) - masses.max(axis=1))
+        before: dict[bytes, int] = {}
+        for depth in (60.0, 700.0):
+            wide = upper - lower > width * np.maximum(lower, self._least)
+            rows = np.flatnonzero(wide & (mean < _RARE))
+            for law in np.unique(masses[rows], axis=0):
+                same = rows[(masses[rows] == law).all(axis=1)]
+                count = rare_users(sums.users, law, depth)
+                if count > before.get(law.tobytes(), 0):
+                    before[law.tobytes()] = count
+                    low, high = bulk_stop_loss(sums.rows(same), count)
+                    lower[same] = np.maximum(lower[same], low)
+                    upper[same] = np.minimum(upper[same], high)
 
 
 def _alone(sums: ScoreSums) -> tuple[Array, Array]:
@@ -150,3 +177,20 @@ def _alone(sums: ScoreSums) -> tuple[Array, Array]:
         for side in (-1, 1)
     )
     return low, high
+
+
+def _last_slope(law: ClassLaw, users: int, largest: float) -> float:
+    """Pr[loss = largest] under v, from below: minus the profile's slope where it reaches 0.
+
+    The loss is the largest if the user's own message has the largest u/v and every other message
+    is no part of the blanket or has that u/v too. 0 if the law does not have that loss.
+    """
+    if not law.bounded() or law.mass_error or law.max_loss(users) < largest:
+        return 0.0
+    rows = list(zip(law.u, law.v, law.blanket, strict=True))
+    top = max(u / v for u, v, _ in rows if v > 0) * (1 - 2.0**-51)
+    others = math.fsum(w for u, v, w in rows if u < top * v) * (1 + _SLACK)
+    log_alone = (users - 1) * math.log1p(-min(others, 1 - 2.0**-53)) * (1 + _SLACK)
+    alone = math.exp(log_alone)
+    mass = math.fsum(v * (alone if w > 0 else 1.0) for u, v, w in rows if 0 < top * v <= u)
+    return mass * (1 - _SLACK)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +27,7 @@ from .profile import (
     depth_for,
     not_certified,
 )
+from .split_sum import SplitSum, split
 from .tilted_sum import (
     MAX_POINTS,
     LatticeTooLong,
@@ -41,6 +43,8 @@ _REFINEMENTS = 8
 _OUTLINE_STEPS = 1 << 40
 _MAX_DIVISIONS = 1 << 40  # a lattice is sparse: only its points with mass cost anything
 _KEPT_LATTICES = 8
+#: Where only the slope at the largest loss is given, that loss has been rounded up by less.
+_ENDS_BEFORE = 2.0**-46
 
 #: From upper and lower PLDs to bounds and how many times too wide these are.
 Attempt = Callable[[Parts, Parts], tuple[Bounds[float], float]]
@@ -84,12 +88,10 @@ class Composition:
             epsilon = self.max_loss
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-            high = TiltedSum(upper, tilt_for_epsilon(upper, epsilon)).delta(epsilon, +1)
-            low = TiltedSum(lower, tilt_for_epsilon(lower, epsilon)).delta(epsilon, -1)
+            high, low = _delta(upper, epsilon, +1), _delta(lower, epsilon, -1)
             if high <= max((1 + rtol) * low, NEGLIGIBLE_DELTA):
                 return certified(low, high), 1.0
-            nearby = epsilon * (1 - rtol)
-            goal = TiltedSum(lower, tilt_for_epsilon(lower, nearby)).delta(nearby, -1)
+            goal = _delta(lower, epsilon * (1 - rtol), -1)
             return certified(low, high), 1.0 if high <= goal else 4.0
 
         tilt = tilt_for_epsilon(self._outlines, epsilon)
@@ -160,6 +162,17 @@ class Composition:
     def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
         tilt, guess = tilt_for_delta(parts, delta)
         total = TiltedSum(parts, tilt)
+        found = self._root(total, delta, guess, side)
+        if not total.sharp(min(found[1], self.max_loss)):
+            apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
+            if apart is not None:
+                again = self._root(apart, delta, min(found[1], self.max_loss), side)
+                found = min(found, again) if side > 0 else max(found, again)
+        return found
+
+    def _root(
+        self, total: TiltedSum | SplitSum, delta: float, guess: float, side: int
+    ) -> tuple[float, float]:
         if not self.bounded and total.delta(self.max_loss, side) > delta:
             return math.inf, math.inf
         return crossing(lambda e: total.delta(e, side), delta, guess, self.max_loss)
@@ -208,6 +221,23 @@ class Composition:
         return made
 
 
+def _delta(parts: Parts, epsilon: float, side: int) -> float:
+    """delta(epsilon) of a composition, from above (+1) or below (-1)."""
+    total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
+    value = total.delta(epsilon, side)
+    if total.sharp(epsilon):
+        return value
+    scale, smaller = math.inf, total.delta(epsilon, +1)
+    while smaller < 0.1 * scale:  # the terms that count depend on delta itself
+        scale = smaller
+        apart = split(parts, scale, lambda term, _: tilt_for_epsilon(term, epsilon))
+        if apart is None:
+            break
+        again, smaller = apart.delta(epsilon, side), apart.delta(epsilon, +1)
+        value = min(value, again) if side > 0 else max(value, again)
+    return value
+
+
 def _outline(profile: PrivacyProfile) -> PLD:
     """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
     index = np.unique(np.geomspace(1, _OUTLINE_STEPS, 220).astype(np.int64))
@@ -237,7 +267,10 @@ def _discretize(
     width = rtol if profile.has_slopes else rtol**2 / 1e-3
     samples = profile.sampler(depth, width)(epsilon)
     flat = not profile.bounded and epsilon[-1] >= largest
-    return upper_pld(step, index, samples), lower_pld(step, index, samples, flat)
+    lower = lower_pld(step, index, samples, flat)
+    if samples.slope_low is not None and not profile.has_slopes:
+        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + largest))
+    return upper_pld(step, index, samples), lower
 
 
 def _spread(pld: PLD) -> float:

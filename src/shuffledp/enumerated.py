@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .binomial import Array
 from .scores import ScoreSums
@@ -52,34 +51,6 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
         gains = np.sum(probabilities * np.maximum(scores + 16 * _UNIT * magnitudes, 0.0), axis=1)
         sides[1] += n * gains * np.minimum(tail * (1 + 1e-9), 1.0) * (1 + sums.error)
     return sides[0], sides[1]
-
-
-def has_likeliest(sums: ScoreSums, others: float) -> NDArray[np.bool_]:
-    """Is there one score, clearly below 0, that all but `others` users have on average?"""
-    row, likeliest = np.arange(len(sums.scores)), sums.probabilities.argmax(axis=1)
-    clear = sums.scores[row, likeliest] < -64 * _UNIT * sums.magnitudes[row, likeliest]
-    few = sums.users * (1 - sums.probabilities[row, likeliest]) <= others
-    found: NDArray[np.bool_] = clear & few
-    return found
-
-
-def relative_to_likeliest(sums: ScoreSums, side: int) -> ScoreSums:
-    """Bounds of the sums, lower (side -1) or upper (1), with the likeliest score as the zero.
-
-    It is subtracted from all scores and becomes a threshold, rounded to the safe side. Those who
-    had no score now have one above 0: their probability, a difference, is rounded likewise.
-    """
-    row, likeliest = np.arange(len(sums.scores)), sums.probabilities.argmax(axis=1)
-    base, size = sums.scores[row, likeliest], sums.magnitudes[row, likeliest]
-    error = sums.error + _UNIT * (16 + sums.scores.shape[1])
-    rest = np.maximum(1 - sums.probabilities.sum(axis=1) + side * error, 0.0)
-    scores, magnitudes = sums.scores - base[:, None], sums.magnitudes + size[:, None]
-    probabilities = sums.probabilities.copy()
-    # the likeliest score itself is now 0, which all mass has that is not mentioned
-    scores[row, likeliest], magnitudes[row, likeliest] = -base, size
-    probabilities[row, likeliest] = rest
-    held = sums.threshold - sums.users * (base + side * 20 * _UNIT * size)
-    return ScoreSums(scores, probabilities, magnitudes, held, sums.users, sums.error)
 
 
 def _ways(users: int, values: int) -> Array:

@@ -31,6 +31,7 @@ class PLD:
     index: NDArray[np.int64]  # increasing
     masses: Array
     infinite: float
+    loss_error: float = 0.0  # so much smaller the losses may have to be, beyond rounding
 
     @property
     def losses(self) -> Array:
@@ -71,7 +72,7 @@ def lower_pld(
     f, width = np.maximum(samples.lower - floor, 0.0), np.diff(excess)
     chord = np.diff(f) / width
     # In a cell f is above both end tangents; they cross at distance t from the left end.
-    steep, flat = _end_slopes(samples, width)
+    steep, flat = _end_slopes(samples, excess)
     bend = steep - flat
     t = np.clip(np.divide(-(chord + flat) * width, bend, out=0 * bend, where=bend > 0), 0, width)
     # How far the chord must be lowered, in parallel, to stay below the tangents.
@@ -88,19 +89,26 @@ def lower_pld(
     return _from_polygon(step, index[corner], value[corner] + floor, -1)
 
 
-def _end_slopes(samples: Samples, width: Array) -> tuple[Array, Array]:
+def _end_slopes(samples: Samples, excess: Array) -> tuple[Array, Array]:
     """In each cell an upper bound of minus the slope at its left end, a lower one at its right.
 
-    Without given slopes: a convex function is at its left end at most as steep as in the cell
-    before, and at its right end at least as steep as in the cell after. At alpha = 1 a symmetric
-    profile has slope at least -(1 - f)/2.
+    Without given slopes: a convex function is at its left end at most as steep as any chord that
+    ends there, and at its right end at least as steep as any chord that starts there. The shortest
+    fits best, but what the bracket of the samples is wide counts less in a longer one. At
+    alpha = 1 a symmetric profile has slope at least -(1 - f)/2.
     """
     if samples.slope_low is not None and samples.slope_high is not None:
         return samples.slope_high[:-1], samples.slope_low[1:]
     lower, upper = samples.lower, samples.upper
-    before = (upper[:-2] - lower[1:-1]) / width[:-1]
-    after = (lower[1:-1] - upper[2:]) / width[1:]
-    return np.append((1 - lower[0]) / 2, before), np.append(np.maximum(after, 0.0), 0.0)
+    steep = np.full(len(excess), (1 - lower[0]) / 2)
+    flat = np.zeros(len(excess)) if samples.slope_low is None else samples.slope_low.copy()
+    span = 1
+    while span < len(excess):
+        width = excess[span:] - excess[:-span]
+        steep[span:] = np.minimum(steep[span:], (upper[:-span] - lower[span:]) / width)
+        flat[:-span] = np.maximum(flat[:-span], (lower[:-span] - upper[span:]) / width)
+        span *= 2
+    return steep[:-1], flat[1:]
 
 
 def _convex_corners(x: Array, y: Array) -> NDArray[np.intp]:

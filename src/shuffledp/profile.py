@@ -122,7 +122,7 @@ class ClassProfile:
         return False
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return ClassSampler(self.laws + self.of_all, self.users, rtol, idle=self.idle)
+        return ClassSampler(self.laws + self.of_all, self.users, rtol, depth=depth, idle=self.idle)
 
     def sampled(self, idle: int) -> ClassProfile:
         return ClassProfile(self.laws, self.users, idle)
@@ -165,8 +165,8 @@ class DensityProfile:
         cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
         below, above = self.laws(cells, depth)
         alone = above is below
-        lower = ClassSampler(below, self.users, rtol, 0 if alone else -1, self.idle)
-        upper = lower if alone else ClassSampler(above, self.users, rtol, 1, self.idle)
+        lower = ClassSampler(below, self.users, rtol, 0 if alone else -1, idle=self.idle)
+        upper = lower if alone else ClassSampler(above, self.users, rtol, 1, idle=self.idle)
 
         def sample(epsilon: Array) -> Samples:
             inside = (epsilon < self.max_loss) | (not self.bounded)

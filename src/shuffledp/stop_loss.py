@@ -30,6 +30,7 @@ class Samples:
 
     lower <= f <= upper. If slopes are given, then `lower` belongs to a profile itself, of which
     minus the slope in alpha, the mass of Q with a larger loss, lies in [slope_low, slope_high].
+    `slope_low` alone is a bound of minus the slope of f from the left, 0 where nothing is known.
     """
 
     lower: Array

@@ -105,6 +105,7 @@ class TiltedSum:
         reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
         self._relative = 8 * _UNIT * rounds * (4 + tilt * reach)
         self._loss_error = _LOSS_ERROR * rounds * reach
+        self._loss_error += sum(count * pld.loss_error for pld, count in parts)
         self._centre = mean
         self._lower_at_centre = self._delta(mean, -1)
 
@@ -147,6 +148,10 @@ class TiltedSum:
         if side < 0 and epsilon < self._centre:
             return max(value, self._lower_at_centre)
         return value
+
+    def sharp(self, epsilon: float) -> bool:
+        """Does rounding leave four digits of delta(epsilon)?"""
+        return self.delta(epsilon, +1) <= 1.0001 * self.delta(epsilon, -1)
 
     def _delta(self, epsilon: float, side: int) -> float:
         epsilon -= side * (_LOSS_ERROR * epsilon + self._loss_error)

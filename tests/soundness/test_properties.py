@@ -16,6 +16,11 @@ deltas = st.floats(-100, math.log10(0.5)).map(lambda x: 10.0**x)
 analyses = st.sampled_from(["clones", "stronger-clones"])
 fractions = st.floats(0, 1)
 EXAMPLES = settings(max_examples=60)
+# the exact product of three rounds grows with the cube of their outcomes: fewer users
+mixtures = st.one_of(
+    st.lists(st.tuples(few_users, eps0s, analyses), min_size=2, max_size=2),
+    st.lists(st.tuples(st.integers(1, 14), eps0s, analyses), min_size=3, max_size=3),
+)
 
 
 @EXAMPLES
@@ -29,7 +34,7 @@ def test_single_round_brackets_the_exact_delta(
 
 
 @EXAMPLES
-@given(st.lists(st.tuples(few_users, eps0s, analyses), min_size=2, max_size=3), fractions)
+@given(mixtures, fractions)
 @example([(1, 20.0, "clones"), (40, 1e-3, "clones")], 0.999)
 def test_composition_brackets_the_exact_delta(
     kinds: list[tuple[int, float, str]], fraction: float
@@ -85,6 +90,8 @@ def test_delta_falls_with_epsilon(users: int, eps0: float, delta: float) -> None
 
 @settings(max_examples=25)
 @given(many_users, eps0s, st.integers(2, 10**5), deltas)
+@example(956378825, 16.50431108713036, 2, 1e-25)  # rare losses of eps0 far from all others
+@example(956378825, 16.50431108713036, 2, 1e-50)
 def test_composition_is_monotone_and_below_basic_composition(
     users: int, eps0: float, rounds: int, delta: float
 ) -> None:

@@ -171,7 +171,7 @@ def test_a_printed_accountant_says_what_was_composed() -> None:
     assert str(accountant).splitlines() == [
         "rounds  users  analysis         randomizer",
         "    42    100  stronger-clones  PureLDP(eps0=1.0)",
-        "     1   5000  clones           PureLDP(eps0=2.0)",
+        "     1  5,000  clones           PureLDP(eps0=2.0)",
         "43 rounds in all, replace-one neighbours",
     ]
     assert repr(accountant) == "<Accountant: 43 rounds of 2 kinds>"

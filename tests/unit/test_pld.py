@@ -11,7 +11,7 @@ import pytest
 import oracles
 from shuffledp.pld import PLD, lower_pld, upper_pld
 from shuffledp.scores import ThreePointLaw
-from shuffledp.stop_loss import ThreePointSampler
+from shuffledp.stop_loss import Samples, ThreePointSampler
 
 
 def discretize(users: int, eps0: float, top: float, divisions: int) -> tuple[PLD, PLD]:
@@ -90,3 +90,35 @@ def test_infinite_loss_of_the_strong_adversary_on_both_sides() -> None:
         assert profile_of(lower, epsilon) <= exact
         assert exact <= profile_of(upper, epsilon - 1e-14)
     assert lower.infinite == pytest.approx(upper.infinite, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3])
+def test_without_slopes_wide_samples_still_enclose_the_exact_profile(noise: float) -> None:
+    """Chords of any span bound the slopes, however wide the brackets of the samples are."""
+    users, eps0, divisions = 15, 3.0, 40
+    step, index = eps0 / divisions, np.arange(divisions + 1)
+    exact = [
+        oracles.clone_profile(users, eps0, e, "stronger-clones") for e in (step * index).tolist()
+    ]
+    exact[-1] = mpmath.mpf(0)
+    values = np.array([float(x) for x in exact])
+    draw = np.random.default_rng(1)
+    lower = values * (1 - noise * draw.random(len(values)) - 2e-16)
+    upper = values * (1 + noise * draw.random(len(values)) + 2e-16)
+    pld = lower_pld(step, index, Samples(lower, upper))
+    for epsilon in np.linspace(0, eps0, 173).tolist():
+        truth = oracles.clone_profile(users, eps0, epsilon, "stronger-clones")
+        assert profile_of(pld, epsilon) <= truth
+
+
+def test_a_straight_profile_keeps_its_largest_loss_although_its_samples_are_wide() -> None:
+    """Randomized response of one user: f = (E - alpha)/(E + 1), all of the mass at eps0."""
+    eps0, divisions, noise = 5.0, 100, 1e-3
+    step, index = eps0 / divisions, np.arange(divisions + 1)
+    alpha = np.exp(step * index)
+    values = np.maximum((math.exp(eps0) - alpha) / (math.exp(eps0) + 1), 0.0)
+    values[-1] = 0.0
+    lower, upper = values * (1 - noise), values * (1 + noise)
+    slope = np.where(index == divisions, 1 / (math.exp(eps0) + 1) * (1 - 1e-12), 0.0)
+    pld = lower_pld(step, index, Samples(lower, upper, slope))
+    assert pld.masses @ pld.losses >= (1 - 2 * noise) * eps0 * math.tanh(eps0 / 2)
