@@ -99,9 +99,9 @@ class ClassSampler:
                 for side in (-1, 1)
             )
             return low, high
-        most = min(users, 200)  # scoring users, as many as can be enumerated
-        while math.comb(most + values, values) > _MOST_WAYS:
-            most -= 1
+        most = 0  # scoring users, as many as can be enumerated
+        while most < min(users, 200) and math.comb(most + 1 + values, values) <= _MOST_WAYS:
+            most += 1
         lower, upper = np.zeros(len(scores)), np.full(len(scores), np.inf)
         few = users * probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
         rare = np.flatnonzero(few)

@@ -106,6 +106,10 @@ class PolygonProfile:
     def has_slopes(self) -> bool:
         return True
 
+    @property
+    def pointwise(self) -> PolygonProfile:
+        return self
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """The values are exact up to rounding: neither a depth nor a width is needed."""
         return self._sample

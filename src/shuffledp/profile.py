@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ._solve import crossing
+from ._solve import Sides, approach, enclose
 from .binomial import Array
 from .bounds import Bounds
 from .class_sampler import ClassSampler
@@ -25,6 +25,9 @@ _DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 #: The same for profiles to which every step of depth costs.
 _FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *_DEPTHS[2:])
 _REFINEMENTS = 6
+_ROUGH = 0.01  # the relative width in epsilon at which to find out where to look closely
+#: Variance of the number of clones up to which each number is evaluated, for a narrow bracket.
+_FEW_CLONES = 4000.0
 
 #: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
 SMALL_EPSILON = 1e-3
@@ -48,6 +51,11 @@ class PrivacyProfile(Protocol):
     @property
     def has_slopes(self) -> bool:
         """Do samples come with slopes? Otherwise these are taken from differences."""
+        ...
+
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        """The same profile, by whatever is quickest for a few epsilons, with slopes or without."""
         ...
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
@@ -74,6 +82,13 @@ class ThreePointProfile:
     def has_slopes(self) -> bool:
         return True
 
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        few = self.users * self.law.clone * self.law.other <= _FEW_CLONES
+        if few or not self.bounded or self.law.weight != 1:
+            return self
+        return ClassProfile((self.law.classes,), self.users)
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
 
@@ -97,6 +112,10 @@ class ClassProfile:
     def has_slopes(self) -> bool:
         return False
 
+    @property
+    def pointwise(self) -> ClassProfile:
+        return self
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ClassSampler(self.laws, self.users, rtol)
 
@@ -114,8 +133,12 @@ class DensityProfile:
     bounded: bool
     has_slopes: bool = False
 
+    @property
+    def pointwise(self) -> DensityProfile:
+        return self
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        if rtol > 0.05:  # an outline: what is far out in the tail must not spoil the rest
+        if rtol >= _ROUGH:  # an outline: what is far out in the tail must not spoil the rest
             depth, rtol = min(depth, 60.0), 2e-3
         # k cells cost about (2.5/k)^2 in relative epsilon
         cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
@@ -149,27 +172,27 @@ def _ladder(profile: PrivacyProfile) -> Sequence[float]:
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
     """Certified epsilon of one round at 0 < delta < 1."""
-    top = profile.max_loss
-    depth = depth_for(-math.log(delta) + 6, _ladder(profile))
-    rough = profile.sampler(depth, 0.1)
-    if rough(np.zeros(1)).upper[0] <= delta:
+    top, quick = profile.max_loss, profile.pointwise
+    depth = depth_for(-math.log(delta) + 6, _ladder(quick))
+    rough = quick.sampler(depth, _ROUGH)
+    at_zero = float(rough(np.zeros(1)).upper[0])
+    if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    guess = _crossing(rough, "upper", delta, top / 4, top, rtol=1e-2)[1]
+    guess = approach(_sides(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
+    start = np.minimum([guess * 0.9975, guess * 1.0025], top)
     for refinement in range(_REFINEMENTS):
-        sampler = profile.sampler(depth, aim(rtol) / 4**refinement)
-        if not profile.bounded:
-            end = sampler(np.array([top]))
-            if end.lower[0] > delta:
-                return Bounds(math.inf, math.inf)
-            if end.upper[0] > delta:
-                bounds = Bounds(_crossing(sampler, "lower", delta, guess, top)[0], math.inf)
-                continue
-        search = 1e-9 if profile.has_slopes else 1e-3 * rtol
-        high = _crossing(sampler, "upper", delta, guess, top, search)[1]
-        low = _crossing(sampler, "lower", delta, high, top, search)[0]
-        bounds = certified(low, high)
-        if high - low <= rtol * max(high, SMALL_EPSILON):
+        sampler = quick.sampler(depth, aim(rtol) / 4**refinement)
+        # beyond the largest finite loss only the infinite one is left
+        end = None if profile.bounded else sampler(np.array([top]))
+        if end is not None and end.lower[0] > delta:
+            return Bounds(math.inf, math.inf)
+        reached = end is None or end.upper[0] <= delta
+        search = 2.5e-10 if quick.has_slopes else 1e-3 * rtol
+        low, high = enclose(_sides(sampler, reached), delta, start, top, search, rtol)
+        bounds = certified(low, high if reached else math.inf)
+        if bounds.upper - low <= rtol * max(high, SMALL_EPSILON):
             return bounds
+        start = np.array([low, high])
     raise not_certified("epsilon", bounds, rtol)
 
 
@@ -179,25 +202,56 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         if profile.bounded:
             return Bounds(0.0, 0.0)
         epsilon = profile.max_loss
-    points = np.array([epsilon, epsilon * (1 - rtol)])
-    for depth in _ladder(profile):
-        if profile.sampler(depth, 0.1)(points).upper[0] > math.exp(6 - depth):
-            break
-    for refinement in range(_REFINEMENTS):
-        s = profile.sampler(depth, aim(rtol) / 4**refinement)(points)
+    quick, points = profile.pointwise, np.array([epsilon, epsilon * (1 - rtol)])
+    depth, fine = _ladder(quick)[0], aim(rtol)
+    for attempt in range(_REFINEMENTS):
+        s = quick.sampler(depth, fine)(points)
         bounds = certified(float(s.lower[0]), float(s.upper[0]))
         if s.upper[0] <= max(s.lower[1], (1 + rtol) * s.lower[0], NEGLIGIBLE_DELTA):
             return bounds
+        needed = _deep_enough(quick, points[:1]) if attempt == 0 else depth
+        depth, fine = needed, fine if needed > depth else fine / 4
     raise not_certified("delta", bounds, rtol)
 
 
-def _crossing(
-    sampler: Sampler, side: str, delta: float, guess: float, top: float, rtol: float = 1e-9
-) -> tuple[float, float]:
-    def value(epsilon: float) -> float:
-        return float(getattr(sampler(np.array([epsilon])), side)[0])
+def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
+    """The depth at which a small delta can be told from nothing."""
+    for depth in _ladder(profile):
+        if profile.sampler(depth, _ROUGH)(epsilon).upper[0] > math.exp(6 - depth):
+            break
+    return depth
 
-    return crossing(value, delta, guess, top, rtol)
+
+def _normal_epsilon(at_zero: float, delta: float) -> float:
+    """epsilon at delta if the losses were normal, with delta(0) = `at_zero`: a guess, good if many
+    users hide one. Their mean is m^2/2 and their deviation m, and erf(m / sqrt 8) = delta(0)."""
+
+    def normal_delta(epsilon: float, m: float) -> float:
+        x, shift = epsilon / m / math.sqrt(2), m / math.sqrt(8)
+        return (math.erfc(x - shift) - math.exp(epsilon) * math.erfc(x + shift)) / 2
+
+    at_zero = min(at_zero, 1 - 1e-12)
+    most = math.sqrt(-8 * math.log1p(-at_zero))
+    m = _halve(lambda m: normal_delta(0.0, m) >= at_zero, math.sqrt(2 * math.pi) * at_zero, most)
+    most = m * m / 2 + m * math.sqrt(-2 * math.log(delta))
+    return _halve(lambda epsilon: normal_delta(epsilon, m) <= delta, 0.0, most)
+
+
+def _halve(beyond: Callable[[float], bool], low: float, high: float) -> float:
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return high
+
+
+def _sides(sampler: Sampler, both: bool = True) -> Sides:
+    """Lower and upper values; or the lower ones twice, if upper ones are not searched for."""
+
+    def sides(epsilon: Array) -> tuple[Array, Array]:
+        samples = sampler(epsilon)
+        return samples.lower, samples.upper if both else samples.lower
+
+    return sides
 
 
 def certified(lower: float, upper: float) -> Bounds[float]:

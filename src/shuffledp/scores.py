@@ -31,6 +31,13 @@ class ThreePointLaw:
         small = math.exp(-eps0)
         return cls(eps0, 2 * small / (1 + small), math.tanh(eps0 / 2))
 
+    @property
+    def classes(self) -> ClassLaw:
+        """The same law as one of two classes of outputs, for weight 1 and a finite eps0."""
+        small = math.exp(-self.eps0)
+        heavy, light, half = 1 / (1 + small), small / (1 + small), self.clone / 2
+        return ClassLaw((heavy, light), (light, heavy), (half, half))
+
 
 @dataclass(frozen=True)
 class ClassLaw:

@@ -51,6 +51,10 @@ class SubsampledProfile:
     def has_slopes(self) -> bool:
         return self.full.has_slopes
 
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        return SubsampledProfile(self.full.pointwise, self.rate)
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         inner = self.full.sampler(depth, rtol)
 
@@ -94,6 +98,10 @@ class PoissonProfile:
     @property
     def has_slopes(self) -> bool:
         return self.full(1).has_slopes
+
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         first, masses, errors = self._buckets(rtol)
