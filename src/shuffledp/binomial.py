@@ -132,14 +132,13 @@ def _integrate(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, A
 def _add_up(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Array]:
     """Both sums term by term; at most about 400 terms are needed where this is called."""
     first_ratio = odds * (m - j) / (j + 1)
-    mass, moment = np.ones((2, len(m)))  # of r_i / r_1,
-    last = np.where(m > j, 1.0, 0.0)  # of which this is the last so far; for m = j there is none
+    mass, moment, last = np.ones((3, len(m)))  # of r_i / r_1, and its last value so far
     i = np.arange(2.0, 2 + _BATCH)
-    more = np.arange(len(m))
+    more = np.flatnonzero(j < m)
     while len(more):
-        left, known = odds * (m - j + 1)[more, None], j[more, None]
+        left, known = (m - j + 1)[more, None], j[more, None]
         # beyond i = m - j there is nothing: the factor there is exactly 0
-        terms = np.cumprod((left - odds * i) / (known + i), axis=1)
+        terms = np.cumprod(odds * (left - i) / (known + i), axis=1)
         terms *= last[more, None]
         mass[more] += np.einsum("ij->i", terms)
         moment[more] += np.einsum("ij,j->i", terms, i)

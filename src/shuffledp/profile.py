@@ -21,9 +21,11 @@ Sampler = Callable[[Array], Samples]
 
 #: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
 #: that queries at neighbouring deltas share the same discretisation.
-_DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 #: The same for profiles to which every step of depth costs.
-_FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *_DEPTHS[2:])
+_FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *DEPTHS[2:])
+#: And for those that resolve every delta alike.
+ANY_DEPTH = (DEPTHS[-1],)
 _REFINEMENTS = 6
 _ROUGH = 0.01  # the relative width in epsilon at which to find out where to look closely
 #: Variance of the number of clones up to which each number is evaluated, for a narrow bracket.
@@ -51,6 +53,11 @@ class PrivacyProfile(Protocol):
     @property
     def has_slopes(self) -> bool:
         """Do samples come with slopes? Otherwise these are taken from differences."""
+        ...
+
+    @property
+    def depths(self) -> Sequence[float]:
+        """The depths between which a sampler makes a difference."""
         ...
 
     @property
@@ -83,6 +90,10 @@ class ThreePointProfile:
         return True
 
     @property
+    def depths(self) -> Sequence[float]:
+        return DEPTHS
+
+    @property
     def pointwise(self) -> PrivacyProfile:
         few = self.users * self.law.clone * self.law.other <= _FEW_CLONES
         if few or not self.bounded or self.law.weight != 1:
@@ -113,6 +124,10 @@ class ClassProfile:
         return False
 
     @property
+    def depths(self) -> Sequence[float]:
+        return ANY_DEPTH
+
+    @property
     def pointwise(self) -> ClassProfile:
         return self
 
@@ -132,6 +147,10 @@ class DensityProfile:
     max_loss: float
     bounded: bool
     has_slopes: bool = False
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return _FINE_DEPTHS
 
     @property
     def pointwise(self) -> DensityProfile:
@@ -161,19 +180,15 @@ def aim(rtol: float) -> float:
     return max(0.1 * rtol, min(0.5 * rtol, 1e-4))
 
 
-def depth_for(log_inverse_delta: float, ladder: Sequence[float] = _DEPTHS) -> float:
+def depth_for(log_inverse_delta: float, ladder: Sequence[float] = DEPTHS) -> float:
     """The ladder's first depth that is deep enough."""
     return next((d for d in ladder if d >= log_inverse_delta), ladder[-1])
-
-
-def _ladder(profile: PrivacyProfile) -> Sequence[float]:
-    return _DEPTHS if profile.has_slopes else _FINE_DEPTHS
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
     """Certified epsilon of one round at 0 < delta < 1."""
     top, quick = profile.max_loss, profile.pointwise
-    depth = depth_for(-math.log(delta) + 6, _ladder(quick))
+    depth = depth_for(-math.log(delta) + 6, quick.depths)
     rough = quick.sampler(depth, _ROUGH)
     at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
@@ -203,23 +218,21 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
             return Bounds(0.0, 0.0)
         epsilon = profile.max_loss
     quick, points = profile.pointwise, np.array([epsilon, epsilon * (1 - rtol)])
-    depth, fine = _ladder(quick)[0], aim(rtol)
-    for attempt in range(_REFINEMENTS):
-        s = quick.sampler(depth, fine)(points)
+    depth = _deep_enough(quick, points[:1])
+    for refinement in range(_REFINEMENTS):
+        s = quick.sampler(depth, aim(rtol) / 4**refinement)(points)
         bounds = certified(float(s.lower[0]), float(s.upper[0]))
         if s.upper[0] <= max(s.lower[1], (1 + rtol) * s.lower[0], NEGLIGIBLE_DELTA):
             return bounds
-        needed = _deep_enough(quick, points[:1]) if attempt == 0 else depth
-        depth, fine = needed, fine if needed > depth else fine / 4
     raise not_certified("delta", bounds, rtol)
 
 
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
-    """The depth at which a small delta can be told from nothing."""
-    for depth in _ladder(profile):
+    """The depth at which this delta can be told from nothing."""
+    for depth in profile.depths[:-1]:
         if profile.sampler(depth, _ROUGH)(epsilon).upper[0] > math.exp(6 - depth):
-            break
-    return depth
+            return depth
+    return profile.depths[-1]
 
 
 def _normal_epsilon(at_zero: float, delta: float) -> float:

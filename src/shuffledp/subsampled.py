@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +52,10 @@ class SubsampledProfile:
         return self.full.has_slopes
 
     @property
+    def depths(self) -> Sequence[float]:
+        return self.full.depths
+
+    @property
     def pointwise(self) -> PrivacyProfile:
         return SubsampledProfile(self.full.pointwise, self.rate)
 
@@ -98,6 +102,10 @@ class PoissonProfile:
     @property
     def has_slopes(self) -> bool:
         return self.full(1).has_slopes
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return self.full(1).depths
 
     @property
     def pointwise(self) -> PrivacyProfile:
