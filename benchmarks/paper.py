@@ -6,11 +6,10 @@ medians after a call to warm up. Ours answers with a certified bracket.
 
 The paper's accountant is the one of shuffledp.reproduce: the PLD of the paper's sections 3.2 and
 3.3 on its grid (L = 20, m = 10^7), with the O(n) terms that tau = 1e-12 leaves, and for n = 10^4
-also with all O(n^2). It does no less than the paper describes and is written with more care: terms
-are formed in arrays, a row for each number of clones; a single round takes no transform at all;
-several rounds take one real transform, a power by squaring and its inverse; an epsilon takes two
-passes over sums that are shared by the whole grid, not an evaluation for each epsilon. The paper
-prints no loop and no code; it reports about one minute for one round of n = 10^6, most of it for
+also with all O(n^2). Terms are formed in arrays, a row for each number of clones; a single round
+takes no transform at all; several rounds take one real transform, a power by squaring and its
+inverse; an epsilon takes two passes over sums that are shared by the whole grid, not an evaluation
+for each epsilon. The paper does not say how its own code does any of this; it reports about one minute for one round of n = 10^6, most of it for
 forming the PLD, on a "standard CPU". That minute was not measured here and is in no ratio.
 """
 

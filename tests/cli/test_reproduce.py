@@ -180,8 +180,8 @@ def test_fig2_orders_the_bounds(everything: Path) -> None:
 
 
 def test_fig2_has_not_moved(everything: Path) -> None:
-    """0.0170 and 0.209 are what this project's first prototype gave for the closed profile of the
-    stronger clones, n = 10^5: a guard against change, not independent evidence."""
+    """Closed profile of the stronger clones, n = 10^5: 0.0170 and 0.209 were stored without a
+    record of how they were computed. A guard against change, not independent evidence."""
     rows = {row["rounds"]: row for row in report(everything, "fig2")["tables"]["by_rounds"]}
     method = "paper's accountant on the closed stronger pair"
     parameters = report(everything, "fig2")["parameters"]
