@@ -9,8 +9,9 @@ The paper's accountant is the one of shuffledp.reproduce: the PLD of the paper's
 also with all O(n^2). Terms are formed in arrays, a row for each number of clones; a single round
 takes no transform at all; several rounds take one real transform, a power by squaring and its
 inverse; an epsilon takes two passes over sums that are shared by the whole grid, not an evaluation
-for each epsilon. The paper does not say how its own code does any of this; it reports about one minute for one round of n = 10^6, most of it for
-forming the PLD, on a "standard CPU". That minute was not measured here and is in no ratio.
+for each epsilon. The paper does not say how its own code does any of this; it reports about one
+minute for one round of n = 10^6, most of it for forming the PLD, on a "standard CPU". That minute
+was not measured here and is in no ratio.
 """
 
 from __future__ import annotations
