@@ -96,7 +96,7 @@ def main() -> None:
         show(randomizer, rows)
         report[repr(randomizer)] = rows
     against = paper.measure(options.repeats)
-    paper.show(against, paper.all_terms())
+    paper.show(against)
     report["paper"] = against
     usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     empty, imported = start_up("-c", "pass"), start_up("-c", "import shuffledp")

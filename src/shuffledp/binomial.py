@@ -25,6 +25,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
 _CUT_OFF = 25.0
 _LONGEST = 0.25
+_BATCH = 24  # terms added up at once
+#: Elements at once: 20 numbers for each stay in the cache, and below what the allocator has to ask
+#: the operating system for each time.
+_BLOCK = 1 << 9
 
 # log(k!) - (k + 1/2) log k + k - log(2 pi)/2 for k < 16; the value at 0 is never used
 _STIRLING_TABLE = np.array(
@@ -95,10 +99,9 @@ def tail_sums(trials: Array, start: Array, odds: float) -> tuple[Array, Array]:
     length = _interval(m, j, odds)
     smooth = (length <= _LONGEST) & (odds * length <= _LONGEST) & (j < m)
     zeroth, first = np.empty(m.shape), np.empty(m.shape)
-    # blocks that stay in the cache: the quadrature holds 20 numbers per element
-    for chosen, rule, block in ((smooth, _integrate, 1 << 10), (~smooth, _add_up, 1 << 13)):
+    for chosen, rule in ((smooth, _integrate), (~smooth, _add_up)):
         rows = np.flatnonzero(chosen)
-        for part in (rows[i : i + block] for i in range(0, len(rows), block)):
+        for part in (rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK)):
             zeroth[part], first[part] = rule(m[part], j[part], odds, length[part])
     return zeroth.reshape(shape), first.reshape(shape)
 
@@ -116,33 +119,30 @@ def _integrate(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, A
     sum r_i = j * int w (1 + odds v) dv,   sum i r_i = j odds (m-j) * int w v dv   over [0, 1].
     """
     v = length[:, None] * _NODES  # [points, nodes]
-    exponent = (j - 1)[:, None] * _log1p(-v) + (m - j - 1)[:, None] * _log1p(odds * v)
-    w = np.exp(exponent) * _WEIGHTS
-    mass = w.sum(axis=1)
-    moment = (w * v).sum(axis=1)
+    exponent = (j - 1)[:, None] * np.log1p(-v)
+    exponent += (m - j - 1)[:, None] * np.log1p(odds * v)
+    w = np.exp(exponent, out=exponent)
+    # not a product of matrices, which would start threads
+    mass = np.einsum("ij,j->i", w, _WEIGHTS)
+    moment = np.einsum("ij,j->i", w, _WEIGHTS * _NODES) * length
     scale = j * length
     return scale * (mass + odds * moment), scale * odds * (m - j) * moment
-
-
-def _log1p(x: Array) -> Array:
-    """log(1 + x) to a few ulp, several times faster than np.log1p: the rounding of y = 1 + x is
-    undone by the factor x / (y - 1), where y - 1 is exact (Kahan)."""
-    if np.min(np.abs(x)) < 1e-9:  # the factor loses its meaning when y is 1
-        return np.log1p(x)
-    y = 1.0 + x
-    return np.log(y) * (x / (y - 1.0))
 
 
 def _add_up(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Array]:
     """Both sums term by term; at most about 400 terms are needed where this is called."""
     first_ratio = odds * (m - j) / (j + 1)
-    term = np.ones(m.shape)  # r_i / r_1
-    mass, moment = np.ones(m.shape), np.ones(m.shape)
-    i = 1.0
-    while term.max() > 1e-18:
-        term = term * (odds * (m - j - i) / (j + i + 1))
-        np.maximum(term, 0.0, out=term)  # beyond i = m - j there is nothing
-        i += 1.0
-        mass += term
-        moment += i * term
+    mass, moment, last = np.ones((3, len(m)))  # of r_i / r_1, and its last value so far
+    i = np.arange(2.0, 2 + _BATCH)
+    more = np.flatnonzero(j < m)
+    while len(more):
+        left, known = (m - j + 1)[more, None], j[more, None]
+        # beyond i = m - j there is nothing: the factor there is exactly 0
+        terms = np.cumprod(odds * (left - i) / (known + i), axis=1)
+        terms *= last[more, None]
+        mass[more] += np.einsum("ij->i", terms)
+        moment[more] += np.einsum("ij,j->i", terms, i)
+        last[more] = terms[:, -1]
+        more = more[last[more] > 1e-18]
+        i = i + _BATCH
     return 1.0 + first_ratio * mass, first_ratio * moment

@@ -116,9 +116,9 @@ class ClassSampler:
         users, values = sums.users, sums.scores.shape[1]
         if users == 1:
             return _alone(sums)
-        most = min(users, 200)  # scoring users, as many as can be enumerated
-        while math.comb(most + values, values) > _MOST_WAYS:
-            most -= 1
+        most = 0  # scoring users, as many as can be enumerated
+        while most < min(users, 200) and math.comb(most + 1 + values, values) <= _MOST_WAYS:
+            most += 1
         lower, upper = np.zeros(len(sums.scores)), np.full(len(sums.scores), np.inf)
         few = users * sums.probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
         # more than needed for every double would be in vain

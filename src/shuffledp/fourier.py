@@ -25,6 +25,8 @@ _UNIT = 2.0**-53
 _MAX_NODES = 1 << 20
 _MAX_TERMS = 1 << 24  # nodes times values
 _BLOCK = 1 << 17  # (law, node) pairs evaluated at once
+_UNTHREADED = 1 << 15  # multiplications in a product of matrices that is left to one thread
+_LITTLE = 1 << 12  # numbers that take hardly longer than one
 _FACTORS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0)  # of theta, for Markov's inequality
 
 
@@ -70,13 +72,14 @@ def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     relative = _UNIT * (16 + theta + scores.shape[1]) + sums.error
     log_error = relative * n * np.abs(growth).sum(axis=1) / norm
     log_error += 16 * _UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
-    # as long as it takes for the copies to be e^-37 of the scale
+    # cut off what is small beside the width: copies and nodes of e^-cut of the scale
+    cut = min(15 - math.log(width), 37.0)
     others, log_mgf = _log_mgf(scores, probabilities, relative, n, theta, tau)
     log_mgf -= others * threshold * (1 - 32 * _UNIT)
-    period = ((log_mgf - log_scale + 37) / (others - theta)).min(axis=0)
-    period = np.maximum(period, (np.maximum(-log_scale, 0) + 40) / theta)
+    period = ((log_mgf - log_scale + cut) / (others - theta)).min(axis=0)
+    period = np.maximum(period, (np.maximum(-log_scale, 0) + cut + 3) / theta)
     step = 2 * math.pi / period
-    wanted = np.ceil(9 / (tau * step))
+    wanted = np.ceil(math.sqrt(2 * cut) / (tau * step))
     deep = log_scale < -700  # nothing to resolve: Markov's bound is below every delta
     usable = np.isfinite(wanted) & ~deep
     most_nodes = min(_MAX_NODES, max(_MAX_TERMS // scores.shape[1], 1 << 14))
@@ -128,13 +131,19 @@ def _saddle(sums: ScoreSums) -> Array:
     low = np.log(np.minimum(1e-3 / (rms * math.sqrt(n)), 0.1 / (n * drift)))
     high = np.log(600 / largest)
     low = np.minimum(low, high - 1)
-    for _ in range(16):
-        middle = (low + high) / 2
+    # several places between low and high are tried at once, if that is little work
+    tried = min(max(_LITTLE // scores.size, 1), 15)
+    part = np.arange(1, tried + 1) / (tried + 1)
+    for _ in range(math.ceil(16 / math.log2(tried + 1))):
+        middle = low[:, None] + (high - low)[:, None] * part  # [laws, tried]
         theta = np.exp(middle)
-        growth = probabilities * np.expm1(theta[:, None] * scores)
-        mean = np.sum((growth + probabilities) * scores, axis=1) / (1 + growth.sum(axis=1))
-        rising = n * mean - sums.threshold > 2 / theta
-        high, low = np.where(rising, middle, high), np.where(rising, low, middle)
+        growth = np.expm1(theta[:, :, None] * scores[:, None, :]) * probabilities[:, None, :]
+        mean = np.sum((growth + probabilities[:, None, :]) * scores[:, None, :], axis=2)
+        norm = 1 + growth.sum(axis=2)
+        rising = n * mean > (sums.threshold[:, None] + 2 / theta) * norm
+        after = np.where(rising.any(axis=1), rising.argmax(axis=1), tried)
+        width = (high - low) / (tried + 1)
+        low, high = low + after * width, low + (after + 1) * width
     found: Array = np.exp(low)
     return found
 
@@ -199,13 +208,25 @@ def _characteristic(scores: Array, weights: Array, step: Array, count: int) -> A
         return turn
 
     a = turned(step[:, None] * np.arange(inner))  # [laws, inner, values]
-    b = turned(step[:, None] * (inner * np.arange(outer)))
+    b = turned(step[:, None] * (inner * np.arange(outer + 1)))
+    b[:, -1] = 1.0  # for the mean of the a_j, in the same product
     b *= weights[:, None, :]
-    change = b @ a.transpose(0, 2, 1)  # [laws, outer, inner]
-    change += b.sum(axis=2)[:, :, None]
-    change += (a @ weights[:, :, None].astype(complex)).transpose(0, 2, 1)
+    product = _product(b, a)
+    change = product[:, :-1] + product[:, -1:] + b[:, :-1].sum(axis=2)[:, :, None]
     result: Array = change.reshape(len(scores), -1)[:, : count + 1]
     return result
+
+
+def _product(b: Array, a: Array) -> Array:
+    """The matrices b times the transposed a, in tiles so small that no threads are started for
+    them: on a busy machine, waiting for those takes far longer than the work."""
+    product: Array = np.empty((len(b), b.shape[1], a.shape[1]), dtype=complex)
+    side = max(math.isqrt(_UNTHREADED // b.shape[2]), 2)
+    for i in range(0, b.shape[1], side):
+        for j in range(0, a.shape[1], side):
+            tile = b[:, i : i + side] @ a[:, j : j + side].transpose(0, 2, 1)
+            product[:, i : i + side, j : j + side] = tile
+    return product
 
 
 def _log_mgf(
@@ -214,12 +235,14 @@ def _log_mgf(
     """Some t > theta and log E e^(t (S + Z)) there, rounded up: [factors, laws]."""
     others = np.outer(_FACTORS, theta)
     values = np.empty(others.shape)
-    for i, other in enumerate(others):
-        exponent = np.minimum(other[:, None] * scores, 700.0)
+    together = min(max(_LITTLE // scores.size, 1), len(_FACTORS))
+    for i in range(0, len(_FACTORS), together):
+        rows, factor = slice(i, i + together), np.array(_FACTORS[i : i + together])[:, None]
+        exponent = np.minimum(others[rows, :, None] * scores, 700.0)  # [factors, laws, values]
         growth = probabilities * np.expm1(exponent)
-        values[i] = n * np.log1p(growth.sum(axis=1)) + (tau * other) ** 2 / 2
-        values[i] += _FACTORS[i] * relative * n * np.abs(growth).sum(axis=1)
-        values[i, (exponent >= 700.0).any(axis=1)] = np.inf
+        values[rows] = n * np.log1p(growth.sum(axis=2)) + (tau * others[rows]) ** 2 / 2
+        values[rows] += factor * relative * n * np.abs(growth).sum(axis=2)
+        values[rows][(exponent >= 700.0).any(axis=2)] = np.inf
     return others, values
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .binomial import Array
 from .pld import _convex_corners
-from .profile import Sampler
+from .profile import ANY_DEPTH, Sampler
 from .stop_loss import UNDERFLOW, Samples
 
 #: A profile without any finite loss still needs a scale: its largest loss is called this.
@@ -105,6 +106,14 @@ class PolygonProfile:
     @property
     def has_slopes(self) -> bool:
         return True
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return ANY_DEPTH
+
+    @property
+    def pointwise(self) -> PolygonProfile:
+        return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """The values are exact up to rounding: neither a depth nor a width is needed."""

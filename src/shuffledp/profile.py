@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ._solve import crossing
+from ._solve import Sides, approach, enclose
 from .binomial import Array
 from .bounds import Bounds
 from .class_sampler import ClassSampler
@@ -21,10 +21,15 @@ Sampler = Callable[[Array], Samples]
 
 #: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
 #: that queries at neighbouring deltas share the same discretisation.
-_DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 #: The same for profiles to which every step of depth costs.
-_FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *_DEPTHS[2:])
+_FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *DEPTHS[2:])
+#: And for those that resolve every delta alike.
+ANY_DEPTH = (DEPTHS[-1],)
 _REFINEMENTS = 6
+_ROUGH = 0.01  # the relative width in epsilon at which to find out where to look closely
+#: Variance of the number of clones up to which each number is evaluated, for a narrow bracket.
+_FEW_CLONES = 4000.0
 
 #: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
 SMALL_EPSILON = 1e-3
@@ -48,6 +53,16 @@ class PrivacyProfile(Protocol):
     @property
     def has_slopes(self) -> bool:
         """Do samples come with slopes? Otherwise these are taken from differences."""
+        ...
+
+    @property
+    def depths(self) -> Sequence[float]:
+        """The depths between which a sampler makes a difference."""
+        ...
+
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        """The same profile, by whatever is quickest for a few epsilons, with slopes or without."""
         ...
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
@@ -86,6 +101,17 @@ class ThreePointProfile:
     def has_slopes(self) -> bool:
         return True
 
+    @property
+    def depths(self) -> Sequence[float]:
+        return DEPTHS
+
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        few = self.users * self.law.clone * self.law.other <= _FEW_CLONES
+        if few or not self.bounded or self.law.weight != 1:
+            return self
+        return ClassProfile((self.law.classes,), self.users)
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
 
@@ -121,6 +147,14 @@ class ClassProfile:
     def has_slopes(self) -> bool:
         return False
 
+    @property
+    def depths(self) -> Sequence[float]:
+        return ANY_DEPTH
+
+    @property
+    def pointwise(self) -> ClassProfile:
+        return self
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ClassSampler(self.laws + self.of_all, self.users, rtol, depth=depth, idle=self.idle)
 
@@ -145,6 +179,14 @@ class DensityProfile:
     idle: int = 0
     has_slopes: bool = False
 
+    @property
+    def depths(self) -> Sequence[float]:
+        return _FINE_DEPTHS
+
+    @property
+    def pointwise(self) -> DensityProfile:
+        return self
+
     def sampled(self, idle: int) -> DensityProfile:
         # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1
         most = sampled_loss(self.max_loss, self.users / (self.users + idle))
@@ -159,7 +201,7 @@ class DensityProfile:
         return replace(self, laws=laws)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        if rtol > 0.05:  # an outline: what is far out in the tail must not spoil the rest
+        if rtol >= _ROUGH:  # an outline: what is far out in the tail must not spoil the rest
             depth, rtol = min(depth, 60.0), 2e-3
         # k cells cost about (2.5/k)^2 in relative epsilon
         cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
@@ -182,38 +224,34 @@ def aim(rtol: float) -> float:
     return max(0.1 * rtol, min(0.5 * rtol, 1e-4))
 
 
-def depth_for(log_inverse_delta: float, ladder: Sequence[float] = _DEPTHS) -> float:
+def depth_for(log_inverse_delta: float, ladder: Sequence[float] = DEPTHS) -> float:
     """The ladder's first depth that is deep enough."""
     return next((d for d in ladder if d >= log_inverse_delta), ladder[-1])
 
 
-def _ladder(profile: PrivacyProfile) -> Sequence[float]:
-    return _DEPTHS if profile.has_slopes else _FINE_DEPTHS
-
-
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
     """Certified epsilon of one round at 0 < delta < 1."""
-    top = profile.max_loss
-    depth = depth_for(-math.log(delta) + 6, _ladder(profile))
-    rough = profile.sampler(depth, 0.1)
-    if rough(np.zeros(1)).upper[0] <= delta:
+    top, quick = profile.max_loss, profile.pointwise
+    depth = depth_for(-math.log(delta) + 6, quick.depths)
+    rough = quick.sampler(depth, _ROUGH)
+    at_zero = float(rough(np.zeros(1)).upper[0])
+    if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    guess = _crossing(rough, "upper", delta, top / 4, top, rtol=1e-2)[1]
+    guess = approach(_sides(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
+    start = np.minimum([guess * 0.9975, guess * 1.0025], top)
     for refinement in range(_REFINEMENTS):
-        sampler = profile.sampler(depth, aim(rtol) / 4**refinement)
-        if not profile.bounded:
-            end = sampler(np.array([top]))
-            if end.lower[0] > delta:
-                return Bounds(math.inf, math.inf)
-            if end.upper[0] > delta:
-                bounds = Bounds(_crossing(sampler, "lower", delta, guess, top)[0], math.inf)
-                continue
-        search = 1e-9 if profile.has_slopes else 1e-3 * rtol
-        high = _crossing(sampler, "upper", delta, guess, top, search)[1]
-        low = _crossing(sampler, "lower", delta, high, top, search)[0]
-        bounds = certified(low, high)
-        if high - low <= rtol * max(high, SMALL_EPSILON):
+        sampler = quick.sampler(depth, aim(rtol) / 4**refinement)
+        # beyond the largest finite loss only the infinite one is left
+        end = None if profile.bounded else sampler(np.array([top]))
+        if end is not None and end.lower[0] > delta:
+            return Bounds(math.inf, math.inf)
+        reached = end is None or end.upper[0] <= delta
+        search = 2.5e-10 if quick.has_slopes else 1e-3 * rtol
+        low, high = enclose(_sides(sampler, reached), delta, start, top, search, rtol)
+        bounds = certified(low, high if reached else math.inf)
+        if bounds.upper - low <= rtol * max(high, SMALL_EPSILON):
             return bounds
+        start = np.array([low, high])
     raise not_certified("epsilon", bounds, rtol)
 
 
@@ -223,25 +261,54 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         if profile.bounded:
             return Bounds(0.0, 0.0)
         epsilon = profile.max_loss
-    points = np.array([epsilon, epsilon * (1 - rtol)])
-    for depth in _ladder(profile):
-        if profile.sampler(depth, 0.1)(points).upper[0] > math.exp(6 - depth):
-            break
+    quick, points = profile.pointwise, np.array([epsilon, epsilon * (1 - rtol)])
+    depth = _deep_enough(quick, points[:1])
     for refinement in range(_REFINEMENTS):
-        s = profile.sampler(depth, aim(rtol) / 4**refinement)(points)
+        s = quick.sampler(depth, aim(rtol) / 4**refinement)(points)
         bounds = certified(float(s.lower[0]), float(s.upper[0]))
         if s.upper[0] <= max(s.lower[1], (1 + rtol) * s.lower[0], NEGLIGIBLE_DELTA):
             return bounds
     raise not_certified("delta", bounds, rtol)
 
 
-def _crossing(
-    sampler: Sampler, side: str, delta: float, guess: float, top: float, rtol: float = 1e-9
-) -> tuple[float, float]:
-    def value(epsilon: float) -> float:
-        return float(getattr(sampler(np.array([epsilon])), side)[0])
+def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
+    """The depth at which this delta can be told from nothing."""
+    for depth in profile.depths[:-1]:
+        if profile.sampler(depth, _ROUGH)(epsilon).upper[0] > math.exp(6 - depth):
+            return depth
+    return profile.depths[-1]
 
-    return crossing(value, delta, guess, top, rtol)
+
+def _normal_epsilon(at_zero: float, delta: float) -> float:
+    """epsilon at delta if the losses were normal, with delta(0) = `at_zero`: a guess, good if many
+    users hide one. Their mean is m^2/2 and their deviation m, and erf(m / sqrt 8) = delta(0)."""
+
+    def normal_delta(epsilon: float, m: float) -> float:
+        x, shift = epsilon / m / math.sqrt(2), m / math.sqrt(8)
+        return (math.erfc(x - shift) - math.exp(epsilon) * math.erfc(x + shift)) / 2
+
+    at_zero = min(at_zero, 1 - 1e-12)
+    most = math.sqrt(-8 * math.log1p(-at_zero))
+    m = _halve(lambda m: normal_delta(0.0, m) >= at_zero, math.sqrt(2 * math.pi) * at_zero, most)
+    most = m * m / 2 + m * math.sqrt(-2 * math.log(delta))
+    return _halve(lambda epsilon: normal_delta(epsilon, m) <= delta, 0.0, most)
+
+
+def _halve(beyond: Callable[[float], bool], low: float, high: float) -> float:
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return high
+
+
+def _sides(sampler: Sampler, both: bool = True) -> Sides:
+    """Lower and upper values; or the lower ones twice, if upper ones are not searched for."""
+
+    def sides(epsilon: Array) -> tuple[Array, Array]:
+        samples = sampler(epsilon)
+        return samples.lower, samples.upper if both else samples.lower
+
+    return sides
 
 
 def certified(lower: float, upper: float) -> Bounds[float]:

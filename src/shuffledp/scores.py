@@ -48,9 +48,11 @@ class ThreePointLaw:
         """The same law with its scores as classes of outputs."""
         small = math.exp(-self.eps0)
         heavy, light = self.weight / (1 + small), self.weight * small / (1 + small)
-        told = 1 - self.weight  # how often the adversary is told that there is nothing to learn
-        each = self.clone / 2
-        return ClassLaw((heavy, light, told), (light, heavy, told), (each, each, 0.0))
+        rows = [(heavy, light, self.clone / 2), (light, heavy, self.clone / 2)]
+        if self.weight < 1:  # sometimes the adversary is told that there is nothing to learn
+            rows.append((1 - self.weight, 1 - self.weight, 0.0))
+        u, v, blanket = zip(*rows, strict=True)
+        return ClassLaw(u, v, blanket)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,14 @@ class SubsampledProfile:
     @property
     def has_slopes(self) -> bool:
         return self.full.has_slopes
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return self.full.depths
+
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        return SubsampledProfile(self.full.pointwise, self.rate)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         inner = self.full.sampler(depth, rtol)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import __version__, _validate
+from .._files import replacing, write_text_atomically
 from .._style import (
     BLACK,
     BLUE,
@@ -110,15 +111,19 @@ class Result:
                 f"--out {folder} cannot be made: {error.strerror}; give a folder."
             ) from None
         written = [folder / f"{self.name}.json", folder / f"{self.name}.csv"]
-        written[0].write_text(json.dumps(self._report(settings, seconds), indent=1) + "\n")
-        with written[1].open("w", newline="") as file:
+        write_text_atomically(
+            written[0], json.dumps(self._report(settings, seconds), indent=1) + "\n"
+        )
+        with replacing(written[1]) as temporary, temporary.open("w", newline="") as file:
             self._write_csv(csv.writer(file))
         if self.panels:
             figure = draw(self.title, self.caption, self.panels, LOOKS)
             for suffix in ("png", "pdf"):
                 path = folder / f"{self.name}.{suffix}"
                 # no dates in the files: the same data gives the same picture
-                figure.savefig(path, metadata={"CreationDate": None} if suffix == "pdf" else None)
+                metadata = {"CreationDate": None} if suffix == "pdf" else None
+                with replacing(path) as temporary:
+                    figure.savefig(temporary, metadata=metadata)
                 written.append(path)
         return written
 
