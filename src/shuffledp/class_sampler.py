@@ -19,7 +19,7 @@ from .stop_loss import UNDERFLOW, Samples
 _SLACK = 16 * 2.0**-53
 _MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
 _ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
-_HEAVY = 1.2  # bounds further apart than this tell of a heavy tail,
+_HEAVY = 1.02  # bounds further apart than this tell of a heavy tail,
 _MANY = 64  # if there are so many values
 _FEW_VALUES = 6  # so few may have one common and several rare ones
 _RARE = 2.0  # users that have rare scores, on average

@@ -23,7 +23,7 @@ from .scores import ScoreSums
 
 _UNIT = 2.0**-53
 _MAX_NODES = 1 << 20
-_MAX_TERMS = 1 << 24  # nodes times values
+_MAX_TERMS = 1 << 26  # nodes times values
 _BLOCK = 1 << 17  # (law, node) pairs evaluated at once
 _UNTHREADED = 1 << 15  # multiplications in a product of matrices that is left to one thread
 _LITTLE = 1 << 12  # numbers that take hardly longer than one

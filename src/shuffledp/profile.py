@@ -207,8 +207,10 @@ class DensityProfile:
         cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
         below, above = self.laws(cells, depth)
         alone = above is below
-        lower = ClassSampler(below, self.users, rtol, 0 if alone else -1, idle=self.idle)
-        upper = lower if alone else ClassSampler(above, self.users, rtol, 1, idle=self.idle)
+        # cells are dear, so most of the width is left to them
+        width = rtol / 8
+        lower = ClassSampler(below, self.users, width, 0 if alone else -1, idle=self.idle)
+        upper = lower if alone else ClassSampler(above, self.users, width, 1, idle=self.idle)
 
         def sample(epsilon: Array) -> Samples:
             inside = (epsilon < self.max_loss) | (not self.bounded)
