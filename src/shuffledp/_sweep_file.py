@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ._cells import Cell, Row
+from ._validate import show
 from .errors import InvalidParameter
 
 
@@ -19,7 +20,12 @@ class SweepFile:
     """CSV with a header, or JSON Lines. Rows stand in the order of the cells."""
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]) -> None:
-        self.path, self._columns = Path(path), list(columns)
+        try:
+            self.path, self._columns = Path(path), list(columns)
+        except TypeError:
+            raise InvalidParameter(
+                f"out={show(path)} is not the name of a file; give a .csv or .jsonl file."
+            ) from None
         if self.path.suffix not in (".csv", ".jsonl"):
             raise InvalidParameter(f"out={self.path} is neither .csv nor .jsonl; name it so.")
         self._csv = self.path.suffix == ".csv"
@@ -58,6 +64,8 @@ class SweepFile:
     def _read(self) -> str:
         if not self.path.exists():
             return ""
+        if not self.path.is_file():
+            raise self._another("it is not a file")
         try:
             return self.path.read_bytes().decode("utf-8")
         except UnicodeDecodeError:

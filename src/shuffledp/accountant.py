@@ -66,11 +66,11 @@ class Accountant(Guarantee):
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""
-        (target,) = _validate.epsilons([epsilon])
+        target, delta = _validate.epsilon(epsilon), _validate.delta(delta)
         try:
-            return self.get_epsilon(delta, rtol=rtol) <= float(target)
+            return self.get_epsilon(delta, rtol=rtol) <= target
         except NotCertified as error:  # certified all the same, if not as closely as asked for
-            return error.bounds.upper <= float(target)
+            return error.bounds.upper <= target
 
     def remaining_rounds(
         self, round_: Shuffle, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
@@ -81,6 +81,8 @@ class Accountant(Guarantee):
         """
         from .calibrate import remaining_rounds
 
+        if self.total_rounds == _validate.MAX_ROUNDS:
+            return 0
         try:
             found = remaining_rounds(self, round_, epsilon=epsilon, delta=delta, rtol=rtol)
         except Infeasible:
