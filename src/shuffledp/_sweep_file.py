@@ -20,12 +20,11 @@ class SweepFile:
     """CSV with a header, or JSON Lines. Rows stand in the order of the cells."""
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]) -> None:
-        try:
-            self.path, self._columns = Path(path), list(columns)
-        except TypeError:
+        if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
             raise InvalidParameter(
                 f"out={show(path)} is not the name of a file; give a .csv or .jsonl file."
-            ) from None
+            )
+        self.path, self._columns = Path(path), list(columns)
         if self.path.suffix not in (".csv", ".jsonl"):
             raise InvalidParameter(f"out={self.path} is neither .csv nor .jsonl; name it so.")
         self._csv = self.path.suffix == ".csv"

@@ -100,6 +100,22 @@ def senders(users: int, rate: float) -> int:
     return sampled
 
 
+def made(family: Any, name: str, value: float) -> Any:
+    """What a family of randomizers makes of a parameter."""
+    if not callable(family):
+        raise InvalidParameter(
+            f"family={show(family)} does not make randomizers; give a callable that takes {name}, "
+            "such as a class of randomizers."
+        )
+    try:
+        return family(**{name: value})
+    except TypeError as error:
+        raise InvalidParameter(
+            f"family={show(family)} makes no randomizer of {name} alone: {error}; give a callable "
+            f"that takes {name}."
+        ) from error
+
+
 def tolerance(value: Any) -> float:
     rtol = real("rtol", value)
     if not 1e-7 <= rtol <= 0.5:

@@ -109,21 +109,10 @@ def _parameter(
     rtol: float = DEFAULT_RTOL,
     **options: Any,
 ) -> Calibration:
-    if not callable(family):
-        raise InvalidParameter(
-            f"family={_validate.show(family)} does not make randomizers; give a callable that "
-            f"takes {name}, such as a class of randomizers."
-        )
     grid, start, sign = _PARAMETERS[name]
 
     def make(value: float) -> Guarantee:
-        try:
-            randomizer = family(**{name: value})
-        except TypeError as error:
-            raise InvalidParameter(
-                f"family={_validate.show(family)} makes no randomizer of {name} alone: {error}; "
-                f"give a callable that takes {name}."
-            ) from error
+        randomizer = _validate.made(family, name, value)
         return _composed(Shuffle(randomizer, users, **options), rounds)
 
     return _calibrate(name, grid, sign, make, start, epsilon, delta, rtol)

@@ -230,6 +230,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ShuffleDPError as error:
         click.echo(f"shuffledp: {error}", err=True)
         code = BAD_INPUT
+    except OSError as error:  # commands speak for their files; what remains is the output
+        click.echo(
+            f"shuffledp: the output cannot be written: {error.strerror}; write it elsewhere.",
+            err=True,
+        )
+        code = BAD_INPUT
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("shuffledp: interrupted", err=True)
         code = 130

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,16 +119,17 @@ def plot_amplification(
     `family(eps0=...)` makes the randomizer. Below the grey line shuffling amplifies privacy.
     """
     axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
+    make = partial(_validate.made, family, "eps0")
     for i, count in enumerate(_some("users", users)):
-        points = [(x, _epsilon(Shuffle(family(eps0=x), count, **options), 1, delta)) for x in xs]
-        _curve(axes, points, i, f"{count:,} users", at_end=True)
+        points = [(x, _epsilon(Shuffle(make(x), count, **options), 1, delta)) for x in xs]
+        _curve(axes, points, i, f"{int(count):,} users", at_end=True)
     axes.plot(xs, xs, color=_style.GREY, linewidth=1, label="_local")
     middle = xs[len(xs) // 2]
     place = {"xytext": (-8, 6), "ha": "right"}
     _style.label_end(axes, middle, middle, "local guarantee", _style.GREY, **place)
     if published:
         rate = _fixed_rate(**options)
-        _published(axes, xs, lambda bound, x: bound(family(eps0=x), users[0], rate, 1, delta))
+        _published(axes, xs, lambda bound, x: bound(make(x), users[0], rate, 1, delta))
     name = getattr(family, "__name__", "randomizer")
     title = f"{name}, one round, {_said(**options)}delta = {delta:g}, replace-one"
     note = f"published bounds are for {users[0]:,} users" if published else ""
@@ -149,10 +151,13 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
         f"target: {ledger.epsilon:g}", (0.6, ledger.epsilon), (0, 4), textcoords="offset points",
         color=_style.VERMILION,
     )  # fmt: skip
-    names = [f"{e.planned.name}\n{_times(e.planned.count)}" for e in ledger.entries]
-    crowded = sum(len(entry.planned.name) for entry in ledger.entries) > 70
-    turned: dict[str, Any] = {"rotation": 45, "ha": "right"} if crowded else {}
-    axes.set_xticks(range(1, len(names) + 1), names, fontsize=8, **turned)
+    whole = [entry.planned.name for entry in ledger.entries]
+    short = [name if len(name) <= 40 else f"{name[:37]}..." for name in whole]
+    names = [f"{n}\n{_times(e.planned.count)}" for n, e in zip(short, ledger.entries, strict=True)]
+    look: dict[str, Any] = {"fontsize": 8, "parse_math": False}  # a name may have dollars
+    if sum(map(len, short)) > 70:
+        look |= {"rotation": 45, "ha": "right"}
+    axes.set_xticks(range(1, len(names) + 1), names, **look)
     axes.set_xlim(0.5, len(names) + 0.5)
     verdict = "fits" if ledger.fits else "exceeds the target"
     title = f"Plan at delta = {ledger.delta:g}, replace-one: {verdict}"
@@ -203,7 +208,7 @@ def _log_scaled(axes: Axes, which: str) -> Axes:
 def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
     accountant = Accountant()
     accountant.compose(round_, rounds=rounds)
-    return accountant.epsilon_bounds(delta)
+    return accountant.epsilon_bounds(_validate.delta(delta))
 
 
 def _curve(
@@ -257,13 +262,8 @@ def _published(
         if any(math.isfinite(y) for y in ys):
             line = _LINES[(i + i // 5) % len(_LINES)]
             colour = _COLOURS[1 + i % 5]  # the first is ours
-            look: dict[str, Any] = {
-                "color": colour,
-                "linestyle": line,
-                "linewidth": 1,
-                "marker": ".",
-            }
-            axes.plot(xs, ys, alpha=0.8, markersize=3, label=bound.name, **look)
+            look: dict[str, Any] = {"color": colour, "linestyle": line, "linewidth": 1}
+            axes.plot(xs, ys, alpha=0.8, marker=".", markersize=3, label=bound.name, **look)
 
 
 def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
@@ -279,7 +279,7 @@ def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
 
 
 def _times(rounds: int) -> str:
-    return "1 round" if rounds == 1 else f"{rounds:,} rounds"
+    return "1 round" if rounds == 1 else f"{int(rounds):,} rounds"
 
 
 def _described(guarantee: Guarantee) -> str:
@@ -289,4 +289,4 @@ def _described(guarantee: Guarantee) -> str:
     if isinstance(guarantee, Accountant) and len(guarantee.rounds) == 1:
         ((round_, count),) = guarantee.rounds
         return f"{_times(count)} of {_described(round_)}"
-    return "composed rounds, replace-one"
+    return f"{'composed rounds' if isinstance(guarantee, Accountant) else guarantee!r}, replace-one"

@@ -143,7 +143,7 @@ def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
 
 def _plain(name: str, value: Any) -> Any:
     """As it will stand in the table: a number or text."""
-    value = value.item() if hasattr(value, "item") else value
+    value = value.item() if getattr(value, "shape", None) == () else value
     if name in COUNTS and isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and math.isfinite(value)):

@@ -103,6 +103,10 @@ def test_too_few_points() -> None:
 def test_what_cannot_be_drawn_is_named() -> None:
     with pytest.raises(InvalidParameter, match="3 has no profile"):
         plotting.plot_profile(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="family=3 does not make randomizers"):
+        plotting.plot_amplification(3, [1, 2], [10], delta=1e-6)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match=r"delta=\[1e-06\] is not a number"):
+        plotting.plot_epsilon_vs_rounds(SURVEY, [1, 2], delta=[1e-6])  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="3 is not a ledger"):
         plotting.plot_ledger(3)  # type: ignore[arg-type]
 
@@ -138,6 +142,14 @@ def test_a_picture_says_what_it_shows() -> None:
     assert "100 users" in [text.get_text() for text in axes.texts]
     title = compare(Shuffle(PureLDP(2.0), 100), 4, 1e-6).plot().get_title()
     assert title == "4 x 100 users, PureLDP(eps0=2.0), replace-one"
+
+
+def test_names_of_a_plan_are_not_formulas_and_fit() -> None:
+    names = ["cost $x^{ $", "x" * 200]
+    plan = Plan(1.0, 1e-6, tuple(PlannedRound(name, SURVEY, 1) for name in names))
+    axes = plotting.plot_ledger(plan.ledger())
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    assert max(len(label.get_text()) for label in axes.get_xticklabels()) < 60
 
 
 def test_titles_fit_above_the_picture() -> None:

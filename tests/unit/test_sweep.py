@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shuffledp import Accountant, InvalidParameter, PureLDP, Shuffle, SweepTable, sweep
@@ -145,6 +146,17 @@ def test_progress_on_terminals_only(
     assert "100%" in terminal.getvalue()
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")
+def test_a_device_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "endless.csv").symlink_to("/dev/zero")
+    with pytest.raises(InvalidParameter, match="it is not a file"):
+        sweep({"users": [10]}, eps0=1.0, delta=0.1, out=tmp_path / "endless.csv")
+
+
+def test_more_jobs_than_cells() -> None:
+    assert len(sweep({"users": [10, 20]}, eps0=1.0, delta=0.1, jobs=10**20)) == 2
+
+
 def test_bad_sweeps() -> None:
     for over, fixed, words in [
         ({"eps": [1]}, {"users": 10, "delta": 0.1}, "no parameter 'eps'"),
@@ -158,6 +170,10 @@ def test_bad_sweeps() -> None:
         ({"users": range(10**8)}, {"eps0": 1, "delta": 0.1}, "fewer values"),
         ({"users": [10]}, {"eps0": 1, "delta": 0.1, "jobs": 0}, "jobs=0"),
         ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "x.txt"}, "neither .csv nor"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": 3}, "out=3 is not the name"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "a\0.csv"}, "is not the name"),
+        ({"users": np.ones((2, 2))}, {"eps0": 1, "delta": 0.1}, "neither a finite number nor"),
+        ([10], {"users": 10, "eps0": 1, "delta": 0.1}, r"over=\[10\] is not a dictionary"),
         ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "/nowhere/x.csv"}, "cannot be written"),
     ]:
         with pytest.raises(InvalidParameter, match=words):
