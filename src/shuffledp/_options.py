@@ -141,9 +141,13 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obje
 PROTOCOL = (*KIND, USERS, *SAMPLING, ROUNDS, RTOL, JSON)
 
 
+#: The keyword arguments of Shuffle beside the randomizer and the users.
+ROUND_OPTIONS = ("analysis", "sample_rate", "sampling")
+
+
 def round_options(given: dict[str, Any]) -> dict[str, Any]:
     """Takes the keyword arguments of Shuffle that were given out of all options."""
-    taken = {name: given.pop(name) for name in ("analysis", "sample_rate", "sampling")}
+    taken = {name: given.pop(name) for name in ROUND_OPTIONS}
     return {name: value for name, value in taken.items() if value is not None}
 
 

@@ -155,6 +155,13 @@ class Accountant(Guarantee):
         return self._composed().delta_bounds(epsilon, rtol)
 
 
+def composed(round_: Mechanism, rounds: int) -> Accountant:
+    """An accountant of rounds of one kind."""
+    accountant = Accountant()
+    accountant.compose(round_, rounds=rounds)
+    return accountant
+
+
 def _described(mechanism: Mechanism) -> tuple[str, str, str]:
     """users, analysis, randomizer; of a mechanism that is no shuffled round, what it is."""
     if isinstance(mechanism, Shuffle):

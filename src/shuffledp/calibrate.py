@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _validate
 from ._boundary import Decimals, Found, Grid, Multiples, boundary
-from .accountant import Accountant
+from .accountant import Accountant, composed
 from .bounds import Bounds
 from .errors import Infeasible, InvalidParameter
 from .queries import DEFAULT_RTOL, Guarantee
@@ -113,7 +113,7 @@ def _parameter(
 
     def make(value: float) -> Guarantee:
         randomizer = _validate.made(family, name, value)
-        return _composed(Shuffle(randomizer, users, **options), rounds)
+        return composed(Shuffle(randomizer, users, **options), rounds)
 
     return _calibrate(name, grid, sign, make, start, epsilon, delta, rtol)
 
@@ -141,7 +141,7 @@ def calibrate_users(
     grid = Multiples(_validate.MAX_USERS // unit, unit)
 
     def make(value: float) -> Guarantee:
-        return _composed(Shuffle(randomizer, int(value), **options), rounds)
+        return composed(Shuffle(randomizer, int(value), **options), rounds)
 
     return _calibrate("users", grid, -1, make, 1e5, epsilon, delta, rtol)
 
@@ -203,15 +203,9 @@ def calibrate_sample_rate(
     grid: Grid = Multiples(users, over=users) if fixed else Decimals(1e-9, 1.0)
 
     def make(value: float) -> Guarantee:
-        return _composed(Shuffle(randomizer, users, sample_rate=value, **options), rounds)
+        return composed(Shuffle(randomizer, users, sample_rate=value, **options), rounds)
 
     return _calibrate("sample_rate", grid, 1, make, 0.1, epsilon, delta, rtol)
-
-
-def _composed(round_: Shuffle, rounds: int) -> Accountant:
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    return accountant
 
 
 def _calibrate(

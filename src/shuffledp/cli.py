@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from . import Accountant, NotCertified, ShuffleDPError, __version__, adversaries, verify
+from . import NotCertified, ShuffleDPError, __version__, adversaries, verify
 from ._options import (
     ANALYSIS,
     EPS0,
@@ -27,6 +27,7 @@ from ._options import (
     take_round,
 )
 from ._report import json_report
+from .accountant import composed
 from .commands import COMMANDS
 from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
@@ -106,8 +107,7 @@ def _answer(
     **options: Any,
 ) -> None:
     round_, protocol = take_round(options)
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
+    accountant = composed(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
     bounds = [ask(value, rtol=rtol) for value in values]
     if as_json:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _style, _validate
 from ._table import html_table
-from .accountant import Accountant
+from .accountant import composed
 from .bounds import Bounds
 from .errors import InvalidParameter, OutOfRange
 from .published import BOUNDS
@@ -123,9 +123,7 @@ def compare(
         raise InvalidParameter(f"{_validate.show(round_)} is not a round; give a Shuffle.")
     rounds = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
     delta = _validate.delta(delta)
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    ours = accountant.epsilon_bounds(delta, rtol=rtol)
+    ours = composed(round_, rounds).epsilon_bounds(delta, rtol=rtol)
     rows = []
     for bound in BOUNDS:
         try:

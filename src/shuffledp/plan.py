@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _validate
-from ._cells import PARAMETERS, ROUND_OPTIONS
-from ._options import build
+from ._cells import PARAMETERS, round_of
+from ._options import ROUND_OPTIONS
 from ._table import html_table, text_table
 from .accountant import Accountant
 from .bounds import Bounds
@@ -205,14 +205,11 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
             raise InvalidParameter(
                 f"{where}.{key}={_validate.show(fields[key])} is not text; put it in quotes."
             )
-    parameters = {key: fields[key] for key in PARAMETERS if key in fields}
-    if "matrix" in parameters:
-        parameters["matrix"] = str(folder / parameters["matrix"])
-    options = {key: fields[key] for key in ROUND_OPTIONS if key in fields}
+    if "matrix" in fields:
+        fields = {**fields, "matrix": str(folder / fields["matrix"])}
     try:
-        randomizer = build(fields["randomizer"], parameters, dash="")
-        round_ = Shuffle(randomizer, fields["users"], **options)
-        name = fields.get("name", f"{number}: {randomizer!r}")
+        round_ = round_of(fields)
+        name = fields.get("name", f"{number}: {round_.randomizer!r}")
         return PlannedRound(name, round_, fields.get("count", 1))
     except ShuffleDPError as error:
         raise InvalidParameter(f"{where}: {error}") from None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _style, _validate
-from .accountant import Accountant
+from .accountant import Accountant, composed
 from .bounds import Bounds
 from .errors import InvalidParameter, OutOfRange
 from .plan import Ledger
@@ -206,9 +206,7 @@ def _log_scaled(axes: Axes, which: str) -> Axes:
 
 
 def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    return accountant.epsilon_bounds(_validate.delta(delta))
+    return composed(round_, rounds).epsilon_bounds(_validate.delta(delta))
 
 
 def _curve(
