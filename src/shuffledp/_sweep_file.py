@@ -80,7 +80,9 @@ class SweepFile:
             if given != known or (not self._csv and list(json.loads(line)) != self._columns):
                 raise ValueError
             lower, upper = (None if x in ("", None) else float(x) for x in (low, high))
-        except (ValueError, AttributeError):
+            if any(x is not None and math.isnan(x) for x in (lower, upper)):
+                raise ValueError
+        except (ValueError, TypeError, AttributeError, RecursionError, csv.Error):
             raise self._another(f"row {number} is not of this sweep") from None
         if not self._csv and (lower is not None or not error):  # JSON has no infinity
             lower, upper = (math.inf if x is None else x for x in (lower, upper))

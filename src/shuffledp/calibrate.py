@@ -198,6 +198,8 @@ def calibrate_sample_rate(
     >>> 0 < found.value <= 1
     True
     """
+    if "sample_rate" in options:
+        raise InvalidParameter("sample_rate is what is looked for; leave it out.")
     users = _validate.count("users", users, _validate.MAX_USERS)
     fixed = options.get("sampling", "fixed") == "fixed"
     grid: Grid = Multiples(users, over=users) if fixed else Decimals(1e-9, 1.0)

@@ -198,6 +198,8 @@ def test_bad_targets() -> None:
         calibrate_users(PureLDP(4.0), epsilon=1, delta=2)
     with pytest.raises(InvalidParameter, match="family"):
         calibrate_eps0(PureLDP(4.0), 100, epsilon=1, delta=1e-6)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="sample_rate is what is looked for"):
+        calibrate_sample_rate(PureLDP(4.0), 100, epsilon=1, delta=1e-6, sample_rate=0.1)
     with pytest.raises(InvalidParameter, match="makes no randomizer of eps0 alone"):
         calibrate_eps0(Gaussian, 100, epsilon=1, delta=1e-6)
     with pytest.raises(InvalidParameter, match="not a round"):

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 import time
@@ -74,6 +75,8 @@ def test_finished_cells_are_not_computed_again(
         lambda text: text + text.splitlines(keepends=True)[-1],
         lambda text: text.replace("eps0", "eps1"),
         lambda text: text.replace("0.001,0.", "0.001,x.", 1),
+        lambda text: re.sub(r"0\.001,[0-9.]+,", "0.001,nan,", text, count=1),
+        lambda text: re.sub(r"0\.001,[0-9.]+,", f"0.001,{'9' * 200_000},", text, count=1),
     ],
 )
 def test_another_file_is_refused_and_left_alone(
@@ -86,6 +89,17 @@ def test_another_file_is_refused_and_left_alone(
     with pytest.raises(InvalidParameter, match="not the beginning of this sweep"):
         sweep(AXES, delta=1e-6, jobs=1, out=out)
     assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["[1]", "NaN", "[" * 5000])
+def test_a_line_of_json_that_is_no_row_is_refused(tmp_path: Path, value: str) -> None:
+    out = tmp_path / "sweep.jsonl"
+    sweep(AXES, delta=1e-6, jobs=1, out=out)
+    spoilt = re.sub(r'(_lower": )[0-9.]+', rf"\g<1>{value}", out.read_text(), count=1)
+    out.write_text(spoilt)
+    with pytest.raises(InvalidParameter, match="row 1 is not of this sweep"):
+        sweep(AXES, delta=1e-6, jobs=1, out=out)
+    assert out.read_text() == spoilt
 
 
 def test_infinite_values_survive_the_file(tmp_path: Path) -> None:
