@@ -96,6 +96,7 @@ class Comparison:
         colours = [_style.GREY] * (len(bars) - 1) + [_style.BLUE]
         axes.barh(range(len(bars)), seen, color=colours)
         axes.set_yticks(range(len(bars)), names)
+        axes.set_ylim(-0.6, len(bars) - 0.4)
         least, most = np.nanmin(seen), np.nanmax(seen)
         axes.set_xscale("log" if most > 10 * least else "linear")
         for place, value in enumerate(values):  # 0 and infinity have no bar, but a number
