@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._options import RANDOMIZERS, build
-from .accountant import Accountant
+from ._options import RANDOMIZERS, ROUND_OPTIONS, build
+from .accountant import composed
 from .errors import InvalidParameter, NotCertified, ShuffleDPError
 from .shuffle import Shuffle
 
@@ -15,8 +15,15 @@ Row = dict[str, Any]
 
 PARAMETERS = tuple(sorted(set().union(*(a | b for _, a, b in RANDOMIZERS.values()))))
 COUNTS = ("users", "rounds", "k", "size", "g")
-ROUND_OPTIONS = ("analysis", "sample_rate", "sampling")
 KNOWN = ("randomizer", *PARAMETERS, "users", "rounds", *ROUND_OPTIONS, "epsilon", "delta")
+
+
+def round_of(given: Mapping[str, Any]) -> Shuffle:
+    """The round that parameters by name describe, of pure-ldp if no randomizer is named."""
+    parameters = {name: given[name] for name in PARAMETERS if name in given}
+    options = {name: given[name] for name in ROUND_OPTIONS if name in given}
+    randomizer = build(given.get("randomizer", "pure-ldp"), parameters, dash="")
+    return Shuffle(randomizer, given["users"], **options)
 
 
 def query_of(names: Sequence[str]) -> str:
@@ -44,7 +51,7 @@ def evaluate(cell: Cell) -> Row:
     """Never raises because of the cell: a sweep goes on."""
     lower, upper, error = None, None, ""
     try:
-        lower, upper = _bounds(dict(cell))
+        lower, upper = _bounds(cell)
     except NotCertified as failure:
         (lower, upper), error = failure.bounds, str(failure)
     except ShuffleDPError as failure:
@@ -56,11 +63,7 @@ def evaluate(cell: Cell) -> Row:
 
 
 def _bounds(cell: Cell) -> tuple[float, float]:
-    parameters = {name: cell[name] for name in PARAMETERS if name in cell}
-    options = {name: cell[name] for name in ROUND_OPTIONS if name in cell}
-    randomizer = build(cell.get("randomizer", "pure-ldp"), parameters, dash="")
-    accountant = Accountant()
-    accountant.compose(Shuffle(randomizer, cell["users"], **options), rounds=cell.get("rounds", 1))
+    accountant = composed(round_of(cell), cell.get("rounds", 1))
     if "delta" in cell:
         return accountant.epsilon_bounds(cell["delta"], rtol=cell["rtol"])
     return accountant.delta_bounds(cell["epsilon"], rtol=cell["rtol"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -53,7 +54,7 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             number = Decimal("nan")
         if not number.is_finite():
             self.fail(f"{value!r} is not a finite number; write it like 10000 or 1e-6.", param, ctx)
-        if abs(number.adjusted()) > 320:
+        if number and not 1e-323 < abs(float(number)) < math.inf:
             self.fail(f"{value!r} is beyond the range of a float (1e-308 to 1e308).", param, ctx)
         if not self._whole:
             return float(number)
@@ -140,9 +141,13 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obje
 PROTOCOL = (*KIND, USERS, *SAMPLING, ROUNDS, RTOL, JSON)
 
 
+#: The keyword arguments of Shuffle beside the randomizer and the users.
+ROUND_OPTIONS = ("analysis", "sample_rate", "sampling")
+
+
 def round_options(given: dict[str, Any]) -> dict[str, Any]:
     """Takes the keyword arguments of Shuffle that were given out of all options."""
-    taken = {name: given.pop(name) for name in ("analysis", "sample_rate", "sampling")}
+    taken = {name: given.pop(name) for name in ROUND_OPTIONS}
     return {name: value for name, value in taken.items() if value is not None}
 
 
@@ -178,7 +183,7 @@ def _read_matrix(path: str) -> list[list[float]]:
     try:
         with open(path, newline="", encoding="utf-8") as file:
             rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or "it is not a text file"
         raise InvalidParameter(
             f"matrix {path} cannot be read: {reason}; give a CSV file."

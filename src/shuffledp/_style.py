@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,11 @@ def new_figure(width: float, height: float) -> Figure:
             "figures need matplotlib, which is not installed; run pip install 'shuffledp[plot]'."
         ) from None
     return Figure(figsize=(width, height), dpi=110, layout="constrained")
+
+
+def wrapped(title: str, width: int = 72) -> str:
+    """In lines that fit above a picture."""
+    return textwrap.fill(title, width, break_on_hyphens=False)
 
 
 def finish(axes: Axes) -> None:

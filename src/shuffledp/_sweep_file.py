@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ._cells import Cell, Row
+from ._validate import show
 from .errors import InvalidParameter
 
 
@@ -19,6 +20,10 @@ class SweepFile:
     """CSV with a header, or JSON Lines. Rows stand in the order of the cells."""
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]) -> None:
+        if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
+            raise InvalidParameter(
+                f"out={show(path)} is not the name of a file; give a .csv or .jsonl file."
+            )
         self.path, self._columns = Path(path), list(columns)
         if self.path.suffix not in (".csv", ".jsonl"):
             raise InvalidParameter(f"out={self.path} is neither .csv nor .jsonl; name it so.")
@@ -58,6 +63,8 @@ class SweepFile:
     def _read(self) -> str:
         if not self.path.exists():
             return ""
+        if not self.path.is_file():
+            raise self._another("it is not a file")
         try:
             return self.path.read_bytes().decode("utf-8")
         except UnicodeDecodeError:
@@ -73,7 +80,9 @@ class SweepFile:
             if given != known or (not self._csv and list(json.loads(line)) != self._columns):
                 raise ValueError
             lower, upper = (None if x in ("", None) else float(x) for x in (low, high))
-        except (ValueError, AttributeError):
+            if any(x is not None and math.isnan(x) for x in (lower, upper)):
+                raise ValueError
+        except (ValueError, TypeError, AttributeError, RecursionError, csv.Error):
             raise self._another(f"row {number} is not of this sweep") from None
         if not self._csv and (lower is not None or not error):  # JSON has no infinity
             lower, upper = (math.inf if x is None else x for x in (lower, upper))

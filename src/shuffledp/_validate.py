@@ -94,10 +94,26 @@ def senders(users: int, rate: float) -> int:
     sampled = round(rate * users)
     if sampled < 1 or not math.isclose(rate * users, sampled, rel_tol=1e-9):
         raise InvalidParameter(
-            f"sample_rate={rate:g} of users={users} is {rate * users:g} users, not a whole number "
-            ">= 1; change either, or choose sampling='poisson'."
+            f"sample_rate={rate!r} of users={users} is {rate * users:.12g} users, not a whole "
+            "number >= 1; change either, or choose sampling='poisson'."
         )
     return sampled
+
+
+def made(family: Any, name: str, value: float) -> Any:
+    """What a family of randomizers makes of a parameter."""
+    if not callable(family):
+        raise InvalidParameter(
+            f"family={show(family)} does not make randomizers; give a callable that takes {name}, "
+            "such as a class of randomizers."
+        )
+    try:
+        return family(**{name: value})
+    except TypeError as error:
+        raise InvalidParameter(
+            f"family={show(family)} makes no randomizer of {name} alone: {error}; give a callable "
+            f"that takes {name}."
+        ) from error
 
 
 def tolerance(value: Any) -> float:
@@ -108,31 +124,33 @@ def tolerance(value: Any) -> float:
 
 
 def deltas(value: Any) -> Array:
-    return _each("delta", value, _delta)
+    return _each("delta", value, delta)
 
 
 def epsilons(value: Any) -> Array:
-    return _each("epsilon", value, _epsilon)
+    return _each("epsilon", value, epsilon)
 
 
-def _delta(value: Any) -> float:
-    delta = real("delta", value)
-    if delta > value:
-        delta = math.nextafter(delta, -math.inf)
-    if not 0 <= delta <= 1:
+def delta(value: Any) -> float:
+    number = real("delta", value)
+    if number > value:
+        number = math.nextafter(number, -math.inf)
+    if not 0 <= number <= 1:
         raise InvalidParameter(f"delta={show(value)} is outside [0, 1]; give a probability.")
-    if 0 < delta < MIN_DELTA:
+    if 0 < number < MIN_DELTA:
         raise OutOfRange(
             f"delta={show(value)} is below the supported {MIN_DELTA:g}; give 0 for pure DP."
         )
-    return delta
+    return number
 
 
-def _epsilon(value: Any) -> float:
-    epsilon = real("epsilon", value)
-    if epsilon < 0:
+def epsilon(value: Any) -> float:
+    number = real("epsilon", value)
+    if number > value:  # an exact fraction may not become a larger number
+        number = math.nextafter(number, -math.inf)
+    if number < 0:
         raise InvalidParameter(f"epsilon={show(value)} is negative; give an epsilon >= 0.")
-    return epsilon
+    return number
 
 
 def _each(name: str, value: Any, check: Any) -> Array:

@@ -66,11 +66,11 @@ class Accountant(Guarantee):
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""
-        (target,) = _validate.epsilons([epsilon])
+        target, delta = _validate.epsilon(epsilon), _validate.delta(delta)
         try:
-            return self.get_epsilon(delta, rtol=rtol) <= float(target)
+            return self.get_epsilon(delta, rtol=rtol) <= target
         except NotCertified as error:  # certified all the same, if not as closely as asked for
-            return error.bounds.upper <= float(target)
+            return error.bounds.upper <= target
 
     def remaining_rounds(
         self, round_: Shuffle, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
@@ -81,6 +81,8 @@ class Accountant(Guarantee):
         """
         from .calibrate import remaining_rounds
 
+        if self.total_rounds == _validate.MAX_ROUNDS:
+            return 0
         try:
             found = remaining_rounds(self, round_, epsilon=epsilon, delta=delta, rtol=rtol)
         except Infeasible:
@@ -151,6 +153,13 @@ class Accountant(Guarantee):
         if self.total_rounds == 1:
             return profile.delta_bounds(self._by_profile()[0][0], epsilon, rtol)
         return self._composed().delta_bounds(epsilon, rtol)
+
+
+def composed(round_: Mechanism, rounds: int) -> Accountant:
+    """An accountant of rounds of one kind."""
+    accountant = Accountant()
+    accountant.compose(round_, rounds=rounds)
+    return accountant
 
 
 def _described(mechanism: Mechanism) -> tuple[str, str, str]:

@@ -60,7 +60,7 @@ def _attained(round_: Shuffle, rounds: int, delta: float, rtol: float) -> float:
     two orders are alike is composed, for which the profile's mirror image is its own. Without one,
     the value of a single round stands."""
     single = round_.attained_epsilon(delta)
-    (value,) = _validate.deltas([delta])
+    value = _validate.delta(delta)
     attained = round_.randomizer.attained(round_.users)
     if rounds == 1 or not 0 < value < 1 or not isinstance(attained, ClassProfile):
         return single

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _validate
 from ._boundary import Decimals, Found, Grid, Multiples, boundary
-from .accountant import Accountant
+from .accountant import Accountant, composed
 from .bounds import Bounds
 from .errors import Infeasible, InvalidParameter
 from .queries import DEFAULT_RTOL, Guarantee
@@ -109,15 +109,11 @@ def _parameter(
     rtol: float = DEFAULT_RTOL,
     **options: Any,
 ) -> Calibration:
-    if not callable(family):
-        raise InvalidParameter(
-            f"family={_validate.show(family)} does not make randomizers; give a callable that "
-            f"takes {name}, such as a class of randomizers."
-        )
     grid, start, sign = _PARAMETERS[name]
 
     def make(value: float) -> Guarantee:
-        return _composed(Shuffle(family(**{name: value}), users, **options), rounds)
+        randomizer = _validate.made(family, name, value)
+        return composed(Shuffle(randomizer, users, **options), rounds)
 
     return _calibrate(name, grid, sign, make, start, epsilon, delta, rtol)
 
@@ -141,14 +137,19 @@ def calibrate_users(
     """
     unit = 1
     if options.get("sampling", "fixed") == "fixed":
-        rate = _validate.real("sample_rate", options.get("sample_rate", 1.0))
-        unit = Fraction(rate).limit_denominator(10**6).denominator
+        unit = _smallest_population(_validate.sample_rate(options.get("sample_rate", 1.0)))
     grid = Multiples(_validate.MAX_USERS // unit, unit)
 
     def make(value: float) -> Guarantee:
-        return _composed(Shuffle(randomizer, int(value), **options), rounds)
+        return composed(Shuffle(randomizer, int(value), **options), rounds)
 
     return _calibrate("users", grid, -1, make, 1e5, epsilon, delta, rtol)
+
+
+def _smallest_population(rate: float) -> int:
+    """The fewest users of whom this share is whole, up to the rounding of a float."""
+    shares = (Fraction(rate).limit_denominator(10**digits) for digits in range(13))
+    return next(s for s in shares if math.isclose(s, rate, rel_tol=1e-10)).denominator
 
 
 def calibrate_rounds(
@@ -197,20 +198,16 @@ def calibrate_sample_rate(
     >>> 0 < found.value <= 1
     True
     """
+    if "sample_rate" in options:
+        raise InvalidParameter("sample_rate is what is looked for; leave it out.")
     users = _validate.count("users", users, _validate.MAX_USERS)
     fixed = options.get("sampling", "fixed") == "fixed"
     grid: Grid = Multiples(users, over=users) if fixed else Decimals(1e-9, 1.0)
 
     def make(value: float) -> Guarantee:
-        return _composed(Shuffle(randomizer, users, sample_rate=value, **options), rounds)
+        return composed(Shuffle(randomizer, users, sample_rate=value, **options), rounds)
 
     return _calibrate("sample_rate", grid, 1, make, 0.1, epsilon, delta, rtol)
-
-
-def _composed(round_: Shuffle, rounds: int) -> Accountant:
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    return accountant
 
 
 def _calibrate(
@@ -223,26 +220,23 @@ def _calibrate(
     delta: float,
     rtol: float,
 ) -> Calibration:
-    target, rtol = _validate.real("epsilon", epsilon), _validate.tolerance(rtol)
-    if target > epsilon:  # an exact fraction may not become a larger number
-        target = math.nextafter(target, 0.0)
-    if target <= 0:
+    target, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+    rtol = _validate.tolerance(rtol)
+    if target == 0:
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
-    _validate.real("delta", delta)  # one number, not several
-    (checked,) = _validate.deltas([delta])
 
     def evaluate(value: float, width: float) -> Bounds[float]:
-        return make(value).epsilon_bounds(float(checked), rtol=width)
+        return make(value).epsilon_bounds(delta, rtol=width)
 
     found = boundary(grid, sign, evaluate, target, rtol, start)
     if found.good is None:
-        raise _infeasible(name, grid, found, target, float(checked))
+        raise _infeasible(name, grid, found, target, delta)
     return Calibration(
         parameter=name,
         value=grid.value(found.good),
         achieved=found.bounds[found.good],
         epsilon=target,
-        delta=float(checked),
+        delta=delta,
         beyond=None if found.bad is None else grid.value(found.bad),
         beyond_achieved=None if found.bad is None else found.bounds[found.bad],
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from . import Accountant, NotCertified, ShuffleDPError, __version__, adversaries, verify
+from . import NotCertified, ShuffleDPError, __version__, adversaries, verify
 from ._options import (
     ANALYSIS,
     EPS0,
@@ -27,6 +27,7 @@ from ._options import (
     take_round,
 )
 from ._report import json_report
+from .accountant import composed
 from .commands import COMMANDS
 from .reproduce.command import reproduce
 from .statement import rounded_down, rounded_up, statement
@@ -106,8 +107,7 @@ def _answer(
     **options: Any,
 ) -> None:
     round_, protocol = take_round(options)
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
+    accountant = composed(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
     bounds = [ask(value, rtol=rtol) for value in values]
     if as_json:
@@ -229,6 +229,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = NOT_CERTIFIED
     except ShuffleDPError as error:
         click.echo(f"shuffledp: {error}", err=True)
+        code = BAD_INPUT
+    except OSError as error:  # commands speak for their files; what remains is the output
+        click.echo(
+            f"shuffledp: the output cannot be written: {error.strerror}; write it elsewhere.",
+            err=True,
+        )
         code = BAD_INPUT
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("shuffledp: interrupted", err=True)

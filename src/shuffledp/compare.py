@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from . import _style, _validate
 from ._table import html_table
-from .accountant import Accountant
+from .accountant import composed
 from .bounds import Bounds
 from .errors import InvalidParameter, OutOfRange
 from .published import BOUNDS
@@ -24,9 +27,13 @@ class Row(NamedTuple):
 
     name: str
     epsilon: float | None
-    ratio: float | None  # to our certified upper value
+    ratio: float | None  # to our certified upper value, if that is positive and finite
     source: str
     reason: str  # why it does not apply, or why it is no bound; else empty
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -54,9 +61,11 @@ class Comparison:
             f"{rounded_up(self.ours.upper):>10}  {1:>8g}  shuffledp, {self.round.explained.name}",
         ]
         for row in self.rows:
-            if row.epsilon is not None and row.ratio is not None:
+            if row.epsilon is not None:
                 note = f" ({row.reason})" if row.reason else ""
-                lines.append(f"{rounded_up(row.epsilon):>10}  {row.ratio:>8.4g}  {row.name}{note}")
+                lines.append(
+                    f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  {row.name}{note}"
+                )
         others = [row for row in self.rows if row.epsilon is None]
         if others:
             lines += ["", "Does not apply:"]
@@ -66,28 +75,38 @@ class Comparison:
     def _repr_html_(self) -> str:
         cells = [("shuffledp", self.ours.upper, 1.0), *(row[:3] for row in self.rows)]
         rows = [
-            (name, rounded_up(epsilon), f"{ratio:.4g}")
+            (name, rounded_up(epsilon), _ratio(ratio))
             for name, epsilon, ratio in cells
-            if epsilon is not None and ratio is not None
+            if epsilon is not None
         ]
         caption = f"{self.rounds:,} rounds, delta = {self.delta!r}, replace-one neighbours"
         return html_table(caption, ("bound", "epsilon", "ratio"), rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The epsilons that apply as bars, ours first; needs the extra `plot`."""
-        axes = _style.new_figure(8, 4.5).subplots() if ax is None else ax
         bars = [("shuffledp", self.ours.upper)]
         bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
         names, values = zip(*reversed(bars), strict=True)
+        seen = [value if 0 < value < math.inf else math.nan for value in values]
+        if all(map(math.isnan, seen)):
+            raise InvalidParameter(
+                f"no epsilon at delta={self.delta:g} is positive and finite; choose another delta."
+            )
+        axes = _style.new_figure(8, 4.5).subplots() if ax is None else ax
         colours = [_style.GREY] * (len(bars) - 1) + [_style.BLUE]
-        axes.barh(range(len(bars)), values, color=colours)
+        axes.barh(range(len(bars)), seen, color=colours)
         axes.set_yticks(range(len(bars)), names)
-        axes.set_xscale("log")
-        for place, value in enumerate(values):
-            axes.annotate(f" {rounded_up(value, 3)}", (value, place), va="center")
+        axes.set_ylim(-0.6, len(bars) - 0.4)
+        least, most = np.nanmin(seen), np.nanmax(seen)
+        axes.set_xscale("log" if most > 10 * least else "linear")
+        for place, value in enumerate(values):  # 0 and infinity have no bar, but a number
+            end = value if value in seen else least
+            axes.annotate(f" {rounded_up(value, 3)}", (end, place), va="center")
         axes.margins(x=0.15)
         _style.finish(axes)
-        axes.set_xlabel(f"epsilon at delta = {self.delta:g}, {self.rounds:,} rounds")
+        axes.set_xlabel(f"epsilon at delta = {self.delta:g}")
+        title = f"{self.rounds:,} x {participants(self.round)}, {self.round.randomizer!r}"
+        axes.set_title(_style.wrapped(f"{title}, replace-one", 56), fontsize=9.5)
         return axes
 
 
@@ -103,9 +122,9 @@ def compare(
     """
     if not isinstance(round_, Shuffle):
         raise InvalidParameter(f"{_validate.show(round_)} is not a round; give a Shuffle.")
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    ours = accountant.epsilon_bounds(delta, rtol=rtol)
+    rounds = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
+    delta = _validate.delta(delta)
+    ours = composed(round_, rounds).epsilon_bounds(delta, rtol=rtol)
     rows = []
     for bound in BOUNDS:
         try:
@@ -118,7 +137,7 @@ def compare(
             rows.append(Row(bound.name, None, None, bound.source, str(error)))
             continue
         reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
-        ratio = epsilon / ours.upper if ours.upper > 0 else float("inf")
+        ratio = epsilon / ours.upper if 0 < ours.upper < math.inf else None
         rows.append(Row(bound.name, epsilon, ratio, bound.source, reason))
-    rows.sort(key=lambda row: float("inf") if row.epsilon is None else row.epsilon)
-    return Comparison(round_, rounds, float(delta), ours, tuple(rows))
+    rows.sort(key=lambda row: math.inf if row.epsilon is None else row.epsilon)
+    return Comparison(round_, rounds, delta, ours, tuple(rows))

@@ -124,6 +124,10 @@ class GivenPLD(Mechanism):
         infinite = _validate.real("infinite", self.infinite)
         if not 0 <= infinite <= 1:
             raise InvalidParameter(f"infinite={infinite!r} is outside [0, 1]; give a probability.")
+        if not isinstance(self.symmetric, bool):
+            raise InvalidParameter(
+                f"symmetric={_validate.show(self.symmetric)} is no truth value; give True or False."
+            )
         if self.symmetric and self.reverse is not None:
             raise InvalidParameter("symmetric=True contradicts reverse=...; leave one of them out.")
         if self.reverse is not None and not isinstance(self.reverse, GivenPLD):
@@ -202,7 +206,11 @@ def _numbers(name: str, values: Any, check: Any = _validate.real) -> Array:
     if isinstance(values, np.ndarray) and values.dtype == float and values.ndim == 1:
         if len(values) and np.isfinite(values).all():
             return values.copy()
-    elif not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, (str, bytes)):
+    elif (
+        not isinstance(values, (Sequence, np.ndarray))
+        or isinstance(values, (str, bytes))
+        or getattr(values, "ndim", 1) == 0
+    ):
         raise InvalidParameter(f"{name}={_validate.show(values)} is not a list; give numbers.")
     if len(values) == 0:
         raise InvalidParameter(f"{name} is empty; give at least one number.")

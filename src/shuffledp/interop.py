@@ -56,6 +56,12 @@ def to_dp_accounting(
     True
     """
     truncation = _validate.probability("truncation", truncation)
+    if truncation < _validate.MIN_DELTA:
+        raise OutOfRange(
+            f"truncation={truncation!r} is below the supported {_validate.MIN_DELTA:g}; give more."
+        )
+    if interval is not None:
+        interval = _interval("interval", interval)
     if isinstance(what, Accountant):
         if what.total_rounds == 0:
             raise InvalidParameter("the accountant is empty; compose a round first.")
@@ -68,6 +74,16 @@ def to_dp_accounting(
             "mechanism or an Accountant."
         )
     return _exported(_of_profile(what, interval, truncation))
+
+
+def _interval(name: str, value: Any) -> float:
+    step = _validate.real(name, value)
+    if not 0 < step <= MAX_LOSS:
+        raise InvalidParameter(
+            f"{name}={_validate.show(value)} is outside (0, {MAX_LOSS:g}]; give a step of the "
+            "losses, such as 1e-4."
+        )
+    return step
 
 
 def from_dp_accounting(pld: PrivacyLossDistribution) -> GivenPLD:
@@ -144,9 +160,7 @@ def _lattice(
         steps = math.ceil(end * _FINENESS / scale)
         step = math.nextafter(end / steps, math.inf)
     else:
-        step, steps = _validate.real("interval", interval), 0
-    if step <= 0:
-        raise InvalidParameter(f"interval={interval!r} is not positive; give a step of the losses.")
+        step, steps = interval, 0
     if end / step > _MAX_POINTS:
         raise OutOfRange(
             f"interval={step:g} needs {end / step:.3g} points up to the loss {end:g}, above "
@@ -184,6 +198,13 @@ class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
 
     mechanism: Mechanism
 
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.mechanism, Mechanism):
+            raise InvalidParameter(
+                f"mechanism={_validate.show(self.mechanism)} is not a mechanism; give a Shuffle or "
+                "one such as ApproximateDP."
+            )
+
 
 class ShuffleAccountant(
     privacy_accountant.PrivacyAccountant  # type: ignore[misc,unused-ignore]
@@ -205,7 +226,7 @@ class ShuffleAccountant(
 
     def __init__(self, value_discretization_interval: float = 1e-4) -> None:
         super().__init__(privacy_accountant.NeighboringRelation.REPLACE_ONE)
-        self._interval = value_discretization_interval
+        self._interval = _interval("value_discretization_interval", value_discretization_interval)
         self._accountant = Accountant()
         self._private = True
 

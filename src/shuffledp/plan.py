@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _validate
-from ._cells import PARAMETERS, ROUND_OPTIONS
-from ._options import build
+from ._cells import PARAMETERS, round_of
+from ._options import ROUND_OPTIONS
 from ._table import html_table, text_table
 from .accountant import Accountant
 from .bounds import Bounds
@@ -51,6 +51,19 @@ class PlannedRound:
     name: str
     round: Shuffle
     count: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
+            raise InvalidParameter(
+                f"name={_validate.show(self.name)} is not a line of text; give one that can be "
+                "printed."
+            )
+        if not isinstance(self.round, Shuffle):
+            raise InvalidParameter(
+                f"round={_validate.show(self.round)} is not a round; give a Shuffle."
+            )
+        count = _validate.count("count", self.count, _validate.MAX_ROUNDS)
+        object.__setattr__(self, "count", count)
 
 
 @dataclass(frozen=True)
@@ -133,17 +146,28 @@ class Plan:
     delta: float
     rounds: tuple[PlannedRound, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _validate.epsilon(self.epsilon))
+        object.__setattr__(self, "delta", _validate.delta(self.delta))
+        rounds = tuple(self.rounds) if isinstance(self.rounds, Sequence) else None
+        if not rounds or not all(isinstance(planned, PlannedRound) for planned in rounds):
+            raise InvalidParameter(
+                f"rounds={_validate.show(self.rounds)} is not a list of rounds; give one or more "
+                "PlannedRound."
+            )
+        object.__setattr__(self, "rounds", rounds)
+
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
         """From a TOML file; whatever is wrong with it is told in one sentence with the key."""
-        file = Path(path)
         try:
-            content = tomllib.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InvalidParameter(
-                f"{file} cannot be read: {error.strerror}; give a plan."
-            ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            file = Path(path)
+            text = file.read_text(encoding="utf-8")
+            content = tomllib.loads(text)
+        except (OSError, TypeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not the name of a file"
+            raise InvalidParameter(f"{path} cannot be read: {reason}; give a plan.") from None
+        except (ValueError, RecursionError) as error:  # what tomllib raises, not all of it its own
             raise InvalidParameter(f"{file} is not TOML: {error}; correct it there.") from None
         try:
             return cls._parse(content, file.parent)
@@ -155,18 +179,15 @@ class Plan:
         _check_keys("the plan", content, ("target", "rounds"), ("target", "rounds"))
         target = _table("target", content["target"])
         _check_keys("target", target, _TARGET, _TARGET)
-        epsilon = float(_validate.epsilons(_validate.real("target.epsilon", target["epsilon"])))
-        delta = float(_validate.deltas(_validate.real("target.delta", target["delta"])))
+        target = {key: _validate.real(f"target.{key}", target[key]) for key in _TARGET}
         listed = content["rounds"]
         if not isinstance(listed, list) or not listed:
             raise InvalidParameter("rounds is not a list of tables; write [[rounds]] above each.")
         rounds = [_planned(f"rounds[{i}]", item, folder, i) for i, item in enumerate(listed, 1)]
-        return cls(epsilon, delta, tuple(rounds))
+        return cls(**target, rounds=tuple(rounds))
 
     def ledger(self, *, rtol: float = DEFAULT_RTOL) -> Ledger:
         """The running certified epsilon after every entry."""
-        if not self.rounds:
-            raise InvalidParameter("the plan has no rounds; add one.")
         accountant, entries = Accountant(), []
         for planned in self.rounds:
             accountant.compose(planned.round, rounds=planned.count)
@@ -184,17 +205,14 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
             raise InvalidParameter(
                 f"{where}.{key}={_validate.show(fields[key])} is not text; put it in quotes."
             )
-    parameters = {key: fields[key] for key in PARAMETERS if key in fields}
-    if "matrix" in parameters:
-        parameters["matrix"] = str(folder / parameters["matrix"])
-    options = {key: fields[key] for key in ROUND_OPTIONS if key in fields}
+    if "matrix" in fields:
+        fields = {**fields, "matrix": str(folder / fields["matrix"])}
     try:
-        randomizer = build(fields["randomizer"], parameters, dash="")
-        round_ = Shuffle(randomizer, fields["users"], **options)
-        count = _validate.count("count", fields.get("count", 1), _validate.MAX_ROUNDS)
+        round_ = round_of(fields)
+        name = fields.get("name", f"{number}: {round_.randomizer!r}")
+        return PlannedRound(name, round_, fields.get("count", 1))
     except ShuffleDPError as error:
         raise InvalidParameter(f"{where}: {error}") from None
-    return PlannedRound(fields.get("name", f"{number}: {randomizer!r}"), round_, count)
 
 
 def _table(where: str, value: Any) -> dict[str, Any]:

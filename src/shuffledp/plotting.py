@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _style
-from .accountant import Accountant
+from . import _style, _validate
+from .accountant import Accountant, composed
 from .bounds import Bounds
 from .errors import InvalidParameter, OutOfRange
 from .plan import Ledger
@@ -38,15 +39,20 @@ def plot_profile(
     ax: Axes | None = None,
 ) -> Axes:
     """delta against epsilon, of a round or of an accountant, down to delta = 1e-12 if not told."""
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter(
+            f"{_validate.show(guarantee)} has no profile; give a round or an accountant."
+        )
     axes = _axes(ax)
     if epsilons is None:
-        epsilons = np.linspace(0.0, guarantee.get_epsilon(1e-12), 40).tolist()
+        ends = (guarantee.get_epsilon(delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3))
+        end = next((end for end in ends if 0 < end < math.inf), 10.0)
+        epsilons = np.linspace(0.0, end, 40).tolist()
     xs: list[float] = _ascending("epsilons", epsilons, 0.0)
     points = [(x, guarantee.delta_bounds(x)) for x in xs]
     _curve(axes, points, len(axes.lines), label)
     _finish(axes, "epsilon", "certified delta", f"Privacy profile, {_described(guarantee)}")
-    axes.set_yscale("log")
-    return axes
+    return _log_scaled(axes, "y")
 
 
 def plot_epsilon_vs_users(
@@ -65,19 +71,16 @@ def plot_epsilon_vs_users(
     number of rounds, where they apply.
     """
     axes, xs = _axes(ax, published), _ascending("users", users, 1)
-    for i, count in enumerate(rounds):
+    for i, count in enumerate(_some("rounds", rounds)):
         points = [(n, _epsilon(Shuffle(randomizer, n, **options), count, delta)) for n in xs]
-        _curve(axes, points, i, _times(count), at_end=len(rounds) > 1)
+        _curve(axes, points, i, _times(count), at_end=True)
     if published:
         rate = _fixed_rate(**options)
         _published(axes, xs, lambda bound, n: bound(randomizer, n, rate, rounds[0], delta))
-    share = options.get("sample_rate", 1.0)
-    sampled = "" if share == 1 else f"{share:.3g} of the users sampled, "
-    title = f"{randomizer!r}, {sampled}delta = {delta:g}, replace-one"
+    title = f"{randomizer!r}, {_said(**options)}delta = {delta:g}, replace-one"
     note = f"published bounds are for {_times(rounds[0])}" if published else ""
     _finish(axes, "users", "certified epsilon", title, note)
-    axes.set(xscale="log", yscale="log")
-    return axes
+    return _log_scaled(axes, "xy")
 
 
 def plot_epsilon_vs_rounds(
@@ -98,8 +101,7 @@ def plot_epsilon_vs_rounds(
         )
     title = f"{_described(round_)}, delta = {delta:g}"
     _finish(axes, "rounds", "certified epsilon", title)
-    axes.set(xscale="log", yscale="log")
-    return axes
+    return _log_scaled(axes, "xy")
 
 
 def plot_amplification(
@@ -117,26 +119,30 @@ def plot_amplification(
     `family(eps0=...)` makes the randomizer. Below the grey line shuffling amplifies privacy.
     """
     axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
-    for i, count in enumerate(users):
-        points = [(x, _epsilon(Shuffle(family(eps0=x), count, **options), 1, delta)) for x in xs]
-        _curve(axes, points, i, f"{count:,} users", at_end=len(users) > 1)
+    make = partial(_validate.made, family, "eps0")
+    for i, count in enumerate(_some("users", users)):
+        points = [(x, _epsilon(Shuffle(make(x), count, **options), 1, delta)) for x in xs]
+        _curve(axes, points, i, f"{int(count):,} users", at_end=True)
     axes.plot(xs, xs, color=_style.GREY, linewidth=1, label="_local")
     middle = xs[len(xs) // 2]
     place = {"xytext": (-8, 6), "ha": "right"}
     _style.label_end(axes, middle, middle, "local guarantee", _style.GREY, **place)
     if published:
         rate = _fixed_rate(**options)
-        _published(axes, xs, lambda bound, x: bound(family(eps0=x), users[0], rate, 1, delta))
+        _published(axes, xs, lambda bound, x: bound(make(x), users[0], rate, 1, delta))
     name = getattr(family, "__name__", "randomizer")
-    title = f"{name}, one round, delta = {delta:g}, replace-one"
+    title = f"{name}, one round, {_said(**options)}delta = {delta:g}, replace-one"
     note = f"published bounds are for {users[0]:,} users" if published else ""
     _finish(axes, "eps0", "certified epsilon", title, note)
-    axes.set_yscale("log")
-    return axes
+    return _log_scaled(axes, "y")
 
 
 def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     """The running epsilon of a plan after each entry, with its bracket, against the target."""
+    if not isinstance(ledger, Ledger):
+        raise InvalidParameter(
+            f"{_validate.show(ledger)} is not a ledger; give plan.ledger() of a plan."
+        )
     axes = _axes(ax)
     running = [entry.running for entry in ledger.entries]
     _curve(axes, list(enumerate(running, 1)), 0, "running epsilon", marker="o")
@@ -145,10 +151,13 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
         f"target: {ledger.epsilon:g}", (0.6, ledger.epsilon), (0, 4), textcoords="offset points",
         color=_style.VERMILION,
     )  # fmt: skip
-    names = [f"{e.planned.name}\n{_times(e.planned.count)}" for e in ledger.entries]
-    crowded = sum(len(entry.planned.name) for entry in ledger.entries) > 70
-    turned: dict[str, Any] = {"rotation": 45, "ha": "right"} if crowded else {}
-    axes.set_xticks(range(1, len(names) + 1), names, fontsize=8, **turned)
+    whole = [entry.planned.name for entry in ledger.entries]
+    short = [name if len(name) <= 40 else f"{name[:37]}..." for name in whole]
+    names = [f"{n}\n{_times(e.planned.count)}" for n, e in zip(short, ledger.entries, strict=True)]
+    look: dict[str, Any] = {"fontsize": 8, "parse_math": False}  # a name may have dollars
+    if sum(map(len, short)) > 70:
+        look |= {"rotation": 45, "ha": "right"}
+    axes.set_xticks(range(1, len(names) + 1), names, **look)
     axes.set_xlim(0.5, len(names) + 0.5)
     verdict = "fits" if ledger.fits else "exceeds the target"
     title = f"Plan at delta = {ledger.delta:g}, replace-one: {verdict}"
@@ -166,18 +175,38 @@ def _axes(ax: Axes | None, tall: bool = False) -> Axes:
 
 
 def _ascending(name: str, values: Sequence[Any], least: float) -> list[Any]:
+    for value in _some(name, values):
+        _validate.real(name, value)
     xs = sorted(set(values))
-    if len(xs) < 2 or not xs[0] >= least:
-        raise InvalidParameter(
-            f"{name} has {len(xs)} different values; give two or more, all >= {least:g}."
-        )
+    if len(xs) < 2:
+        raise InvalidParameter(f"{name}={_validate.show(values)} is one value; give two or more.")
+    if xs[0] < least:
+        raise InvalidParameter(f"{name}={xs[0]:g} is below {least:g}; give larger values.")
     return xs
 
 
+def _some(name: str, values: Sequence[Any]) -> Sequence[Any]:
+    listed = isinstance(values, (Sequence, np.ndarray)) and getattr(values, "ndim", 1) == 1
+    if not listed or isinstance(values, (str, bytes)) or len(values) == 0:
+        raise InvalidParameter(
+            f"{name}={_validate.show(values)} is not a list of numbers; give one."
+        )
+    return values
+
+
+def _log_scaled(axes: Axes, which: str) -> Axes:
+    """On logarithms, which need something above 0 to show."""
+    shown = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
+    if not any((ys > 0).any() for ys in shown if len(ys) > 1):
+        raise InvalidParameter(
+            "no value of the curve is positive and finite; choose another delta, analysis or range."
+        )
+    axes.set(**{f"{axis}scale": "log" for axis in which})
+    return axes
+
+
 def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    return accountant.epsilon_bounds(delta)
+    return composed(round_, rounds).epsilon_bounds(_validate.delta(delta))
 
 
 def _curve(
@@ -201,6 +230,13 @@ def _curve(
         _style.label_end(axes, xs[-1], high[-1], label, colour)
 
 
+def _said(analysis: str = "best", sample_rate: float = 1.0, sampling: str = "fixed") -> str:
+    """What a title says of the options of a round."""
+    how = " (Poisson)" if sampling == "poisson" else ""
+    sampled = "" if sample_rate == 1 else f"{sample_rate:.3g} of the users sampled{how}, "
+    return sampled + ("" if analysis == "best" else f"analysis {analysis}, ")
+
+
 def _fixed_rate(sample_rate: float = 1.0, sampling: str = "fixed", **_: Any) -> float:
     if sampling != "fixed" and sample_rate < 1:
         raise InvalidParameter(
@@ -222,20 +258,15 @@ def _published(
             except OutOfRange:
                 ys.append(math.nan)
         if any(math.isfinite(y) for y in ys):
-            line = _LINES[i % len(_LINES)]
-            colour = _COLOURS[(i + 1) % len(_COLOURS)]
-            look: dict[str, Any] = {
-                "color": colour,
-                "linestyle": line,
-                "linewidth": 1,
-                "marker": ".",
-            }
-            axes.plot(xs, ys, alpha=0.8, markersize=3, label=bound.name, **look)
+            line = _LINES[(i + i // 5) % len(_LINES)]
+            colour = _COLOURS[1 + i % 5]  # the first is ours
+            look: dict[str, Any] = {"color": colour, "linestyle": line, "linewidth": 1}
+            axes.plot(xs, ys, alpha=0.8, marker=".", markersize=3, label=bound.name, **look)
 
 
 def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
     axes.set(xlabel=x, ylabel=y)
-    axes.set_title(title, fontsize=9.5)
+    axes.set_title(_style.wrapped(title), fontsize=9.5)
     _style.finish(axes)
     named = len(axes.get_legend_handles_labels()[1])
     if named > 1:
@@ -246,13 +277,14 @@ def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
 
 
 def _times(rounds: int) -> str:
-    return "1 round" if rounds == 1 else f"{rounds:,} rounds"
+    return "1 round" if rounds == 1 else f"{int(rounds):,} rounds"
 
 
 def _described(guarantee: Guarantee) -> str:
     if isinstance(guarantee, Shuffle):
-        return f"{guarantee.randomizer!r}, {participants(guarantee)}, replace-one"
+        said = f"{participants(guarantee)}, {_said(guarantee.analysis)}replace-one"
+        return f"{guarantee.randomizer!r}, {said}"
     if isinstance(guarantee, Accountant) and len(guarantee.rounds) == 1:
         ((round_, count),) = guarantee.rounds
         return f"{_times(count)} of {_described(round_)}"
-    return "composed rounds, replace-one"
+    return f"{'composed rounds' if isinstance(guarantee, Accountant) else guarantee!r}, replace-one"

@@ -110,20 +110,20 @@ class Shuffle(Mechanism):
         All other users hold one value, or two in small rounds of randomized response; the worst
         such values and pair count. Certified from below.
         """
-        (value,), rtol = _validate.epsilons([epsilon]), _validate.tolerance(rtol)
-        return profile.delta_bounds(self.attained_profile, float(value), rtol).lower
+        epsilon, rtol = _validate.epsilon(epsilon), _validate.tolerance(rtol)
+        return profile.delta_bounds(self.attained_profile, epsilon, rtol).lower
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
-        (value,), rtol = _validate.deltas([delta]), _validate.tolerance(rtol)
+        delta, rtol = _validate.delta(delta), _validate.tolerance(rtol)
         attained = self.attained_profile
-        if value == 1:
+        if delta == 1:
             return 0.0
-        if value == 0 and not attained.bounded:
+        if delta == 0 and not attained.bounded:
             return math.inf
-        if value == 0:  # the largest loss, which was rounded up
+        if delta == 0:  # the largest loss, which was rounded up
             return max(attained.max_loss * (1 - 2.0**-48) - 2.0**-48, 0.0)
-        return profile.epsilon_bounds(attained, float(value), rtol).lower
+        return profile.epsilon_bounds(attained, delta, rtol).lower
 
     @property
     def attained_profile(self) -> PrivacyProfile:

@@ -41,7 +41,7 @@ def participants(round_: Shuffle) -> str:
     if round_.sampling == "poisson" and round_.sample_rate < 1:
         return f"{round_.users:,} users, each of whom sends with probability {round_.sample_rate:g}"
     fresh = ", a fresh random subset each round" if round_.sample_rate < 1 else ""
-    return f"{senders(round_)} users{fresh}"
+    return f"{senders(round_)} user{'' if round_.users == 1 else 's'}{fresh}"
 
 
 def statement(

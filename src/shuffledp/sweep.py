@@ -103,6 +103,10 @@ def sweep(
     >>> [round(row["epsilon_upper"], 3) for row in table]
     [1.853, 3.267, 0.411, 0.854]
     """
+    if not isinstance(over, Mapping):
+        raise InvalidParameter(
+            f"over={show(over)} is not a dictionary; give lists by name, like {{'users': [10]}}."
+        )
     cells = _cells(over, fixed, tolerance(rtol))
     file = None if out is None else SweepFile(out, columns(cells[0]))
     rows: list[Row] = [] if file is None else file.resume(cells)
@@ -139,7 +143,7 @@ def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
 
 def _plain(name: str, value: Any) -> Any:
     """As it will stand in the table: a number or text."""
-    value = value.item() if hasattr(value, "item") else value
+    value = value.item() if getattr(value, "shape", None) == () else value
     if name in COUNTS and isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and math.isfinite(value)):
@@ -151,7 +155,9 @@ def _evaluated(cells: Sequence[Cell], jobs: int | None) -> Iterator[list[Row]]:
     """Rows in the order of the cells, some at a time."""
     if isinstance(jobs, bool) or not isinstance(jobs, (int, type(None))) or jobs == 0:
         raise InvalidParameter(f"jobs={jobs!r} is not a number of cores; give 1, 2, ... or -1.")
-    parallel = _joblib(jobs) if len(cells) > 1 else None
+    # more workers than cells would only be started
+    most = jobs if jobs is None else min(jobs, len(cells))
+    parallel = _joblib(most) if len(cells) > 1 else None
     if parallel is None:
         for cell in cells:
             yield [evaluate(cell)]

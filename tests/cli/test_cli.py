@@ -42,6 +42,11 @@ def test_epsilon_statement() -> None:
         assert phrase in flat
 
 
+def test_one_user_is_one_user() -> None:
+    statement = ok("epsilon", "--eps0", "1", "--users", "1", "--delta", "1e-6")
+    assert "one shuffled round of 1 user;" in statement
+
+
 def test_json_is_what_python_says() -> None:
     out = ok(
         "epsilon", "--eps0", "4", "--users", "1e4", "--rounds", "4", "--delta", "1e-6", "--json"

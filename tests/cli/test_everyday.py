@@ -152,6 +152,30 @@ def test_plot_refuses_unknown_formats_before_working() -> None:
     assert result.returncode == 2 and "use .png, .pdf or .svg" in result.stderr
 
 
+def test_plot_wants_a_folder_before_working(tmp_path: Path) -> None:
+    out = str(tmp_path / "nothing" / "picture.png")
+    result = run(*["plot", "profile", "--eps0", "1", "--users", "100", "--out", out])
+    assert result.returncode == 2 and "there is no folder" in result.stderr
+
+
+def test_numbers_beyond_a_float_are_shown_as_given() -> None:
+    result = run(*["epsilon", "--eps0", "1", "--users", "100", "--delta", "1e310"])
+    assert result.returncode == 2 and "'1e310' is beyond the range of a float" in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+@pytest.mark.parametrize(
+    "arguments",
+    [f"account {EXAMPLE}", "sweep --eps0 1 --users 10 --delta 0.1"],
+)
+def test_a_full_disk_is_not_a_plan_that_exceeds(arguments: str) -> None:
+    command = [sys.executable, "-m", "shuffledp", *arguments.split()]
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 2 and "output cannot be written" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 def test_importing_loads_neither_matplotlib_nor_joblib() -> None:
     code = "import sys, shuffledp, shuffledp.cli, shuffledp.plotting; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout

@@ -153,6 +153,10 @@ def test_users_come_in_steps_of_whole_samples() -> None:
     assert int(found.value) % 4 == 0 and found.value - found.beyond == 4
     found = calibrate_users(PureLDP(3.0), epsilon=1.0, delta=1e-4, sample_rate=1 / 3)
     assert int(found.value) % 3 == 0
+    for rate in (1e-7, 3.14159265e-6, 0.1234567, 1e-9):  # few populations have whole samples
+        found = calibrate_users(PureLDP(3.0), epsilon=1e-3, delta=1e-12, sample_rate=rate)
+        senders = rate * found.value
+        assert round(senders) >= 1 and abs(senders - round(senders)) <= 1e-9 * senders
 
 
 def test_poisson_rates_have_four_digits() -> None:
@@ -194,6 +198,10 @@ def test_bad_targets() -> None:
         calibrate_users(PureLDP(4.0), epsilon=1, delta=2)
     with pytest.raises(InvalidParameter, match="family"):
         calibrate_eps0(PureLDP(4.0), 100, epsilon=1, delta=1e-6)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="sample_rate is what is looked for"):
+        calibrate_sample_rate(PureLDP(4.0), 100, epsilon=1, delta=1e-6, sample_rate=0.1)
+    with pytest.raises(InvalidParameter, match="makes no randomizer of eps0 alone"):
+        calibrate_eps0(Gaussian, 100, epsilon=1, delta=1e-6)
     with pytest.raises(InvalidParameter, match="not a round"):
         calibrate_rounds(PureLDP(4.0), epsilon=1, delta=1e-6)  # type: ignore[arg-type]
 

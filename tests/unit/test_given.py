@@ -202,6 +202,12 @@ def test_given_mechanisms_are_values() -> None:
         (lambda: GivenPLD([1.0], [0.5], 1.5), InvalidParameter, r"outside \[0, 1\]"),
         (lambda: GivenPLD(cast(Any, [[1.0]]), [0.5]), InvalidParameter, "not a number"),
         (lambda: GivenPLD([np.inf], np.array([0.5])), InvalidParameter, "not finite"),
+        (
+            lambda: GivenPLD(np.array(1.0), [0.5]),
+            InvalidParameter,
+            r"losses=array\(1.\) is not a list",
+        ),
+        (lambda: GivenPLD([1], [1], symmetric=cast(Any, "no")), InvalidParameter, "symmetric='no'"),
         (lambda: GivenPLD([1.0], [0.5], reverse=cast(Any, 3)), InvalidParameter, "not a GivenPLD"),
         (
             lambda: GivenPLD([1.0], [0.5], symmetric=True, reverse=GivenPLD([1.0], [0.5])),

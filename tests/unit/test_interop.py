@@ -200,7 +200,12 @@ def test_events_that_are_not_for_replace_one_are_refused() -> None:
     [
         (lambda: to_dp_accounting(cast(Any, 3)), InvalidParameter, "neither a round"),
         (lambda: to_dp_accounting(Accountant()), InvalidParameter, "empty"),
-        (lambda: to_dp_accounting(SURVEY, interval=-1.0), InvalidParameter, "not positive"),
+        (lambda: to_dp_accounting(SURVEY, interval=-1.0), InvalidParameter, "interval=-1.0 is"),
+        (lambda: to_dp_accounting(SURVEY, interval=501), InvalidParameter, r"outside \(0, 500\]"),
+        (lambda: to_dp_accounting(SURVEY, truncation=1e-281), OutOfRange, "truncation=1e-281"),
+        (lambda: ShuffleAccountant(math.nan), InvalidParameter, "interval=nan is not finite"),
+        (lambda: ShuffleAccountant(0.0), InvalidParameter, "interval=0.0 is outside"),
+        (lambda: ShuffleDpEvent(cast(Any, 3)), InvalidParameter, "mechanism=3 is not a mechanism"),
         (lambda: to_dp_accounting(SURVEY, interval=1e-9), OutOfRange, "larger interval"),
         (lambda: to_dp_accounting(SURVEY, truncation=2.0), InvalidParameter, "truncation=2.0"),
         (lambda: from_dp_accounting(3), InvalidParameter, "not a dp-accounting"),

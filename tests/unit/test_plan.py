@@ -1,6 +1,8 @@
 """Plans and ledgers against an accountant that is filled by hand."""
 
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from shuffledp import (
     Shuffle,
 )
 
+SMALL = Shuffle(PureLDP(1.0), 10)
 GOOD = """
 [target]
 epsilon = 1
@@ -110,8 +113,15 @@ def test_plans_that_are_no_plans(tmp_path: Path) -> None:
         read(tmp_path, "rounds = 3\n[target]\nepsilon = 1\ndelta = 0.1")
     with pytest.raises(InvalidParameter, match="target=3 is not a table"):
         read(tmp_path, "target = 3\nrounds = []")
-    with pytest.raises(InvalidParameter, match="no rounds"):
-        Plan(1.0, 1e-6, ()).ledger()
+    with pytest.raises(InvalidParameter, match="not TOML: embedded null"):
+        Plan.read("a\0b")
+    with pytest.raises(InvalidParameter, match="None cannot be read"):
+        Plan.read(None)  # type: ignore[arg-type]
+    for hostile in (f"x = {'9' * 5000}", "x = " + 5000 * "["):
+        with pytest.raises(InvalidParameter, match="is not TOML"):
+            read(tmp_path, hostile)
+    with pytest.raises(InvalidParameter, match=r"matrix .* cannot be read"):
+        read(tmp_path, GOOD.replace("poll.csv", r"a\u0000b"))
     (tmp_path / "plan.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidParameter, match="is not TOML"):
         Plan.read(tmp_path / "plan.toml")
@@ -122,3 +132,45 @@ def test_accountant_as_a_table() -> None:
     accountant.compose(Shuffle(PureLDP(4.0), 10_000), rounds=52)
     html = accountant._repr_html_()
     assert "<td>52</td><td>10,000</td>" in html and "PureLDP(eps0=4.0)" in html
+
+
+@pytest.mark.parametrize("name", ["", " ", "two\nlines", "\x1b[31mred", 3])
+def test_names_are_lines_of_text(name: Any) -> None:
+    with pytest.raises(InvalidParameter, match="is not a line of text"):
+        PlannedRound(name, Shuffle(PureLDP(1.0), 10), 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"epsilon": math.nan}, "epsilon=nan is not finite"),
+        ({"epsilon": -1}, "epsilon=-1 is negative"),
+        ({"epsilon": "1"}, "epsilon='1' is not a number"),
+        ({"delta": [1e-6]}, r"delta=\[1e-06\] is not a number"),
+        ({"rounds": ()}, r"rounds=\(\) is not a list of rounds"),
+        ({"rounds": 3}, "rounds=3 is not a list of rounds"),
+        ({"rounds": (Shuffle(PureLDP(1.0), 10),)}, "is not a list of rounds"),
+    ],
+)
+def test_plans_of_python_are_checked(changed: dict[str, Any], words: str) -> None:
+    good = {"epsilon": 1, "delta": 1e-6, "rounds": [PlannedRound("a", SMALL, 2.0)]}  # type: ignore[arg-type]
+    assert Plan(**good).rounds[0].count == 2  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match=words):
+        Plan(**{**good, **changed})
+    with pytest.raises(InvalidParameter, match="round='x' is not a round"):
+        PlannedRound("a", "x", 1)  # type: ignore[arg-type]
+
+
+def test_fits_is_for_one_target() -> None:
+    accountant = Accountant()
+    accountant.compose(SMALL)
+    with pytest.raises(InvalidParameter, match=r"delta=\[0.1, 0.2\] is not a number"):
+        accountant.fits(1.0, [0.1, 0.2])  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match=r"epsilon=\[1\] is not a number"):
+        accountant.fits([1], 0.1)  # type: ignore[arg-type]
+
+
+def test_no_rounds_remain_beyond_the_supported_number() -> None:
+    accountant = Accountant()
+    accountant.compose(SMALL, rounds=10**7)
+    assert accountant.remaining_rounds(SMALL, 1e9, 1e-6) == 0

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp import Accountant, InvalidParameter, Plan, PlannedRound, PureLDP, Shuffle, plotting
+from shuffledp import (
+    Accountant,
+    InvalidParameter,
+    Plan,
+    PlannedRound,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+    compare,
+    plotting,
+)
 from shuffledp.published import BOUNDS
 
 SURVEY = Shuffle(PureLDP(2.0), 1_000)
@@ -76,8 +86,79 @@ def test_pyplot_is_not_touched() -> None:
 
 
 def test_too_few_points() -> None:
-    with pytest.raises(InvalidParameter, match="users has 1 different values"):
+    with pytest.raises(InvalidParameter, match=r"users=\[100\] is one value; give two or more"):
         plotting.plot_epsilon_vs_users(PureLDP(2.0), [100], delta=1e-6)
+    with pytest.raises(InvalidParameter, match="users=0 is below 1"):
+        plotting.plot_epsilon_vs_users(PureLDP(2.0), [0, 100], delta=1e-6)
+    with pytest.raises(InvalidParameter, match=r"rounds=\[\] is not a list of numbers"):
+        plotting.plot_epsilon_vs_users(PureLDP(2.0), [10, 100], rounds=[], delta=1e-6)
+    wrong: Any
+    for wrong in ("ab", 3, [], np.array(1.0)):
+        with pytest.raises(InvalidParameter, match=r"epsilons=.* is not a list of numbers"):
+            plotting.plot_profile(SURVEY, wrong)
+    with pytest.raises(InvalidParameter, match="epsilons='a' is not a number"):
+        plotting.plot_profile(SURVEY, [1.0, "a"])  # type: ignore[list-item]
+
+
+def test_what_cannot_be_drawn_is_named() -> None:
+    with pytest.raises(InvalidParameter, match="3 has no profile"):
+        plotting.plot_profile(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="family=3 does not make randomizers"):
+        plotting.plot_amplification(3, [1, 2], [10], delta=1e-6)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match=r"delta=\[1e-06\] is not a number"):
+        plotting.plot_epsilon_vs_rounds(SURVEY, [1, 2], delta=[1e-6])  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="3 is not a ledger"):
+        plotting.plot_ledger(3)  # type: ignore[arg-type]
+
+
+GIVEN_AWAY = RandomizedResponse(4, gamma=0.25)  # some outputs, to the strong adversary
+
+
+def test_a_profile_with_infinite_epsilons_is_drawn_where_it_is_finite() -> None:
+    axes = plotting.plot_profile(Shuffle(GIVEN_AWAY, 10, analysis="strong"))
+    _, ys = drawn(axes, "certified")
+    assert min(ys) > 0.4 and "strong" in axes.get_title()
+
+
+def test_nothing_but_infinite_or_zero_epsilons_is_one_sentence() -> None:
+    with pytest.raises(InvalidParameter, match="no value of the curve is positive and finite"):
+        plotting.plot_epsilon_vs_users(GIVEN_AWAY, [2, 4], delta=1e-6, analysis="strong")
+    with pytest.raises(InvalidParameter, match="no value of the curve is positive and finite"):
+        plotting.plot_epsilon_vs_rounds(SURVEY, [1, 2], delta=1.0)
+    with pytest.raises(InvalidParameter, match="no epsilon at delta=1 is positive and finite"):
+        compare(SURVEY, 1, 1.0).plot()
+    compared = compare(Shuffle(GIVEN_AWAY, 10, analysis="strong"), 1, 1e-9)
+    assert {row.ratio for row in compared.rows} == {None} and "infinity" in str(compared)
+    assert " infinity" in [text.get_text() for text in compared.plot().texts]
+
+
+def test_a_picture_says_what_it_shows() -> None:
+    axes = plotting.plot_epsilon_vs_users(PureLDP(2.0), [100, 1_000], delta=1e-6, rounds=[3])
+    assert [text.get_text() for text in axes.texts] == ["3 rounds"]
+    sampled: Any = {"sample_rate": 0.1, "sampling": "poisson", "analysis": "clones"}
+    axes = plotting.plot_amplification(PureLDP, [1.0, 2.0], [100], delta=1e-6, **sampled)
+    assert "0.1 of the users sampled (Poisson)" in axes.get_title().replace("\n", " ")
+    assert "analysis clones" in axes.get_title().replace("\n", " ")
+    assert "100 users" in [text.get_text() for text in axes.texts]
+    title = compare(Shuffle(PureLDP(2.0), 100), 4, 1e-6).plot().get_title()
+    assert title == "4 x 100 users, PureLDP(eps0=2.0), replace-one"
+
+
+def test_names_of_a_plan_are_not_formulas_and_fit() -> None:
+    names = ["cost $x^{ $", "x" * 200]
+    plan = Plan(1.0, 1e-6, tuple(PlannedRound(name, SURVEY, 1) for name in names))
+    axes = plotting.plot_ledger(plan.ledger())
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    assert max(len(label.get_text()) for label in axes.get_xticklabels()) < 60
+
+
+def test_titles_fit_above_the_picture() -> None:
+    long = Shuffle(GIVEN_AWAY, 1_000, sample_rate=0.25, sampling="poisson")
+    axes = plotting.plot_profile(long, [0.1, 0.2])
+    figure = axes.figure
+    figure.draw_without_rendering()  # type: ignore[union-attr]
+    box = axes.title.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
 
 
 def test_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shuffledp import Accountant, InvalidParameter, PureLDP, Shuffle, SweepTable, sweep
@@ -73,6 +75,8 @@ def test_finished_cells_are_not_computed_again(
         lambda text: text + text.splitlines(keepends=True)[-1],
         lambda text: text.replace("eps0", "eps1"),
         lambda text: text.replace("0.001,0.", "0.001,x.", 1),
+        lambda text: re.sub(r"0\.001,[0-9.]+,", "0.001,nan,", text, count=1),
+        lambda text: re.sub(r"0\.001,[0-9.]+,", f"0.001,{'9' * 200_000},", text, count=1),
     ],
 )
 def test_another_file_is_refused_and_left_alone(
@@ -85,6 +89,17 @@ def test_another_file_is_refused_and_left_alone(
     with pytest.raises(InvalidParameter, match="not the beginning of this sweep"):
         sweep(AXES, delta=1e-6, jobs=1, out=out)
     assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["[1]", "NaN", "[" * 5000])
+def test_a_line_of_json_that_is_no_row_is_refused(tmp_path: Path, value: str) -> None:
+    out = tmp_path / "sweep.jsonl"
+    sweep(AXES, delta=1e-6, jobs=1, out=out)
+    spoilt = re.sub(r'(_lower": )[0-9.]+', rf"\g<1>{value}", out.read_text(), count=1)
+    out.write_text(spoilt)
+    with pytest.raises(InvalidParameter, match="row 1 is not of this sweep"):
+        sweep(AXES, delta=1e-6, jobs=1, out=out)
+    assert out.read_text() == spoilt
 
 
 def test_infinite_values_survive_the_file(tmp_path: Path) -> None:
@@ -145,6 +160,17 @@ def test_progress_on_terminals_only(
     assert "100%" in terminal.getvalue()
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")
+def test_a_device_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "endless.csv").symlink_to("/dev/zero")
+    with pytest.raises(InvalidParameter, match="it is not a file"):
+        sweep({"users": [10]}, eps0=1.0, delta=0.1, out=tmp_path / "endless.csv")
+
+
+def test_more_jobs_than_cells() -> None:
+    assert len(sweep({"users": [10, 20]}, eps0=1.0, delta=0.1, jobs=10**20)) == 2
+
+
 def test_bad_sweeps() -> None:
     for over, fixed, words in [
         ({"eps": [1]}, {"users": 10, "delta": 0.1}, "no parameter 'eps'"),
@@ -158,6 +184,10 @@ def test_bad_sweeps() -> None:
         ({"users": range(10**8)}, {"eps0": 1, "delta": 0.1}, "fewer values"),
         ({"users": [10]}, {"eps0": 1, "delta": 0.1, "jobs": 0}, "jobs=0"),
         ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "x.txt"}, "neither .csv nor"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": 3}, "out=3 is not the name"),
+        ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "a\0.csv"}, "is not the name"),
+        ({"users": np.ones((2, 2))}, {"eps0": 1, "delta": 0.1}, "neither a finite number nor"),
+        ([10], {"users": 10, "eps0": 1, "delta": 0.1}, r"over=\[10\] is not a dictionary"),
         ({"users": [10]}, {"eps0": 1, "delta": 0.1, "out": "/nowhere/x.csv"}, "cannot be written"),
     ]:
         with pytest.raises(InvalidParameter, match=words):

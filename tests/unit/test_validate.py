@@ -4,12 +4,21 @@ import math
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from shuffledp import Accountant, InvalidParameter, OutOfRange, PureLDP, Shuffle, ShuffleDPError
+from shuffledp import (
+    Accountant,
+    InvalidParameter,
+    OutOfRange,
+    PureLDP,
+    Shuffle,
+    ShuffleDPError,
+    _validate,
+)
 
 SURVEY = Shuffle(PureLDP(1.0), users=100)
 HUGE = 10**400
@@ -102,6 +111,16 @@ def test_too_many_rounds_in_all() -> None:
 def test_whole_numbers_of_any_type_are_counts() -> None:
     for users in (100, 100.0, np.int32(100), np.float64(100)):
         assert Shuffle(PureLDP(1), users) == SURVEY  # type: ignore[arg-type]
+
+
+def test_rates_that_are_nearly_whole_are_shown_in_full() -> None:
+    with pytest.raises(InvalidParameter, match=r"is 100\.00000149 users"):
+        Shuffle(PureLDP(1.0), 1000, sample_rate=float(np.float32(0.1)))
+
+
+def test_exact_fractions_do_not_become_larger_targets() -> None:
+    for share in (Fraction(i, 7) for i in range(1, 7)):  # some are rounded up, some down
+        assert _validate.epsilon(share) <= share and _validate.delta(share) <= share
 
 
 def test_shapes_are_kept() -> None:

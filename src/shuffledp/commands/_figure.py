@@ -11,11 +11,15 @@ from ..errors import InvalidParameter
 
 
 def savable(path: str) -> None:
-    """Complain before the work if matplotlib is missing or knows no such format."""
+    """Complain before the work if matplotlib is missing or knows no such format, or no folder."""
     known = new_figure(1, 1).canvas.get_supported_filetypes()
     if Path(path).suffix.lstrip(".").lower() not in known:
         raise InvalidParameter(
-            f"{path} does not end in the name of a picture format; use .png, .pdf or .svg."
+            f"{path!r} does not end in the name of a picture format; use .png, .pdf or .svg."
+        )
+    if not Path(path).parent.is_dir():
+        raise InvalidParameter(
+            f"{path} cannot be written: there is no folder {Path(path).parent}; create it."
         )
 
 

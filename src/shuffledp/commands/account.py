@@ -6,10 +6,9 @@ import sys
 
 import click
 
-from .._options import Number
+from .._options import JSON, RTOL, options
 from .._report import json_report
 from ..plan import Ledger, Plan
-from ..queries import DEFAULT_RTOL
 from ._figure import savable, save
 
 _EXCEEDED = 1
@@ -17,9 +16,8 @@ _EXCEEDED = 1
 
 @click.command()
 @click.argument("plan", metavar="PLAN.toml")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.option("--plot", "picture", metavar="FILE", help="Draw the running epsilon to a file.")
-@click.option("--rtol", type=Number(), default=DEFAULT_RTOL, show_default=True, help="Bracket.")
+@options(RTOL, JSON)
 def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
     """The ledger of a plan of rounds; exit code 1 if it exceeds its target.
 

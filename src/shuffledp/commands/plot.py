@@ -20,7 +20,7 @@ from .._options import (
     round_options,
     take_round,
 )
-from ..accountant import Accountant
+from ..accountant import composed
 from ..errors import InvalidParameter
 from ._figure import savable, save
 from ._ranges import Range
@@ -61,9 +61,7 @@ def profile(rounds: int, out: str, **given: Any) -> None:
     from ..plotting import plot_profile
 
     savable(out)
-    accountant = Accountant()
-    accountant.compose(take_round(given)[0], rounds=rounds)
-    save(plot_profile(accountant), out)
+    save(plot_profile(composed(take_round(given)[0], rounds)), out)
 
 
 @plot.command("epsilon-vs-users")

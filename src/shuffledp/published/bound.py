@@ -60,7 +60,7 @@ class PublishedBound:
 
 def checked_delta(value: Any) -> float:
     """Strictly between 0 and 1: none of these bounds speaks of pure DP."""
-    delta = float(_validate.deltas(value))
+    delta = _validate.delta(value)
     if not 0 < delta < 1:
         raise OutOfRange(
             f"delta={_validate.show(value)} is outside (0, 1), where this bound holds; "
