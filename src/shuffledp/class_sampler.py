@@ -19,7 +19,7 @@ from .stop_loss import UNDERFLOW, Samples
 _SLACK = 16 * 2.0**-53
 _MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
 _ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
-_HEAVY = 1.02  # bounds further apart than this tell of a heavy tail,
+_HEAVY, _HEAVY_ROUGH = 1.02, 1.2  # bounds further apart than this tell of a heavy tail,
 _MANY = 64  # if there are so many values
 _FEW_VALUES = 6  # so few may have one common and several rare ones
 _RARE = 2.0  # users that have rare scores, on average
@@ -137,7 +137,8 @@ class ClassSampler:
             low, high = stop_loss(sums.rows(rows), width)
             lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
         # no single scale fits a heavy tail: where few users meet one, sum without transforms
-        rows = np.flatnonzero(upper > _HEAVY * np.maximum(lower, self._least))
+        heavy = _HEAVY if width < 5e-5 else _HEAVY_ROUGH
+        rows = np.flatnonzero(upper > heavy * np.maximum(lower, self._least))
         if values > _MANY and users <= _FEW_USERS and width < _ROUGH and len(rows):
             self._heavy = True
             for side in self._sides:

@@ -209,8 +209,10 @@ class DensityProfile:
         alone = above is below
         # cells are dear, so most of the width is left to them
         width = rtol / 8
-        lower = ClassSampler(below, self.users, width, 0 if alone else -1, idle=self.idle)
-        upper = lower if alone else ClassSampler(above, self.users, width, 1, idle=self.idle)
+        lower, upper = (
+            ClassSampler(laws, self.users, width, 0 if alone else side, depth, self.idle)
+            for side, laws in ((-1, below), (1, above))
+        )
 
         def sample(epsilon: Array) -> Samples:
             inside = (epsilon < self.max_loss) | (not self.bounded)
