@@ -56,6 +56,12 @@ class ClassSampler:
             for columns in zip(*((law.u, law.v, law.blanket) for law in laws), strict=True)
         )
         self._error = max(law.mass_error for law in laws)
+        self._most = 0  # scoring users, as many as can be enumerated
+        while (
+            self._most < min(users, 200)
+            and math.comb(self._most + 1 + values, values) <= _MOST_WAYS
+        ):
+            self._most += 1
         covered = self._blanket > 0
         safe = np.where(covered, self._blanket, 1.0)
         self._a = np.where(covered, self._u / safe, 0.0)
@@ -116,9 +122,7 @@ class ClassSampler:
         users, values = sums.users, sums.scores.shape[1]
         if users == 1:
             return _alone(sums)
-        most = 0  # scoring users, as many as can be enumerated
-        while most < min(users, 200) and math.comb(most + 1 + values, values) <= _MOST_WAYS:
-            most += 1
+        most = self._most
         lower, upper = np.zeros(len(sums.scores)), np.full(len(sums.scores), np.inf)
         few = users * sums.probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
         # more than needed for every double would be in vain
@@ -157,6 +161,8 @@ class ClassSampler:
         for depth in (60.0, 700.0):
             wide = upper - lower > width * np.maximum(lower, self._least)
             rows = np.flatnonzero(wide & (mean < _RARE))
+            if len(rows) == 0:
+                return
             for law in np.unique(masses[rows], axis=0):
                 same = rows[(masses[rows] == law).all(axis=1)]
                 count = rare_users(sums.users, law, depth)
