@@ -97,10 +97,15 @@ class ClassLaw:
         return ClassLaw(self.v, self.u, self.blanket, self.mass_error)
 
     def thinned(self, rate: float) -> ClassLaw:
-        """The law if every user, with probability 1 - rate, sends an empty message instead."""
-        u, v, blanket = (
-            (*(rate * mass for mass in column), 1 - rate)
-            for column in (self.u, self.v, self.blanket)
+        """The law if every user, with probability 1 - rate, sends an empty message instead.
+
+        Outputs that are as likely for both values as in the blanket are like an empty message.
+        """
+        rows = list(zip(self.u, self.v, self.blanket, strict=True))
+        telling = [row for row in rows if not row[0] == row[1] == row[2]]
+        empty = rate * math.fsum(w for u, v, w in rows if u == v == w) + (1 - rate)
+        u, v, blanket = zip(
+            *(tuple(rate * mass for mass in row) for row in telling), (empty,) * 3, strict=True
         )
         return ClassLaw(u, v, blanket, self.mass_error)
 
