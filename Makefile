@@ -16,6 +16,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 bench: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks --json benchmarks.json --picture benchmarks.png
 
 picture: $(VENV)/.installed-test
