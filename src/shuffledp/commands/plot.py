@@ -8,6 +8,7 @@ import click
 
 from .._options import (
     ANALYSIS,
+    GAMMA,
     KIND,
     OTHER_PARAMETERS,
     RANDOMIZER,
@@ -21,13 +22,16 @@ from .._options import (
     take_round,
 )
 from ..accountant import composed
-from ..errors import InvalidParameter
 from ._figure import savable, save
 from ._ranges import Range
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
 _OUT = click.option("--out", required=True, metavar="FILE", help="The picture: .png, .pdf or .svg.")
 _DELTA = click.option("--delta", type=Number(), default="1e-6", show_default=True, help="At delta.")
+
+
+#: gamma is another way to say eps0.
+_BUT_GAMMA = [option for option in OTHER_PARAMETERS if option is not GAMMA]
 
 
 def _list(name: str, default: str | None, text: str, whole: bool = True) -> Any:
@@ -103,7 +107,7 @@ def epsilon_vs_rounds(
 
 
 @plot.command()
-@options(RANDOMIZER, *OTHER_PARAMETERS, ANALYSIS, *SAMPLING)  # --eps0 is a list here
+@options(RANDOMIZER, *_BUT_GAMMA, ANALYSIS, *SAMPLING)  # --eps0 is a list here
 @options(_list("eps0", "0.5:6:0.5", "Local epsilons.", whole=False))
 @options(_list("users", "1e3,1e4,1e5,1e6", "Users in the round."), _DELTA, _PUBLISHED, _OUT)
 def amplification(
@@ -119,8 +123,6 @@ def amplification(
     from ..plotting import plot_amplification
 
     savable(out)
-    if given["gamma"] is not None:
-        raise InvalidParameter("--gamma is another way to say --eps0; leave it out.")
     kept = round_options(given)
 
     def family(**value: float) -> Any:
