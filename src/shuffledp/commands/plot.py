@@ -128,6 +128,7 @@ def amplification(
     def family(**value: float) -> Any:
         return build(randomizer, {**given, **value})
 
-    family.__name__ = randomizer
+    fixed = [f"{name}={value}" for name, value in given.items() if value is not None]
+    family.__name__ = " ".join([randomizer, *fixed])  # for the title
     drawn = plot_amplification(family, eps0, users, delta=delta, published=published, **kept)
     save(drawn, out)
