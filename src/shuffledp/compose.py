@@ -160,9 +160,8 @@ class Composition:
         )
 
     def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
-        tilt, guess = tilt_for_delta(parts, delta)
-        total = TiltedSum(parts, tilt)
-        found = self._root(total, delta, guess, side)
+        total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
+        found = self._root(total, delta, total.about(delta), side)
         if not total.sharp(min(found[1], self.max_loss)):
             apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
             if apart is not None:

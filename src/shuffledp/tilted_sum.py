@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .binomial import Array
 from .pld import PLD
@@ -99,6 +100,10 @@ class TiltedSum:
         if size > MAX_POINTS:
             raise LatticeTooLong
         self._losses = self._step * (first + np.arange(size, dtype=float))
+        # e^-709 .. e^709 is the range of a double: a larger factor becomes infinite, and the
+        # bound trivial, on either side
+        with np.errstate(over="ignore", under="ignore"):
+            self._untilted = np.exp(self._log_mgf - tilt * self._losses)
         self._masses, self._error, self._norm_error = self._convolve(parts, first, size)
         # relative error of the tilted masses, over all rounds
         rounds = sum(count for _, count in parts)
@@ -126,10 +131,11 @@ class TiltedSum:
             factor = np.fft.rfft(folded)
             magnitude = np.minimum(np.abs(factor) + rounding, 1 + rounding)
             with np.errstate(under="ignore"):
-                power = factor**count
+                power = _power(factor, count)
                 # |a^k - b^k| <= k |a - b| max(|a|, |b|)^(k-1); likewise for the power's rounding
-                growth = count * rounding * magnitude ** (count - 1)
-            error = error * magnitude**count + (np.abs(spectrum) + error) * growth
+                lesser = magnitude ** (count - 1)
+                growth = count * rounding * lesser
+            error = error * lesser * magnitude + (np.abs(spectrum) + error) * growth
             spectrum = spectrum * power
             shift -= int(pld.index[0]) * count
         masses = np.roll(np.fft.irfft(spectrum, size), -(shift % size))
@@ -149,6 +155,20 @@ class TiltedSum:
             return max(value, self._lower_at_centre)
         return value
 
+    def about(self, delta: float) -> float:
+        """Where delta(epsilon) is about `delta`, without any proof: sums from the top down."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            masses = self._masses * self._untilted
+            above = np.cumsum(masses[::-1])
+            scaled = np.cumsum((masses * np.exp(self._centre - self._losses))[::-1])
+            # at the losses from the last but one down, all above them are in the sums
+            values = above[:-1] - np.exp(self._losses[-2::-1] - self._centre) * scaled[:-1]
+            i = int(np.argmax(values > delta - self.infinite))
+            place = (above[i] - (delta - self.infinite)) / scaled[i]
+        if not (values[i] > delta - self.infinite and 0 < place < math.inf):
+            return self._centre
+        return self._centre + math.log(place)
+
     def sharp(self, epsilon: float) -> bool:
         """Does rounding leave four digits of delta(epsilon)?"""
         return self.delta(epsilon, +1) <= 1.0001 * self.delta(epsilon, -1)
@@ -157,10 +177,8 @@ class TiltedSum:
         epsilon -= side * (_LOSS_ERROR * epsilon + self._loss_error)
         start = int(np.searchsorted(self._losses, epsilon, side="right"))
         losses = self._losses[start:]
-        # e^-709 .. e^709 is the range of a double: a larger factor becomes infinite, and the
-        # bound trivial, on either side
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            gain = -np.expm1(epsilon - losses) * np.exp(self._log_mgf - self._tilt * losses)
+            gain = -np.expm1(epsilon - losses) * self._untilted[start:]
             # mass outside the window that is missed (upper) or has been folded in (lower)
             outside = 2 * _OUTSIDE * _largest_gain(self._tilt)
             outside *= float(np.exp(self._log_mgf - self._tilt * epsilon))
@@ -175,6 +193,16 @@ class TiltedSum:
         if side < 0:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)
+
+
+def _power(base: NDArray[np.complex128], count: int) -> NDArray[np.complex128]:
+    """base^count by squaring: at most 2 count roundings, as many as count - 1 products have."""
+    result = base
+    for bit in f"{count:b}"[1:]:
+        result = result * result
+        if bit == "1":
+            result = result * base
+    return result
 
 
 def _dot(a: Array, b: Array | float) -> float:
