@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from . import _validate, profile
+from . import _validate, one_round
 from ._table import html_table, text_table
 from .bounds import Bounds
 from .compose import Composition
@@ -144,14 +144,14 @@ class Accountant(Guarantee):
         if self.total_rounds == 0:
             return Bounds(0.0, 0.0)
         if self.total_rounds == 1:
-            return profile.epsilon_bounds(self._by_profile()[0][0], delta, rtol)
+            return one_round.epsilon_bounds(self._by_profile()[0][0], delta, rtol)
         return self._composed().epsilon_bounds(delta, rtol)
 
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         if self.total_rounds == 0:
             return Bounds(0.0, 0.0)
         if self.total_rounds == 1:
-            return profile.delta_bounds(self._by_profile()[0][0], epsilon, rtol)
+            return one_round.delta_bounds(self._by_profile()[0][0], epsilon, rtol)
         return self._composed().delta_bounds(epsilon, rtol)
 
 

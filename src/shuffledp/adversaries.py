@@ -8,7 +8,8 @@ from typing import NamedTuple
 from . import _validate
 from .accountant import Accountant
 from .compose import Composition
-from .profile import ClassProfile, epsilon_bounds
+from .one_round import epsilon_bounds
+from .profile import ClassProfile
 from .queries import DEFAULT_RTOL
 from .randomizers import Randomizer
 from .scores import ClassLaw

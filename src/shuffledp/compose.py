@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from ._solve import crossing
 from .binomial import Array
 from .bounds import Bounds
-from .pld import PLD, lower_pld, upper_pld
-from .profile import (
+from .one_round import (
     NEGLIGIBLE_DELTA,
     SMALL_EPSILON,
-    PrivacyProfile,
     aim,
     certified,
     depth_for,
     not_certified,
 )
+from .pld import PLD, lower_pld, upper_pld
+from .profile import PrivacyProfile
 from .split_sum import SplitSum, split
 from .tilted_sum import (
     MAX_POINTS,

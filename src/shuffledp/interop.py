@@ -18,8 +18,8 @@ from .binomial import Array
 from .compose import _sparse_range
 from .errors import InvalidParameter, NotCertified, OutOfRange
 from .given import MAX_LOSS, GivenPLD
+from .one_round import depth_for
 from .pld import PLD, upper_pld
-from .profile import depth_for
 from .queries import Guarantee, Mechanism
 from .stop_loss import Samples
 

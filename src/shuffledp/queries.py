@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _validate, profile
+from . import _validate, one_round
 from .binomial import Array
 from .bounds import Bounds
 from .profile import PrivacyProfile
@@ -96,10 +96,10 @@ class Mechanism(Guarantee):
         return self.profile.max_loss if self.profile.bounded else math.inf
 
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        return profile.epsilon_bounds(self.profile, delta, rtol)
+        return one_round.epsilon_bounds(self.profile, delta, rtol)
 
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        return profile.delta_bounds(self.profile, epsilon, rtol)
+        return one_round.delta_bounds(self.profile, epsilon, rtol)
 
 
 def _each(values: Array, one: Callable[[float], Bounds[float]]) -> Bounds[float] | Bounds[Array]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from . import _validate, profile
+from . import _validate, one_round
 from .errors import InvalidParameter
 from .profile import PrivacyProfile, RoundProfile
 from .queries import Mechanism
@@ -111,7 +111,7 @@ class Shuffle(Mechanism):
         such values and pair count. Certified from below.
         """
         epsilon, rtol = _validate.epsilon(epsilon), _validate.tolerance(rtol)
-        return profile.delta_bounds(self.attained_profile, epsilon, rtol).lower
+        return one_round.delta_bounds(self.attained_profile, epsilon, rtol).lower
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
@@ -123,7 +123,7 @@ class Shuffle(Mechanism):
             return math.inf
         if delta == 0:  # the largest loss, which was rounded up
             return max(attained.max_loss * (1 - 2.0**-48) - 2.0**-48, 0.0)
-        return profile.epsilon_bounds(attained, delta, rtol).lower
+        return one_round.epsilon_bounds(attained, delta, rtol).lower
 
     @property
     def attained_profile(self) -> PrivacyProfile:
