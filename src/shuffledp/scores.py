@@ -85,10 +85,11 @@ class ClassLaw:
             most = max(a / w for a, _, w in rows if w > 0)
             least = min([b / w for _, b, w in rows if w > 0 and b > 0] + [1.0])
             ratio = max(ratio, users * most / least)
-        return math.log(ratio) * (1 + 2.0**-50) + 2.0**-50
+        error = 2.0**-48 if idle else 2.0**-50  # mixing takes a few more roundings
+        return math.log(ratio) * (1 + error) + error
 
     def bounded(self, idle: int = 0) -> bool:
-        """Is there no output that the other value cannot have, and no idle user either?"""
+        """Are all losses finite? A covered output may also come from one of the idle users."""
         rows = zip(self.u, self.v, self.blanket, strict=True)
         return not any(a > 0 and b == 0 and (w == 0 or not idle) for a, b, w in rows)
 

@@ -122,7 +122,7 @@ class Shuffle(Mechanism):
         if delta == 0 and not attained.bounded:
             return math.inf
         if delta == 0:  # the largest loss, which was rounded up
-            return max(attained.max_loss * (1 - 2.0**-48) - 2.0**-48, 0.0)
+            return max(attained.max_loss * (1 - 2.0**-46) - 2.0**-46, 0.0)
         return one_round.epsilon_bounds(attained, delta, rtol).lower
 
     @property
