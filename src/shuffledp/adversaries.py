@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import _validate
-from .accountant import Accountant
+from .accountant import composed
 from .compose import Composition
 from .one_round import epsilon_bounds
 from .profile import ClassProfile
@@ -47,9 +47,7 @@ def adversaries(
     for analysis in _LADDER:
         if analysis in randomizer.analyses:
             round_ = Shuffle(randomizer, users, analysis)
-            accountant = Accountant()
-            accountant.compose(round_, rounds=rounds)
-            bounds = accountant.epsilon_bounds(delta, rtol=rtol)
+            bounds = composed(round_, rounds).epsilon_bounds(delta, rtol=rtol)
             rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
     attained = _attained(Shuffle(randomizer, users), rounds, delta, rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))

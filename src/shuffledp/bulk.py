@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import binomial
 from .binomial import Array
-from .enumerated import _ways
+from .enumerated import log_ways, vectors_of_counts
 from .scores import ScoreSums
 
 _UNIT = 2.0**-53
@@ -47,13 +47,10 @@ def bulk_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     common = int(probabilities.argmax())
     rare = np.delete(probabilities, common)
     seen = rare > 0
-    counts = _ways(most, int(seen.sum()))  # [ways, kinds]
+    counts = vectors_of_counts(most, int(seen.sum()))  # [ways, kinds]
     rare, order = rare[seen], np.delete(np.arange(len(probabilities)), common)[seen]
     n, scoring, error = float(users), counts.sum(axis=1), 16 * _UNIT + mass_error
-    log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
-    log_falling = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(most)))])
-    exponent = log_falling[scoring.astype(int)] - log_factorial[counts.astype(int)].sum(axis=1)
-    exponent += counts @ np.log(rare)
+    exponent = log_ways(counts, most, n) + counts @ np.log(rare)
     largest = math.log(n) + 8 + float(-np.log(rare).min(initial=0.0))
     charge = (16 * _UNIT * largest + 2 * mass_error) * (most + 8) + _UNIT * len(counts)
     charge += binomial.relative_error(n, math.sqrt(n) / 2) + 1e-11

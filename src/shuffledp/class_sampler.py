@@ -68,12 +68,10 @@ class ClassSampler:
         self._b = np.where(covered, self._v / safe, 0.0)
         # from the largest loss on no score is positive: there is nothing to sum
         self._end = np.array([law.max_loss(users, idle) for law in laws])
+        self._last_slope = 0.0  # nothing is known of it
         if not idle:
             self._end[(covered & (self._v == 0) & (self._u > 0)).any(axis=1)] = math.inf
-        self._last_slope = 0.0
-        if not idle:
-            last = (_last_slope(law, users, self._end.max()) for law in laws)
-            self._last_slope = max(last)
+            self._last_slope = max(_last_slope(law, users, self._end.max()) for law in laws)
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
@@ -103,8 +101,8 @@ class ClassSampler:
         open_u, open_v = self._u[law] * uncovered, alpha * self._v[law] * uncovered
         lower = np.maximum((1 - slack) * open_u - (1 + slack) * open_v, 0.0).sum(axis=1)
         upper = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
-        rate = self._users / (self._users + self._idle)
-        lower, upper = rate * lower, rate * upper
+        population = self._users + self._idle
+        lower, upper = (side * (self._users / population) for side in (lower, upper))
         a, b = self._a[law], self._b[law]
         some = (epsilon < self._end[law]) & ~uncovered.all(axis=1)
         if some.any():
@@ -113,8 +111,8 @@ class ClassSampler:
             masses = self._blanket[law[some]]
             sums = ScoreSums(scores, masses, magnitudes, idle, self._users, self._error)
             low, high = self._stop_loss(sums, width)
-            lower[some] += (1 - _SLACK) * low * (rate / self._users)
-            upper[some] += (1 + _SLACK) * high * (rate / self._users)
+            lower[some] += (1 - _SLACK) * low / population
+            upper[some] += (1 + _SLACK) * high / population
         lower, upper = (1 - _SLACK) * lower, (1 + _SLACK) * upper + UNDERFLOW * some
         return np.where(lower > UNDERFLOW, lower, 0.0), upper
 

@@ -258,7 +258,7 @@ def _discretize(
     top = math.ceil(end / step * (1 - 1e-14))
     if end == largest and Fraction(step) * top < Fraction(largest):
         top += 1
-    index = _sparse_range(math.ceil(6 * _spread(outline) / step), top, stride)
+    index = sparse_range(math.ceil(6 * _spread(outline) / step), top, stride)
     epsilon: Array = step * index.astype(float)
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
@@ -281,7 +281,7 @@ def _spread(pld: PLD) -> float:
     return max(math.sqrt(float(pld.masses @ pld.losses**2)), negligible)
 
 
-def _sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:
+def sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:
     """0, stride, ..., dense, then geometrically sparser, top: the far tail needs fewer points."""
     near = np.arange(0, min(dense, top), stride, dtype=np.int64)
     if top <= dense:

@@ -20,14 +20,11 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     """
     scores, probabilities, magnitudes = sums.scores, sums.probabilities, sums.magnitudes
     n, active = float(sums.users), probabilities.sum(axis=1)[:, None]
-    counts = _ways(most, scores.shape[1])  # [ways, values]
+    counts = vectors_of_counts(most, scores.shape[1])  # [ways, values]
     scoring = counts.sum(axis=1)
-    log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
-    log_falling = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(most)))])
-    ways = log_falling[scoring.astype(int)] - log_factorial[counts.astype(int)].sum(axis=1)
     # values without mass pad the rows: e^-1e6 is 0
     log_mass = np.log(probabilities, out=np.full(scores.shape, -1e6), where=probabilities > 0)
-    exponent = ways + log_mass @ counts.T  # [laws, ways]
+    exponent = log_ways(counts, most, n) + log_mass @ counts.T  # [laws, ways]
     # of the masses, through their exponents, and of the sum over the ways
     largest = math.log(n) + 8 + float(-np.log(probabilities[probabilities > 0]).min())
     error = (16 * _UNIT * largest + 2 * sums.error) * (most + 8) + _UNIT * len(counts)
@@ -53,7 +50,16 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     return sides[0], sides[1]
 
 
-def _ways(users: int, values: int) -> Array:
+def log_ways(counts: Array, most: int, users: float) -> Array:
+    """log of how many ways there are to choose the users with these counts, `most` at most."""
+    log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
+    log_falling = np.concatenate([[0.0], np.cumsum(np.log(users - np.arange(most)))])
+    chosen = counts.astype(int)
+    ways: Array = log_falling[chosen.sum(axis=1)] - log_factorial[chosen].sum(axis=1)
+    return ways
+
+
+def vectors_of_counts(users: int, values: int) -> Array:
     """All vectors of `values` counts with sum at most `users`."""
     rows, left = np.zeros((1, 0)), np.array([users])
     for _ in range(values):

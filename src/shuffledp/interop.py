@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import _validate
 from .accountant import Accountant
 from .binomial import Array
-from .compose import _sparse_range
+from .compose import sparse_range
 from .errors import InvalidParameter, NotCertified, OutOfRange
 from .given import MAX_LOSS, GivenPLD
 from .one_round import depth_for
@@ -167,7 +167,7 @@ def _lattice(
             f"{_MAX_POINTS}; give a larger interval or truncation."
         )
     stride = max(1, math.floor(scale / _FINENESS / step))
-    return step, _sparse_range(
+    return step, sparse_range(
         max(2, math.ceil(3 * scale / step)), steps or math.ceil(end / step), stride
     )
 

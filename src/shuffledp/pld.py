@@ -54,7 +54,7 @@ def upper_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
 
     What the profile is beyond the last sample is at most its value there: infinite loss.
     """
-    corner = _convex_corners(np.expm1(step * index.astype(float)), samples.upper)
+    corner = convex_corners(np.expm1(step * index.astype(float)), samples.upper)
     return _from_polygon(step, index[corner], samples.upper[corner], +1)
 
 
@@ -85,7 +85,7 @@ def lower_pld(
     cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
     value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
-    corner = _convex_corners(excess, value)
+    corner = convex_corners(excess, value)
     return _from_polygon(step, index[corner], value[corner] + floor, -1)
 
 
@@ -111,7 +111,7 @@ def _end_slopes(samples: Samples, excess: Array) -> tuple[Array, Array]:
     return steep[:-1], flat[1:]
 
 
-def _convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
+def convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
     """Indices of the corners of the greatest convex minorant of the points (x increasing)."""
     corner = np.arange(len(x))
     while True:

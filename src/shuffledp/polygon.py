@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from .binomial import Array
-from .pld import _convex_corners
+from .pld import convex_corners
 from .profile import ANY_DEPTH, Sampler
 from .stop_loss import UNDERFLOW, Samples
 
@@ -72,7 +73,7 @@ class Polygon:
         epsilon, delta = epsilon[useful], delta[useful]
         if len(epsilon) == 1:
             return cls(np.array([0.0, _NO_LOSS]), np.repeat(delta, 2), np.zeros(1), 0.0)
-        corner = _convex_corners(np.expm1(epsilon), delta)
+        corner = convex_corners(np.expm1(epsilon), delta)
         epsilon, delta = epsilon[corner], delta[corner]
         rise = -np.diff(delta) / -np.expm1(-np.diff(epsilon))
         return cls(epsilon, delta, rise, 16 * _ULP)
@@ -94,6 +95,8 @@ class PolygonProfile:
     """The largest of some polygons, one for each order of the neighbours; alpha >= 1 suffices."""
 
     polygons: tuple[Polygon, ...]
+    has_slopes: ClassVar[bool] = True
+    depths: ClassVar[Sequence[float]] = ANY_DEPTH
 
     @property
     def max_loss(self) -> float:
@@ -102,14 +105,6 @@ class PolygonProfile:
     @property
     def bounded(self) -> bool:
         return all(polygon.value[-1] == 0 for polygon in self.polygons)
-
-    @property
-    def has_slopes(self) -> bool:
-        return True
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return ANY_DEPTH
 
     @property
     def pointwise(self) -> PolygonProfile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from .binomial import Array
 from .class_sampler import ClassSampler
@@ -77,6 +77,8 @@ class ThreePointProfile:
 
     law: ThreePointLaw
     users: int
+    has_slopes: ClassVar[bool] = True
+    depths: ClassVar[Sequence[float]] = DEPTHS
 
     @property
     def max_loss(self) -> float:
@@ -85,14 +87,6 @@ class ThreePointProfile:
     @property
     def bounded(self) -> bool:
         return math.isfinite(self.law.eps0)
-
-    @property
-    def has_slopes(self) -> bool:
-        return True
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return DEPTHS
 
     @property
     def pointwise(self) -> PrivacyProfile:
@@ -123,6 +117,8 @@ class ClassProfile:
     users: int
     idle: int = 0
     of_all: tuple[ClassLaw, ...] = ()
+    has_slopes: ClassVar[bool] = False
+    depths: ClassVar[Sequence[float]] = ANY_DEPTH
 
     @property
     def max_loss(self) -> float:
@@ -131,14 +127,6 @@ class ClassProfile:
     @property
     def bounded(self) -> bool:
         return all(law.bounded(self.idle) for law in self.laws + self.of_all)
-
-    @property
-    def has_slopes(self) -> bool:
-        return False
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return ANY_DEPTH
 
     @property
     def pointwise(self) -> ClassProfile:
@@ -166,11 +154,8 @@ class DensityProfile:
     max_loss: float
     bounded: bool
     idle: int = 0
-    has_slopes: bool = False
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return _FINE_DEPTHS
+    has_slopes: ClassVar[bool] = False
+    depths: ClassVar[Sequence[float]] = _FINE_DEPTHS
 
     @property
     def pointwise(self) -> DensityProfile:

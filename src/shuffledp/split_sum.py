@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .pld import PLD, _convex_corners
+from .pld import PLD, convex_corners
 from .tilted_sum import Parts, TiltedSum
 
 _GAP = 10.0  # a tail this far (a power of e) below its log-concave majorant is split
@@ -82,7 +82,7 @@ def _halves(pld: PLD) -> tuple[PLD, PLD]:
     losses, masses, at = pld.losses[start:], pld.masses[start:], len(pld.index)
     if len(masses) > 1:
         depth = -np.log(np.cumsum(masses[::-1])[::-1])  # -log Pr[loss >= this]
-        corner = _convex_corners(losses, depth)
+        corner = convex_corners(losses, depth)
         gap = depth[1:] - np.interp(losses[:-1], losses[corner], depth[corner])
         if gap.max() > _GAP:
             at = start + int(gap.argmax()) + 1

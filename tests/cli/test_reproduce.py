@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -247,22 +246,6 @@ def test_missing_matplotlib_names_the_extra(
     error = capsys.readouterr().err
     assert "pip install 'shuffledp[plot]'" in error
     assert len(error.strip().splitlines()) == 1
-
-
-def test_importing_the_package_loads_neither_matplotlib_nor_the_reproduction() -> None:
-    code = (
-        "import sys, shuffledp, shuffledp.cli; "
-        "print([m for m in sys.modules if m.startswith(('matplotlib', 'shuffledp.reproduce.fig'))])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"
-    code = "import sys, shuffledp; print([m for m in sys.modules if 'reproduce' in m])"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "png", "pdf"])

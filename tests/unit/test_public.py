@@ -27,15 +27,25 @@ def test_public_names_are_listed_once_and_in_order() -> None:
     assert list(shuffledp.__all__) == sorted(set(shuffledp.__all__))
 
 
-def test_importing_loads_no_extra() -> None:
-    code = (
-        "import sys, shuffledp\n"
-        "print([m for m in ('matplotlib', 'scipy', 'dp_accounting', 'joblib') if m in sys.modules])"
-    )
+def loaded_by(imports: str) -> list[str]:
+    """The modules that a fresh interpreter has after these imports."""
+    code = f"import sys, {imports}; print(*sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert result.stdout.strip() == "[]"
+    return result.stdout.split()
+
+
+def test_importing_loads_no_extra() -> None:
+    loaded = loaded_by("shuffledp")
+    assert [m for m in ("matplotlib", "scipy", "dp_accounting", "joblib") if m in loaded] == []
+    assert [m for m in loaded if "reproduce" in m] == []
+
+
+def test_the_command_line_loads_neither_matplotlib_nor_the_figures() -> None:
+    loaded = loaded_by("shuffledp, shuffledp.cli")
+    assert "shuffledp.cli" in loaded
+    assert [m for m in loaded if m.startswith(("matplotlib", "shuffledp.reproduce.fig"))] == []
 
 
 def test_without_the_extra_interop_says_what_to_install() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..accountant import Accountant
+from .. import accountant
 from ..errors import OutOfRange
 from ..randomizers import PureLDP
 from ..shuffle import Shuffle
@@ -55,10 +55,9 @@ def _clone_rdp(analysis: str, source: str) -> PublishedBound:
 def _amplified(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
     if sample_rate == 1:
         raise OutOfRange("sample_rate=1 means no sampling, which this bound is for; give less.")
-    accountant = Accountant()
     everyone = PureLDP(local_epsilon_of(randomizer))
-    accountant.compose(Shuffle(everyone, users, "stronger-clones", sample_rate), rounds=rounds)
-    return accountant.get_epsilon(delta)
+    round_ = Shuffle(everyone, users, "stronger-clones", sample_rate)
+    return accountant.composed(round_, rounds).get_epsilon(delta)
 
 
 #: Every bound, from the oldest to the newest.

@@ -7,16 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import Accountant, Bounds, Gaussian, PureLDP, RandomizedResponse, Shuffle
+from .. import Bounds, Gaussian, PureLDP, RandomizedResponse, Shuffle
+from ..accountant import composed
 from ..binomial import Array
 from ..errors import OutOfRange
 from ..published import balle2019, feldman2021, girgis2021
-
-
-def composed(round_: Shuffle, rounds: int) -> Accountant:
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    return accountant
 
 
 def clone_delta(
