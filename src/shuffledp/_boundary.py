@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from .bounds import Bounds
-from .errors import NotCertified
 
 _ROUGH_RTOL = 0.1
 _FAR = 50.0  # stands for log(epsilon / target) where epsilon is infinite; -50 where it is 0
@@ -103,12 +102,7 @@ def boundary(
 
     def height(index: int, seen: dict[int, Bounds[float]], width: float) -> float:
         if index not in seen:
-            try:
-                seen[index] = evaluate(grid.value(index), width)
-            except NotCertified as error:
-                if seen is fine and error.bounds.upper <= target:
-                    raise
-                seen[index] = error.bounds  # certified all the same
+            seen[index] = evaluate(grid.value(index), width)
         return _height(seen[index].upper, target)
 
     coarse = partial(height, seen=rough, width=max(_ROUGH_RTOL, rtol))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ MAX_EPS0 = 200.0
 MIN_EPS0 = 1e-6
 MAX_USERS = MAX_TRIALS
 MAX_ROUNDS = 10**7
+MAX_MESSAGES = 10**4
 MIN_DELTA = 1e-280
 
 
@@ -87,6 +89,22 @@ def sample_rate(value: Any) -> float:
     if rate < 1e-9:
         raise OutOfRange(f"sample_rate={show(value)} is below the supported 1e-09; give more.")
     return rate
+
+
+def count_or_share(name: str, value: Any, users: int) -> int:
+    """A count from 0 on, or a share of the users below 1, of which as many as that or one more."""
+    number = real(name, value)
+    if number < 0:
+        raise InvalidParameter(
+            f"{name}={show(value)} is negative; give a number of users or a share below 1."
+        )
+    if number < 1:
+        # a float stands for the decimal number that it is written as
+        share = (
+            Fraction(repr(number)) if isinstance(value, (float, np.floating)) else Fraction(value)
+        )
+        return math.ceil(share * users)
+    return count(name, value, MAX_USERS)
 
 
 def senders(users: int, rate: float) -> int:

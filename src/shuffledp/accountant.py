@@ -7,11 +7,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from . import _validate, one_round
+from . import _validate
 from ._table import html_table, text_table
 from .bounds import Bounds
 from .compose import Composition
-from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange
+from .errors import Infeasible, InvalidParameter, OutOfRange
 from .profile import PrivacyProfile
 from .queries import DEFAULT_RTOL, Guarantee, Mechanism
 from .shuffle import Shuffle
@@ -67,10 +67,7 @@ class Accountant(Guarantee):
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""
         target, delta = _validate.epsilon(epsilon), _validate.delta(delta)
-        try:
-            return self.get_epsilon(delta, rtol=rtol) <= target
-        except NotCertified as error:  # certified all the same, if not as closely as asked for
-            return error.bounds.upper <= target
+        return self.get_epsilon(delta, rtol=rtol) <= target
 
     def remaining_rounds(
         self, round_: Shuffle, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
@@ -130,7 +127,8 @@ class Accountant(Guarantee):
         """Rounds with equal profiles are one kind; sorted, so that their order does not matter."""
         counts: dict[PrivacyProfile, int] = {}
         for round_, count in self.rounds:
-            counts[round_.profile] = counts.get(round_.profile, 0) + count
+            for profile, times in round_.parts:
+                counts[profile] = counts.get(profile, 0) + count * times
         return sorted(counts.items(), key=repr)
 
     def _max_loss(self) -> float:
@@ -144,14 +142,14 @@ class Accountant(Guarantee):
         if self.total_rounds == 0:
             return Bounds(0.0, 0.0)
         if self.total_rounds == 1:
-            return one_round.epsilon_bounds(self._by_profile()[0][0], delta, rtol)
+            return self.rounds[0][0]._epsilon_bounds(delta, rtol)
         return self._composed().epsilon_bounds(delta, rtol)
 
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         if self.total_rounds == 0:
             return Bounds(0.0, 0.0)
         if self.total_rounds == 1:
-            return one_round.delta_bounds(self._by_profile()[0][0], epsilon, rtol)
+            return self.rounds[0][0]._delta_bounds(epsilon, rtol)
         return self._composed().delta_bounds(epsilon, rtol)
 
 

@@ -10,7 +10,7 @@ from .accountant import composed
 from .compose import Composition
 from .one_round import epsilon_bounds
 from .profile import ClassProfile
-from .queries import DEFAULT_RTOL
+from .queries import DEFAULT_RTOL, anyway
 from .randomizers import Randomizer
 from .scores import ClassLaw
 from .shuffle import Shuffle
@@ -47,7 +47,7 @@ def adversaries(
     for analysis in _LADDER:
         if analysis in randomizer.analyses:
             round_ = Shuffle(randomizer, users, analysis)
-            bounds = composed(round_, rounds).epsilon_bounds(delta, rtol=rtol)
+            bounds = anyway(composed(round_, rounds).epsilon_bounds, delta, rtol=rtol)
             rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
     attained = _attained(Shuffle(randomizer, users), rounds, delta, rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))

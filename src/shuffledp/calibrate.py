@@ -18,7 +18,7 @@ from ._boundary import Decimals, Found, Grid, Multiples, boundary
 from .accountant import Accountant, composed
 from .bounds import Bounds
 from .errors import Infeasible, InvalidParameter
-from .queries import DEFAULT_RTOL, Guarantee
+from .queries import DEFAULT_RTOL, Guarantee, anyway
 from .randomizers import Randomizer
 from .shuffle import Shuffle
 from .statement import rounded_up
@@ -226,7 +226,7 @@ def _calibrate(
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
 
     def evaluate(value: float, width: float) -> Bounds[float]:
-        return make(value).epsilon_bounds(delta, rtol=width)
+        return anyway(make(value).epsilon_bounds, delta, rtol=width)
 
     found = boundary(grid, sign, evaluate, target, rtol, start)
     if found.good is None:

@@ -23,6 +23,7 @@ from .one_round import (
     aim,
     certified,
     depth_for,
+    narrower,
     not_certified,
 )
 from .pld import PLD, lower_pld, upper_pld
@@ -99,30 +100,21 @@ class Composition:
         depth = depth_for(-log_delta + math.log(self._total) + 20)
         return self._refined("delta", attempt, depth, rtol, Bounds(0.0, 1.0))
 
-    def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
-        """Upper values at many increasing epsilons, sharp down to about a delta of `least`.
+    def deltas(
+        self, epsilon: Array, least: float, rtol: float, sides: Sequence[int] = (-1, 1)
+    ) -> list[Array]:
+        """Lower (-1) or upper (1) values at many epsilons, sharp down to a delta of about `least`.
 
         A few tilts serve all of them.
         """
         depth = depth_for(-math.log(least) + math.log(self._total) + 14)
         for _ in range(_REFINEMENTS):
             try:
-                upper = self._parts(depth, rtol, self._resolution)[0]
-                tilts = math.ceil(float(epsilon[-1]) / math.sqrt(log_mgf(upper, 0.0)[2]))
-                centres = np.linspace(0.0, float(epsilon[-1]), min(max(3, tilts), 200))
-                sums = [TiltedSum(upper, tilt_for_epsilon(upper, c)) for c in centres.tolist()]
-                break
+                upper, lower = self._parts(depth, rtol, self._resolution)
+                return [_at_many(upper if side > 0 else lower, epsilon, side) for side in sides]
             except LatticeTooLong:
                 self._resolution /= 2
-        else:
-            raise not_certified("delta", Bounds(0.0, 1.0), rtol)
-        after = np.clip(np.searchsorted(centres, epsilon), 1, len(centres) - 1)
-        return np.array(
-            [
-                min(sums[i - 1].delta(e, +1), sums[i].delta(e, +1))
-                for e, i in zip(epsilon.tolist(), after.tolist(), strict=True)
-            ]
-        )
+        raise not_certified("delta", Bounds(0.0, 1.0), rtol)
 
     def _refined(
         self, what: str, attempt: Attempt, depth: float, rtol: float, worst: Bounds[float]
@@ -131,25 +123,26 @@ class Composition:
 
         An attempt returns its bounds and how many times too wide they are.
         """
-        bounds, resolution = worst, self._resolution
+        best, resolution = worst, self._resolution
         for _ in range(_REFINEMENTS):
             try:
                 parts = self._parts(depth, rtol, resolution)
                 bounds, excess = attempt(*parts)
             except LatticeTooLong:
-                if bounds is not worst:
+                if best is not worst:
                     break
                 resolution /= 2  # too much was asked for: find out what can be had
                 continue
             if excess <= 1:
                 self._resolution = resolution
                 return bounds
+            best = narrower(best, bounds)
             deeper = depth_for(depth + 1) if what == "delta" else depth
             if deeper > depth and self._cut_off(parts[0]) > 1e-3 * bounds.lower:
                 depth = deeper  # what was cut off is what makes the difference
             else:
                 resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
-        raise not_certified(what, bounds, rtol)
+        raise not_certified(what, best, rtol)
 
     def _cut_off(self, upper: Parts) -> float:
         """Finite losses that were counted as infinite, all rounds together."""
@@ -218,6 +211,24 @@ class Composition:
                 self._made.pop(old, None)
             self._made[key] = made
         return made
+
+
+def _at_many(parts: Parts, epsilon: Array, side: int) -> Array:
+    """delta(epsilon) of a composition from above (+1) or below (-1), by the two nearest tilts."""
+    end = float(epsilon.max())
+    apart = max(math.sqrt(log_mgf(parts, 0.0)[2]) / 2, end / 400, 1e-300)
+    # no two centres are nearer to each other than that, and none is farther from an epsilon
+    centres = apart * np.unique(np.append(np.floor(epsilon / apart), np.ceil(epsilon / apart)))
+    sums = [TiltedSum(parts, tilt_for_epsilon(parts, centre)) for centre in centres.tolist()]
+    before = np.maximum(np.searchsorted(centres, epsilon, side="right") - 1, 0)
+    after = np.minimum(np.searchsorted(centres, epsilon), len(centres) - 1)
+    best = min if side > 0 else max
+    return np.array(
+        [
+            best(sums[i].delta(e, side), sums[j].delta(e, side))
+            for e, i, j in zip(epsilon.tolist(), before.tolist(), after.tolist(), strict=True)
+        ]
+    )
 
 
 def _delta(parts: Parts, epsilon: float, side: int) -> float:

@@ -16,7 +16,7 @@ from . import _validate
 from .accountant import Accountant
 from .binomial import Array
 from .compose import sparse_range
-from .errors import InvalidParameter, NotCertified, OutOfRange
+from .errors import InvalidParameter, OutOfRange
 from .given import MAX_LOSS, GivenPLD
 from .one_round import depth_for
 from .pld import PLD, upper_pld
@@ -139,7 +139,8 @@ def _of_composition(accountant: Accountant, interval: float | None, truncation: 
     composition = accountant._composed()
     step, index = _lattice(accountant, composition.max_loss, interval, truncation)
     epsilon = step * index.astype(float)
-    upper = composition.upper_deltas(np.minimum(epsilon, composition.max_loss), truncation, _RTOL)
+    places = np.minimum(epsilon, composition.max_loss)
+    (upper,) = composition.deltas(places, truncation, _RTOL, sides=(1,))
     if composition.bounded:
         upper[epsilon >= composition.max_loss] = 0.0
     return upper_pld(step, index, Samples(np.zeros(len(upper)), upper))
@@ -174,10 +175,7 @@ def _lattice(
 
 def _about(guarantee: Guarantee, delta: float) -> float:
     """An epsilon at or a little above the one at this delta."""
-    try:
-        return guarantee.get_epsilon(delta, rtol=0.1)
-    except NotCertified as error:
-        return error.bounds.upper
+    return guarantee.get_epsilon(delta, rtol=0.1)
 
 
 def _exported(pld: PLD) -> PrivacyLossDistribution:

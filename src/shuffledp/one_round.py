@@ -19,6 +19,10 @@ _REFINEMENTS = 6
 SMALL_EPSILON = 1e-3
 #: Deltas below this need no relative accuracy.
 NEGLIGIBLE_DELTA = 1e-290
+#: So close to the largest loss (relatively) scores are lost in rounding: convexity takes over.
+_NEAR_TOP = 2.0**-30
+#: A refinement that leaves more than this share of the width is the last one.
+_PROGRESS = 0.8
 
 
 def aim(rtol: float) -> float:
@@ -41,6 +45,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         return Bounds(0.0, 0.0)
     guess = approach(_sides(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
     start = np.minimum([guess * 0.9975, guess * 1.0025], top)
+    best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(_REFINEMENTS):
         sampler = quick.sampler(depth, aim(rtol) / 4**refinement)
         # beyond the largest finite loss only the infinite one is left
@@ -53,24 +58,48 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         bounds = certified(low, high if reached else math.inf)
         if bounds.upper - low <= rtol * max(high, SMALL_EPSILON):
             return bounds
+        last, best = best, narrower(best, bounds)
+        if refinement and not _improved(last, best):
+            break
         start = np.array([low, high])
-    raise not_certified("epsilon", bounds, rtol)
+    raise not_certified("epsilon", best, rtol)
 
 
 def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds[float]:
     """Certified delta of one round; rtol is in epsilon: upper(eps) <= lower(eps (1 - rtol))."""
-    if epsilon >= profile.max_loss:
+    top, share = profile.max_loss, 1.0
+    if epsilon >= top:
         if profile.bounded:
             return Bounds(0.0, 0.0)
-        epsilon = profile.max_loss
+        epsilon = top
     quick, points = profile.pointwise, np.array([epsilon, epsilon * (1 - rtol)])
+    near = top * (1 - _NEAR_TOP)
+    if profile.bounded and epsilon > near:
+        # delta is convex in e^epsilon and 0 at the top: below the chord that starts at `near`
+        points[0] = near
+        share = math.expm1(epsilon - top) / math.expm1(near - top) * (1 + 2.0**-48)
     depth = _deep_enough(quick, points[:1])
+    best = Bounds(0.0, 1.0)
     for refinement in range(_REFINEMENTS):
         s = quick.sampler(depth, aim(rtol) / 4**refinement)(points)
-        bounds = certified(float(s.lower[0]), float(s.upper[0]))
-        if s.upper[0] <= max(s.lower[1], (1 + rtol) * s.lower[0], NEGLIGIBLE_DELTA):
+        lower = float(s.lower[0]) if share == 1 else 0.0
+        bounds = certified(lower, float(s.upper[0]) * share)
+        if bounds.upper <= max(s.lower[1], (1 + rtol) * lower, NEGLIGIBLE_DELTA):
             return bounds
-    raise not_certified("delta", bounds, rtol)
+        last, best = best, narrower(best, bounds)
+        if refinement and not _improved(last, best):
+            break
+    raise not_certified("delta", best, rtol)
+
+
+def narrower(a: Bounds[float], b: Bounds[float]) -> Bounds[float]:
+    """What both say of the same number."""
+    return certified(max(a.lower, b.lower), min(a.upper, b.upper))
+
+
+def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
+    """Is it worth going on?"""
+    return best.upper - best.lower <= _PROGRESS * (last.upper - last.lower)
 
 
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:

@@ -30,7 +30,7 @@ from ._table import html_table, text_table
 from .accountant import Accountant
 from .bounds import Bounds
 from .errors import InvalidParameter, ShuffleDPError
-from .queries import DEFAULT_RTOL
+from .queries import DEFAULT_RTOL, anyway
 from .shuffle import Shuffle
 from .statement import rounded_down, rounded_up, senders
 
@@ -191,7 +191,7 @@ class Plan:
         accountant, entries = Accountant(), []
         for planned in self.rounds:
             accountant.compose(planned.round, rounds=planned.count)
-            running = accountant.epsilon_bounds(self.delta, rtol=rtol)
+            running = anyway(accountant.epsilon_bounds, self.delta, rtol=rtol)
             fits = running.upper <= self.epsilon
             entries.append(Entry(planned, running, self.epsilon - running.upper, fits))
         return Ledger(self.epsilon, self.delta, tuple(entries))

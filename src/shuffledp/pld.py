@@ -90,25 +90,31 @@ def lower_pld(
 
 
 def _end_slopes(samples: Samples, excess: Array) -> tuple[Array, Array]:
-    """In each cell an upper bound of minus the slope at its left end, a lower one at its right.
-
-    Without given slopes: a convex function is at its left end at most as steep as any chord that
-    ends there, and at its right end at least as steep as any chord that starts there. The shortest
-    fits best, but what the bracket of the samples is wide counts less in a longer one. At
-    alpha = 1 a symmetric profile has slope at least -(1 - f)/2.
-    """
+    """In each cell an upper bound of minus the slope at its left end, a lower one at its right."""
     if samples.slope_low is not None and samples.slope_high is not None:
         return samples.slope_high[:-1], samples.slope_low[1:]
-    lower, upper = samples.lower, samples.upper
-    steep = np.full(len(excess), (1 - lower[0]) / 2)
-    flat = np.zeros(len(excess)) if samples.slope_low is None else samples.slope_low.copy()
+    steep, flat = chord_slopes(samples.lower, samples.upper, excess)
+    if samples.slope_low is not None:
+        flat = np.maximum(flat, samples.slope_low)
+    return steep[:-1], flat[1:]
+
+
+def chord_slopes(lower: Array, upper: Array, excess: Array) -> tuple[Array, Array]:
+    """An upper bound of minus the slope of a profile to the right of each point, and a lower one
+    to the left; of the profile itself only lower and upper values are known.
+
+    A convex function is at most as steep as any chord that ends at the point, and at least as steep
+    as any that starts there. The shortest fits best, but what the bracket is wide counts less in a
+    longer one. At alpha = 1 a symmetric profile has slope at least -(1 - f)/2.
+    """
+    steep, flat = np.full(len(excess), (1 - lower[0]) / 2), np.zeros(len(excess))
     span = 1
     while span < len(excess):
         width = excess[span:] - excess[:-span]
         steep[span:] = np.minimum(steep[span:], (upper[:-span] - lower[span:]) / width)
         flat[:-span] = np.maximum(flat[:-span], (lower[:-span] - upper[span:]) / width)
         span *= 2
-    return steep[:-1], flat[1:]
+    return steep, flat
 
 
 def convex_corners(x: Array, y: Array) -> NDArray[np.intp]:

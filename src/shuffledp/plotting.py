@@ -19,7 +19,7 @@ from .bounds import Bounds
 from .errors import InvalidParameter, OutOfRange
 from .plan import Ledger
 from .published import BOUNDS
-from .queries import Guarantee
+from .queries import Guarantee, anyway
 from .randomizers import Randomizer
 from .shuffle import Shuffle
 from .statement import participants
@@ -49,7 +49,7 @@ def plot_profile(
         end = next((end for end in ends if 0 < end < math.inf), 10.0)
         epsilons = np.linspace(0.0, end, 40).tolist()
     xs: list[float] = _ascending("epsilons", epsilons, 0.0)
-    points = [(x, guarantee.delta_bounds(x)) for x in xs]
+    points = [(x, anyway(guarantee.delta_bounds, x)) for x in xs]
     _curve(axes, points, len(axes.lines), label)
     _finish(axes, "epsilon", "certified delta", f"Privacy profile, {_described(guarantee)}")
     return _log_scaled(axes, "y")
@@ -206,7 +206,7 @@ def _log_scaled(axes: Axes, which: str) -> Axes:
 
 
 def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
-    return composed(round_, rounds).epsilon_bounds(_validate.delta(delta))
+    return anyway(composed(round_, rounds).epsilon_bounds, _validate.delta(delta))
 
 
 def _curve(

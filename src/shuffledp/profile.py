@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from .binomial import Array
 from .class_sampler import ClassSampler
 from .scores import ClassLaw, ThreePointLaw, sampled_loss
@@ -70,6 +72,14 @@ class RoundProfile(PrivacyProfile, Protocol):
         """Each of its users sends with probability `rate` only."""
         ...
 
+    def of(self, users: int) -> RoundProfile:
+        """The same with another number of users."""
+        ...
+
+    def worst_alone(self, epsilon: float) -> RoundProfile:
+        """With the one law that, for many users, is about the largest at this epsilon."""
+        ...
+
 
 @dataclass(frozen=True)
 class ThreePointProfile:
@@ -97,6 +107,12 @@ class ThreePointProfile:
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
+
+    def of(self, users: int) -> ThreePointProfile:
+        return replace(self, users=users)
+
+    def worst_alone(self, epsilon: float) -> ThreePointProfile:
+        return self
 
     def sampled(self, idle: int) -> ClassProfile:
         return ClassProfile((self.law.classes,), self.users, idle)
@@ -133,7 +149,25 @@ class ClassProfile:
         return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return ClassSampler(self.laws + self.of_all, self.users, rtol, depth=depth, idle=self.idle)
+        first, *others = (
+            ClassSampler(laws, self.users, rtol, depth=depth, idle=self.idle)
+            for laws in (self.laws, self.of_all)
+            if laws
+        )
+        if not others:
+            return first
+
+        def larger(epsilon: Array) -> Samples:
+            a, b = first(epsilon), others[0](epsilon)
+            return Samples(np.maximum(a.lower, b.lower), np.maximum(a.upper, b.upper))
+
+        return larger
+
+    def of(self, users: int) -> ClassProfile:
+        return replace(self, users=users)
+
+    def worst_alone(self, epsilon: float) -> ClassProfile:
+        return ClassProfile((max(self.laws, key=lambda law: law.spread(epsilon)),), self.users)
 
     def sampled(self, idle: int) -> ClassProfile:
         return ClassProfile(self.laws, self.users, idle)
@@ -160,6 +194,19 @@ class DensityProfile:
     @property
     def pointwise(self) -> DensityProfile:
         return self
+
+    def of(self, users: int) -> DensityProfile:
+        return replace(self, users=users)
+
+    def worst_alone(self, epsilon: float) -> DensityProfile:
+        below = self.laws(24, 40.0)[0]
+        worst = max(range(len(below)), key=lambda i: below[i].spread(epsilon))
+
+        def laws(cells: int, depth: float) -> tuple[Sequence[ClassLaw], Sequence[ClassLaw]]:
+            alone = [self.laws(cells, depth)[0][worst]]
+            return alone, alone
+
+        return replace(self, laws=laws)
 
     def sampled(self, idle: int) -> DensityProfile:
         # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from . import _validate, one_round
 from .binomial import Array
 from .bounds import Bounds
+from .errors import NotCertified
 from .profile import PrivacyProfile
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
@@ -29,16 +31,22 @@ class Guarantee(ABC):
     @overload
     def get_epsilon(self, delta: Many, *, rtol: float = ...) -> Array: ...
     def get_epsilon(self, delta: float | Many, *, rtol: float = DEFAULT_RTOL) -> float | Array:
-        """The epsilon to publish at this delta: never below the exact value."""
-        return self.epsilon_bounds(delta, rtol=rtol).upper
+        """The epsilon to publish at this delta: never below the exact value.
+
+        If the width `rtol` is out of reach, the smallest value that was certified.
+        """
+        return _each(_validate.deltas(delta), self._epsilon, rtol, wide=True).upper
 
     @overload
     def get_delta(self, epsilon: float, *, rtol: float = ...) -> float: ...
     @overload
     def get_delta(self, epsilon: Many, *, rtol: float = ...) -> Array: ...
     def get_delta(self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL) -> float | Array:
-        """The delta to publish at this epsilon: never below the exact value."""
-        return self.delta_bounds(epsilon, rtol=rtol).upper
+        """The delta to publish at this epsilon: never below the exact value.
+
+        If the width `rtol` is out of reach, the smallest value that was certified.
+        """
+        return _each(_validate.epsilons(epsilon), self._delta_bounds, rtol, wide=True).upper
 
     @overload
     def epsilon_bounds(self, delta: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -51,14 +59,7 @@ class Guarantee(ABC):
 
         `rtol` is the largest relative width; NotCertified tells what was reached instead.
         """
-        rtol = _validate.tolerance(rtol)
-
-        def one(value: float) -> Bounds[float]:
-            if value == 0:
-                return Bounds(self._max_loss(), self._max_loss())
-            return Bounds(0.0, 0.0) if value == 1 else self._epsilon_bounds(value, rtol)
-
-        return _each(_validate.deltas(delta), one)
+        return _each(_validate.deltas(delta), self._epsilon, rtol)
 
     @overload
     def delta_bounds(self, epsilon: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -68,8 +69,13 @@ class Guarantee(ABC):
         self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL
     ) -> Bounds[float] | Bounds[Array]:
         """lower <= exact delta <= upper. `rtol` is a width in epsilon, as in `epsilon_bounds`."""
-        rtol = _validate.tolerance(rtol)
-        return _each(_validate.epsilons(epsilon), lambda value: self._delta_bounds(value, rtol))
+        return _each(_validate.epsilons(epsilon), self._delta_bounds, rtol)
+
+    def _epsilon(self, delta: float, rtol: float) -> Bounds[float]:
+        """For one valid delta."""
+        if delta == 0:
+            return Bounds(self._max_loss(), self._max_loss())
+        return Bounds(0.0, 0.0) if delta == 1 else self._epsilon_bounds(delta, rtol)
 
     @abstractmethod
     def _max_loss(self) -> float:
@@ -85,12 +91,17 @@ class Guarantee(ABC):
 
 
 class Mechanism(Guarantee):
-    """What an accountant can compose: anything immutable and hashable with a profile."""
+    """What an accountant can compose: anything immutable and hashable with profiles."""
 
     @property
     @abstractmethod
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
+
+    @property
+    def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:
+        """Profiles whose composition is the mechanism, and how often each counts."""
+        return [(self.profile, 1)]
 
     def _max_loss(self) -> float:
         return self.profile.max_loss if self.profile.bounded else math.inf
@@ -102,8 +113,22 @@ class Mechanism(Guarantee):
         return one_round.delta_bounds(self.profile, epsilon, rtol)
 
 
-def _each(values: Array, one: Callable[[float], Bounds[float]]) -> Bounds[float] | Bounds[Array]:
+def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:
+    """What was certified, whether it is as narrow as was asked for or not."""
+    try:
+        return ask(*question, **options)
+    except NotCertified as error:
+        return error.bounds
+
+
+def _each(
+    values: Array, ask: Callable[[float, float], Bounds[float]], rtol: float, wide: bool = False
+) -> Bounds[float] | Bounds[Array]:
+    """Bounds at each value; if they may be `wide`, whatever was certified."""
+    rtol = _validate.tolerance(rtol)
+    one = partial(anyway, ask) if wide else ask
     if values.ndim == 0:
-        return one(float(values))
-    result = np.array([one(float(value)) for value in values.ravel()]).reshape((*values.shape, 2))
+        return one(float(values), rtol)
+    each = [one(float(value), rtol) for value in values.ravel()]
+    result = np.array(each).reshape((*values.shape, 2))
     return Bounds(result[..., 0], result[..., 1])

@@ -52,7 +52,7 @@ class ThreePointLaw:
         if self.weight < 1:  # sometimes the adversary is told that there is nothing to learn
             rows.append((1 - self.weight, 1 - self.weight, 0.0))
         u, v, blanket = zip(*rows, strict=True)
-        return ClassLaw(u, v, blanket)
+        return ClassLaw(u, v, blanket, largest=self.eps0 if math.isfinite(self.eps0) else None)
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ class ClassLaw:
     v: tuple[float, ...]
     blanket: tuple[float, ...]
     mass_error: float = 0.0  # relative error of the probabilities, beyond a few roundings
+    largest: float | None = None  # the largest log u/v, if it is known better than from u and v
 
     def max_loss(self, users: int, idle: int = 0) -> float:
         """An upper bound of the finite losses of a shuffled round of `users` out of users + idle.
@@ -76,6 +77,8 @@ class ClassLaw:
         then all messages but one may be of that kind. With idle users, whoever sends a covered
         output may be any of them: u and v are mixed with the blanket.
         """
+        if self.largest is not None and not idle:
+            return self.largest
         rate, rows = users / (users + idle), []
         for a, b, w in zip(self.u, self.v, self.blanket, strict=True):
             mixed = (1 - rate) * w if idle else 0.0
@@ -93,6 +96,14 @@ class ClassLaw:
         rows = zip(self.u, self.v, self.blanket, strict=True)
         return not any(a > 0 and b == 0 and (w == 0 or not idle) for a, b, w in rows)
 
+    def spread(self, epsilon: float) -> float:
+        """The second moment of the score, infinite if outputs are not covered: the larger, the
+        larger is the profile of many users. A rough guide only."""
+        alpha, rows = math.exp(min(epsilon, 300.0)), zip(self.u, self.v, self.blanket, strict=True)
+        return math.fsum(
+            (u - alpha * v) ** 2 / w if w > 0 else 1e300 * (u > alpha * v) for u, v, w in rows
+        )
+
     @property
     def reversed(self) -> ClassLaw:
         return ClassLaw(self.v, self.u, self.blanket, self.mass_error)
@@ -108,7 +119,7 @@ class ClassLaw:
         u, v, blanket = zip(
             *(tuple(rate * mass for mass in row) for row in telling), (empty,) * 3, strict=True
         )
-        return ClassLaw(u, v, blanket, self.mass_error)
+        return ClassLaw(u, v, blanket, self.mass_error, self.largest)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from . import _validate, one_round
+from .bounds import Bounds
+from .bundle import BundledRounds, ComposedProfile
 from .errors import InvalidParameter
+from .honest import MixtureProfile, SampledRounds, SenderCount
 from .profile import PrivacyProfile, RoundProfile
-from .queries import Mechanism
+from .queries import Mechanism, anyway
 from .randomizers import Analysis, Randomizer
 from .subsampled import SubsampledProfile
 
@@ -24,6 +27,10 @@ class Shuffle(Mechanism):
     round (sampling="fixed"), or each user sends with that probability (sampling="poisson").
     The adversary sees how many messages there are but not who was sampled.
 
+    Up to `colluding` users share all they know with the adversary and up to `dropouts` users do not
+    send, whoever they are: counts, or shares of the users if below 1. They hide nobody. Every user
+    sends `messages` messages in the round, which the guarantee protects together.
+
     >>> from shuffledp import PureLDP, Shuffle
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
     >>> survey.get_epsilon(1e-6) < 0.4109
@@ -35,6 +42,9 @@ class Shuffle(Mechanism):
     analysis: str = "best"
     sample_rate: float = 1.0
     sampling: str = "fixed"
+    colluding: float = 0
+    dropouts: float = 0
+    messages: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.randomizer, type) or not hasattr(self.randomizer, "analyses"):
@@ -58,13 +68,33 @@ class Shuffle(Mechanism):
             )
         if self.sampling == "fixed":
             _validate.senders(users, rate)
+        for name in ("colluding", "dropouts"):
+            value = _validate.count_or_share(name, getattr(self, name), users)
+            object.__setattr__(self, name, value)
+        if self.honest < 1:
+            raise InvalidParameter(
+                f"colluding={self.colluding} and dropouts={self.dropouts} leave nobody of users="
+                f"{users} to protect; give fewer of them or more users."
+            )
+        messages = _validate.count("messages", self.messages, _validate.MAX_MESSAGES)
+        object.__setattr__(self, "messages", messages)
 
     def __repr__(self) -> str:
         sampled = f", sample_rate={self.sample_rate!r}, sampling={self.sampling!r}"
+        others = (("colluding", 0), ("dropouts", 0), ("messages", 1))
+        more = [(name, getattr(self, name)) for name, usual in others]
+        shown = "".join(
+            f", {name}={value!r}" for name, value in more if value != dict(others)[name]
+        )
         return (
             f"Shuffle(randomizer={self.randomizer!r}, users={self.users!r}, "
-            f"analysis={self.analysis!r}{sampled if self.sample_rate < 1 else ''})"
+            f"analysis={self.analysis!r}{sampled if self.sample_rate < 1 else ''}{shown})"
         )
+
+    @property
+    def honest(self) -> int:
+        """The users who hide each other: neither colluding nor dropped out."""
+        return self.users - int(self.colluding) - int(self.dropouts)
 
     @property
     def senders(self) -> int:
@@ -72,37 +102,73 @@ class Shuffle(Mechanism):
         return round(self.sample_rate * self.users)
 
     @property
+    def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:
+        """Profiles whose composition is the round, and how often each counts."""
+        if self.sample_rate == 1:
+            return [(self.randomizer.profile(self.analysis, self.honest), self.messages)]
+        return [(self._sampled(partial(self.randomizer.profile, self.analysis)), 1)]
+
+    @property
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
-        if self.sample_rate == 1 or self._as_one:
-            return self._sampled(partial(self.randomizer.profile, self.analysis))
-        full = self.randomizer.profile(self.analysis, self.senders)
-        return SubsampledProfile(full, self.senders / self.users)
+        ((one, count),) = self.parts
+        return one if count == 1 else ComposedProfile(one, count)
+
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
+        if isinstance(self.profile, ComposedProfile):
+            return self.profile.composition.epsilon_bounds(delta, rtol)
+        return super()._epsilon_bounds(delta, rtol)
+
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
+        if isinstance(self.profile, ComposedProfile):
+            return self.profile.composition.delta_bounds(epsilon, rtol)
+        return super()._delta_bounds(epsilon, rtol)
 
     def _sampled(self, full: Callable[[int], RoundProfile]) -> PrivacyProfile:
-        """The profile of this round, by that of rounds in which all users send."""
-        if self.sample_rate == 1:
-            return full(self.users)
+        """The profile of this sampled round, by that of rounds in which all users send."""
+        if self.messages > 1:
+            count = self._sender_count
+            if count.least < count.most:
+                return MixtureProfile(count, BundledRounds(full, count, self.messages))
+            composed = ComposedProfile(full(count.most), self.messages)
+            return SubsampledProfile(composed, count.most / self.honest)
+        if self._as_one:
+            return self._sampled_as_one(full)
+        return SubsampledProfile(full(self.senders), self.senders / self.users)
+
+    def _sampled_as_one(self, full: Callable[[int], RoundProfile]) -> PrivacyProfile:
+        """Sampling and shuffling analyzed together, for one of the messages of a user."""
+        m, count = self.messages, self._sender_count
+        if count.least == count.most:
+            return full(m * count.most).sampled(m * (self.honest - count.most))
+        if self.sampling == "poisson" and m == 1:
+            return full(self.honest).thinned(self.sample_rate)
+        return MixtureProfile(count, SampledRounds(full, count, m))
+
+    @property
+    def _sender_count(self) -> SenderCount:
         if self.sampling == "poisson":
-            return full(self.users).thinned(self.sample_rate)
-        return full(self.senders).sampled(self.users - self.senders)
+            return SenderCount(self.honest, rate=self.sample_rate)
+        return SenderCount(self.honest, self.users, self.senders)
 
     @property
     def explained(self) -> Analysis:
         """The theorem, the adversary and the assumption behind the numbers."""
-        analysis = self.randomizer.analyses[self.analysis]
-        if self.sample_rate == 1:
-            return analysis
-        how = "of the sampled round as one: docs/theory.md, section 11"
-        if not self._as_one:
-            how = "then amplified by sampling (Zhu, Dong, Wang 2022, Proposition 30)"
-        return replace(analysis, theorem=f"{analysis.theorem}; {how}")
+        analysis, theorem = self.randomizer.analyses[self.analysis], []
+        if self.messages > 1:
+            theorem = ["composed for the messages of a user"]
+        if self.sample_rate < 1 and self._as_one:
+            theorem += ["of the sampled round as one: docs/theory.md, section 11"]
+        elif self.sample_rate < 1:
+            theorem += ["then amplified by sampling (Zhu, Dong, Wang 2022, Proposition 30)"]
+        return replace(analysis, theorem="; ".join([analysis.theorem, *theorem]))
 
     @property
     def _as_one(self) -> bool:
         """Are sampling and shuffling analyzed together, or the theorem for any sampled mechanism
-        applied to the analysis that was named?"""
-        return self.analysis == "best" or self.sampling == "poisson"
+        applied to the analysis that was named, or to several messages?"""
+        named = self.analysis != "best" and self.sampling == "fixed" and self.honest == self.users
+        return self.messages == 1 and not named
 
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that an actual pair of neighbouring datasets reaches: no bound can be below it.
@@ -111,21 +177,34 @@ class Shuffle(Mechanism):
         such values and pair count. Certified from below.
         """
         epsilon, rtol = _validate.epsilon(epsilon), _validate.tolerance(rtol)
-        return one_round.delta_bounds(self.attained_profile, epsilon, rtol).lower
+        return anyway(one_round.delta_bounds, self._attained(epsilon), epsilon, rtol).lower
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
         delta, rtol = _validate.delta(delta), _validate.tolerance(rtol)
-        attained = self.attained_profile
         if delta == 1:
             return 0.0
+        attained = self._attained()
         if delta == 0 and not attained.bounded:
             return math.inf
         if delta == 0:  # the largest loss, which was rounded up
             return max(attained.max_loss * (1 - 2.0**-46) - 2.0**-46, 0.0)
-        return one_round.epsilon_bounds(attained, delta, rtol).lower
+        if isinstance(attained, MixtureProfile):
+            attained = self._attained(anyway(one_round.epsilon_bounds, attained, delta, 0.1).upper)
+        return anyway(one_round.epsilon_bounds, attained, delta, rtol).lower
 
-    @property
-    def attained_profile(self) -> PrivacyProfile:
-        """delta as a function of epsilon for the datasets of `attained_delta`."""
-        return self._sampled(self.randomizer.attained)
+    def _attained(self, epsilon: float = 0.0) -> PrivacyProfile:
+        """Of actual neighbouring datasets; if the number of senders varies, of a single pair of
+        datasets, bad at this epsilon.
+
+        If a user has several messages then one of them differs: with the others holding one value,
+        that is a round of as many users as there are messages.
+        """
+        if self.sample_rate == 1:
+            return self.randomizer.attained(self.messages * self.honest)
+        sampled = self._sampled_as_one(self.randomizer.attained)
+        if not isinstance(sampled, MixtureProfile):
+            return sampled
+        # the worst datasets may differ from count to count, but nobody has several datasets
+        typical = self.randomizer.attained(self.messages * max(1, round(self._sender_count.mean)))
+        return self._sampled_as_one(typical.worst_alone(epsilon).of)

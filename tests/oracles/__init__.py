@@ -25,6 +25,7 @@ from .mechanisms import (
     true_profile,
     view_with_betas,
 )
+from .populations import everybody, fixed_size, neighbouring_views, poisson
 
 __all__ = [
     "GUARD_DIGITS",
@@ -46,9 +47,13 @@ __all__ = [
     "delta_of_atoms",
     "delta_of_product",
     "epsilon_of_atoms",
+    "everybody",
+    "fixed_size",
     "fixed_size_sample",
     "hockey_stick",
+    "neighbouring_views",
     "neighbours",
+    "poisson",
     "poisson_sample",
     "randomized_response_composition",
     "randomized_response_epsilon",

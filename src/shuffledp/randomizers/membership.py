@@ -74,7 +74,7 @@ class MembershipRandomizer(ABC):
                 base = max(base - self.everything, 0.0)
             rows.append((ratio ** inside[0] * base, ratio ** inside[1] * base, base))
         rows.append((ratio * self.everything,) * 3)
-        return _law(rows)
+        return self._law(rows)
 
     def attained(self, users: int) -> RoundProfile:
         """The others hold the first, the second or a third value."""
@@ -88,16 +88,15 @@ class MembershipRandomizer(ABC):
                 for inside in product((0, 1), repeat=given):
                     base = self.base_mass(sum(inside), given)
                     rows.append(tuple(ratio ** inside[x] * base for x in (0, 1, holder)))
-                laws.append(_law(rows))
+                laws.append(self._law(rows))
         return tuple(laws)
+
+    def _law(self, rows: Sequence[tuple[float, ...]]) -> ClassLaw:
+        u, v, blanket = zip(*(row for row in rows if max(row) > 0), strict=True)
+        return ClassLaw(u, v, blanket, largest=self.eps0)
 
     def describe(self) -> str:
         return f"{self!r}, {self.eps0:g}-LDP"
-
-
-def _law(rows: Sequence[tuple[float, ...]]) -> ClassLaw:
-    u, v, blanket = zip(*(row for row in rows if max(row) > 0), strict=True)
-    return ClassLaw(u, v, blanket)
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,10 @@ class PureLDP:
 
     def attained(self, users: int) -> RoundProfile:
         # binary randomized response is eps0-LDP: both values of the others, both orders
-        return ClassProfile((self._alike.reversed, self._alike), users)
-
-    @property
-    def _alike(self) -> ClassLaw:
-        """Of binary randomized response, the others holding the second value."""
         small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
-        return ClassLaw((small, large), (large, small), (large, small))
+        values = (large, small), (small, large)
+        laws = (ClassLaw(*pair, values[1], largest=self.eps0) for pair in (values, values[::-1]))
+        return ClassProfile(tuple(laws), users)
 
     def describe(self) -> str:
         return f"any randomizer that is {self.eps0:g}-LDP"
