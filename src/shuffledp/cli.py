@@ -44,7 +44,7 @@ def cli() -> None:
     """Certified (epsilon, delta) for the shuffle model of differential privacy.
 
     \b
-    Users randomize their own data (eps0-LDP), a shuffler strips identities:
+    Users randomize their own data, all alike (eps0-LDP), a shuffler strips identities:
       shuffledp epsilon --eps0 4 --users 10000 --delta 1e-6
       shuffledp epsilon --eps0 4 --users 1e6 --rounds 100 --delta 1e-6 --json
       shuffledp delta   --eps0 2 --users 1e5 --rounds 8 --epsilon 0.5,1

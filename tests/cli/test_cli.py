@@ -35,7 +35,7 @@ def test_epsilon_statement() -> None:
         "analysis stronger-clones",
         "Feldman, McMillan, Talwar 2023",
         "adversary sees all shuffled messages",
-        "assumed every user applies an eps0-LDP randomizer",
+        "assumed all users of a round apply the same eps0-LDP randomizer, chosen before",
         "<= exact epsilon of the analyzed pair <=",
         f"shuffledp {shuffledp.__version__}",
     ):
