@@ -38,7 +38,7 @@ def peers() -> dict[str, dict[str, Peer]]:
     tables: dict[str, dict[str, Peer]] = {}
     for interval in INTERVALS:
         pld = to_dp_accounting(SURVEY, interval=interval)
-        given = from_dp_accounting(pld)
+        given = from_dp_accounting(pld, relation="replace-one")
         tables[f"the same PLD, interval {interval:g}"] = {
             "shuffledp": lambda k, g=given: functools.partial(ours, g, k),  # type: ignore[misc]
             "shuffledp, from the profile on": lambda k: functools.partial(ours, SURVEY, k),

@@ -93,6 +93,11 @@ def refined_clones(users: int, ratio: Fraction, p: Fraction) -> oracles.Fraction
     return pair
 
 
+def different_randomizers(users: int, ratio: Fraction, analysis: str) -> oracles.FractionPair:
+    """The clone pair, if every user applies *an* eps0-LDP randomizer: each may have their own."""
+    return oracles.clone_pair_fractions(users, ratio, analysis)
+
+
 def reverse_order_with_b(users: int, chance: Fraction, alpha: Fraction) -> Fraction:
     """E[(1 - alpha A/B)_+] where E[(1 - alpha A/(B + 1))_+] belongs; outcomes with B = 0 fall out.
 

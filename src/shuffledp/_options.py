@@ -155,8 +155,8 @@ def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:
     """The round that the options describe, all of which are taken, and the same for a report."""
     kind, users, kept = given.pop("randomizer"), given.pop("users"), round_options(given)
     round_ = Shuffle(build(kind, given), users, **kept)
-    analysis = round_.explained.name
-    report = {"analysis": analysis, "randomizer": kind, **given, "users": users}
+    said = {"analysis": round_.explained.name, "assumed": round_.explained.assumption}
+    report = {**said, "randomizer": kind, **given, "users": users}
     if round_.sample_rate < 1:
         report |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
     return round_, report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from . import _validate
 from ._table import html_table, text_table
@@ -25,9 +25,8 @@ class Accountant(Guarantee):
     `ApproximateDP`, `GivenProfile`, `GivenPLD`, or what `shuffledp.interop` makes of them.
 
     >>> from shuffledp import Accountant, PureLDP, Shuffle
-    >>> accountant = Accountant()
-    >>> accountant.compose(Shuffle(PureLDP(eps0=4.0), users=10_000), rounds=4)
-    >>> accountant.get_epsilon(1e-6) < 0.854
+    >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
+    >>> Accountant().compose(survey, 4).get_epsilon(1e-6) < 0.854
     True
     """
 
@@ -36,8 +35,8 @@ class Accountant(Guarantee):
         self._composition: Composition | None = None
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
-    def compose(self, round_: Mechanism, *, rounds: int = 1) -> None:
-        """Account for `rounds` more rounds like this one."""
+    def compose(self, round_: Mechanism, rounds: int = 1) -> Self:
+        """Account for `rounds` more rounds like this one; returns the accountant itself."""
         if not isinstance(round_, Mechanism):
             raise InvalidParameter(
                 f"{_validate.show(round_)} is not a round; give a Shuffle or a mechanism such as "
@@ -53,6 +52,7 @@ class Accountant(Guarantee):
                 )
             self._rounds[round_] = self._rounds.get(round_, 0) + more
             self._composition = None
+        return self
 
     @property
     def rounds(self) -> Sequence[tuple[Mechanism, int]]:
@@ -155,9 +155,7 @@ class Accountant(Guarantee):
 
 def composed(round_: Mechanism, rounds: int) -> Accountant:
     """An accountant of rounds of one kind."""
-    accountant = Accountant()
-    accountant.compose(round_, rounds=rounds)
-    return accountant
+    return Accountant().compose(round_, rounds)
 
 
 def _described(mechanism: Mechanism) -> tuple[str, str, str]:
@@ -172,5 +170,5 @@ def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:
     """What a pickled accountant becomes."""
     accountant = Accountant()
     for round_, count in rounds:
-        accountant.compose(round_, rounds=count)
+        accountant.compose(round_, count)
     return accountant

@@ -171,9 +171,7 @@ def remaining_rounds(
     """The most rounds like this one that still meet the target after those of an accountant."""
 
     def make(value: float) -> Guarantee:
-        accountant = spent.copy()
-        accountant.compose(round_, rounds=int(value))
-        return accountant
+        return spent.copy().compose(round_, int(value))
 
     grid = Multiples(_validate.MAX_ROUNDS - spent.total_rounds)
     return _calibrate("rounds", grid, 1, make, 10, epsilon, delta, rtol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -27,10 +28,10 @@ from ._options import (
     take_round,
 )
 from ._report import json_report
-from .accountant import composed
+from .accountant import Accountant, composed
 from .commands import COMMANDS
 from .reproduce.command import reproduce
-from .statement import rounded_down, rounded_up, statement
+from .statement import plain, rounded_down, rounded_up, statement
 
 VIOLATED, BAD_INPUT, NOT_CERTIFIED = 1, 2, 3
 
@@ -44,7 +45,7 @@ def cli() -> None:
     """Certified (epsilon, delta) for the shuffle model of differential privacy.
 
     \b
-    Users randomize their own data (eps0-LDP), a shuffler strips identities:
+    Users randomize their own data, all alike (eps0-LDP), a shuffler strips identities:
       shuffledp epsilon --eps0 4 --users 10000 --delta 1e-6
       shuffledp epsilon --eps0 4 --users 1e6 --rounds 100 --delta 1e-6 --json
       shuffledp delta   --eps0 2 --users 1e5 --rounds 8 --epsilon 0.5,1
@@ -123,10 +124,27 @@ def _answer(
     guarantees = []
     for value, b in zip(values, bounds, strict=True):
         low, high = rounded_down(float(b.lower), 7), rounded_up(float(b.upper), 7)
-        pair = {query: rounded_up(float(b.upper)), given: repr(value)}
-        bracket = f"{low} <= exact {query} of the analyzed pair <= {high} at {given} = {value!r}"
+        at = plain(value)
+        pair = {query: rounded_up(float(b.upper)), given: at}
+        bracket = f"{low} <= exact {query} of the analyzed pair <= {high} at {given} = {at}"
+        if query == "epsilon" and b.upper == math.inf:
+            bracket = _why_none(accountant, value, rtol)
         guarantees.append((pair["epsilon"], pair["delta"], bracket))
     click.echo(statement(round_, rounds, guarantees, __version__))
+
+
+def _why_none(accountant: Accountant, delta: float, rtol: float) -> str:
+    """Why no epsilon holds at this delta, and from which delta on there is one."""
+    if delta == 0:
+        return "the privacy loss has no upper limit. Ask with a delta above 0."
+    try:  # beyond all finite losses, delta is the probability of the infinite one
+        least = accountant.get_delta(sys.float_info.max, rtol=rtol)
+    except NotCertified as error:
+        least = error.bounds.upper
+    return (
+        "some outputs give their sender away, with a probability above that. "
+        f"There is one from delta = {rounded_up(least)} on."
+    )
 
 
 @cli.command("adversaries")
@@ -147,7 +165,9 @@ def adversaries_command(
         protocol = {**parameters, "users": users, "rounds": rounds, "rtol": rtol}
         _echo_json("adversaries", answer, protocol)
         return
-    click.echo(f"{randomizer!r}, {rounds:,} x {users:,} users, delta = {delta!r}, replace-one.")
+    click.echo(
+        f"{randomizer!r}, {rounds:,} x {users:,} users, delta = {plain(delta)}, replace-one."
+    )
     click.echo("The adversary sees all messages, knows all other users' values, and ...\n")
     click.echo(f"{'analysis':<17}{'epsilon':>10}")
     for row in rows:

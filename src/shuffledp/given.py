@@ -38,9 +38,7 @@ class ApproximateDP(Mechanism):
     (Kairouz, Oh, Viswanath 2015).
 
     >>> from shuffledp import Accountant, ApproximateDP
-    >>> accountant = Accountant()
-    >>> accountant.compose(ApproximateDP(epsilon=0.1, delta=1e-8), rounds=100)
-    >>> accountant.get_epsilon(1e-5) < 5
+    >>> Accountant().compose(ApproximateDP(epsilon=0.1, delta=1e-8), 100).get_epsilon(1e-5) < 5
     True
     """
 

@@ -25,7 +25,7 @@ from .stop_loss import Samples
 
 try:
     import attr
-    from dp_accounting import dp_event, privacy_accountant
+    from dp_accounting import NeighboringRelation, dp_event, privacy_accountant
     from dp_accounting.pld import PLDAccountant
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 except ImportError as error:  # pragma: no cover
@@ -39,6 +39,14 @@ _MAX_POINTS = 1 << 22
 #: Samples up to the epsilon at a delta of 1e-3: costs about 1e-4 in relative epsilon.
 _FINENESS = 100
 _RTOL = 1e-4
+#: Masses of dp-accounting may be off by this much.
+_ROUNDING = 1e-12
+_BUILD_IT = (
+    "build it with neighboring_relation=NeighboringRelation.REPLACE_ONE, or with twice the "
+    "sensitivity where nothing is sampled"
+)
+
+Losses = tuple[Array, Array, float]
 
 
 def to_dp_accounting(
@@ -86,30 +94,55 @@ def _interval(name: str, value: Any) -> float:
     return step
 
 
-def from_dp_accounting(pld: PrivacyLossDistribution) -> GivenPLD:
+def from_dp_accounting(
+    pld: PrivacyLossDistribution, *, relation: str | NeighboringRelation
+) -> GivenPLD:
     """A mechanism for an `Accountant` from a pessimistic dp-accounting PLD.
 
-    The PLD must be for replace-one neighbours: dp-accounting does not record its relation. Its
-    infinite mass, and what is missing from a total of 1, count as infinite loss. Of a PLD with two
-    orders (add/remove) the larger profile is composed, which is sound and may cost something.
+    `relation` says for which neighbours the PLD was built, which dp-accounting does not record: it
+    must be "replace-one" or NeighboringRelation.REPLACE_ONE. Replacing one record the other way
+    round is replacing one record too, so a PLD whose two orders differ is for another relation and
+    is refused. Infinite mass, and what is missing from a total of 1, count as infinite loss.
 
     >>> from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
     >>> from shuffledp.interop import from_dp_accounting
-    >>> gaussian = from_dp_accounting(from_gaussian_mechanism(4.0, sensitivity=2.0))
-    >>> 2.2 < gaussian.get_epsilon(1e-6) < 2.5
+    >>> pld = from_gaussian_mechanism(4.0, sensitivity=2.0)  # one record moves the sum by up to 2
+    >>> 2.2 < from_dp_accounting(pld, relation="replace-one").get_epsilon(1e-6) < 2.5
     True
     """
     if not isinstance(pld, PrivacyLossDistribution):
         raise InvalidParameter(
             f"{_validate.show(pld)} is not a dp-accounting PrivacyLossDistribution; give one."
         )
+    known = isinstance(relation, (str, NeighboringRelation))
+    if not known or relation not in ("replace-one", NeighboringRelation.REPLACE_ONE):
+        raise InvalidParameter(
+            f"relation={_validate.show(relation)} is not replace-one, for which shuffled rounds "
+            f"are analyzed; {_BUILD_IT}, and say relation='replace-one'."
+        )
+    if not pld._symmetric and _differ(_losses(pld._pmf_remove), _losses(pld._pmf_add)):
+        raise InvalidParameter(
+            "the two orders of the PLD differ, so it is not for replace-one neighbours as "
+            f"relation={_validate.show(relation)} says; {_BUILD_IT}."
+        )
+    return _given(pld)
+
+
+def _given(pld: PrivacyLossDistribution) -> GivenPLD:
+    """The larger of both orders, where they differ: sound for the relation of the PLD."""
     remove = _losses(pld._pmf_remove)
     if pld._symmetric:
         return GivenPLD(*remove, symmetric=True)
     return GivenPLD(*remove, reverse=GivenPLD(*_losses(pld._pmf_add), symmetric=True))
 
 
-def _losses(pmf: Any) -> tuple[Array, Array, float]:
+def _differ(one: Losses, other: Losses) -> bool:
+    """Do the losses and masses of two orders differ by more than their rounding?"""
+    a, b = (np.concatenate([losses, masses, [lost]]) for losses, masses, lost in (one, other))
+    return len(a) != len(b) or not np.allclose(a, b, rtol=0.0, atol=_ROUNDING)
+
+
+def _losses(pmf: Any) -> Losses:
     """Losses rounded up, masses, infinite mass. dp-accounting has no public names for these."""
     dense = pmf.to_dense_pmf()
     if not dense._pessimistic_estimate:
@@ -223,7 +256,7 @@ class ShuffleAccountant(
     """
 
     def __init__(self, value_discretization_interval: float = 1e-4) -> None:
-        super().__init__(privacy_accountant.NeighboringRelation.REPLACE_ONE)
+        super().__init__(NeighboringRelation.REPLACE_ONE)
         self._interval = _interval("value_discretization_interval", value_discretization_interval)
         self._accountant = Accountant()
         self._private = True
@@ -239,14 +272,15 @@ class ShuffleAccountant(
             return next((answer for answer in answers if answer is not None), None)
         if isinstance(event, ShuffleDpEvent):
             if do_compose:
-                self._accountant.compose(event.mechanism, rounds=count)
+                self._accountant.compose(event.mechanism, count)
             return None
         theirs = PLDAccountant(self.neighboring_relation, self._interval)
         refused = theirs._maybe_compose(event, 1, do_compose)
         if refused is None and do_compose:
             self._private &= not theirs._contains_non_dp_event
             if not isinstance(event, dp_event.NoOpDpEvent):
-                self._accountant.compose(from_dp_accounting(theirs._pld), rounds=count)
+                # built for our relation: where its orders differ, the larger one is right
+                self._accountant.compose(_given(theirs._pld), count)
         return refused
 
     def get_epsilon(self, target_delta: float) -> float:

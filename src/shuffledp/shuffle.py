@@ -20,7 +20,8 @@ from .subsampled import SubsampledProfile
 
 @dataclass(frozen=True, repr=False)
 class Shuffle(Mechanism):
-    """One round: `users` users randomize their own value and a shuffler strips identities.
+    """One round: `users` users randomize their own value, all with the same randomizer, and a
+    shuffler strips identities.
 
     The guarantee is for replace-one neighbours: datasets that differ in one user's value.
     With a `sample_rate` below 1, only a random subset of sample_rate * users users sends in each

@@ -28,6 +28,11 @@ def _text(value: float, digits: int, rounding: str) -> str:
     return format(number, "e").replace("e+", "e")
 
 
+def plain(value: float) -> str:
+    """A number that was given, in full: 1e-06, 0.25, and 1 for 1.0."""
+    return repr(value).removesuffix(".0")
+
+
 def senders(round_: Shuffle) -> str:
     """How many send in each round, of how many."""
     if round_.sample_rate == 1:
@@ -47,7 +52,10 @@ def participants(round_: Shuffle) -> str:
 def statement(
     round_: Shuffle, rounds: int, guarantees: Sequence[tuple[str, str, str]], version: str
 ) -> str:
-    """A text for a privacy review. Each guarantee is (epsilon, delta, bracket), ready to print."""
+    """A text for a privacy review. Each guarantee is (epsilon, delta, bracket), ready to print.
+
+    Where epsilon is "infinity", which is no guarantee, it is (epsilon, delta, why).
+    """
     analysis = round_.explained
     times = "one shuffled round" if rounds == 1 else f"{rounds:,} shuffled rounds"
     rows = [
@@ -64,9 +72,15 @@ def statement(
         rows.append(("sampling", "the adversary does not learn who was sampled; docs/theory.md"))
     if rounds > 1:
         rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
-    rows += [("bracket", bracket) for _, _, bracket in guarantees]
+    rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
     rows.append(("computed by", f"shuffledp {version}; every rounding error is on the safe side"))
-    lines = [f"The protocol is ({e}, {d})-differentially private." for e, d, _ in guarantees]
+    lines = []
+    for e, d, why in guarantees:
+        if e == "infinity":
+            text = f"No epsilon holds at delta = {d} in this analysis: {why}"
+            lines += textwrap.wrap(text, 96)
+        else:
+            lines.append(f"The protocol is ({e}, {d})-differentially private.")
     lines.append("")
     for name, text in rows:
         indent = " " * 15

@@ -1,9 +1,11 @@
 """The command line as a user meets it: a fresh process, its output and its exit code."""
 
 import json
+import re
 import subprocess
 import sys
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -35,7 +37,7 @@ def test_epsilon_statement() -> None:
         "analysis stronger-clones",
         "Feldman, McMillan, Talwar 2023",
         "adversary sees all shuffled messages",
-        "assumed every user applies an eps0-LDP randomizer",
+        "assumed all users of a round apply the same eps0-LDP randomizer, chosen before",
         "<= exact epsilon of the analyzed pair <=",
         f"shuffledp {shuffledp.__version__}",
     ):
@@ -63,6 +65,8 @@ def test_json_is_what_python_says() -> None:
         "upper": bounds.upper,
         "relation": "replace-one",
         "analysis": "stronger-clones",
+        "assumed": "all users of a round apply the same eps0-LDP randomizer, chosen before any "
+        "message of that round is seen (it may depend on all earlier rounds)",
         "randomizer": "pure-ldp",
         "eps0": 4.0,
         "users": 10_000,
@@ -233,7 +237,45 @@ def test_infinite_epsilon_is_null_in_json() -> None:
     options = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--analysis", "strong")
     arguments = ("epsilon", *options, "--users", "10", "--delta", "1e-6")
     assert json.loads(ok(*arguments, "--json"))["upper"] is None
-    assert ok(*arguments).startswith("The protocol is (infinity, 1e-06)")
+
+
+def test_no_epsilon_is_said_in_words_with_the_least_delta() -> None:
+    """Under A_s the user answers truthfully, 3/4, and nobody reports the other value at random."""
+    options = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--analysis", "strong")
+    out = ok("epsilon", *options, "--users", "10", "--delta", "1e-6,0.5", "--rounds", "1")
+    assert "infinity" not in out
+    none, some = " ".join(out.split()).split(" relation ")[0].split(" The protocol is ")
+    said = re.fullmatch(
+        r"No epsilon holds at delta = 1e-06 in this analysis: some outputs give their sender away, "
+        r"with a probability above that. There is one from delta = (.*) on\.",
+        none,
+    )
+    assert said
+    least = Fraction(3, 4) * Fraction(15, 16) ** 9
+    assert least <= Fraction(said[1]) <= least * Fraction(1002, 1000)
+    assert some.endswith(", 0.5)-differentially private.")
+    assert out.count("bracket") == 1
+    # at the delta that is named there is an epsilon, a little below it there is none
+    named = ok("epsilon", *options, "--users", "10", "--delta", said[1])
+    assert named.startswith("The protocol is (")
+    below = ok("epsilon", *options, "--users", "10", "--delta", f"{float(least) * 0.999}")
+    assert below.startswith("No epsilon holds")
+
+
+def test_no_epsilon_at_delta_zero() -> None:
+    gaussian = ("--randomizer", "gaussian", "--sigma", "2", "--users", "1")
+    assert ok("epsilon", *gaussian, "--delta", "0").startswith(
+        "No epsilon holds at delta = 0 in this analysis: the privacy loss has no upper limit."
+    )
+
+
+def test_given_numbers_are_printed_as_given() -> None:
+    protocol = ("--eps0", "1", "--users", "1e6")
+    assert ok("epsilon", *protocol, "--delta", "0").startswith("The protocol is (1, 0)-diff")
+    out = ok("delta", *protocol, "--epsilon", "1,0.123456789012")
+    assert out.startswith("The protocol is (1, 0)-diff")
+    assert "(0.123456789012, " in out
+    assert "at epsilon = 1\n" in out
 
 
 def test_sampled_rounds_and_densities() -> None:

@@ -29,11 +29,41 @@ def shuffled_mechanism(matrix: Matrix, dataset: Sequence[int]) -> dict[Histogram
     `matrix[x][y]` is the probability that the local randomizer answers y on input x, and
     `dataset` lists the users' inputs. The users are added one after another.
     """
-    if any(sum(row) != 1 or min(row) < 0 for row in matrix):
-        raise ValueError("the rows must be probability vectors")
-    law: dict[Histogram, Fraction] = {(0,) * len(matrix[0]): Fraction(1)}
-    for value in dataset:
+    return shuffled_users([matrix] * len(dataset), dataset, len(matrix[0]))
+
+
+def shuffled_users(
+    matrices: Sequence[Matrix], dataset: Sequence[int], outputs: int
+) -> dict[Histogram, Fraction]:
+    """The same if user i keeps a randomizer of their own, `matrices[i]`; all answer in `outputs`
+    values."""
+    law: dict[Histogram, Fraction] = {(0,) * outputs: Fraction(1)}
+    for matrix, value in zip(matrices, dataset, strict=True):
+        if any(sum(row) != 1 or min(row) < 0 for row in matrix):
+            raise ValueError("the rows must be probability vectors")
         law = _add_user(law, matrix[value])
+    return law
+
+
+def in_random_order(
+    choose: Callable[[tuple[int, ...]], Matrix], dataset: Sequence[int]
+) -> dict[tuple[int, ...], Fraction]:
+    """The data are put in random order, then answered one by one with the randomizer that `choose`
+    makes of the earlier messages (hence of the place). The messages are seen in their order.
+    """
+    orders = list(permutations(dataset))
+    law: dict[tuple[int, ...], Fraction] = {}
+    for order in orders:
+        messages: dict[tuple[int, ...], Fraction] = {(): Fraction(1, len(orders))}
+        for value in order:
+            messages = {
+                (*earlier, y): mass * prob
+                for earlier, mass in messages.items()
+                for y, prob in enumerate(choose(earlier)[value])
+                if prob
+            }
+        for seen, mass in messages.items():
+            law[seen] = law.get(seen, Fraction(0)) + mass
     return law
 
 

@@ -97,6 +97,29 @@ def test_refined_clones_hold_at_the_p_that_is_proven() -> None:
         assert oracles.hockey_stick(pair, alpha) == oracles.hockey_stick(right, alpha)
 
 
+def test_different_randomizers_are_refuted() -> None:
+    """One of ten users sends a or b, the others c or d, E = 4, alpha = 2: claims 0.0614 (clones:
+    0.1226), the truth is 0.4."""
+    own = written.likelier([[0], [1]], 2, FOUR)
+    old = [[*row, Fraction(0), Fraction(0)] for row in own]
+    new = [[Fraction(0), Fraction(0), *row] for row in own]
+    laws = [oracles.shuffled_users([old] + [new] * 9, [x] + [0] * 9, 4) for x in (0, 1)]
+    truth = oracles.hockey_stick(oracles.as_pair(*laws), 2)
+    assert truth == Fraction(2, 5)
+    for analysis, figure in (("stronger-clones", 0.0614), ("clones", 0.1226)):
+        claim = oracles.hockey_stick(planted.different_randomizers(10, FOUR, analysis), 2)
+        assert float(claim) == pytest.approx(figure, abs=5e-5)
+        # only users with the same randomizer hide each other: here one
+        alone = Shuffle(PureLDP(up(math.log(4))), 1, analysis).get_delta(math.log(2))
+        assert claim < truth <= Fraction(alone)
+        # the package says whose number it prints
+        words = Shuffle(PureLDP(up(math.log(4))), 10, analysis).explained.assumption
+        assert words.startswith("all users of a round apply the same eps0-LDP randomizer")
+    # 10^4 users, eps0 = 4, delta = 1e-6: 0.411 is printed, and 4 is true of the one who differs
+    assert 0.4108 < Shuffle(PureLDP(4.0), 10_000).get_epsilon(1e-6) < 0.4109
+    assert Shuffle(PureLDP(4.0), 1).epsilon_bounds(1e-6).lower > 3.9999
+
+
 def test_one_sided_subsampling_taken_as_closed_is_refuted() -> None:
     """Erratum 3: 1 of 3 users sends, E = 4, two rounds, alpha = 3/2: claims 0.10, truth 0.14."""
     alpha, rate = Fraction(3, 2), Fraction(1, 3)

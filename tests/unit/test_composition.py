@@ -10,7 +10,7 @@ import mpmath
 import pytest
 
 import oracles
-from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp import Accountant, InvalidParameter, PureLDP, Shuffle
 
 Kind = tuple[int, float, str]  # users, eps0, analysis
 
@@ -108,6 +108,16 @@ def test_rounds_multiply_exactly_once() -> None:
     assert one_by_one.epsilon_bounds(1e-7) == expected
     assert named.epsilon_bounds(1e-7) == expected
     assert at_once.delta_bounds(0.4) == one_by_one.delta_bounds(0.4)
+
+
+def test_composing_can_be_chained_and_counts_may_be_positional() -> None:
+    survey, other = Shuffle(PureLDP(3.0), users=500), Shuffle(PureLDP(1.0), users=50)
+    accountant = Accountant()
+    assert accountant.compose(survey, 2).compose(other) is accountant
+    assert accountant.rounds == ((survey, 2), (other, 1))
+    with pytest.raises(InvalidParameter, match="rounds=0 is below 1"):
+        accountant.compose(survey, 0)
+    assert accountant.total_rounds == 3
 
 
 def test_order_of_rounds_does_not_matter() -> None:

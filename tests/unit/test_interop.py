@@ -1,5 +1,6 @@
 """Exchange with dp-accounting, against convolutions done without it and without the accountant."""
 
+import functools
 import math
 from typing import Any, cast
 
@@ -7,10 +8,19 @@ import dp_accounting
 import mpmath
 import numpy as np
 import pytest
+from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as theirs
 
 import oracles
-from shuffledp import Accountant, ApproximateDP, InvalidParameter, OutOfRange, PureLDP, Shuffle
+from shuffledp import (
+    Accountant,
+    ApproximateDP,
+    InvalidParameter,
+    OutOfRange,
+    PureLDP,
+    Shuffle,
+    interop,
+)
 from shuffledp.interop import (
     ShuffleAccountant,
     ShuffleDpEvent,
@@ -19,6 +29,8 @@ from shuffledp.interop import (
 )
 
 USERS, EPS0 = 7, 1.5
+REPLACE_ONE = dp_accounting.NeighboringRelation.REPLACE_ONE
+ADD_OR_REMOVE = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
 SURVEY = Shuffle(PureLDP(EPS0), users=USERS)
 
 
@@ -56,7 +68,7 @@ def test_gaussian_with_a_round_against_convolution(sigma: float, epsilon: float)
     pld = theirs.from_gaussian_mechanism(sigma, value_discretization_interval=0.01)
     accountant = Accountant()
     accountant.compose(SURVEY)
-    accountant.compose(from_dp_accounting(pld))
+    accountant.compose(from_dp_accounting(pld, relation=REPLACE_ONE))
     bounds = accountant.delta_bounds(epsilon)
     at = [(mpmath.mpf(epsilon) - loss, mass) for loss, mass in survey_losses()]
     convolved = mpmath.fsum(mass * given_delta(pld, e) for e, mass in at)
@@ -68,7 +80,7 @@ def test_gaussian_with_a_round_against_convolution(sigma: float, epsilon: float)
 def test_many_gaussians_with_many_rounds_against_integer_convolution() -> None:
     """Both on one lattice; masses as integers, convolved exactly."""
     pld = theirs.from_gaussian_mechanism(6.0, value_discretization_interval=0.05)
-    given, one_user = from_dp_accounting(pld), Shuffle(PureLDP(0.25), users=1)
+    given, one_user = from_dp_accounting(pld, relation=REPLACE_ONE), Shuffle(PureLDP(0.25), users=1)
     accountant = Accountant()
     accountant.compose(given, rounds=3)
     accountant.compose(one_user, rounds=4)
@@ -109,7 +121,7 @@ def test_there_and_back(rounds: int) -> None:
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(4.0), users=10_000), rounds=rounds)
     sent = to_dp_accounting(accountant)
-    back = from_dp_accounting(sent)
+    back = from_dp_accounting(sent, relation=REPLACE_ONE)
     for delta in (1e-2, 1e-5, 1e-9, 1e-20):
         exact = accountant.epsilon_bounds(delta, rtol=1e-4)
         assert exact.lower <= back.get_epsilon(delta) <= 1.001 * exact.lower
@@ -124,39 +136,85 @@ def test_a_round_on_a_given_interval_composes_there(interval: float) -> None:
     there = sent.self_compose(10).compose(gaussian).get_epsilon_for_delta(1e-6)
     accountant = Accountant()
     accountant.compose(survey, rounds=10)
-    accountant.compose(from_dp_accounting(gaussian))
+    accountant.compose(from_dp_accounting(gaussian, relation=REPLACE_ONE))
     here = accountant.epsilon_bounds(1e-6, rtol=1e-4)
     assert here.lower * (1 - 1e-6) <= there <= here.upper * 1.003
 
 
-def test_subsampled_gaussian_is_bounded_in_both_orders() -> None:
-    pld = theirs.from_gaussian_mechanism(
-        1.0, sampling_prob=0.05, value_discretization_interval=1e-3
-    )
-    accountant = Accountant()
-    accountant.compose(from_dp_accounting(pld), rounds=20)
-    composed = pld.self_compose(20)
+def test_an_event_is_bounded_in_both_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever dp-accounting builds for an event, the larger of its two orders is composed."""
+    for_add_or_remove = functools.partial(PLDAccountant, ADD_OR_REMOVE)
+    monkeypatch.setattr(interop, "PLDAccountant", lambda _, interval: for_add_or_remove(interval))
+    step = dp_accounting.PoissonSampledDpEvent(0.05, dp_accounting.GaussianDpEvent(1.0))
+    accountant = ShuffleAccountant(1e-3).compose(step, 20)
+    expected = for_add_or_remove(1e-3).compose(step, 20)
     for delta in (1e-3, 1e-6):
-        expected = composed.get_epsilon_for_delta(delta)
-        assert expected <= accountant.get_epsilon(delta) <= 1.3 * expected
-        # composed there first, the larger order costs next to nothing
-        after = from_dp_accounting(composed).get_epsilon(delta)
-        assert expected * (1 - 1e-6) <= after <= 1.001 * expected
+        least = expected.get_epsilon(delta)
+        assert least <= accountant.get_epsilon(delta) <= 1.3 * least
+
+
+def sampled_gaussian(relation: Any) -> Any:
+    return theirs.from_gaussian_mechanism(
+        1.0, sampling_prob=0.05, value_discretization_interval=1e-3, neighboring_relation=relation
+    )
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        "add-or-remove",
+        "replace_one",
+        "",
+        None,
+        2,
+        np.array(["replace-one"]),
+        ADD_OR_REMOVE,
+        dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
+    ],
+)
+def test_a_pld_for_another_relation_is_refused(relation: Any) -> None:
+    """Sensitivity 1 under add/remove is 2 under replace-one: an epsilon of half the truth."""
+    pld = theirs.from_gaussian_mechanism(4.0, value_discretization_interval=1e-2)
+    with pytest.raises(InvalidParameter, match=r"relation=.*REPLACE_ONE, or with twice the sens"):
+        from_dp_accounting(pld, relation=relation)
+    taken = from_dp_accounting(pld, relation="replace-one").get_epsilon(1e-6)
+    right = theirs.from_gaussian_mechanism(4.0, neighboring_relation=REPLACE_ONE)
+    assert taken < 0.5 * from_dp_accounting(right, relation=REPLACE_ONE).get_epsilon(1e-6)
+
+
+def test_the_relation_must_be_said() -> None:
+    with pytest.raises(TypeError, match="relation"):
+        from_dp_accounting(sampled_gaussian(REPLACE_ONE))  # type: ignore[call-arg]
+
+
+def test_a_pld_whose_orders_differ_is_refused() -> None:
+    """Replace-one neighbours are neighbours the other way round, too."""
+    for wrong in (sampled_gaussian(ADD_OR_REMOVE), sampled_gaussian(ADD_OR_REMOVE).self_compose(9)):
+        with pytest.raises(InvalidParameter, match="two orders of the PLD differ"):
+            from_dp_accounting(wrong, relation="replace-one")
+    right = sampled_gaussian(REPLACE_ONE)
+    one = from_dp_accounting(right, relation="replace-one")
+    # the same masses, once for each order: nothing is wrong with those
+    twice = theirs.PrivacyLossDistribution(right._pmf_remove, right._pmf_remove)
+    assert from_dp_accounting(twice, relation=REPLACE_ONE).get_delta(1.0) == one.get_delta(1.0)
 
 
 def test_infinite_mass_is_carried_both_ways() -> None:
     sent = to_dp_accounting(ApproximateDP(1.0, 1e-4))
     assert sent.get_delta_for_epsilon(5.0) == pytest.approx(1e-4, rel=1e-12)
-    assert from_dp_accounting(sent).epsilon_bounds(0.9e-4) == (math.inf, math.inf)
+    assert from_dp_accounting(sent, relation=REPLACE_ONE).epsilon_bounds(0.9e-4) == (
+        math.inf,
+        math.inf,
+    )
     cut = to_dp_accounting(SURVEY, truncation=1e-3)
     assert cut.get_delta_for_epsilon(EPS0) >= 0
-    assert from_dp_accounting(cut).get_delta(EPS0) >= SURVEY.get_delta(EPS0)
+    assert from_dp_accounting(cut, relation=REPLACE_ONE).get_delta(EPS0) >= SURVEY.get_delta(EPS0)
     assert cut.get_epsilon_for_delta(1e-2) >= SURVEY.epsilon_bounds(1e-2).lower
 
 
 def test_losses_too_large_for_a_double_become_infinite() -> None:
     pld = theirs.from_gaussian_mechanism(0.03, value_discretization_interval=1.0)
-    given = from_dp_accounting(pld)
+    given = from_dp_accounting(pld, relation=REPLACE_ONE)
     assert given.infinite > 0.001
     assert given.get_epsilon(1e-6) == math.inf
 
@@ -177,9 +235,9 @@ def test_events_are_composed_like_the_mechanisms() -> None:
     gaussian = theirs.from_gaussian_mechanism(
         8.0,
         value_discretization_interval=1e-3,
-        neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE,
+        neighboring_relation=REPLACE_ONE,
     )
-    expected.compose(from_dp_accounting(gaussian), rounds=2)
+    expected.compose(from_dp_accounting(gaussian, relation=REPLACE_ONE), rounds=2)
     assert accountant.get_epsilon(1e-6) == pytest.approx(expected.get_epsilon(1e-6), rel=1e-9)
     assert accountant.get_delta(1.0) == pytest.approx(expected.get_delta(1.0), rel=1e-9)
     accountant.compose(dp_accounting.NonPrivateDpEvent())
@@ -208,10 +266,15 @@ def test_events_that_are_not_for_replace_one_are_refused() -> None:
         (lambda: ShuffleDpEvent(cast(Any, 3)), InvalidParameter, "mechanism=3 is not a mechanism"),
         (lambda: to_dp_accounting(SURVEY, interval=1e-9), OutOfRange, "larger interval"),
         (lambda: to_dp_accounting(SURVEY, truncation=2.0), InvalidParameter, "truncation=2.0"),
-        (lambda: from_dp_accounting(3), InvalidParameter, "not a dp-accounting"),
+        (
+            lambda: from_dp_accounting(3, relation=REPLACE_ONE),
+            InvalidParameter,
+            "not a dp-accounting",
+        ),
         (
             lambda: from_dp_accounting(
-                theirs.from_laplace_mechanism(1.0, pessimistic_estimate=False)
+                theirs.from_laplace_mechanism(1.0, pessimistic_estimate=False),
+                relation=REPLACE_ONE,
             ),
             InvalidParameter,
             "optimistic",

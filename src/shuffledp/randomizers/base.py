@@ -69,8 +69,8 @@ STRONGER_CLONES = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "every user applies an eps0-LDP randomizer that does not depend on the other messages of "
-        "the same round (it may depend on all earlier rounds)"
+        "all users of a round apply the same eps0-LDP randomizer, chosen before any message of "
+        "that round is seen (it may depend on all earlier rounds)"
     ),
     gist="faces the worst randomizer with this eps0",
 )
@@ -79,8 +79,9 @@ CLONES = Analysis(
     theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "every user applies an eps0-LDP randomizer, which may depend on earlier messages, those of "
-        "the same round included"
+        "all users of a round apply the same eps0-LDP randomizer; or they answer one after another "
+        "in random order, and it depends on the place in that order and on earlier messages, not "
+        "on the user"
     ),
     gist="faces the worst randomizer with this eps0, adaptive within the round",
 )

@@ -26,8 +26,8 @@ class FiniteRandomizer:
     analysis applies.
 
     >>> from shuffledp import FiniteRandomizer
-    >>> FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0
-    1.2527629684953698
+    >>> round(FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0, 6)
+    1.252763
     """
 
     matrix: Sequence[Sequence[float]]

@@ -14,7 +14,10 @@ from .base import CLONES, STRONGER_CLONES, Analysis
 
 @dataclass(frozen=True)
 class PureLDP:
-    """Any eps0-LDP randomizer, of which nothing else is known.
+    """Any eps0-LDP randomizer, of which nothing else is known: the same for all users of a round.
+
+    Users whose randomizers differ are covered only if no message is more than e^eps0 times as
+    likely from one of them as from another, whatever their values (docs/theory.md, section 2).
 
     >>> from shuffledp import PureLDP
     >>> PureLDP(eps0=4.0)
