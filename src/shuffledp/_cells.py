@@ -14,7 +14,7 @@ Cell = dict[str, Any]
 Row = dict[str, Any]
 
 PARAMETERS = tuple(sorted(set().union(*(a | b for _, a, b in RANDOMIZERS.values()))))
-COUNTS = ("users", "rounds", "k", "size", "g")
+COUNTS = ("users", "rounds", "k", "size", "g", "messages")
 KNOWN = ("randomizer", *PARAMETERS, "users", "rounds", *ROUND_OPTIONS, "epsilon", "delta")
 
 

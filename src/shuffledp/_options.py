@@ -24,7 +24,7 @@ from .randomizers import (
     SubsetSelection,
     UnaryEncoding,
 )
-from .shuffle import Shuffle
+from .shuffle import USUAL_PEOPLE, Shuffle
 
 #: Each randomizer with the options that it needs and those that it may have.
 RANDOMIZERS: dict[str, tuple[Callable[..., Randomizer], set[str], set[str]]] = {
@@ -123,6 +123,23 @@ SAMPLING = (
         "[default: fixed]",
     ),
 )
+PEOPLE = (
+    click.option(
+        "--colluding",
+        type=Number(),
+        help="Users who tell the adversary all they know: up to so many, or a share below 1.",
+    ),
+    click.option(
+        "--dropouts",
+        type=Number(),
+        help="Users who do not send although they should: up to so many, or a share below 1.",
+    ),
+    click.option(
+        "--messages",
+        type=Number(whole=True),
+        help="Messages of each user in a round, protected together.  [default: 1]",
+    ),
+)
 ROUNDS = click.option(
     "--rounds",
     type=Number(whole=True),
@@ -138,11 +155,11 @@ RTOL = click.option(
     help="Largest relative width of the certified bracket in epsilon.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-PROTOCOL = (*KIND, USERS, *SAMPLING, ROUNDS, RTOL, JSON)
+PROTOCOL = (*KIND, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
 
 
 #: The keyword arguments of Shuffle beside the randomizer and the users.
-ROUND_OPTIONS = ("analysis", "sample_rate", "sampling")
+ROUND_OPTIONS = ("analysis", "sample_rate", "sampling", *USUAL_PEOPLE)
 
 
 def round_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -159,6 +176,7 @@ def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:
     report = {**said, "randomizer": kind, **given, "users": users}
     if round_.sample_rate < 1:
         report |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
+    report |= {name: getattr(round_, name) for name in USUAL_PEOPLE}
     return round_, report
 
 

@@ -44,11 +44,12 @@ class Accountant(Guarantee):
             )
         more = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
         with self._lock:
-            total = self.total_rounds + more
+            total = sum(kind.messages * count for kind, count in self._rounds.items())
+            total += round_.messages * more
             if total > _validate.MAX_ROUNDS:
                 raise OutOfRange(
-                    f"{total} rounds in all are above the supported {_validate.MAX_ROUNDS:.0e}; "
-                    "compose fewer."
+                    f"{total} rounds in all, each message of a user counted as one, are above the "
+                    f"supported {_validate.MAX_ROUNDS:.0e}; compose fewer."
                 )
             self._rounds[round_] = self._rounds.get(round_, 0) + more
             self._composition = None

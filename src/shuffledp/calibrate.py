@@ -138,12 +138,19 @@ def calibrate_users(
     unit = 1
     if options.get("sampling", "fixed") == "fixed":
         unit = _smallest_population(_validate.sample_rate(options.get("sample_rate", 1.0)))
-    grid = Multiples(_validate.MAX_USERS // unit, unit)
+    # those who hide nobody, if their number is given, are too few
+    absent = sum(_counted(options.get(name, 0)) for name in ("colluding", "dropouts"))
+    grid = Multiples(_validate.MAX_USERS // unit, unit, first=absent // unit + 1)
 
     def make(value: float) -> Guarantee:
         return composed(Shuffle(randomizer, int(value), **options), rounds)
 
     return _calibrate("users", grid, -1, make, 1e5, epsilon, delta, rtol)
+
+
+def _counted(value: Any) -> int:
+    """How many that are whatever the number of users is."""
+    return math.floor(min(_validate.real("colluding or dropouts", value), _validate.MAX_USERS - 1))
 
 
 def _smallest_population(rate: float) -> int:

@@ -29,6 +29,7 @@ from ._options import (
 )
 from ._report import json_report
 from .accountant import Accountant, composed
+from .bounds import Bounds
 from .commands import COMMANDS
 from .reproduce.command import reproduce
 from .statement import plain, rounded_down, rounded_up, statement
@@ -110,7 +111,13 @@ def _answer(
     round_, protocol = take_round(options)
     accountant = composed(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
-    bounds = [ask(value, rtol=rtol) for value in values]
+    bounds, too_wide = [], None
+    for value in values:
+        try:
+            bounds.append(ask(value, rtol=rtol))
+        except NotCertified as error:  # an answer all the same, and a word about its width
+            bounds.append(error.bounds)
+            too_wide = error
     if as_json:
         # one value is a number, several are lists
         one = (lambda items: items[0]) if len(values) == 1 else list
@@ -120,30 +127,45 @@ def _answer(
             "upper": one([b.upper for b in bounds]),
         }
         _echo_json(query, answer, {**protocol, "rounds": rounds, "rtol": rtol})
-        return
-    guarantees = []
-    for value, b in zip(values, bounds, strict=True):
-        low, high = rounded_down(float(b.lower), 7), rounded_up(float(b.upper), 7)
-        at = plain(value)
-        pair = {query: rounded_up(float(b.upper)), given: at}
-        bracket = f"{low} <= exact {query} of the analyzed pair <= {high} at {given} = {at}"
-        if query == "epsilon" and b.upper == math.inf:
-            bracket = _why_none(accountant, value, rtol)
-        guarantees.append((pair["epsilon"], pair["delta"], bracket))
-    click.echo(statement(round_, rounds, guarantees, __version__))
+    else:
+        guarantees = [
+            _guarantee(accountant, query, given, value, b, rtol)
+            for value, b in zip(values, bounds, strict=True)
+        ]
+        click.echo(statement(round_, rounds, guarantees, __version__))
+    if too_wide is not None:
+        raise too_wide
 
 
-def _why_none(accountant: Accountant, delta: float, rtol: float) -> str:
+def _guarantee(
+    accountant: Accountant,
+    query: str,
+    given: str,
+    value: float,
+    bounds: Bounds[float],
+    rtol: float,
+) -> tuple[str, str, str]:
+    """(epsilon, delta, bracket) as `statement` takes them."""
+    low, high = rounded_down(float(bounds.lower), 7), rounded_up(float(bounds.upper), 7)
+    at = plain(value)
+    pair = {query: rounded_up(float(bounds.upper)), given: at}
+    bracket = f"{low} <= exact {query} of the analyzed pair <= {high} at {given} = {at}"
+    if query == "epsilon" and bounds.upper == math.inf:
+        bracket = _why_none(accountant, value, bounds.lower, rtol)
+    return pair["epsilon"], pair["delta"], bracket
+
+
+def _why_none(accountant: Accountant, delta: float, lower: float, rtol: float) -> str:
     """Why no epsilon holds at this delta, and from which delta on there is one."""
     if delta == 0:
         return "the privacy loss has no upper limit. Ask with a delta above 0."
-    try:  # beyond all finite losses, delta is the probability of the infinite one
-        least = accountant.get_delta(sys.float_info.max, rtol=rtol)
-    except NotCertified as error:
-        least = error.bounds.upper
+    if lower < math.inf:
+        return f"all that is known is that epsilon is at least {rounded_down(lower)}."
+    # beyond all finite losses, delta is the probability of the infinite one
+    least = rounded_up(accountant.get_delta(sys.float_info.max, rtol=rtol))
     return (
         "some outputs give their sender away, with a probability above that. "
-        f"There is one from delta = {rounded_up(least)} on."
+        f"There is one from delta = {least} on."
     )
 
 

@@ -110,6 +110,16 @@ class Comparison:
         return axes
 
 
+def _check_comparable(round_: Shuffle) -> None:
+    sampled = round_.sample_rate < 1
+    if sampled and round_.sampling == "poisson":
+        raise OutOfRange("it is for samples of a fixed size, not for Poisson sampling.")
+    if sampled and round_.honest < round_.users:
+        raise OutOfRange("it says nothing of samples with colluding or missing users.")
+    if round_.messages > 1:
+        raise OutOfRange("it is for one message of each user in a round.")
+
+
 def compare(
     round_: Shuffle, rounds: int = 1, delta: float = 1e-6, *, rtol: float = DEFAULT_RTOL
 ) -> Comparison:
@@ -128,10 +138,9 @@ def compare(
     rows = []
     for bound in BOUNDS:
         try:
-            if round_.sampling == "poisson" and round_.sample_rate < 1:
-                raise OutOfRange("it is for samples of a fixed size, not for Poisson sampling.")
+            _check_comparable(round_)
             epsilon = bound.epsilon(
-                round_.randomizer, round_.users, round_.sample_rate, rounds, delta
+                round_.randomizer, round_.honest, round_.sample_rate, rounds, delta
             )
         except OutOfRange as error:
             rows.append(Row(bound.name, None, None, bound.source, str(error)))

@@ -21,7 +21,7 @@ from .plan import Ledger
 from .published import BOUNDS
 from .queries import Guarantee, anyway
 from .randomizers import Randomizer
-from .shuffle import Shuffle
+from .shuffle import USUAL_PEOPLE, Shuffle
 from .statement import participants
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def plot_epsilon_vs_rounds(
     axes, xs = _axes(ax, published), _ascending("rounds", rounds, 1)
     _curve(axes, [(k, _epsilon(round_, k, delta)) for k in xs], len(axes.lines), "certified")
     if published:
-        rate = _fixed_rate(round_.sample_rate, round_.sampling)
+        people = {name: getattr(round_, name) for name in USUAL_PEOPLE}
+        rate = _fixed_rate(round_.sample_rate, round_.sampling, **people)
         _published(
             axes, xs, lambda bound, k: bound(round_.randomizer, round_.users, rate, k, delta)
         )
@@ -230,14 +231,24 @@ def _curve(
         _style.label_end(axes, xs[-1], high[-1], label, colour)
 
 
-def _said(analysis: str = "best", sample_rate: float = 1.0, sampling: str = "fixed") -> str:
+def _said(
+    analysis: str = "best", sample_rate: float = 1.0, sampling: str = "fixed", **people: float
+) -> str:
     """What a title says of the options of a round."""
     how = " (Poisson)" if sampling == "poisson" else ""
     sampled = "" if sample_rate == 1 else f"{sample_rate:.3g} of the users sampled{how}, "
-    return sampled + ("" if analysis == "best" else f"analysis {analysis}, ")
+    named = "".join(f"{name}={value:g}, " for name, value in people.items())
+    return sampled + named + ("" if analysis == "best" else f"analysis {analysis}, ")
 
 
-def _fixed_rate(sample_rate: float = 1.0, sampling: str = "fixed", **_: Any) -> float:
+def _fixed_rate(
+    sample_rate: float = 1.0, sampling: str = "fixed", analysis: str = "best", **people: float
+) -> float:
+    if any(people.get(name, usual) != usual for name, usual in USUAL_PEOPLE.items()):
+        raise InvalidParameter(
+            "published bounds are for rounds of honest users with one message each; leave out "
+            f"published or {', '.join(people)}."
+        )
     if sampling != "fixed" and sample_rate < 1:
         raise InvalidParameter(
             "published bounds are for samples of a fixed size; leave out published or "

@@ -91,7 +91,9 @@ class Guarantee(ABC):
 
 
 class Mechanism(Guarantee):
-    """What an accountant can compose: anything immutable and hashable with profiles."""
+    """What an accountant can compose: anything immutable and hashable with a profile."""
+
+    messages: int = 1  # of a user in a round: it counts as so many
 
     @property
     @abstractmethod

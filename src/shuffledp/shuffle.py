@@ -17,6 +17,9 @@ from .queries import Mechanism, anyway
 from .randomizers import Analysis, Randomizer
 from .subsampled import SubsampledProfile
 
+#: Options that say who does not follow the protocol and how much each user sends, as usual.
+USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
+
 
 @dataclass(frozen=True, repr=False)
 class Shuffle(Mechanism):
@@ -82,11 +85,8 @@ class Shuffle(Mechanism):
 
     def __repr__(self) -> str:
         sampled = f", sample_rate={self.sample_rate!r}, sampling={self.sampling!r}"
-        others = (("colluding", 0), ("dropouts", 0), ("messages", 1))
-        more = [(name, getattr(self, name)) for name, usual in others]
-        shown = "".join(
-            f", {name}={value!r}" for name, value in more if value != dict(others)[name]
-        )
+        given = {name: getattr(self, name) for name in USUAL_PEOPLE}
+        shown = "".join(f", {k}={v!r}" for k, v in given.items() if v != USUAL_PEOPLE[k])
         return (
             f"Shuffle(randomizer={self.randomizer!r}, users={self.users!r}, "
             f"analysis={self.analysis!r}{sampled if self.sample_rate < 1 else ''}{shown})"

@@ -34,19 +34,36 @@ def plain(value: float) -> str:
 
 
 def senders(round_: Shuffle) -> str:
-    """How many send in each round, of how many."""
-    if round_.sample_rate == 1:
-        return f"{round_.users:,}"
+    """How many send in each round, of how many, and what is unusual about them."""
     about = "" if round_.sampling == "fixed" else "about "
-    return f"{about}{round_.senders:,} of {round_.users:,}"
+    sampled = f"{about}{round_.senders:,} of " if round_.sample_rate < 1 else ""
+    return f"{sampled}{round_.users:,}{_aside(round_)}"
+
+
+def _aside(round_: Shuffle) -> str:
+    said = [f"{round_.colluding:,} colluding"] if round_.colluding else []
+    said += [f"{round_.dropouts:,} dropping out"] if round_.dropouts else []
+    said += [f"{round_.messages:,} messages each"] if round_.messages > 1 else []
+    return f" ({', '.join(said)})" if said else ""
 
 
 def participants(round_: Shuffle) -> str:
     """Who sends in each round, in words."""
+    aside, users = _aside(round_), f"user{'' if round_.users == 1 else 's'}"
     if round_.sampling == "poisson" and round_.sample_rate < 1:
-        return f"{round_.users:,} users, each of whom sends with probability {round_.sample_rate:g}"
+        every = f"each of whom sends with probability {round_.sample_rate:g}"
+        return f"{round_.users:,} {users}{aside}, {every}"
     fresh = ", a fresh random subset each round" if round_.sample_rate < 1 else ""
-    return f"{senders(round_)} user{'' if round_.users == 1 else 's'}{fresh}"
+    return f"{senders(round_).removesuffix(aside)} {users}{aside}{fresh}"
+
+
+def _people(round_: Shuffle) -> str:
+    """Who may fail to follow the protocol."""
+    if round_.honest == round_.users:
+        return "no user colludes with the adversary or drops out"
+    counts = {"collude with the adversary": round_.colluding, "drop out": round_.dropouts}
+    said = [f"up to {count:,} users {what}" for what, count in counts.items() if count]
+    return f"{' and '.join(said)}, whoever they are, and no others do"
 
 
 def statement(
@@ -66,8 +83,11 @@ def statement(
         ),
         ("analysis", f"{analysis.name}: {analysis.theorem}"),
         ("adversary", analysis.adversary),
-        ("assumed", f"{analysis.assumption}; the shuffler is honest and no user drops out"),
+        ("assumed", f"{analysis.assumption}; the shuffler is honest; {_people(round_)}"),
     ]
+    if round_.messages > 1:
+        every = f"every user sends {round_.messages:,} messages in a round"
+        rows.append(("messages", f"{every}, which may change together and are protected together"))
     if round_.sample_rate < 1:
         rows.append(("sampling", "the adversary does not learn who was sampled; docs/theory.md"))
     if rounds > 1:
@@ -77,7 +97,7 @@ def statement(
     lines = []
     for e, d, why in guarantees:
         if e == "infinity":
-            text = f"No epsilon holds at delta = {d} in this analysis: {why}"
+            text = f"No epsilon is certified at delta = {d} by this analysis: {why}"
             lines += textwrap.wrap(text, 96)
         else:
             lines.append(f"The protocol is ({e}, {d})-differentially private.")

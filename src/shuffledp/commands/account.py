@@ -9,6 +9,7 @@ import click
 from .._options import JSON, RTOL, options
 from .._report import json_report
 from ..plan import Ledger, Plan
+from ..shuffle import USUAL_PEOPLE
 from ._figure import savable, save
 
 _EXCEEDED = 1
@@ -45,6 +46,7 @@ def _json(ledger: Ledger, rtol: float) -> str:
             "users": entry.planned.round.users,
             "analysis": entry.planned.round.explained.name,
             "count": entry.planned.count,
+            **{name: getattr(entry.planned.round, name) for name in USUAL_PEOPLE},
             "lower": entry.running.lower,
             "upper": entry.running.upper,
             "remaining": entry.remaining,

@@ -9,6 +9,7 @@ import click
 from .._options import (
     JSON,
     KIND,
+    PEOPLE,
     RANDOMIZERS,
     RTOL,
     SAMPLING,
@@ -45,7 +46,7 @@ _FIND = [name.replace("_", "-") for name in _EXTREME]
 
 @click.command()
 @click.option("--find", required=True, type=click.Choice(_FIND), help="What to look for.")
-@options(*KIND, *SAMPLING)
+@options(*KIND, *SAMPLING, *PEOPLE)
 @click.option("--users", type=Number(whole=True), help="Users in each round.")
 @click.option("--rounds", type=Number(whole=True), help="How many rounds are composed.  [1]")
 @click.option("--epsilon", type=Number(), required=True, help="The target: at most this epsilon")

@@ -11,6 +11,7 @@ from .._options import (
     GAMMA,
     KIND,
     OTHER_PARAMETERS,
+    PEOPLE,
     RANDOMIZER,
     ROUNDS,
     SAMPLING,
@@ -59,7 +60,7 @@ def plot() -> None:
 
 
 @plot.command()
-@options(*KIND, *SAMPLING, USERS, ROUNDS, _OUT)
+@options(*KIND, *SAMPLING, *PEOPLE, USERS, ROUNDS, _OUT)
 def profile(rounds: int, out: str, **given: Any) -> None:
     """delta against epsilon."""
     from ..plotting import plot_profile
@@ -69,7 +70,7 @@ def profile(rounds: int, out: str, **given: Any) -> None:
 
 
 @plot.command("epsilon-vs-users")
-@options(*KIND, *SAMPLING, _list("users", "1e3,1e4,1e5,1e6,1e7", "Users in each round."))
+@options(*KIND, *SAMPLING, *PEOPLE, _list("users", "1e3,1e4,1e5,1e6,1e7", "Users in each round."))
 @options(_list("rounds", "1", "How many rounds are composed."), _DELTA, _PUBLISHED, _OUT)
 def epsilon_vs_users(
     randomizer: str,
@@ -93,7 +94,7 @@ def epsilon_vs_users(
 
 
 @plot.command("epsilon-vs-rounds")
-@options(*KIND, *SAMPLING, USERS)
+@options(*KIND, *SAMPLING, *PEOPLE, USERS)
 @options(_list("rounds", "1,3,10,30,100,300,1000", "Rounds to compose."), _DELTA, _PUBLISHED, _OUT)
 def epsilon_vs_rounds(
     rounds: list[int], delta: float, published: bool, out: str, **given: Any
@@ -107,7 +108,7 @@ def epsilon_vs_rounds(
 
 
 @plot.command()
-@options(RANDOMIZER, *_BUT_GAMMA, ANALYSIS, *SAMPLING)  # --eps0 is a list here
+@options(RANDOMIZER, *_BUT_GAMMA, ANALYSIS, *SAMPLING, *PEOPLE)  # --eps0 is a list here
 @options(_list("eps0", "0.5:6:0.5", "Local epsilons.", whole=False))
 @options(_list("users", "1e3,1e4,1e5,1e6", "Users in the round."), _DELTA, _PUBLISHED, _OUT)
 def amplification(

@@ -26,6 +26,8 @@ _SOME_FAILED = 1
 @options(*ranges("rounds", whole=True, help="How many rounds are composed.  [1]"))
 @options(*ranges("sample-rate", help="Share of the users that send each round."))
 @click.option("--sampling", help="fixed or poisson; with commas.")
+@options(*ranges("colluding", "dropouts", help="Users who do not hide anybody, or their share."))
+@options(*ranges("messages", whole=True, help="Messages of each user in a round.  [1]"))
 @options(*ranges("delta", help="Find epsilon at these deltas."))
 @options(*ranges("epsilon", help="Find delta at these epsilons."))
 @options(RTOL)
