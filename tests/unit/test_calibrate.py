@@ -242,15 +242,20 @@ def test_boundary_of_a_jittery_function(
         assert found.good == (500 if sign == 1 else 1)
 
 
-def test_what_is_not_certified_does_not_count() -> None:
-    def evaluate(value: float, rtol: float) -> Bounds[float]:
-        bounds = Bounds(value / 20, value / 10)
-        if value > 7:
-            raise NotCertified("too wide", Bounds(0.0, 3.0))
-        return bounds
+def test_a_wide_bracket_counts_by_its_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was certified decides, as narrow as asked for or not."""
+    survey = Shuffle(PureLDP(4.0), 10_000)
+    ask = Accountant._epsilon_bounds
 
-    found = boundary(Multiples(100), 1, evaluate, 1.0, 1e-3, 50)
-    assert (found.good, found.bad) == (7, 8)
+    def wide(self: Accountant, delta: float, rtol: float) -> Bounds[float]:
+        lower, upper = ask(self, delta, rtol)
+        raise NotCertified("too wide", Bounds(0.5 * lower, 2 * upper))
+
+    monkeypatch.setattr(Accountant, "_epsilon_bounds", wide)
+    found = calibrate_rounds(survey, epsilon=1.0, delta=1e-6)
+    assert found.achieved.upper <= 1.0
+    assert found.beyond_achieved is not None and found.beyond_achieved.upper > 1.0
+    assert found.value == 1
 
 
 def test_remaining_rounds_and_fits() -> None:
