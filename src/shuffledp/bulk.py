@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from . import binomial
 from .binomial import Array
-from .enumerated import exponent_error, log_ways, vectors_of_counts
+from .enumerated import LEAST, exponent_error, log_ways, vectors_of_counts
 from .scores import ScoreSums
-from .stop_loss import UNDERFLOW
 
 _UNIT = 2.0**-53
 _MOST_WAYS = 3000
@@ -56,7 +55,7 @@ def bulk_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     margin = (20 + len(probabilities)) * _UNIT + sums.error  # relative, of sums of probabilities
     total = scores[:, order] @ counts.T - held  # [laws, ways]
     slack = (20 + len(rare)) * _UNIT * (magnitudes[:, order] @ counts.T + held)
-    underflow = UNDERFLOW + 1e-305 * n * magnitudes.max(axis=1)
+    underflow = LEAST + 1e-305 * n * magnitudes.max(axis=1)
     sides = []
     for side in (-1, 1):
         others = float(rare.sum()) * (1 - side * margin)

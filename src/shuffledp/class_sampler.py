@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .binomial import Array
 from .bulk import bulk_stop_loss, log_tail, rare_users
 from .convolved import convolved_stop_loss
-from .enumerated import enumerated_stop_loss
+from .enumerated import LEAST, enumerated_stop_loss
 from .fourier import stop_loss
 from .scores import ClassLaw, ScoreSums
 from .stop_loss import UNDERFLOW, Samples
@@ -180,7 +180,7 @@ def _alone(sums: ScoreSums) -> tuple[Array, Array]:
     low, high = (
         np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
         * (1 + side * error)
-        + side * UNDERFLOW
+        + side * LEAST
         for side in (-1, 1)
     )
     return low, high

@@ -8,9 +8,10 @@ import numpy as np
 
 from .binomial import Array
 from .scores import ScoreSums
-from .stop_loss import UNDERFLOW
 
 _UNIT = 2.0**-53
+#: More than is lost, or gained, by rounding below the range of a double: 4 units of 5e-324 a term.
+LEAST = 1e-315
 
 
 def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
@@ -46,13 +47,13 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
         rest = (n - scoring) * np.where(active < 0.5, precise, np.log(np.maximum(silent, 5e-324)))
         rest = np.where(scoring == n, 0.0, rest) * (1 - side * 16 * _UNIT)
         value = np.exp(exponent + rest) * np.maximum((total + side * slack) / scale, 0.0)
-        sides.append(value.sum(axis=1) * math.exp(side * error) + side * UNDERFLOW)
+        sides.append(value.sum(axis=1) * math.exp(side * error) + side * LEAST)
     if most < sums.users:
         gains = np.sum(probabilities * np.maximum(scores + 20 * _UNIT * magnitudes, 0.0), axis=1)
-        mean = np.maximum(n * active[:, 0] * (1 + margin), UNDERFLOW)
+        mean = np.maximum(n * active[:, 0] * (1 + margin), 1e-300)
         log_tail = most * np.log(mean / most) + most - mean if most > 0 else np.zeros(len(mean))
         log_tail = np.where(mean < most, log_tail, 0.0)  # Chernoff
-        beyond = np.exp(log_tail + np.log(np.maximum(n * gains, UNDERFLOW)))
+        beyond = np.exp(log_tail + np.log(np.maximum(n * gains, 1e-300)))
         sides[1] += beyond * (1 + 1e-9 + margin)
     return sides[0], sides[1]
 

@@ -19,8 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from .binomial import Array
+from .enumerated import LEAST
 from .scores import ScoreSums
-from .stop_loss import UNDERFLOW
 
 _UNIT = 2.0**-53
 _ROUNDING = 20 * _UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
@@ -56,7 +56,7 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     most *= 1 + 1e-12 + sums.error
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
-    return lower * (1 - 4 * _UNIT), upper * (1 + 4 * _UNIT) + UNDERFLOW
+    return lower * (1 - 4 * _UNIT), upper * (1 + 4 * _UNIT) + LEAST
 
 
 def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
