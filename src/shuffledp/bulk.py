@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import binomial
 from .binomial import Array
-from .enumerated import log_ways, vectors_of_counts
+from .enumerated import LEAST, exponent_error, log_ways, vectors_of_counts
 from .scores import ScoreSums
 
 _UNIT = 2.0**-53
@@ -43,37 +43,37 @@ def bulk_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     Otherwise as enumerated.enumerated_stop_loss, with `most` users of rare scores.
     """
     scores, probabilities, magnitudes = sums.scores, sums.probabilities[0], sums.magnitudes
-    users, mass_error, held = sums.users, sums.error, sums.threshold[:, None]
+    users, held = sums.users, sums.threshold[:, None]
     common = int(probabilities.argmax())
-    rare = np.delete(probabilities, common)
-    seen = rare > 0
-    counts = vectors_of_counts(most, int(seen.sum()))  # [ways, kinds]
-    rare, order = rare[seen], np.delete(np.arange(len(probabilities)), common)[seen]
-    n, scoring, error = float(users), counts.sum(axis=1), 16 * _UNIT + mass_error
+    order = np.delete(np.arange(len(probabilities)), common)
+    order = order[probabilities[order] > 0]
+    rare = probabilities[order]
+    counts = vectors_of_counts(most, len(rare))  # [ways, kinds]
+    n, scoring = float(users), counts.sum(axis=1)
     exponent = log_ways(counts, most, n) + counts @ np.log(rare)
-    largest = math.log(n) + 8 + float(-np.log(rare).min(initial=0.0))
-    charge = (16 * _UNIT * largest + 2 * mass_error) * (most + 8) + _UNIT * len(counts)
-    charge += binomial.relative_error(n, math.sqrt(n) / 2) + 1e-11
+    charge = exponent_error(rare, n, most, sums.error) + _UNIT * len(counts) + 1e-11
+    margin = (20 + len(probabilities)) * _UNIT + sums.error  # relative, of sums of probabilities
     total = scores[:, order] @ counts.T - held  # [laws, ways]
-    slack = 16 * _UNIT * (magnitudes[:, order] @ counts.T + held)
+    slack = (20 + len(rare)) * _UNIT * (magnitudes[:, order] @ counts.T + held)
+    underflow = LEAST + 1e-305 * n * magnitudes.max(axis=1)
     sides = []
     for side in (-1, 1):
-        others = float(rare.sum()) * (1 - side * error)
-        weight = np.exp(exponent + (n - scoring) * math.log1p(-others) * (1 - side * 4 * _UNIT))
-        z = scores[:, common] + side * 16 * _UNIT * magnitudes[:, common]
+        others = float(rare.sum()) * (1 - side * margin)
+        weight = np.exp(exponent + (n - scoring) * math.log1p(-others) * (1 - side * 16 * _UNIT))
+        z = scores[:, common] + side * 20 * _UNIT * magnitudes[:, common]
         value = np.zeros(len(scores))
         for rising in (False, True):
+            # the sum grows, or falls, with the chance of the common score
+            p, q = _chance(float(probabilities[common]), rare, margin, side if rising else -side)
             for rows in _blocks(np.flatnonzero((z >= 0) == rising)):
-                # the sum grows, or falls, with the chance of the common score
-                p, q = _chance(probabilities, common, error, side if rising else -side)
                 given = total[rows] + side * slack[rows]
                 value[rows] = _mixture(given, z[rows], weight, n - scoring, p, q, side)
-        sides.append(value * (1 + side * charge))
+        sides.append(value * math.exp(side * charge) + side * underflow)
     if most < users:
-        tail = math.exp(log_tail(n * float(rare.sum()) * (1 + error), most)) * (1 + 1e-9)
-        gains = np.sum(probabilities * np.maximum(scores + 16 * _UNIT * magnitudes, 0.0), axis=1)
-        sides[1] += n * gains * min(tail, 1.0) * (1 + mass_error)
-    return sides[0], sides[1] + 1e-300 * n * magnitudes.max(axis=1)
+        gains = np.sum(probabilities * np.maximum(scores + 20 * _UNIT * magnitudes, 0.0), axis=1)
+        tail = math.exp(log_tail(n * float(rare.sum()) * (1 + margin), most))
+        sides[1] += n * gains * tail * (1 + 1e-9 + margin)
+    return sides[0], sides[1]
 
 
 def log_tail(mean: float, most: int) -> float:
@@ -85,16 +85,15 @@ def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     return [part for part in np.split(rows, range(_ROWS, len(rows), _ROWS)) if len(part)]
 
 
-def _chance(probabilities: Array, common: int, error: float, side: int) -> tuple[float, float]:
-    """(p, 1 - p) of the common score given that no rare one is had, rounded up or down."""
-    p = float(probabilities[common])
-    rare = float(probabilities.sum()) - p
-    left = 1 - rare
-    p = min(p / left * (1 + side * 4 * error), 1.0)
-    if p > 0.5:
-        q = max((left - float(probabilities[common])) / left - side * 8 * error, 0.0)
-        return 1 - q, q
-    return p, 1 - p
+def _chance(common: float, rare: Array, margin: float, side: int) -> tuple[float, float]:
+    """(p, 1 - p) of the common score given that no rare one is had, moved up or down by more than
+    its error; the smaller of the two is exact."""
+    left = 1 - float(rare.sum())
+    p = common / left * (1 + side * 2 * margin / left)
+    if p <= 0.5:
+        return p, 1 - p
+    q = max((left - common) / left - side * 3 * margin / left, 0.0)
+    return 1 - q, q
 
 
 def _mixture(
@@ -103,24 +102,30 @@ def _mixture(
     """Sum over the ways of weight E[(total + M z)_+], M ~ Bin(trials, p); from one side."""
     z = np.broadcast_to(z[:, None], total.shape)
     m = np.broadcast_to(trials, total.shape)
-    mean = m * p
-    # M at which the sum is 0
-    level = np.divide(-total, z, out=np.where(total > 0, -1e300, 1e300), where=z != 0)
+    size, mean = np.abs(z), m * p
+    with np.errstate(over="ignore"):  # M at which the sum is 0
+        level = np.divide(-total, z, out=np.where(total > 0, -1e300, 1e300), where=z != 0)
     above = level >= mean
-    # put and call: one side of the mean is a sum of tails, the other what is left to the mean
-    plain = np.where(above == (z < 0), np.maximum(total + mean * z, 0.0), 0.0)
-    plain += side * 8 * _UNIT * np.where(plain > 0, np.abs(total) + mean * np.abs(z), 0.0)
+    # put and call: one side of the mean is a sum of tails, the other what is left to the mean. Both
+    # hold on either side, so it does not matter on which side rounding sees the level.
+    plain = total + mean * z + side * 8 * _UNIT * (np.abs(total) + mean * size)
+    plain = np.where(above == (z < 0), plain, 0.0)
     tail = above & (level < m) | ~above & (level > 0)
+    # the level is between the neighbours of its rounded value: E[(M - k)_+] falls with k,
+    # E[(k - M)_+] grows
+    level = np.clip(np.nextafter(level, np.where(above == (side > 0), 0.0, np.inf)), 0.0, m)
     with np.errstate(under="ignore"):
         reach: Array = np.where(tail, np.where(above, m - level, level), 0.0)
-        at_most = reach * np.abs(z) * weight * _chernoff(level, m, p, q, tail)
-        worth = at_most > _SMALL * (at_most + weight * plain).max(axis=1, keepdims=True)
+        at_most = reach * size * weight * _chernoff(level, m, p, q, tail)
+        largest = (at_most + weight * np.maximum(plain, 0.0)).max(axis=1, keepdims=True)
+        worth = at_most > _SMALL * largest
         exact = np.zeros(total.shape)
-        for chosen, turned in ((worth & above, False), (worth & ~above, True)):
-            k = m[chosen] - level[chosen] if turned else level[chosen]
-            k = k - side * 4 * _UNIT * (m[chosen] if turned else k)  # its rounding
-            exact[chosen] = _call(m[chosen], k, *((q, p) if turned else (p, q)))
-        value = weight * np.maximum(plain + np.abs(z) * exact, 0.0)
+        up, down = worth & above, worth & ~above
+        exact[up] = _call(m[up], level[up], p, q)
+        exact[down] = _put(m[down], level[down], p, q)
+        n = float(trials.max())
+        exact *= 1 + side * binomial.relative_error(n, math.sqrt(n) / 2)
+        value = weight * np.maximum(plain + size * exact, 0.0)
         if side > 0:
             value += np.where(worth, 0.0, at_most)
     result: Array = value.sum(axis=1)
@@ -131,21 +136,31 @@ def _chernoff(level: Array, m: Array, p: float, q: float, where: NDArray[np.bool
     """A bound of the probability that M is as far from its mean as `level`, or farther."""
     if q == 0 or p == 0:
         return np.zeros(level.shape)
-    inside = np.clip(level, 0.0, m)
-    deviance = np.zeros(level.shape)
-    for x, mean in ((inside, m * p), (m - inside, m * q)):
-        x, mean = x[where], mean[where]
-        deviance[where] += x * np.log(np.maximum(x, 1e-300) / mean) - x + mean
-    return np.exp(-np.maximum(deviance * (1 - 1e-9) - 1e-6 * (1 + np.log1p(m)), 0.0))
+    deviance, x, trials = np.zeros(level.shape), level[where], m[where]
+    for count, mean in ((x, trials * p), (trials - x, trials * q)):
+        e = (count - mean) / mean
+        deviance[where] += mean * ((1 + e) * np.log1p(np.maximum(e, _UNIT - 1)) - e)
+    return np.exp(-np.maximum(deviance * (1 - 1e-9) - 1e-6, 0.0))
 
 
 def _call(m: Array, k: Array, p: float, q: float) -> Array:
-    """E[(M - k)_+] for M ~ Bin(m, p) and m p <= k < m."""
+    """E[(M - k)_+] for M ~ Bin(m, p) and k from m p to m."""
+    start = np.minimum(np.floor(k) + 1, m)
+    return _tail(m, start, start - k, p, q)
+
+
+def _put(m: Array, k: Array, p: float, q: float) -> Array:
+    """E[(k - M)_+] for M ~ Bin(m, p) and k from 0 to m p: the call of m - M and m - k, without
+    rounding m - k."""
+    last = np.maximum(np.ceil(k) - 1, 0.0)
+    return _tail(m, m - last, k - last, q, p)
+
+
+def _tail(m: Array, start: Array, gap: Array, p: float, q: float) -> Array:
+    """E[(M - (start - gap))_+] for M ~ Bin(m, p), 0 <= gap <= 1 and start above the mean."""
     if len(m) == 0 or p == 0 or q == 0:
         return np.zeros(len(m))
-    k = np.maximum(k, m * p)
-    start = np.minimum(np.floor(k) + 1, m)
     zeroth, first = binomial.tail_sums(m, start, p / q)
     mass = np.exp(binomial.log_pmf(m, start, p, q))
-    result: Array = mass * ((start - k) * zeroth + first)
+    result: Array = mass * (gap * zeroth + first)
     return result

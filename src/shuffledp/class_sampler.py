@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .binomial import Array
 from .bulk import bulk_stop_loss, log_tail, rare_users
 from .convolved import convolved_stop_loss
-from .enumerated import enumerated_stop_loss
+from .enumerated import LEAST, enumerated_stop_loss
 from .fourier import stop_loss
 from .scores import ClassLaw, ScoreSums
 from .stop_loss import UNDERFLOW, Samples
@@ -174,11 +174,13 @@ class ClassSampler:
 def _alone(sums: ScoreSums) -> tuple[Array, Array]:
     """(lower, upper) for one user: a mean over the scores."""
     held = sums.threshold[:, None]
-    scores, slack = sums.scores - held, _SLACK * (sums.magnitudes + held)
-    error = sums.error + 2.0**-53 * (scores.shape[1] + 8)
+    # what the errors of the law leave, and the roundings here
+    scores, slack = sums.scores - held, 2 * _SLACK * (sums.magnitudes + held)
+    error = sums.error + 2 * _SLACK + 2.0**-53 * scores.shape[1]
     low, high = (
         np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
         * (1 + side * error)
+        + side * LEAST
         for side in (-1, 1)
     )
     return low, high

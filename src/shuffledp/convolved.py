@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .binomial import Array
 from .scores import ScoreSums
+from .stop_loss import UNDERFLOW
 
 _UNIT = 2.0**-53
 _BINS = 1 << 13
@@ -37,14 +38,16 @@ def convolved_stop_loss(sums: ScoreSums, side: int) -> Array:
     bounds = np.empty(len(shares))
     rows = zip(sums.scores, sums.probabilities, sums.magnitudes, shares, strict=True)
     for row, (z, q, size, share) in enumerate(rows):
-        values = np.append(z - share + side * 16 * _UNIT * (size + 2 * share), 0.0)
+        values = np.append(z - share + side * 20 * _UNIT * (size + share), 0.0)
         values[-1] = -share * (1 - side * 24 * _UNIT)
-        rest = max(1 - q.sum() + side * (error + _UNIT * (len(q) + 16)), 0.0)
+        rest = max(1 - q.sum() + side * (error + _UNIT * (len(q) + 24)), 0.0)
         one = Atoms(values, np.append(q, rest), error + 16 * _UNIT)
         total = _power(one, sums.users, len(values), side)
         positive = float(np.maximum(total.values, 0.0) @ total.masses)
         charge = total.error + _UNIT * (len(total.values) + 8)
-        bounds[row] = positive * max(1 + side * charge, 0.0)
+        # masses below the range of a double are lost, or rounded up
+        underflow = UNDERFLOW + 1e-305 * sums.users * float(np.maximum(values, 0.0).max())
+        bounds[row] = positive * max(1 + side * charge, 0.0) + side * underflow
     return bounds
 
 
@@ -65,7 +68,7 @@ def _sum(a: Atoms, b: Atoms, points: int, side: int) -> Atoms:
     values = np.add.outer(first, second).ravel()
     masses = np.multiply.outer(a.masses, b.masses).ravel()
     error = _UNIT * (len(values) + 64)
-    bins, edges, zero = _bins(values, masses)
+    bins, edges, zero, misplaced = _bins(values, masses)
     mass: Array = np.bincount(bins, masses, len(edges) - 1).astype(float)
     moment: Array = np.bincount(bins, masses * values, len(edges) - 1).astype(float)
     starts = np.union1d(_cells(edges, mass, moment, points), [0, zero])
@@ -76,23 +79,25 @@ def _sum(a: Atoms, b: Atoms, points: int, side: int) -> Atoms:
     ends = np.append(edges[starts], edges[-1])
     mean = moment / np.where(some, mass, 1.0)
     # 0 is an edge, so all values of a cell have one sign and their sum its relative error
-    mean += side * 4 * error * np.maximum(np.abs(mean), -ends[:-1])
+    mean += side * 4 * (error + misplaced) * np.maximum(np.abs(mean), -ends[:-1])
     if side < 0:
         return Atoms(mean[some], mass[some], total_error)
     # values within rounding of an edge may be in the cell next to it: raise the edges over them
-    ends = ends + error * np.abs(ends)
+    ends = ends + (error + misplaced) * np.abs(ends)
     gap = ends[1:] - ends[:-1]
-    up = np.clip((mean - ends[:-1]) / np.where(gap > 0, gap, 1.0), 0.0, 1.0)
+    with np.errstate(over="ignore"):
+        up = np.clip((mean - ends[:-1]) / np.where(gap > 0, gap, 1.0), 0.0, 1.0)
     split = np.append(mass * (1 - up), 0.0)
     split[1:] += mass * up
     return Atoms(ends[split > 0], split[split > 0], total_error)
 
 
-def _bins(values: Array, masses: Array) -> tuple[NDArray[np.intp], Array, int]:
+def _bins(values: Array, masses: Array) -> tuple[NDArray[np.intp], Array, int, float]:
     """Many narrow bins, relatively narrow far from 0: the bin of each value, the edges of the bins,
-    and the bin that starts at 0."""
+    the bin that starts at 0, and by how much, relatively, a value may be outside of its bin."""
     scale = max(float(masses @ np.abs(values)) / 16, 1e-300)
-    place = np.arcsinh(values / scale)
+    with np.errstate(over="ignore"):  # what is farther out than 1e300 is in the first or last bin
+        place = np.arcsinh(np.clip(values / scale, -1e300, 1e300))
     low, high = min(place.min(), 0.0), max(place.max(), 0.0)
     width = max(high - low, 1e-9) / _BINS
     bins = np.floor(place / width).astype(np.intp)
@@ -100,7 +105,7 @@ def _bins(values: Array, masses: Array) -> tuple[NDArray[np.intp], Array, int]:
     edges: Array = scale * np.sinh(width * np.arange(first, last + 2))
     edges[0] = min(edges[0], values.min())
     edges[-1] = max(edges[-1], values.max())
-    return bins - first, edges, -first
+    return bins - first, edges, -first, 32 * _UNIT * (1 + max(high, -low))
 
 
 def _cells(edges: Array, mass: Array, moment: Array, points: int) -> NDArray[np.intp]:

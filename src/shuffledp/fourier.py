@@ -19,9 +19,13 @@ from dataclasses import replace
 import numpy as np
 
 from .binomial import Array
+from .enumerated import LEAST
 from .scores import ScoreSums
 
 _UNIT = 2.0**-53
+_ROUNDING = 20 * _UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
+_DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
+_MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
 _MAX_NODES = 1 << 20
 _MAX_TERMS = 1 << 26  # nodes times values
 _BLOCK = 1 << 17  # (law, node) pairs evaluated at once
@@ -37,6 +41,7 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     about the relative width of the bracket in epsilon.
     """
     unit = np.abs(sums.scores).max(axis=1)
+    unit = np.where(unit > 0, unit, 1.0)
     scaled = replace(
         sums,
         scores=sums.scores / unit[:, None],
@@ -44,18 +49,18 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
         threshold=sums.threshold / unit,
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper = _bracket(scaled, width)
+        lower, upper = _bracket(scaled, unit, width)
     # (sum of scores)_+ is at most the sum of the (score)_+
-    gains = np.maximum(scaled.scores + 16 * _UNIT * scaled.magnitudes, 0.0)
+    gains = np.maximum(sums.scores + _ROUNDING * sums.magnitudes, 0.0)
     most = sums.users * np.sum(sums.probabilities * gains, axis=1)
     most *= 1 + 1e-12 + sums.error
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
-    return lower * unit * (1 - 4 * _UNIT), upper * unit * (1 + 4 * _UNIT)
+    return lower * (1 - 4 * _UNIT), upper * (1 + 4 * _UNIT) + LEAST
 
 
-def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
-    """stop_loss for scores in [-1, 1]; not finite where the range is left."""
+def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
+    """stop_loss for scores in [-1, 1], times unit; not finite where the range is left."""
     scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
     n, theta = float(sums.users), _saddle(sums)
     growth = probabilities * np.expm1(theta[:, None] * scores)
@@ -68,9 +73,10 @@ def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
     tau = math.sqrt(width) * np.minimum(deviation, decay)
     log_scale += (tau * theta) ** 2 / 2
-    # of each weight: its probability, the exponent, the sums
-    relative = _UNIT * (16 + theta + scores.shape[1]) + sums.error
-    log_error = relative * n * np.abs(growth).sum(axis=1) / norm
+    # of each term of the norm, p (e^(theta z) - 1): its probability, the exponent, the sums
+    relative = _UNIT * (32 + theta + scores.shape[1]) + sums.error
+    change = relative * np.abs(growth).sum(axis=1) / norm  # relative error of the norm
+    log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
     log_error += 16 * _UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
     # cut off what is small beside the width: copies and nodes of e^-cut of the scale
     cut = min(15 - math.log(width), 37.0)
@@ -80,7 +86,8 @@ def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     period = np.maximum(period, (np.maximum(-log_scale, 0) + cut + 3) / theta)
     step = 2 * math.pi / period
     wanted = np.ceil(math.sqrt(2 * cut) / (tau * step))
-    deep = log_scale < -700  # nothing to resolve: Markov's bound is below every delta
+    # nothing to resolve: Markov's bound is below every delta
+    deep = np.minimum(log_scale, log_scale - np.log(theta)) < _DEEPEST
     usable = np.isfinite(wanted) & ~deep
     most_nodes = min(_MAX_NODES, max(_MAX_TERMS // scores.shape[1], 1 << 14))
     nodes = np.where(usable, np.minimum(wanted, most_nodes), 1).astype(int)
@@ -93,7 +100,7 @@ def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
         cost = most + 1 + math.isqrt(most) * scores.shape[1] // 8
         rows = order[-max(1, _BLOCK // cost) :]
         order = order[: -len(rows)]
-        columns = scores, weights, relative, theta, tau, step, threshold
+        columns = scores, weights, relative + change, theta, tau, step, threshold
         smooth[rows], bump[rows], charge[rows] = _integrals(
             *(column[rows] for column in columns), n=n, count=most
         )
@@ -103,14 +110,14 @@ def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     charge += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
     # the rounding of scores and threshold, where S > 0 up to it: at most the scale, under the
     # tilted law
-    rounding = 16 * _UNIT
-    reach = np.exp(theta * rounding * (n * sums.magnitudes.max(axis=1) + threshold))
-    charge += rounding * (n * np.sum(weights * sums.magnitudes, axis=1) + threshold) * reach
+    log_reach = theta * _ROUNDING * (n * sums.magnitudes.max(axis=1) + threshold)
+    moved = _ROUNDING * (n * np.sum(weights * sums.magnitudes, axis=1) + threshold)
+    charge += moved * np.exp(log_reach)
     high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
     # if nobody scores, S = -threshold: what the noise adds there is known, tau/sqrt(2 pi) at 0
     # and, by convexity, at least that less half the threshold
     active = probabilities.sum(axis=1)
-    free = np.maximum(1 - active * (1 + sums.error) - (8 + scores.shape[1]) * _UNIT, 0.0)
+    free = np.maximum(1 - active * (1 + sums.error) - (24 + scores.shape[1]) * _UNIT, 0.0)
     log_silent = n * np.log(free)
     silent = np.exp(log_silent - 16 * _UNIT * (np.abs(log_silent) + 1))
     raised = (smooth + charge) * high
@@ -119,7 +126,8 @@ def _bracket(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     copies = _copies(others, log_mgf, theta, period, raised)
     lower = (smooth - tau**2 * bump - charge) * low - copies
     # (s)_+ <= e^(theta s) / (e theta)
-    return np.where(deep, 0.0, lower), np.where(deep, high / (math.e * theta), upper)
+    markov = np.exp(log_scale + log_error + log_reach - 1 - np.log(theta) + np.log(unit))
+    return np.where(deep, 0.0, lower * unit), np.where(deep, markov * (1 + 1e-9), upper * unit)
 
 
 def _saddle(sums: ScoreSums) -> Array:
@@ -165,7 +173,7 @@ def _integrals(
     change = _characteristic(scores, weights, step, count)  # E e^(itz) - 1, tilted
     real, imag = change.real, change.imag
     near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
-    # error of the real and the imaginary part
+    # error of the change; `relative` is that of the weights
     moved = t * np.sum(weights * np.abs(scores), axis=1)[:, None]  # E |tz|
     size = 32 * _UNIT * moved + (2 * relative[:, None] + 64 * _UNIT) * np.minimum(moved, 4.0)
     size += 4 * scores.shape[1] * _UNIT * np.minimum(moved, 4.0)
@@ -174,7 +182,8 @@ def _integrals(
         near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
     )
     turned, held = n * np.arctan2(imag, 1 + real), threshold[:, None] * t
-    phase = turned - held + tau[:, None] ** 2 * theta[:, None] * t
+    drift = tau[:, None] ** 2 * theta[:, None] * t
+    phase = turned - held + drift
     envelope = np.exp(-((tau[:, None] * t) ** 2) / 2)
     modulus = np.exp(log_modulus) * envelope
     w = theta[:, None] + 1j * t
@@ -183,8 +192,9 @@ def _integrals(
     smooth = np.sum(twice * (values / w**2).real, axis=1)
     bump = np.sum(twice * values.real, axis=1)
     # of logarithm and phase; where that is too much, all that the term can be
-    exponent = n * size / np.maximum(far**2, 1e-300) + 16 * _UNIT * (np.abs(phase) + 2 * held + 8)
-    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size, 1.0)))
+    exponent = 16 * _UNIT * (np.abs(turned) + np.abs(log_modulus) + 2 * held + drift + 8)
+    exponent += n * size / np.maximum(far**2 - size, 1e-300)
+    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size + 16 * _UNIT, 1.0)))
     charge = np.where(exponent < 0.5, modulus * np.expm1(np.minimum(exponent, 0.5)), at_most)
     weight = 1 / np.abs(w) ** 2 + tau[:, None] ** 2
     error = np.sum(twice * charge * weight, axis=1)
@@ -240,9 +250,11 @@ def _log_mgf(
         rows, factor = slice(i, i + together), np.array(_FACTORS[i : i + together])[:, None]
         exponent = np.minimum(others[rows, :, None] * scores, 700.0)  # [factors, laws, values]
         growth = probabilities * np.expm1(exponent)
+        change = factor * relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
         values[rows] = n * np.log1p(growth.sum(axis=2)) + (tau * others[rows]) ** 2 / 2
-        values[rows] += factor * relative * n * np.abs(growth).sum(axis=2)
-        values[rows][(exponent >= 700.0).any(axis=2)] = np.inf
+        values[rows] += n * change
+        unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
+        values[rows][unknown] = np.inf
     return others, values
 
 
@@ -252,5 +264,5 @@ def _copies(others: Array, log_mgf: Array, theta: Array, period: Array, raised: 
     above = (raised + period) * decay / (1 - decay) ** 2
     rate = (others - theta) * period
     below = np.exp(np.minimum(log_mgf - rate - 1 - np.log(others), 700)) / -np.expm1(-rate)
-    total: Array = above + below.min(axis=0)
+    total: Array = (above + below.min(axis=0)) * (1 + 1e-6)  # for their own roundings
     return total
