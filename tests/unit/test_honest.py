@@ -125,7 +125,7 @@ def test_a_bundle_is_as_many_rounds() -> None:
 def test_shares_are_decimal_numbers() -> None:
     assert Shuffle(PureLDP(1.0), 10**6, colluding=0.1).colluding == 10**5
     assert Shuffle(PureLDP(1.0), 7, dropouts=0.3).dropouts == 3
-    assert Shuffle(PureLDP(1.0), 9, dropouts=Fraction(1, 3)).honest == 6
+    assert Shuffle(PureLDP(1.0), 9, dropouts=Fraction(1, 3)).honest == 6  # type: ignore[arg-type]
     assert repr(Shuffle(PureLDP(1.0), 10, colluding=0.2, messages=2)).endswith(
         "analysis='best', colluding=2, messages=2)"
     )
