@@ -28,6 +28,7 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
+from .statement import rounded_up
 from .sweep import SweepTable, sweep
 from .verify import Verification, verify
 
@@ -69,6 +70,7 @@ __all__ = [
     "calibrate_sigma",
     "calibrate_users",
     "compare",
+    "rounded_up",
     "sweep",
     "verify",
 ]

@@ -10,7 +10,14 @@ from .shuffle import Shuffle
 
 
 def rounded_up(value: float, digits: int = 4) -> str:
-    """Decimal text with `digits` significant digits, not below the exact value of the float."""
+    """Decimal text with `digits` significant digits, not below the exact value of the float.
+
+    Rounding to the nearest could fall below what was certified.
+
+    >>> from shuffledp import PureLDP, Shuffle, rounded_up
+    >>> rounded_up(Shuffle(PureLDP(eps0=4.0), users=10_000).get_epsilon(1e-6))
+    '0.4109'
+    """
     return _text(value, digits, ROUND_CEILING)
 
 
