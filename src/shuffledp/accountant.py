@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Self
 
-from . import _validate
+from . import _validate, one_round
 from ._table import html_table, text_table
 from .bounds import Bounds
 from .compose import Composition
@@ -125,32 +125,38 @@ class Accountant(Guarantee):
             return self._composition
 
     def _by_profile(self) -> list[tuple[PrivacyProfile, int]]:
-        """Rounds with equal profiles are one kind; sorted, so that their order does not matter."""
+        """Rounds with equal profiles are one kind; sorted, so that their order does not matter.
+
+        Rounds in which nothing is lost do not count.
+        """
         counts: dict[PrivacyProfile, int] = {}
         for round_, count in self.rounds:
             for profile, times in round_.parts:
-                counts[profile] = counts.get(profile, 0) + count * times
+                if profile.max_loss > 0 or not profile.bounded:
+                    counts[profile] = counts.get(profile, 0) + count * times
         return sorted(counts.items(), key=repr)
 
     def _max_loss(self) -> float:
-        if not self._rounds:
+        if not self._by_profile():
             return 0.0
         if not all(round_.profile.bounded for round_ in self._rounds):
             return math.inf
         return self._composed().max_loss
 
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        if self.total_rounds == 0:
+        kinds = self._by_profile()
+        if not kinds:
             return Bounds(0.0, 0.0)
-        if self.total_rounds == 1:
-            return self.rounds[0][0]._epsilon_bounds(delta, rtol)
+        if kinds[0][1] == len(kinds) == 1:
+            return one_round.epsilon_bounds(kinds[0][0], delta, rtol)
         return self._composed().epsilon_bounds(delta, rtol)
 
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        if self.total_rounds == 0:
+        kinds = self._by_profile()
+        if not kinds:
             return Bounds(0.0, 0.0)
-        if self.total_rounds == 1:
-            return self.rounds[0][0]._delta_bounds(epsilon, rtol)
+        if kinds[0][1] == len(kinds) == 1:
+            return one_round.delta_bounds(kinds[0][0], epsilon, rtol)
         return self._composed().delta_bounds(epsilon, rtol)
 
 

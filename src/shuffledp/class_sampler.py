@@ -71,26 +71,44 @@ class ClassSampler:
         self._last_slope = 0.0  # nothing is known of it
         if not idle:
             self._end[(covered & (self._v == 0) & (self._u > 0)).any(axis=1)] = math.inf
-            self._last_slope = max(_last_slope(law, users, self._end.max()) for law in laws)
+            top = self._end.max()
+            last = (law for law, end in zip(laws, self._end, strict=True) if end == top)
+            self._last_slope = max(last_slope(law, users, top) for law in last)
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        chunk = max(1, _ROWS // len(self._u))
-        parts = [self._evaluate(e) for e in np.split(epsilon, range(chunk, len(epsilon), chunk))]
-        lower, upper = (np.concatenate(side) for side in zip(*parts, strict=True))
+        lower, upper = self.largest(epsilon, np.ones((len(self._u), len(epsilon)), dtype=bool))
         slope = np.where(epsilon == self._end.max(), self._last_slope, 0.0)
         return Samples(lower, np.minimum(upper, 1.0), slope)
 
-    def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
-        laws = len(self._u)
-        law, where = (index.ravel() for index in np.indices((laws, len(epsilon))))
-        if laws == 1:
+    def largest(
+        self, epsilon: Array, wanted: NDArray[np.bool_], known: Array | None = None
+    ) -> tuple[Array, Array]:
+        """(lower, upper) at each epsilon of the largest delta of the laws `wanted` there.
+
+        wanted: [laws, epsilons]. Laws that stay below `known` lower values need not be known well.
+        """
+        known = np.zeros(len(epsilon)) if known is None else known
+        chunk = max(1, _ROWS // len(self._u))
+        parts = [
+            self._evaluate(epsilon[i : i + chunk], wanted[:, i : i + chunk], known[i : i + chunk])
+            for i in range(0, len(epsilon), chunk)
+        ]
+        lower, upper = (np.concatenate(side) for side in zip(*parts, strict=True))
+        return lower, upper
+
+    def _evaluate(
+        self, epsilon: Array, wanted: NDArray[np.bool_], known: Array
+    ) -> tuple[Array, Array]:
+        law, where = np.nonzero(wanted)
+        if len(self._u) == 1:
             return self._pairs(law, epsilon, self._width)
+        lower, upper = np.zeros(wanted.shape), np.zeros(wanted.shape)
         rough = self._pairs(law, epsilon[where], max(self._width, _ROUGH))
-        lower, upper = (side.reshape(laws, -1) for side in rough)
+        lower[law, where], upper[law, where] = rough
         if self._width < _ROUGH:
             # only laws that may be the largest at this epsilon need to be known well
-            law, where = np.nonzero(upper > lower.max(axis=0))
+            law, where = np.nonzero(upper > np.maximum(lower.max(axis=0), known))
             lower[law, where], upper[law, where] = self._pairs(law, epsilon[where], self._width)
         return lower.max(axis=0), upper.max(axis=0)
 
@@ -186,7 +204,7 @@ def _alone(sums: ScoreSums) -> tuple[Array, Array]:
     return low, high
 
 
-def _last_slope(law: ClassLaw, users: int, largest: float) -> float:
+def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     """Pr[loss = largest] under v, from below: minus the profile's slope where it reaches 0.
 
     The loss is the largest if the user's own message has the largest u/v and every other message

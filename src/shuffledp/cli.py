@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +36,7 @@ from .commands import COMMANDS
 from .reproduce.command import reproduce
 from .statement import plain, rounded_down, rounded_up, statement
 
-VIOLATED, BAD_INPUT, NOT_CERTIFIED = 1, 2, 3
+VIOLATED, BAD_INPUT, NOT_CERTIFIED, BUG = 1, 2, 3, 70  # 70 is EX_SOFTWARE of sysexits.h
 
 
 @click.group(
@@ -256,7 +258,11 @@ for command in COMMANDS:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: one sentence on stderr and exit code 2 (bad input) or 3 (not certified)."""
+    """Entry point: one sentence on stderr and exit code 2 (bad input), 3 (not certified) or 70 (a
+    bug); SHUFFLEDP_DEBUG=1 shows the traceback of a bug."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names may be in any alphabet, terminals not
+            stream.reconfigure(errors="backslashreplace")
     if not (sys.argv[1:] if arguments is None else arguments):
         # whether this is an error is a matter of click's version; here it is
         click.echo(cli.get_help(click.Context(cli, info_name="shuffledp")), err=True)
@@ -281,4 +287,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("shuffledp: interrupted", err=True)
         code = 130
+    except Exception as error:
+        if os.environ.get("SHUFFLEDP_DEBUG", "0") != "0":
+            raise
+        click.echo(
+            f"shuffledp: this is a bug of shuffledp: {type(error).__name__}: {error}; please "
+            "report it, with the traceback that SHUFFLEDP_DEBUG=1 in the environment shows.",
+            err=True,
+        )
+        code = BUG
     sys.exit(code)

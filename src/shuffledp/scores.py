@@ -79,14 +79,15 @@ class ClassLaw:
         """
         if self.largest is not None and not idle:
             return self.largest
-        rate, rows = users / (users + idle), []
-        for a, b, w in zip(self.u, self.v, self.blanket, strict=True):
-            mixed = (1 - rate) * w if idle else 0.0
-            rows.append((rate * a + mixed, rate * b + mixed, w))
-        ratio = max([a / b for a, b, _ in rows if a > 0 and b > 0] + [1.0])
-        if any(b == 0 and w > 0 for _, b, w in rows):
-            most = max(a / w for a, _, w in rows if w > 0)
-            least = min([b / w for _, b, w in rows if w > 0 and b > 0] + [1.0])
+        rate, w = users / (users + idle), np.array(self.blanket)
+        mixed = (1 - rate) * w if idle else 0.0
+        a, b = (rate * np.array(side) + mixed for side in (self.u, self.v))
+        both, covered = (a > 0) & (b > 0), w > 0
+        ratio = float((a[both] / b[both]).max(initial=1.0))
+        if (covered & (b == 0)).any():
+            most = float((a[covered] / w[covered]).max())
+            seen = covered & (b > 0)
+            least = float((b[seen] / w[seen]).min(initial=1.0))
             ratio = max(ratio, users * most / least)
         error = 2.0**-48 if idle else 2.0**-50  # mixing takes a few more roundings
         return math.log(ratio) * (1 + error) + error

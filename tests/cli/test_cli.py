@@ -70,6 +70,9 @@ def test_json_is_what_python_says() -> None:
         "randomizer": "pure-ldp",
         "eps0": 4.0,
         "users": 10_000,
+        "colluding": 0,
+        "dropouts": 0,
+        "messages": 1,
         "rounds": 4,
         "rtol": 0.001,
         "version": shuffledp.__version__,
@@ -156,7 +159,7 @@ def test_what_cannot_be_certified_exits_with_3() -> None:
     options = ("--eps0", "4", "--users", "1e6", "--rounds", "1e7", "--delta", "1e-6")
     result = run("epsilon", *options, "--rtol", "1e-5")
     assert result.returncode == 3
-    assert result.stdout == ""
+    assert result.stdout.startswith("The protocol is (668.")  # certified, if not as closely
     assert "was certified to lie in [668." in result.stderr
     assert result.stderr.count("\n") == 1
 

@@ -30,7 +30,7 @@ def test_one_user_against_the_gaussian_mechanism(sigma: float, share: float) -> 
     assert 0.99 * truth <= attained <= truth
 
 
-@pytest.mark.parametrize("eps0", [0.1, 2.0, 9.0])
+@pytest.mark.parametrize("eps0", [0.1, 2.0, 9.0, 45.0, 200.0])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_one_user_against_the_laplace_mechanism(eps0: float, share: float) -> None:
     epsilon = share * eps0
@@ -38,6 +38,21 @@ def test_one_user_against_the_laplace_mechanism(eps0: float, share: float) -> No
     bounds = Shuffle(Laplace(eps0), users=1).delta_bounds(epsilon)
     assert bounds.lower <= truth * (1 + 1e-14)
     assert truth * (1 - 1e-14) <= bounds.upper <= 1.01 * bounds.lower
+
+
+@pytest.mark.parametrize("eps0", [45.0, 100.0, 200.0])
+@pytest.mark.parametrize("share", [0.3, 0.999])
+def test_hardly_any_laplace_noise(eps0: float, share: float) -> None:
+    """The blanket has mass e^(-eps0/2): nobody is ever in it, and users do not hide one another."""
+    alone = -math.expm1((share - 1) * eps0 / 2)
+    round_ = Shuffle(Laplace(eps0), users=1000)
+    bounds = round_.delta_bounds(share * eps0)
+    assert bounds.lower <= alone * (1 + 1e-14)
+    assert alone * (1 - 1000 * math.exp(-eps0 / 2)) <= bounds.upper * (1 + 1e-14)
+    assert bounds.upper <= 1.01 * bounds.lower
+    assert 0.99 * alone <= round_.attained_delta(share * eps0) <= alone * (1 + 1e-14)
+    assert round_.epsilon_bounds(1e-6).lower >= 0.999 * eps0
+    assert round_.attained_epsilon(1e-6) >= 0.999 * eps0
 
 
 def scores(name: str, parameter: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:

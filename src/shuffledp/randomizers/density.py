@@ -29,7 +29,8 @@ class Tails(NamedTuple):
 
     zero: Array  # for input 0
     one: Array  # for input 1
-    error: Array  # relative error of both
+    rest: Array  # 1 - zero, the share of smaller losses, to the same relative precision
+    error: Array  # relative error of all three
 
 
 class Cells(NamedTuple):
@@ -115,8 +116,12 @@ class DensityRandomizer(ABC):
         edges[0], edges[-1] = 0.0, end
         tails = self.tails(edges)
         zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
+        # where nearly all losses are larger, a difference of the shares of smaller ones is precise
+        few = tails.rest[1:] < tails.zero[:-1]
+        zero[:-1] = np.where(few, np.diff(tails.rest), zero[:-1])
+        of_zero = np.append(np.where(few, tails.rest[1:], tails.zero[:-1]), tails.zero[-1])
         error = np.append(tails.error[1:] + tails.error[:-1], tails.error[-1])
-        errors = [error * tail / mass for tail, mass in ((tails.zero, zero), (tails.one, one))]
+        errors = [error * tail / mass for tail, mass in ((of_zero, zero), (tails.one, one))]
         slack = errors[0] + errors[1] + 16 * _UNIT * (1 + edges)
         seen = tails.one > _HIDDEN
         seen[:2] = True

@@ -46,10 +46,10 @@ class Gaussian(DensityRandomizer):
     def tails(self, loss: Array) -> Tails:
         # for input 0 the loss (1 - 2t)/(2 sigma^2) is normal: mean 1/(2 sigma^2), deviation 1/sigma
         scaled, shift = self.sigma * loss / math.sqrt(2), 1 / (2 * math.sqrt(2) * self.sigma)
-        zero, one = (_erfc(scaled + side * shift) / 2 for side in (-1, 1))
+        zero, one, rest = (_erfc(x) / 2 for x in (scaled - shift, scaled + shift, shift - scaled))
         # erfc changes by 2 x^2 + 2 times a relative change of its argument, at most
         error = 2.0**-53 * (16 + 8 * (scaled + shift) ** 2)
-        return Tails(zero, one, error)
+        return Tails(zero, one, rest, error)
 
     def describe(self) -> str:
         return f"values in [0, 1] plus Gaussian noise of standard deviation {self.sigma:g}"

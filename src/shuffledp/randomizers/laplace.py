@@ -49,10 +49,10 @@ class Laplace(DensityRandomizer):
 
     def tails(self, loss: Array) -> Tails:
         # the loss is eps0 (1 - 2t) for outputs t in [0, 1] and eps0 for all below 0
-        zero = 1 - np.exp((loss - self.eps0) / 2) / 2
+        rest = np.exp((loss - self.eps0) / 2) / 2
         one = np.exp(-(loss + self.eps0) / 2) / 2
         error = np.full(loss.shape, 2.0**-53 * (8 + 2 * self.eps0))
-        return Tails(zero, one, error)
+        return Tails(1 - rest, one, rest, error)
 
     def describe(self) -> str:
         return f"values in [0, 1] plus Laplace noise of scale {1 / self.eps0:g}, {self.eps0:g}-LDP"
