@@ -35,7 +35,7 @@ _TOGETHER = 64  # epsilons
 _ROUGH = 0.01  # if no narrower a bracket is asked for, the bounds of most pairs are good enough
 #: Where pairs that are not evaluated raise delta by more than this factor, a width less than that
 #: would be in vain.
-_LIMITED, _LIMITED_WIDTH = 1.05, 1e-3
+_LIMITED, _LIMITED_WIDTH = 1.05, 1e-4
 _BERRY_ESSEEN = 0.5  # 0.4748 has been proven
 
 

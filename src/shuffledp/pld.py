@@ -18,6 +18,7 @@ from .binomial import Array
 from .stop_loss import Samples
 
 _ULP = 2.0**-52
+_NEXT_TO_NOTHING = 1e-310  # a mass that no value can tell from 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,5 +156,7 @@ def _from_polygon(step: float, index: NDArray[np.int64], value: Array, sign: int
         # Too much mass on both sides: scaled down, the pair is symmetric and its profile smaller.
         finite = 1 - value[-1]
         masses *= finite / (finite - centre) * (1 - 4 * _ULP)
+    if not masses.any():  # all but rounding is infinite loss; a law without any value is none
+        masses[len(index) - 1] = _NEXT_TO_NOTHING
     keep = masses > 0
     return PLD(step, full_index[keep], masses[keep], float(value[-1]))

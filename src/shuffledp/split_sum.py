@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from .pld import PLD, convex_corners
-from .tilted_sum import Parts, TiltedSum
+from .tilted_sum import Parts, TiltedSum, infinite_mass
 
 _GAP = 10.0  # a tail this far (a power of e) below its log-concave majorant is split
 _MOST_TERMS = 40
@@ -61,7 +61,7 @@ def split(parts: Parts, delta: float, tilt_for: TiltFor) -> SplitSum | None:
             term += [(pld, times) for pld, times in ((small, count - j), (large, j)) if times]
         ways = float(math.prod(math.comb(k, j) for k, j in zip(counts, chosen, strict=True)))
         terms.append((ways, TiltedSum(term, tilt_for(term, ways))))
-    infinite = -math.expm1(sum(count * math.log1p(-pld.infinite) for pld, count in parts))
+    infinite = infinite_mass(parts)
     every = most >= sum(count for count, p in zip(counts, rare, strict=True) if p > 0)
     return SplitSum(terms, 0.0 if every else rest, infinite)
 

@@ -44,6 +44,13 @@ def log_mgf(parts: Parts, tilt: float) -> Cumulants:
     return total, mean, variance
 
 
+def infinite_mass(parts: Parts) -> float:
+    """The probability that some round's loss is infinite."""
+    if any(pld.infinite >= 1 for pld, _ in parts):
+        return 1.0
+    return -math.expm1(sum(count * math.log1p(-pld.infinite) for pld, count in parts))
+
+
 def tilt_for_epsilon(parts: Parts, epsilon: float) -> float:
     """The tilt that centres the sum at epsilon; 0 if it is centred above epsilon already."""
     return _solve_tilt(parts, lambda tilt, cumulants: cumulants[1] >= epsilon)
@@ -94,7 +101,7 @@ class TiltedSum:
         self._tilt = tilt
         self._step = parts[0][0].step
         self._log_mgf, mean, _ = log_mgf(parts, tilt)
-        self.infinite = -math.expm1(sum(k * math.log1p(-pld.infinite) for pld, k in parts))
+        self.infinite = infinite_mass(parts)
         first, last = _window(parts, tilt, self._log_mgf, mean, self._step)
         size = 2 * round_up((last - first + 1) / 2)
         if size > MAX_POINTS:

@@ -52,7 +52,9 @@ def test_pruned_pairs_against_all_pairs(seed: int, zeros: bool) -> None:
         lower, upper = one_by_one(rows, users, idle, epsilon)
         assert samples.lower[0] <= upper * (1 + 1e-12)
         assert lower <= samples.upper[0]
-        assert samples.upper[0] <= max(1.01 * upper, 1e-250)
+        # 1e-4 in epsilon is so much more in a delta of e^-x
+        depth = -math.log(max(upper, 1e-300))
+        assert samples.upper[0] <= max((1.01 + 3e-4 * depth) * upper, 1e-250)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -122,7 +124,7 @@ DEGENERATE: dict[str, list[list[float]]] = {
     "a tiny entry": [[1e-99, 1 - 1e-99], [1, 0]],
     "one common output": [[0.5, 0.5, 0], [0.5, 0, 0.5]],
     "wide": np.random.default_rng(1).dirichlet(np.ones(50), size=2).tolist(),
-    "tall": np.random.default_rng(2).dirichlet(np.ones(2), size=50).tolist(),
+    "tall": np.random.default_rng(2).dirichlet(np.ones(2), size=14).tolist(),
 }
 
 

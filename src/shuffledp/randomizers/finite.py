@@ -55,7 +55,8 @@ class FiniteRandomizer:
 
     def __repr__(self) -> str:
         short = max(self._values.rows.shape) <= _SHOWN
-        return f"FiniteRandomizer({f'matrix={self.matrix!r}' if short else self._values!r})"
+        shown = f"matrix={self.matrix!r}" if short else repr(self._values)
+        return f"FiniteRandomizer({shown})"
 
     @property
     def name(self) -> str:
