@@ -82,6 +82,35 @@ class RoundProfile(PrivacyProfile, Protocol):
 
 
 @dataclass(frozen=True)
+class NothingLost:
+    """The profile of a round whose messages do not depend on the values."""
+
+    max_loss: ClassVar[float] = 0.0
+    bounded: ClassVar[bool] = True
+    has_slopes: ClassVar[bool] = False
+    depths: ClassVar[Sequence[float]] = ANY_DEPTH
+
+    @property
+    def pointwise(self) -> NothingLost:
+        return self
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return lambda epsilon: Samples(0.0 * epsilon, 0.0 * epsilon)
+
+    def of(self, users: int) -> NothingLost:
+        return self
+
+    def worst_alone(self, epsilon: float) -> NothingLost:
+        return self
+
+    def sampled(self, idle: int) -> NothingLost:
+        return self
+
+    def thinned(self, rate: float) -> NothingLost:
+        return self
+
+
+@dataclass(frozen=True)
 class ThreePointProfile:
     """Profile of a shuffled round under a three-point score law (the clone analyses)."""
 

@@ -14,8 +14,8 @@ import numpy as np
 from .. import _validate
 from ..binomial import Array
 from ..errors import InvalidParameter
-from ..pairs import Matrix, NothingLost, PairsProfile, pair_law
-from ..profile import ClassProfile, RoundProfile
+from ..pairs import Matrix, PairsProfile, pair_law
+from ..profile import ClassProfile, NothingLost, RoundProfile
 from ..scores import ClassLaw
 from .base import BLANKET, CLONES, STRONGER_CLONES, Analysis
 from .pure_ldp import clone_profile
