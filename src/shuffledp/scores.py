@@ -89,8 +89,6 @@ class ClassLaw:
             seen = covered & (b > 0)
             least = float((b[seen] / w[seen]).min(initial=1.0))
             ratio = max(ratio, users * most / least)
-        if not self.bounded(idle):  # a bound near 0 would leave no room for a lattice of losses
-            ratio = max(ratio, 1.001)
         error = 2.0**-48 if idle else 2.0**-50  # mixing takes a few more roundings
         return math.log(ratio) * (1 + error) + error
 

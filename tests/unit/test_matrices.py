@@ -243,3 +243,9 @@ def test_disjoint_rows_are_told_apart() -> None:
     assert round_.delta_bounds(1.0).lower == pytest.approx(0.5)
     # the value is seen in some of ten rounds, unless the user is in no sample
     assert composed(round_, 10).delta_bounds(1.0).upper == pytest.approx(1 - 0.5**10)
+
+
+@pytest.mark.parametrize("users", [1, 30])
+def test_a_tiny_chance_of_infinite_loss_stays_tiny_in_ten_rounds(users: int) -> None:
+    round_ = Shuffle(FiniteRandomizer([[TINY, 1], [0, 1]]), users)
+    assert 9.99 * TINY <= composed(round_, 10).get_delta(0.1) < 1e-12
