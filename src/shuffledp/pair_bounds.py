@@ -157,13 +157,15 @@ class PairBounds:
         a, b = base * np.expm1(theta * x), np.expm1(-theta * alpha * x)
         product, ones, twos = a @ b.T, a.sum(axis=1)[:, None], b @ base
         relative = _UNIT * (16 + 4 * theta * alpha * float(x.max(initial=0.0)) + len(base))
-        growth = ones + twos + product + 2 * relative * (ones - twos - product)
+        slack = 2 * relative * (ones - twos - product)
+        growth = ones + twos + product + slack
         exponent = n * np.log1p(growth)
         exponent += 16 * _UNIT * (np.abs(exponent) + theta * held + 8) - theta * held
         # (s)_+ <= e^(theta s)/(e theta), and less on average if the tilted sum spreads
         factor = np.array(1 / (math.e * theta))
         if spread:
-            deviation, skew = self._spread(alpha, a + base, 1 + b, growth, relative)
+            norms = 1 + growth - 2 * slack, 1 + growth  # E e^(theta z) from below and above
+            deviation, skew = self._spread(alpha, a + base, 1 + b, norms, relative)
             width = theta * theta * math.sqrt(2 * math.pi * n) * deviation
             spread_ = 1 / width + 2 * _BERRY_ESSEEN * skew / math.sqrt(n) * factor
             factor = np.asarray(np.fmin(factor, spread_ * (1 + 1e-9)))
@@ -171,19 +173,19 @@ class PairBounds:
         return np.where(np.isnan(result), np.inf, result)
 
     def _spread(
-        self, alpha: float, a: Array, b: Array, growth: Array, relative: float
+        self, alpha: float, a: Array, b: Array, norms: tuple[Array, Array], relative: float
     ) -> tuple[Array, Array]:
         """The deviation of a tilted score, rounded down, and a bound of its third absolute central
         moment over the third power of its deviation; not numbers where neither is known."""
-        x, y, norm = self._ratio, alpha * self._ratio, 1 + growth
+        x, y, (least, most) = self._ratio, alpha * self._ratio, norms
         first, second = (a * x) @ b.T, a @ (b * y).T
         squares = (a * x**2) @ b.T + a @ (b * y**2).T
         mixed = 2 * (a * x) @ (b * y).T
         error = 4 * relative
-        mean = (np.abs(first - second) + error * (first + second)) / norm * (1 + error)
-        square = (squares - mixed - error * (squares + mixed)) / norm * (1 - error)
-        variance = (square - mean**2) * (1 - error)
-        deviation = np.sqrt(np.where(variance > 0, variance, np.nan))
+        mean = (np.abs(first - second) + error * (first + second)) / least * (1 + error)
+        square = (squares - mixed - error * (squares + mixed)) / most * (1 - error)
+        variance = square - mean**2 - error * (square + mean**2)
+        deviation = np.sqrt(np.where((variance > 0) & (least > 0), variance, np.nan))
         largest = alpha * float(self._ratio.max(initial=0.0))  # no score is farther from 0
         return deviation, (largest + mean) / deviation
 
