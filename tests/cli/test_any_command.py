@@ -70,7 +70,7 @@ def command_line(seed: int, folder: Path) -> list[str]:
             line += ["--matrix", str(file)]
         else:
             choices = STRANGE if draw.random() < 0.06 else SENSIBLE[name]
-            if query == "verify" and name == "users":
+            if query == "verify" and name in ("users", "k", "g"):  # more would only take longer
                 choices = ["1", "2", "3"]
             line += [f"--{name}", draw.choice(choices)]
     if draw.random() < 0.2:
@@ -78,7 +78,7 @@ def command_line(seed: int, folder: Path) -> list[str]:
     return line
 
 
-@pytest.mark.parametrize("seed", range(160))
+@pytest.mark.parametrize("seed", range(120))
 def test_an_answer_or_one_sentence(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -215,10 +215,9 @@ def test_every_matrix_has_an_answer(name: str, users: int, sampling: str | None)
     epsilon, delta = round_.get_epsilon(1e-6), round_.get_delta(0.1)
     assert epsilon >= 0
     assert 0 <= delta <= 1
-    if users <= 30:  # for many users, scores of 1e98 take half a minute
+    if users <= 30:  # for many users, scores of 1e98 take half a minute, and compositions long
         assert round_.attained_epsilon(1e-6) <= epsilon
-    assert round_.attained_delta(0.1) <= delta
-    if users <= 30:
+        assert round_.attained_delta(0.1) <= delta
         ten = composed(round_, 10)
         assert ten.get_epsilon(1e-6) >= epsilon * (1 - 1e-3)
         assert ten.get_delta(0.1) >= delta * (1 - 1e-3) - 1e-13
