@@ -45,7 +45,9 @@ def test_control_c_leaves_no_half_written_file(tmp_path: Path) -> None:
     code = (
         "import sys, time\nfrom shuffledp._files import replacing\n"
         "with replacing(sys.argv[1]) as file:\n"
-        "    file.write_text('half'); print('writing', flush=True); time.sleep(60)\n"
+        "    file.write_text('half'); print('writing', flush=True)\n"
+        "    while True:  # a signal between two statements must not be slept through\n"
+        "        time.sleep(0.1)\n"
     )
     writer = subprocess.Popen(
         [sys.executable, "-c", code, str(path)],
