@@ -44,8 +44,7 @@ class Accountant(Guarantee):
             )
         more = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
         with self._lock:
-            total = sum(kind.messages * count for kind, count in self._rounds.items())
-            total += round_.messages * more
+            total = self.counted_rounds + round_.messages * more
             if total > _validate.MAX_ROUNDS:
                 raise OutOfRange(
                     f"{total} rounds in all, each message of a user counted as one, are above the "
@@ -65,6 +64,11 @@ class Accountant(Guarantee):
     def total_rounds(self) -> int:
         return sum(count for _, count in self.rounds)
 
+    @property
+    def counted_rounds(self) -> int:
+        """The rounds, each message of a user counted as one."""
+        return sum(kind.messages * count for kind, count in self.rounds)
+
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""
         target, delta = _validate.epsilon(epsilon), _validate.delta(delta)
@@ -79,7 +83,7 @@ class Accountant(Guarantee):
         """
         from .calibrate import remaining_rounds
 
-        if self.total_rounds == _validate.MAX_ROUNDS:
+        if self.counted_rounds + getattr(round_, "messages", 1) > _validate.MAX_ROUNDS:
             return 0
         try:
             found = remaining_rounds(self, round_, epsilon=epsilon, delta=delta, rtol=rtol)

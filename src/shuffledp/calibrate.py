@@ -180,7 +180,10 @@ def remaining_rounds(
     def make(value: float) -> Guarantee:
         return spent.copy().compose(round_, int(value))
 
-    grid = Multiples(_validate.MAX_ROUNDS - spent.total_rounds)
+    room = _validate.MAX_ROUNDS - spent.counted_rounds
+    grid = Multiples(
+        room // getattr(round_, "messages", 1)
+    )  # what is no round is refused by compose
     return _calibrate("rounds", grid, 1, make, 10, epsilon, delta, rtol)
 
 

@@ -116,14 +116,16 @@ class Shuffle(Mechanism):
         return one if count == 1 else ComposedProfile(one, count)
 
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        if isinstance(self.profile, ComposedProfile):
-            return self.profile.composition.epsilon_bounds(delta, rtol)
-        return super()._epsilon_bounds(delta, rtol)
+        profile = self.profile
+        if isinstance(profile, ComposedProfile):
+            return profile.composition.epsilon_bounds(delta, rtol)
+        return one_round.epsilon_bounds(profile, delta, rtol)
 
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        if isinstance(self.profile, ComposedProfile):
-            return self.profile.composition.delta_bounds(epsilon, rtol)
-        return super()._delta_bounds(epsilon, rtol)
+        profile = self.profile
+        if isinstance(profile, ComposedProfile):
+            return profile.composition.delta_bounds(epsilon, rtol)
+        return one_round.delta_bounds(profile, epsilon, rtol)
 
     def _sampled(self, full: Callable[[int], RoundProfile]) -> PrivacyProfile:
         """The profile of this sampled round, by that of rounds in which all users send."""

@@ -15,6 +15,7 @@ from shuffledp import (
     PureLDP,
     RandomizedResponse,
     Shuffle,
+    calibrate_rounds,
     calibrate_users,
     compare,
 )
@@ -153,6 +154,16 @@ def test_too_many_messages_are_refused() -> None:
         Shuffle(PureLDP(1.0), 10, messages=10**5)
     with pytest.raises(OutOfRange, match="each message of a user counted as one"):
         Accountant().compose(Shuffle(PureLDP(1.0), 10, messages=10**4), rounds=10**4)
+
+
+def test_rounds_with_many_messages_are_calibrated_up_to_the_limit() -> None:
+    """The last number of rounds that is supported is fewer if each counts as many."""
+    found = calibrate_rounds(
+        Shuffle(PureLDP(1e-5), 10**9, messages=10**4), epsilon=1.0, delta=1e-6, rtol=0.1
+    )
+    assert (found.value, found.beyond) == (1000, None)
+    full = Accountant().compose(Shuffle(PureLDP(1e-5), 10**9, messages=10**4), 1000)
+    assert full.remaining_rounds(Shuffle(PureLDP(1e-5), 10**9), 1.0, 1e-6) == 0
 
 
 def test_tools_know_of_silent_users() -> None:
