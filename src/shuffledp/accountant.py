@@ -32,6 +32,7 @@ class Accountant(Guarantee):
 
     def __init__(self) -> None:
         self._rounds: dict[Mechanism, int] = {}
+        self._kinds: Sequence[tuple[PrivacyProfile, int]] | None = None
         self._composition: Composition | None = None
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
@@ -51,7 +52,7 @@ class Accountant(Guarantee):
                     f"supported {_validate.MAX_ROUNDS:.0e}; compose fewer."
                 )
             self._rounds[round_] = self._rounds.get(round_, 0) + more
-            self._composition = None
+            self._kinds = self._composition = None
         return self
 
     @property
@@ -96,7 +97,7 @@ class Accountant(Guarantee):
         twin = Accountant()
         with self._lock:
             twin._rounds = dict(self._rounds)
-            twin._composition = self._composition
+            twin._kinds, twin._composition = self._kinds, self._composition
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -128,22 +129,26 @@ class Accountant(Guarantee):
                 self._composition = Composition(self._by_profile())
             return self._composition
 
-    def _by_profile(self) -> list[tuple[PrivacyProfile, int]]:
+    def _by_profile(self) -> Sequence[tuple[PrivacyProfile, int]]:
         """Rounds with equal profiles are one kind; sorted, so that their order does not matter.
 
         Rounds in which nothing is lost do not count.
         """
-        counts: dict[PrivacyProfile, int] = {}
-        for round_, count in self.rounds:
-            for profile, times in round_.parts:
-                if profile.max_loss > 0 or not profile.bounded:
-                    counts[profile] = counts.get(profile, 0) + count * times
-        return sorted(counts.items(), key=repr)
+        with self._lock:
+            if self._kinds is None:
+                counts: dict[PrivacyProfile, int] = {}
+                for round_, count in self.rounds:
+                    for profile, times in round_.parts:
+                        if profile.max_loss > 0 or not profile.bounded:
+                            counts[profile] = counts.get(profile, 0) + count * times
+                self._kinds = sorted(counts.items(), key=repr)
+            return self._kinds
 
     def _max_loss(self) -> float:
-        if not self._by_profile():
+        kinds = self._by_profile()
+        if not kinds:
             return 0.0
-        if not all(round_.profile.bounded for round_ in self._rounds):
+        if not all(profile.bounded for profile, _ in kinds):
             return math.inf
         return self._composed().max_loss
 
