@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 from shuffledp import Accountant, Bounds, PureLDP, RandomizedResponse, Shuffle
-from shuffledp._files import replacing, write_text_atomically
+from shuffledp._support.files import replacing, write_text_atomically
 from shuffledp.randomizers import Randomizer
 
 from . import depth, paper, peers, straightforward

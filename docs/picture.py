@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shuffledp import Accountant, PureLDP, Shuffle
-from shuffledp._style import BLUE, GREEN, PURPLE, VERMILION, finish, label_end, new_figure
+from shuffledp.tools.style import BLUE, GREEN, PURPLE, VERMILION, finish, label_end, new_figure
 
 EPS0, DELTA = 4.0, 1e-6
 USERS = [round(10 ** (x / 6)) for x in range(6 * 2, 6 * 9 + 1)]

@@ -17,7 +17,7 @@ from shuffledp import (
     calibrate_eps0,
     sweep,
 )
-from shuffledp.statement import rounded_up
+from shuffledp.tools.statement import rounded_up
 
 USERS, WEEKS, SHARE = 1_000_000, 52, 0.1
 EPSILON, DELTA = 1.0, 1e-8

@@ -1,21 +1,9 @@
 """Certified (epsilon, delta) for the shuffle model of differential privacy."""
 
 from .accountant import Accountant
-from .adversaries import adversaries
-from .bounds import Bounds
-from .calibrate import (
-    Calibration,
-    calibrate_eps0,
-    calibrate_gamma,
-    calibrate_rounds,
-    calibrate_sample_rate,
-    calibrate_sigma,
-    calibrate_users,
-)
-from .compare import Comparison, compare
+from .bounds.certificate import Bounds
 from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
-from .given import ApproximateDP, GivenPLD, GivenProfile
-from .plan import Ledger, Plan, PlannedRound
+from .mechanisms import ApproximateDP, GivenPLD, GivenProfile
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -28,9 +16,21 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
-from .statement import rounded_up
-from .sweep import SweepTable, sweep
-from .verify import Verification, verify
+from .tools.adversaries import adversaries
+from .tools.calibrate import (
+    Calibration,
+    calibrate_eps0,
+    calibrate_gamma,
+    calibrate_rounds,
+    calibrate_sample_rate,
+    calibrate_sigma,
+    calibrate_users,
+)
+from .tools.compare import Comparison, compare
+from .tools.plan import Ledger, Plan, PlannedRound
+from .tools.statement import rounded_up
+from .tools.sweep import SweepTable, sweep
+from .tools.verify import Verification, verify
 
 __version__ = "0.1.0"
 

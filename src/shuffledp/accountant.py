@@ -7,15 +7,16 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Self
 
-from . import _validate, one_round
-from ._table import html_table, text_table
-from .bounds import Bounds
-from .compose import Composition
+from ._support import validate
+from ._support.tables import html_table, text_table
+from .bounds import one_round
+from .bounds.certificate import Bounds
+from .composition.compose import Composition
 from .errors import Infeasible, InvalidParameter, OutOfRange
-from .profile import PrivacyProfile
-from .queries import DEFAULT_RTOL, Guarantee, Mechanism
+from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism
+from .profiles.rounds import PrivacyProfile
 from .shuffle import Shuffle
-from .statement import senders
+from .tools.statement import senders
 
 
 class Accountant(Guarantee):
@@ -40,16 +41,16 @@ class Accountant(Guarantee):
         """Account for `rounds` more rounds like this one; returns the accountant itself."""
         if not isinstance(round_, Mechanism):
             raise InvalidParameter(
-                f"{_validate.show(round_)} is not a round; give a Shuffle or a mechanism such as "
+                f"{validate.show(round_)} is not a round; give a Shuffle or a mechanism such as "
                 "ApproximateDP."
             )
-        more = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
+        more = validate.count("rounds", rounds, validate.MAX_ROUNDS)
         with self._lock:
             total = self.counted_rounds + round_.messages * more
-            if total > _validate.MAX_ROUNDS:
+            if total > validate.MAX_ROUNDS:
                 raise OutOfRange(
                     f"{total} rounds in all, each message of a user counted as one, are above the "
-                    f"supported {_validate.MAX_ROUNDS:.0e}; compose fewer."
+                    f"supported {validate.MAX_ROUNDS:.0e}; compose fewer."
                 )
             self._rounds[round_] = self._rounds.get(round_, 0) + more
             self._kinds = self._composition = None
@@ -72,7 +73,7 @@ class Accountant(Guarantee):
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""
-        target, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        target, delta = validate.epsilon(epsilon), validate.delta(delta)
         return self.get_epsilon(delta, rtol=rtol) <= target
 
     def remaining_rounds(
@@ -82,9 +83,9 @@ class Accountant(Guarantee):
 
         One more was evaluated and found not to, unless the supported number of rounds is reached.
         """
-        from .calibrate import remaining_rounds
+        from .tools.calibrate import remaining_rounds
 
-        if self.counted_rounds + getattr(round_, "messages", 1) > _validate.MAX_ROUNDS:
+        if self.counted_rounds + getattr(round_, "messages", 1) > validate.MAX_ROUNDS:
             return 0
         try:
             found = remaining_rounds(self, round_, epsilon=epsilon, delta=delta, rtol=rtol)

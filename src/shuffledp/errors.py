@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .bounds import Bounds
+from .bounds.certificate import Bounds
 
 
 class ShuffleDPError(Exception):

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _validate
+from ._support import validate
 from .accountant import Accountant
-from .binomial import Array
-from .compose import sparse_range
+from .bounds.one_round import depth_for
+from .composition.compose import sparse_range
+from .composition.pld import PLD, upper_pld
+from .engines.binomial import Array
 from .errors import InvalidParameter, OutOfRange
-from .given import MAX_LOSS, GivenPLD
-from .one_round import depth_for
-from .pld import PLD, upper_pld
-from .queries import Guarantee, Mechanism
-from .stop_loss import Samples
+from .guarantee import Guarantee, Mechanism
+from .mechanisms import MAX_LOSS, GivenPLD
+from .profiles.clone_sampler import Samples
 
 try:
     import attr
@@ -63,10 +63,10 @@ def to_dp_accounting(
     >>> to_dp_accounting(survey).get_epsilon_for_delta(1e-6) < 1.001 * survey.get_epsilon(1e-6)
     True
     """
-    truncation = _validate.probability("truncation", truncation)
-    if truncation < _validate.MIN_DELTA:
+    truncation = validate.probability("truncation", truncation)
+    if truncation < validate.MIN_DELTA:
         raise OutOfRange(
-            f"truncation={truncation!r} is below the supported {_validate.MIN_DELTA:g}; give more."
+            f"truncation={truncation!r} is below the supported {validate.MIN_DELTA:g}; give more."
         )
     if interval is not None:
         interval = _interval("interval", interval)
@@ -78,17 +78,17 @@ def to_dp_accounting(
         what = what.rounds[0][0]
     if not isinstance(what, Mechanism):
         raise InvalidParameter(
-            f"{_validate.show(what)} is neither a round nor an accountant; give a Shuffle, another "
+            f"{validate.show(what)} is neither a round nor an accountant; give a Shuffle, another "
             "mechanism or an Accountant."
         )
     return _exported(_of_profile(what, interval, truncation))
 
 
 def _interval(name: str, value: Any) -> float:
-    step = _validate.real(name, value)
+    step = validate.real(name, value)
     if not 0 < step <= MAX_LOSS:
         raise InvalidParameter(
-            f"{name}={_validate.show(value)} is outside (0, {MAX_LOSS:g}]; give a step of the "
+            f"{name}={validate.show(value)} is outside (0, {MAX_LOSS:g}]; give a step of the "
             "losses, such as 1e-4."
         )
     return step
@@ -112,18 +112,18 @@ def from_dp_accounting(
     """
     if not isinstance(pld, PrivacyLossDistribution):
         raise InvalidParameter(
-            f"{_validate.show(pld)} is not a dp-accounting PrivacyLossDistribution; give one."
+            f"{validate.show(pld)} is not a dp-accounting PrivacyLossDistribution; give one."
         )
     known = isinstance(relation, (str, NeighboringRelation))
     if not known or relation not in ("replace-one", NeighboringRelation.REPLACE_ONE):
         raise InvalidParameter(
-            f"relation={_validate.show(relation)} is not replace-one, for which shuffled rounds "
+            f"relation={validate.show(relation)} is not replace-one, for which shuffled rounds "
             f"are analyzed; {_BUILD_IT}, and say relation='replace-one'."
         )
     if not pld._symmetric and _differ(_losses(pld._pmf_remove), _losses(pld._pmf_add)):
         raise InvalidParameter(
             "the two orders of the PLD differ, so it is not for replace-one neighbours as "
-            f"relation={_validate.show(relation)} says; {_BUILD_IT}."
+            f"relation={validate.show(relation)} says; {_BUILD_IT}."
         )
     return _given(pld)
 
@@ -232,7 +232,7 @@ class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
             raise InvalidParameter(
-                f"mechanism={_validate.show(self.mechanism)} is not a mechanism; give a Shuffle or "
+                f"mechanism={validate.show(self.mechanism)} is not a mechanism; give a Shuffle or "
                 "one such as ApproximateDP."
             )
 

@@ -13,21 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _style, _validate
+from ._support import validate
 from .accountant import Accountant, composed
-from .bounds import Bounds
+from .bounds.certificate import Bounds
 from .errors import InvalidParameter, OutOfRange
-from .plan import Ledger
+from .guarantee import Guarantee, anyway
 from .published import BOUNDS
-from .queries import Guarantee, anyway
 from .randomizers import Randomizer
 from .shuffle import USUAL_PEOPLE, Shuffle
-from .statement import participants
+from .tools import style
+from .tools.plan import Ledger
+from .tools.statement import participants
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = (_style.BLUE, _style.VERMILION, _style.GREEN, _style.PURPLE, _style.ORANGE, _style.SKY)
+_COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
 _LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)))  # 5 x 6 pairs
 
 
@@ -41,7 +42,7 @@ def plot_profile(
     """delta against epsilon, of a round or of an accountant, down to delta = 1e-12 if not told."""
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
-            f"{_validate.show(guarantee)} has no profile; give a round or an accountant."
+            f"{validate.show(guarantee)} has no profile; give a round or an accountant."
         )
     axes = _axes(ax)
     if epsilons is None:
@@ -120,14 +121,14 @@ def plot_amplification(
     `family(eps0=...)` makes the randomizer. Below the grey line shuffling amplifies privacy.
     """
     axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
-    make = partial(_validate.made, family, "eps0")
+    make = partial(validate.made, family, "eps0")
     for i, count in enumerate(_some("users", users)):
         points = [(x, _epsilon(Shuffle(make(x), count, **options), 1, delta)) for x in xs]
         _curve(axes, points, i, f"{int(count):,} users", at_end=True)
-    axes.plot(xs, xs, color=_style.GREY, linewidth=1, label="_local")
+    axes.plot(xs, xs, color=style.GREY, linewidth=1, label="_local")
     middle = xs[len(xs) // 2]
     place = {"xytext": (-8, 6), "ha": "right"}
-    _style.label_end(axes, middle, middle, "local guarantee", _style.GREY, **place)
+    style.label_end(axes, middle, middle, "local guarantee", style.GREY, **place)
     if published:
         rate = _fixed_rate(**options)
         _published(axes, xs, lambda bound, x: bound(make(x), users[0], rate, 1, delta))
@@ -142,15 +143,15 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     """The running epsilon of a plan after each entry, with its bracket, against the target."""
     if not isinstance(ledger, Ledger):
         raise InvalidParameter(
-            f"{_validate.show(ledger)} is not a ledger; give plan.ledger() of a plan."
+            f"{validate.show(ledger)} is not a ledger; give plan.ledger() of a plan."
         )
     axes = _axes(ax)
     running = [entry.running for entry in ledger.entries]
     _curve(axes, list(enumerate(running, 1)), 0, "running epsilon", marker="o")
-    axes.axhline(ledger.epsilon, color=_style.VERMILION, linestyle="--", linewidth=1.5)
+    axes.axhline(ledger.epsilon, color=style.VERMILION, linestyle="--", linewidth=1.5)
     axes.annotate(
         f"target: {ledger.epsilon:g}", (0.6, ledger.epsilon), (0, 4), textcoords="offset points",
-        color=_style.VERMILION,
+        color=style.VERMILION,
     )  # fmt: skip
     whole = [entry.planned.name for entry in ledger.entries]
     short = [name if len(name) <= 40 else f"{name[:37]}..." for name in whole]
@@ -172,15 +173,15 @@ def _top(running: Iterable[Bounds[float]]) -> float:
 
 
 def _axes(ax: Axes | None, tall: bool = False) -> Axes:
-    return _style.new_figure(7.0, 5.6 if tall else 4.2).subplots() if ax is None else ax
+    return style.new_figure(7.0, 5.6 if tall else 4.2).subplots() if ax is None else ax
 
 
 def _ascending(name: str, values: Sequence[Any], least: float) -> list[Any]:
     for value in _some(name, values):
-        _validate.real(name, value)
+        validate.real(name, value)
     xs = sorted(set(values))
     if len(xs) < 2:
-        raise InvalidParameter(f"{name}={_validate.show(values)} is one value; give two or more.")
+        raise InvalidParameter(f"{name}={validate.show(values)} is one value; give two or more.")
     if xs[0] < least:
         raise InvalidParameter(f"{name}={xs[0]:g} is below {least:g}; give larger values.")
     return xs
@@ -190,7 +191,7 @@ def _some(name: str, values: Sequence[Any]) -> Sequence[Any]:
     listed = isinstance(values, (Sequence, np.ndarray)) and getattr(values, "ndim", 1) == 1
     if not listed or isinstance(values, (str, bytes)) or len(values) == 0:
         raise InvalidParameter(
-            f"{name}={_validate.show(values)} is not a list of numbers; give one."
+            f"{name}={validate.show(values)} is not a list of numbers; give one."
         )
     return values
 
@@ -207,7 +208,7 @@ def _log_scaled(axes: Axes, which: str) -> Axes:
 
 
 def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
-    return anyway(composed(round_, rounds).epsilon_bounds, _validate.delta(delta))
+    return anyway(composed(round_, rounds).epsilon_bounds, validate.delta(delta))
 
 
 def _curve(
@@ -228,7 +229,7 @@ def _curve(
     axes.plot(xs, high, color=colour, linestyle=line, linewidth=2, label=named, marker=marker)
     axes.fill_between(xs, low, high, color=colour, alpha=0.3, linewidth=0)
     if at_end and math.isfinite(high[-1]):
-        _style.label_end(axes, xs[-1], high[-1], label, colour)
+        style.label_end(axes, xs[-1], high[-1], label, colour)
 
 
 def _said(
@@ -277,8 +278,8 @@ def _published(
 
 def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
     axes.set(xlabel=x, ylabel=y)
-    axes.set_title(_style.wrapped(title), fontsize=9.5)
-    _style.finish(axes)
+    axes.set_title(style.wrapped(title), fontsize=9.5)
+    style.finish(axes)
     named = len(axes.get_legend_handles_labels()[1])
     if named > 1:
         place: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "title_fontsize": 7.5}

@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from . import _validate, one_round
-from .bounds import Bounds
-from .bundle import BundledRounds, ComposedProfile
+from ._support import validate
+from .bounds import one_round
+from .bounds.certificate import Bounds
+from .composition.bundle import BundledRounds, ComposedProfile
 from .errors import InvalidParameter
-from .honest import MixtureProfile, SampledRounds, SenderCount
-from .profile import PrivacyProfile, RoundProfile
-from .queries import Mechanism, anyway
+from .guarantee import Mechanism, anyway
+from .profiles.mixture import MixtureProfile, SampledRounds, SenderCount
+from .profiles.rounds import PrivacyProfile, RoundProfile
+from .profiles.subsampled import SubsampledProfile
 from .randomizers import Analysis, Randomizer
-from .subsampled import SubsampledProfile
 
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
@@ -53,34 +54,34 @@ class Shuffle(Mechanism):
     def __post_init__(self) -> None:
         if isinstance(self.randomizer, type) or not hasattr(self.randomizer, "analyses"):
             raise InvalidParameter(
-                f"randomizer={_validate.show(self.randomizer)} is not a randomizer; "
+                f"randomizer={validate.show(self.randomizer)} is not a randomizer; "
                 "give one such as PureLDP(eps0=4.0)."
             )
-        users = _validate.count("users", self.users, _validate.MAX_USERS)
+        users = validate.count("users", self.users, validate.MAX_USERS)
         object.__setattr__(self, "users", users)
         known = self.randomizer.analyses
         if not isinstance(self.analysis, str) or self.analysis not in known:
             raise InvalidParameter(
-                f"analysis={_validate.show(self.analysis)} is unknown for {self.randomizer!r}; "
+                f"analysis={validate.show(self.analysis)} is unknown for {self.randomizer!r}; "
                 f"choose one of {', '.join(known)}."
             )
-        rate = _validate.sample_rate(self.sample_rate)
+        rate = validate.sample_rate(self.sample_rate)
         object.__setattr__(self, "sample_rate", rate)
         if self.sampling not in ("fixed", "poisson"):
             raise InvalidParameter(
-                f"sampling={_validate.show(self.sampling)} is unknown; choose fixed or poisson."
+                f"sampling={validate.show(self.sampling)} is unknown; choose fixed or poisson."
             )
         if self.sampling == "fixed":
-            _validate.senders(users, rate)
+            validate.senders(users, rate)
         for name in ("colluding", "dropouts"):
-            value = _validate.count_or_share(name, getattr(self, name), users)
+            value = validate.count_or_share(name, getattr(self, name), users)
             object.__setattr__(self, name, value)
         if self.honest < 1:
             raise InvalidParameter(
                 f"colluding={self.colluding} and dropouts={self.dropouts} leave nobody of users="
                 f"{users} to protect; give fewer of them or more users."
             )
-        messages = _validate.count("messages", self.messages, _validate.MAX_MESSAGES)
+        messages = validate.count("messages", self.messages, validate.MAX_MESSAGES)
         object.__setattr__(self, "messages", messages)
 
     def __repr__(self) -> str:
@@ -179,12 +180,12 @@ class Shuffle(Mechanism):
         All other users hold one value, or two in small rounds of randomized response; the worst
         such values and pair count. Certified from below.
         """
-        epsilon, rtol = _validate.epsilon(epsilon), _validate.tolerance(rtol)
+        epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
         return anyway(one_round.delta_bounds, self._attained(epsilon), epsilon, rtol).lower
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
-        delta, rtol = _validate.delta(delta), _validate.tolerance(rtol)
+        delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         if delta == 1:
             return 0.0
         attained = self._attained()

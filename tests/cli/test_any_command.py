@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.cli import main
+from shuffledp.cli.app import main
 
 RANDOMIZERS = {
     "pure-ldp": ["eps0"],

@@ -177,6 +177,6 @@ def test_a_full_disk_is_not_a_plan_that_exceeds(arguments: str) -> None:
 
 
 def test_importing_loads_neither_matplotlib_nor_joblib() -> None:
-    code = "import sys, shuffledp, shuffledp.cli, shuffledp.plotting; print(*sys.modules)"
+    code = "import sys, shuffledp, shuffledp.cli.app, shuffledp.plotting; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
     assert not {"matplotlib", "joblib", "pandas", "distributed"} & set(loaded.split())

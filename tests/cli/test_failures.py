@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp import cli
-from shuffledp.cli import main
+from shuffledp.cli.app import main
 
 PLAN = """
 target = { epsilon = 1.0, delta = 1e-6 }

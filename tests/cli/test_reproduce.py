@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import oracles
-from shuffledp.cli import main
+from shuffledp.cli.app import main
+from shuffledp.cli.reproduce import FIGURES
 from shuffledp.reproduce import result
-from shuffledp.reproduce.command import FIGURES
 
 
 def run(*arguments: str) -> int:

@@ -77,7 +77,7 @@ def test_a_width_out_of_reach_still_has_a_safe_side(monkeypatch: pytest.MonkeyPa
     def refuse(*_: Any) -> Any:
         raise NotCertified("too wide", type(narrow)(0.5 * narrow.lower, 2 * narrow.upper))
 
-    monkeypatch.setattr("shuffledp.one_round.epsilon_bounds", refuse)
+    monkeypatch.setattr("shuffledp.bounds.one_round.epsilon_bounds", refuse)
     assert survey.get_epsilon(1e-6) == 2 * narrow.upper
     assert survey.get_epsilon([1e-6, 0]).tolist() == [2 * narrow.upper, 1.0]
     assert survey.attained_epsilon(1e-6) == 0.5 * narrow.lower

@@ -18,15 +18,16 @@ import numpy as np
 import pytest
 
 from oracles.sums import stop_loss_of_sum
-from shuffledp import RandomizedResponse, Shuffle, binomial
-from shuffledp.binomial import Array
-from shuffledp.bulk import bulk_stop_loss, rare_users
-from shuffledp.class_sampler import _alone
-from shuffledp.convolved import convolved_stop_loss
-from shuffledp.enumerated import enumerated_stop_loss
-from shuffledp.fourier import stop_loss
-from shuffledp.scores import ScoreSums, ThreePointLaw
-from shuffledp.stop_loss import ThreePointSampler
+from shuffledp import RandomizedResponse, Shuffle
+from shuffledp.engines import binomial
+from shuffledp.engines.binomial import Array
+from shuffledp.engines.convolved import convolved_stop_loss
+from shuffledp.engines.enumerated import enumerated_stop_loss
+from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
+from shuffledp.laws.classes import ScoreSums, ThreePointLaw
+from shuffledp.profiles.class_sampler import _alone
+from shuffledp.profiles.clone_sampler import ThreePointSampler
 
 UNIT = Fraction(1, 2**53)
 Sides = tuple[Array, Array]

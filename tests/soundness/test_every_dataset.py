@@ -26,7 +26,7 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.profile import PrivacyProfile
+from shuffledp.profiles.rounds import PrivacyProfile
 from shuffledp.randomizers import Randomizer
 
 ANALYSES = ("best", "blanket", "stronger-clones", "clones")

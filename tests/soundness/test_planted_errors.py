@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import oracles
-import planted
+from oracles import planted
 from oracles import randomizers as written
 from oracles.convolution import lattice_delta
 from oracles.grid import Exact, judge

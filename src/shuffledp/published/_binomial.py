@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .. import binomial
-from ..binomial import Array
+from ..engines import binomial
+from ..engines.binomial import Array
 
 
 def interval(trials: int, p: float, q: float, depth: float) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _validate
+from .._support import validate
 from ..errors import OutOfRange
 from .bound import checked_delta, local_epsilon_of, smallest_epsilon
 
@@ -32,9 +32,9 @@ def closed_form(k: int, gamma: float, users: int, delta: float) -> float:
     >>> round(balle2019.closed_form(k=4, gamma=0.25, users=10_000, delta=1e-6), 6)
     0.570111
     """
-    k = _validate.count("k", k, 10**12, least=2)
-    gamma, delta = _validate.probability("gamma", gamma), checked_delta(delta)
-    users = _validate.count("users", users, _validate.MAX_USERS)
+    k = validate.count("k", k, 10**12, least=2)
+    gamma, delta = validate.probability("gamma", gamma), checked_delta(delta)
+    users = validate.count("users", users, validate.MAX_USERS)
     if users < 2:
         raise OutOfRange(f"users={users} leaves nobody to hide among; give at least 2 users.")
     answers = (users - 1) * gamma / k
@@ -64,7 +64,7 @@ def generic(eps0: float) -> Blanket:
     >>> round(generic(1.0).mass, 6)
     0.367879
     """
-    eps0 = _validate.local_epsilon(eps0)
+    eps0 = validate.local_epsilon(eps0)
     ratio, mass = math.exp(eps0), math.exp(-eps0)
     return Blanket(
         eps0,
@@ -81,7 +81,7 @@ def randomized_response(k: int, eps0: float) -> Blanket:
     >>> round(randomized_response(4, 1.0).mass, 6)
     0.699511
     """
-    k, eps0 = _validate.count("k", k, 10**12, least=2), _validate.local_epsilon(eps0)
+    k, eps0 = validate.count("k", k, 10**12, least=2), validate.local_epsilon(eps0)
     mass = k / (math.expm1(eps0) + k)
     truth = math.expm1(eps0) / (math.expm1(eps0) + k)  # 1 - mass
     return Blanket(
@@ -99,7 +99,7 @@ def laplace(eps0: float) -> Blanket:
     >>> round(laplace(1.0).mass, 6)
     0.606531
     """
-    eps0 = _validate.local_epsilon(eps0)
+    eps0 = validate.local_epsilon(eps0)
     half = math.exp(eps0 / 2)
     return Blanket(
         eps0,
@@ -173,7 +173,7 @@ def hoeffding(blanket: Blanket, users: int, delta: float) -> float:
     >>> round(hoeffding(generic(1.0), 10_000, 1e-6), 6)
     0.166634
     """
-    users, delta = _validate.count("users", users, _validate.MAX_USERS), checked_delta(delta)
+    users, delta = validate.count("users", users, validate.MAX_USERS), checked_delta(delta)
     return smallest_epsilon(lambda e: hoeffding_delta(blanket, users, e), blanket.eps0, delta)
 
 
@@ -183,7 +183,7 @@ def bennett(blanket: Blanket, users: int, delta: float) -> float:
     >>> round(bennett(generic(1.0), 10_000, 1e-6), 6)
     0.166166
     """
-    users, delta = _validate.count("users", users, _validate.MAX_USERS), checked_delta(delta)
+    users, delta = validate.count("users", users, validate.MAX_USERS), checked_delta(delta)
     return smallest_epsilon(lambda e: bennett_delta(blanket, users, e), blanket.eps0, delta)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .. import _validate
-from .._solve import crossing
+from .._support import validate
+from ..bounds.crossing import crossing
 from ..errors import InvalidParameter, OutOfRange
 
 
@@ -49,21 +49,21 @@ class PublishedBound:
         """
         if isinstance(randomizer, type) or not hasattr(randomizer, "analyses"):
             raise InvalidParameter(
-                f"randomizer={_validate.show(randomizer)} is not a randomizer; "
+                f"randomizer={validate.show(randomizer)} is not a randomizer; "
                 "give one such as PureLDP(eps0=4.0)."
             )
-        users = _validate.count("users", users, _validate.MAX_USERS)
-        rounds = _validate.count("rounds", rounds, _validate.MAX_ROUNDS)
+        users = validate.count("users", users, validate.MAX_USERS)
+        rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
         sampled_users(users, sample_rate)
         return self.rule(randomizer, users, float(sample_rate), rounds, checked_delta(delta))
 
 
 def checked_delta(value: Any) -> float:
     """Strictly between 0 and 1: none of these bounds speaks of pure DP."""
-    delta = _validate.delta(value)
+    delta = validate.delta(value)
     if not 0 < delta < 1:
         raise OutOfRange(
-            f"delta={_validate.show(value)} is outside (0, 1), where this bound holds; "
+            f"delta={validate.show(value)} is outside (0, 1), where this bound holds; "
             "give a probability such as 1e-6."
         )
     return delta
@@ -71,7 +71,7 @@ def checked_delta(value: Any) -> float:
 
 def sampled_users(users: int, sample_rate: Any) -> int:
     """How many of `users` users send each round."""
-    return _validate.senders(users, _validate.sample_rate(sample_rate))
+    return validate.senders(users, validate.sample_rate(sample_rate))
 
 
 def local_epsilon_of(randomizer: Any) -> float:
@@ -79,10 +79,10 @@ def local_epsilon_of(randomizer: Any) -> float:
     eps0 = getattr(randomizer, "eps0", None)
     if eps0 is None or not 0 <= eps0 < float("inf"):
         raise OutOfRange(
-            f"{_validate.show(randomizer)} is not eps0-LDP for any finite eps0, which this bound "
+            f"{validate.show(randomizer)} is not eps0-LDP for any finite eps0, which this bound "
             "needs; give a randomizer with an eps0."
         )
-    return _validate.local_epsilon(eps0)
+    return validate.local_epsilon(eps0)
 
 
 def smallest_epsilon(delta_of: Callable[[float], float], eps0: float, delta: float) -> float:

@@ -20,10 +20,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import _validate, binomial
-from ..binomial import Array
+from .._support import validate
+from ..engines import binomial
+from ..engines.binomial import Array
 from ..errors import InvalidParameter
-from ..scores import ThreePointLaw
+from ..laws.classes import ThreePointLaw
 from ._binomial import interval, masses
 from .bound import checked_delta
 from .rdp import climb, epsilon_of_rdp
@@ -45,7 +46,7 @@ def rdp(eps0: float, users: int, order: float, *, analysis: str = "stronger-clon
     >>> round(clone_rdp.rdp(1.0, 2, 2.0), 6)  # C ~ Bin(1, 2/(e+1)), by hand
     0.584474
     """
-    order = _validate.real("order", order)
+    order = validate.real("order", order)
     if not 1 < order <= _HIGHEST:
         raise InvalidParameter(f"order={order:g} is outside (1, {_HIGHEST:g}]; give one inside.")
     eps0, buckets = _checked(eps0, users, analysis, 40.0)
@@ -61,7 +62,7 @@ def epsilon(
     >>> round(clone_rdp.epsilon(4.0, 10_000, 4, 1e-6), 3)
     0.923
     """
-    rounds, delta = _validate.count("rounds", rounds, _validate.MAX_ROUNDS), checked_delta(delta)
+    rounds, delta = validate.count("rounds", rounds, validate.MAX_ROUNDS), checked_delta(delta)
     eps0, buckets = _checked(eps0, users, analysis, 40.0 - math.log(delta))
 
     def at(above_one: float) -> float:
@@ -76,11 +77,11 @@ def _checked(
     eps0: float, users: int, analysis: str, depth: float
 ) -> tuple[float, tuple[Array, Array]]:
     """eps0 and the buckets: the lowest count of each and its probability."""
-    eps0 = _validate.local_epsilon(eps0)
-    users = _validate.count("users", users, _validate.MAX_USERS)
+    eps0 = validate.local_epsilon(eps0)
+    users = validate.count("users", users, validate.MAX_USERS)
     if analysis not in _LAWS:
         raise InvalidParameter(
-            f"analysis={_validate.show(analysis)} is unknown; choose one of {', '.join(_LAWS)}."
+            f"analysis={validate.show(analysis)} is unknown; choose one of {', '.join(_LAWS)}."
         )
     law, others = _LAWS[analysis](eps0), users - 1
     if others <= 2 * _BUCKETS:

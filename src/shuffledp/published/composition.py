@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .. import _validate
+from .._support import validate
 from ..errors import OutOfRange
 from .bound import PublishedBound, checked_delta, sampled_users
 
@@ -27,7 +27,7 @@ def basic(single: Single, rounds: int, delta: float) -> float:
     >>> basic(lambda delta: 0.1, 30, 1e-6)
     3.0
     """
-    rounds, delta = _validate.count("rounds", rounds, _validate.MAX_ROUNDS), checked_delta(delta)
+    rounds, delta = validate.count("rounds", rounds, validate.MAX_ROUNDS), checked_delta(delta)
     return rounds * single(delta / rounds)
 
 
@@ -41,7 +41,7 @@ def advanced(single: Single, rounds: int, delta: float) -> float:
     >>> round(advanced(lambda delta: 0.01, 1000, 1e-6), 4)
     1.7634
     """
-    rounds, delta = _validate.count("rounds", rounds, _validate.MAX_ROUNDS), checked_delta(delta)
+    rounds, delta = validate.count("rounds", rounds, validate.MAX_ROUNDS), checked_delta(delta)
     best, reason = math.inf, None
     for share in SHARES:
         try:

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from .. import _validate, binomial
-from .._solve import crossing
-from ..binomial import Array
-from ..bounds import Bounds
+from .._support import validate
+from ..bounds.certificate import Bounds
+from ..bounds.crossing import crossing
+from ..engines import binomial
+from ..engines.binomial import Array
 from ..errors import OutOfRange
 from ._binomial import interval, masses
 from .bound import checked_delta
@@ -29,8 +30,8 @@ def closed_form(eps0: float, users: int, delta: float) -> float:
     >>> round(feldman2021.closed_form(4.0, 100_000, 1e-6), 6)
     0.534634
     """
-    eps0, delta = _validate.local_epsilon(eps0), checked_delta(delta)
-    users = _validate.count("users", users, _validate.MAX_USERS)
+    eps0, delta = validate.local_epsilon(eps0), checked_delta(delta)
+    users = validate.count("users", users, validate.MAX_USERS)
     limit = math.log(users / (16 * math.log(2 / delta)))
     if eps0 > limit:
         raise OutOfRange(
@@ -56,13 +57,13 @@ def numerical(eps0: float, users: int, delta: float, *, step: int | None = None)
     >>> [round(x, 6) for x in feldman2021.numerical(4.0, 100_000, 1e-6, step=100)]
     [0.167393, 0.172357]
     """
-    eps0, delta = _validate.local_epsilon(eps0), checked_delta(delta)
-    users = _validate.count("users", users, _validate.MAX_USERS)
+    eps0, delta = validate.local_epsilon(eps0), checked_delta(delta)
+    users = validate.count("users", users, validate.MAX_USERS)
     others, p, q = users - 1, math.exp(-eps0), -math.expm1(-eps0)
     low, high = interval(others, p, q, math.log(2e12 / delta))
     if step is None:
         step = max(1, (high - low) // _BUCKETS)
-    step = _validate.count("step", step, _validate.MAX_USERS)
+    step = validate.count("step", step, validate.MAX_USERS)
     if (high - low) / step > _MOST:
         raise OutOfRange(
             f"step={step} needs {(high - low) / step:.3g} steps, above {_MOST}; give a larger step."

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .. import _validate
-from ..binomial import Array
+from .._support import validate
+from ..engines.binomial import Array
 from ..errors import OutOfRange
 from .bound import checked_delta, sampled_users
 from .rdp import climb, epsilon_of_rdp
@@ -37,7 +37,7 @@ def rdp(eps0: float, users: int, sample_rate: float, order: int) -> float:
     0.00037
     """
     eps0, sent = _checked(eps0, users, sample_rate)
-    return float(_rdp(eps0, sent, sample_rate, _validate.count("order", order, _MOST, least=2)))
+    return float(_rdp(eps0, sent, sample_rate, validate.count("order", order, _MOST, least=2)))
 
 
 def epsilon(eps0: float, users: int, sample_rate: float, rounds: int, delta: float) -> float:
@@ -48,7 +48,7 @@ def epsilon(eps0: float, users: int, sample_rate: float, rounds: int, delta: flo
     4.475
     """
     eps0, sent = _checked(eps0, users, sample_rate)
-    rounds, delta = _validate.count("rounds", rounds, _validate.MAX_ROUNDS), checked_delta(delta)
+    rounds, delta = validate.count("rounds", rounds, validate.MAX_ROUNDS), checked_delta(delta)
 
     def at(order: float) -> float:
         whole = max(2, round(order))
@@ -61,7 +61,7 @@ def epsilon(eps0: float, users: int, sample_rate: float, rounds: int, delta: flo
 
 
 def _checked(eps0: float, users: int, sample_rate: float) -> tuple[float, int]:
-    eps0, users = _validate.local_epsilon(eps0), _validate.count("users", users, 10**12)
+    eps0, users = validate.local_epsilon(eps0), validate.count("users", users, 10**12)
     sent = sampled_users(users, sample_rate)
     if sent == users:
         raise OutOfRange(

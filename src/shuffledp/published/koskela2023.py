@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import _validate, binomial
+from .._support import validate
+from ..engines import binomial
 from ..errors import OutOfRange
 from ._binomial import interval
 from .bound import checked_delta
@@ -169,11 +170,11 @@ def _bisected(delta_of: Callable[[float], float], top: float, delta: float) -> f
 
 
 def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
-    k = _validate.count("k", k, 10**12, least=2)
-    users = _validate.count("users", users, _validate.MAX_USERS)
+    k = validate.count("k", k, 10**12, least=2)
+    users = validate.count("users", users, validate.MAX_USERS)
     if not 2 <= users <= _MOST_STRONG:
         raise OutOfRange(
             f"users={users} is outside 2 .. {_MOST_STRONG:g}, where this sum is evaluated; "
             "give a number inside."
         )
-    return k, _validate.probability("gamma", gamma), users - 1
+    return k, validate.probability("gamma", gamma), users - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .. import _validate
+from .._support import validate
 from ..errors import InvalidParameter
 from .bound import checked_delta
 
@@ -18,7 +18,7 @@ def epsilon_of_rdp(order: float, rdp: float, delta: float) -> float:
     >>> round(epsilon_of_rdp(32.0, 0.1, 1e-6), 6)
     0.402115
     """
-    order, rdp, delta = _validate.real("order", order), float(rdp), checked_delta(delta)
+    order, rdp, delta = validate.real("order", order), float(rdp), checked_delta(delta)
     if not order > 1:
         raise InvalidParameter(f"order={order:g} is not above 1; give a larger order.")
     gain = (-math.log(delta) - math.log(order)) / (order - 1) + math.log1p(-1 / order)

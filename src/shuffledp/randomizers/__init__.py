@@ -5,14 +5,9 @@ from .density import DensityRandomizer, Tails
 from .finite import FiniteRandomizer
 from .gaussian import Gaussian
 from .laplace import Laplace
-from .membership import (
-    HadamardResponse,
-    LocalHashing,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from .membership import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from .pure_ldp import PureLDP
-from .response import RandomizedResponse
+from .randomized_response import RandomizedResponse
 
 __all__ = [
     "Analysis",

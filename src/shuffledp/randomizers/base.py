@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..profile import RoundProfile
+from ..profiles.rounds import RoundProfile
 
 SEES_ALL_BUT_ONE = (
     "sees all shuffled messages of every round and knows the value of every user but one; "

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binomial import Array
-from ..profile import DensityProfile, RoundProfile
-from ..scores import ClassLaw
+from ..engines.binomial import Array
+from ..laws.classes import ClassLaw
+from ..profiles.rounds import DensityProfile, RoundProfile
 from .base import BLANKET, Analysis
 
 _UNIT = 2.0**-53

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import _validate
-from ..binomial import Array
+from .._support import validate
+from ..engines.binomial import Array
 from ..errors import InvalidParameter
-from ..pairs import Matrix, PairsProfile, pair_law
-from ..profile import ClassProfile, NothingLost, RoundProfile
-from ..scores import ClassLaw
+from ..laws.classes import ClassLaw
+from ..profiles.matrix import Matrix, PairsProfile, pair_law
+from ..profiles.rounds import ClassProfile, NothingLost, RoundProfile
 from .base import BLANKET, CLONES, STRONGER_CLONES, Analysis
 from .pure_ldp import clone_profile
 
@@ -78,7 +78,7 @@ class FiniteRandomizer:
     @cached_property
     def analyses(self) -> Mapping[str, Analysis]:
         known = {"best": BLANKET, "blanket": BLANKET}
-        if _validate.MIN_EPS0 <= self.eps0 <= _validate.MAX_EPS0:
+        if validate.MIN_EPS0 <= self.eps0 <= validate.MAX_EPS0:
             known |= {"stronger-clones": STRONGER_CLONES, "clones": CLONES}
         return known
 
@@ -169,7 +169,7 @@ def _checked(matrix: Any) -> Array:
     try:
         rows = [list(row) for row in matrix]
     except TypeError:
-        shown = _validate.show(matrix)
+        shown = validate.show(matrix)
         raise InvalidParameter(f"matrix={shown} is not a list of rows; give one.") from None
     if len(rows) < 2 or len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
         raise InvalidParameter(
@@ -197,4 +197,4 @@ def _reals(name: str, row: Sequence[Any]) -> Sequence[float]:
     """Finite floats; what is none of the usual numbers is looked at one by one."""
     if {type(value) for value in row} <= {float, np.float64} and np.isfinite(row).all():
         return row
-    return [_validate.real(name, value) for value in row]
+    return [validate.real(name, value) for value in row]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _validate
-from ..binomial import Array
+from .._support import validate
+from ..engines.binomial import Array
 from ..errors import OutOfRange
 from .density import DensityRandomizer, Tails
 
@@ -27,7 +27,7 @@ class Gaussian(DensityRandomizer):
     sigma: float
 
     def __post_init__(self) -> None:
-        sigma = _validate.real("sigma", self.sigma)
+        sigma = validate.real("sigma", self.sigma)
         if not _SMALLEST <= sigma <= _LARGEST:
             raise OutOfRange(
                 f"sigma={sigma:g} is outside [{_SMALLEST:g}, {_LARGEST:g}], the range that is "

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _validate
-from ..binomial import Array
-from ..profile import RoundProfile
+from .._support import validate
+from ..engines.binomial import Array
+from ..profiles.rounds import RoundProfile
 from .base import BLANKET, KNOWN_AND_PURE, Analysis
 from .density import DensityRandomizer, Tails
 from .pure_ldp import clone_profile
@@ -27,7 +27,7 @@ class Laplace(DensityRandomizer):
     eps0: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", _validate.local_epsilon(self.eps0))
+        object.__setattr__(self, "eps0", validate.local_epsilon(self.eps0))
 
     @property
     def name(self) -> str:

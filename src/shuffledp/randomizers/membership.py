@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, ClassVar
 
-from .. import _validate
-from ..profile import ClassProfile, RoundProfile
-from ..scores import ClassLaw
+from .._support import validate
+from ..laws.classes import ClassLaw
+from ..profiles.rounds import ClassProfile, RoundProfile
 from .base import BLANKET, KNOWN_AND_PURE, Analysis
 from .pure_ldp import clone_profile
 
@@ -113,9 +113,9 @@ class SubsetSelection(MembershipRandomizer):
     eps0: float
 
     def __post_init__(self) -> None:
-        self._set(k=_validate.count("k", self.k, 10**12, least=2))
-        self._set(size=_validate.count("size", self.size, self.k - 1))
-        self._set(eps0=_validate.local_epsilon(self.eps0))
+        self._set(k=validate.count("k", self.k, 10**12, least=2))
+        self._set(size=validate.count("size", self.size, self.k - 1))
+        self._set(eps0=validate.local_epsilon(self.eps0))
 
     @property
     def name(self) -> str:
@@ -144,8 +144,8 @@ class UnaryEncoding(MembershipRandomizer):
     eps0: float
 
     def __post_init__(self) -> None:
-        self._set(k=_validate.count("k", self.k, 10**12, least=2))
-        self._set(eps0=_validate.local_epsilon(self.eps0))
+        self._set(k=validate.count("k", self.k, 10**12, least=2))
+        self._set(eps0=validate.local_epsilon(self.eps0))
 
     @property
     def name(self) -> str:
@@ -175,8 +175,8 @@ class HadamardResponse(MembershipRandomizer):
     values_for_three: ClassVar[int] = 4  # rows 1, 2 and 4: 3 is the product of 1 and 2
 
     def __post_init__(self) -> None:
-        self._set(k=_validate.count("k", self.k, 10**12, least=2))
-        self._set(eps0=_validate.local_epsilon(self.eps0))
+        self._set(k=validate.count("k", self.k, 10**12, least=2))
+        self._set(eps0=validate.local_epsilon(self.eps0))
 
     @property
     def name(self) -> str:
@@ -210,8 +210,8 @@ class LocalHashing(MembershipRandomizer):
     k: int = field(default=3, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._set(g=_validate.count("g", self.g, 10**12, least=2))
-        self._set(eps0=_validate.local_epsilon(self.eps0))
+        self._set(g=validate.count("g", self.g, 10**12, least=2))
+        self._set(eps0=validate.local_epsilon(self.eps0))
 
     @property
     def name(self) -> str:

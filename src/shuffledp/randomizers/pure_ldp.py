@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .. import _validate
-from ..profile import ClassProfile, RoundProfile, ThreePointProfile
-from ..scores import ClassLaw, ThreePointLaw
+from .._support import validate
+from ..laws.classes import ClassLaw, ThreePointLaw
+from ..profiles.rounds import ClassProfile, RoundProfile, ThreePointProfile
 from .base import CLONES, STRONGER_CLONES, Analysis
 
 
@@ -27,7 +27,7 @@ class PureLDP:
     eps0: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", _validate.local_epsilon(self.eps0))
+        object.__setattr__(self, "eps0", validate.local_epsilon(self.eps0))
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binomial import Array
+from ..engines.binomial import Array
 from . import ours
 from .fourier_accountant import Grid, GridPLD
 from .krr_pld import PrintedRandomizedResponse

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binomial import Array
+from ..engines.binomial import Array
 from ..errors import InvalidParameter, OutOfRange
 
 Atoms = tuple[Array, Array]  # losses and masses under P

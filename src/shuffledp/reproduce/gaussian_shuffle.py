@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..binomial import Array
+from ..engines.binomial import Array
 from .fourier_accountant import power
 
 #: Half of the cube's side, in standard deviations; `beyond_the_cube` is what it leaves out.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..binomial import Array
+from ..engines.binomial import Array
 from .fourier_accountant import Atoms
 from .laws import binomial, hoeffding_window, logs
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..binomial import Array
+from ..engines.binomial import Array
 
 
 @lru_cache(maxsize=2)

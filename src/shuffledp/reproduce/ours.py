@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import Bounds, Gaussian, PureLDP, RandomizedResponse, Shuffle
 from ..accountant import composed
-from ..binomial import Array
+from ..engines.binomial import Array
 from ..errors import OutOfRange
 from ..published import balle2019, feldman2021, girgis2021
 

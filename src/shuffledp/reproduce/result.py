@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .. import __version__, _validate
-from .._files import replacing, write_text_atomically
-from .._style import (
+from .. import __version__
+from .._support import validate
+from .._support.files import replacing, write_text_atomically
+from ..errors import InvalidParameter
+from ..tools.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -27,8 +29,7 @@ from .._style import (
     Look,
     Panel,
     draw,
-)  # fmt: skip
-from ..errors import InvalidParameter
+)
 
 T = TypeVar("T")
 
@@ -76,9 +77,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.grid_points is not None:
-            _validate.count("grid-points", self.grid_points, 10**8, least=4)
+            validate.count("grid-points", self.grid_points, 10**8, least=4)
         if self.samples is not None:
-            _validate.count("samples", self.samples, 10**10, least=2)
+            validate.count("samples", self.samples, 10**10, least=2)
 
     @property
     def points(self) -> int:

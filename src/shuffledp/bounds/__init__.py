@@ -1,0 +1,5 @@
+"""Certified brackets: root finding and the certificate."""
+
+from .certificate import Bounds
+
+__all__ = ["Bounds"]

@@ -1,0 +1,179 @@
+"""The last value of a grid at which a certified epsilon still meets a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from .certificate import Bounds
+
+_ROUGH_RTOL = 0.1
+_FAR = 50.0  # stands for log(epsilon / target) where epsilon is infinite; -50 where it is 0
+
+#: Certified bounds of epsilon at a value and a relative width.
+Evaluate = Callable[[float, float], Bounds[float]]
+#: Positive if and only if the value at an index misses the target.
+Height = Callable[[int], float]
+
+
+class Grid(Protocol):
+    """Ascending positive values, counted by consecutive indices first .. last."""
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def last(self) -> int: ...
+
+    def value(self, index: int) -> float: ...
+
+    def index(self, value: float) -> int:
+        """Of a value close to this one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """Numbers of four significant digits: the next one is a relative 1e-4 to 1e-3 away.
+
+    >>> grid = Decimals(0.1, 1000.0)
+    >>> grid.value(grid.index(2.71828)), grid.value(grid.index(2.71828) + 1)
+    (2.718, 2.719)
+    """
+
+    smallest: float
+    largest: float
+
+    @property
+    def first(self) -> int:
+        return self.index(self.smallest)
+
+    @property
+    def last(self) -> int:
+        return self.index(self.largest)
+
+    def value(self, index: int) -> float:
+        exponent, digits = divmod(index, 9000)
+        return float(f"{1000 + digits}e{exponent - 3}")
+
+    def index(self, value: float) -> int:
+        digits, _, exponent = f"{value:.3e}".partition("e")
+        return 9000 * int(exponent) + round(1000 * float(digits)) - 1000
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """Index times unit: counts, or counts in steps, or (`over` a count) fractions."""
+
+    last: int
+    unit: int = 1
+    over: int = 1
+    first: int = 1
+
+    def value(self, index: int) -> float:
+        return index * self.unit if self.over == 1 else index * self.unit / self.over
+
+    def index(self, value: float) -> int:
+        return round(value * self.over / self.unit)
+
+
+class Found(NamedTuple):
+    """Two neighbours on the grid, or one of them where the grid ends, as evaluated."""
+
+    good: int | None  # meets the target
+    bad: int | None  # misses it
+    bounds: Mapping[int, Bounds[float]]
+
+
+def boundary(
+    grid: Grid, sign: int, evaluate: Evaluate, target: float, rtol: float, start: float
+) -> Found:
+    """Where epsilon, which grows (sign 1) or falls (sign -1) with the value, leaves the target.
+
+    Certified epsilons are monotone only up to their bracket: several neighbours may have the
+    property. What is returned was evaluated at width rtol, on both sides. Wide brackets, which are
+    cheap, only tell where to look.
+    """
+    rough: dict[int, Bounds[float]] = {}
+    fine: dict[int, Bounds[float]] = {}
+
+    def height(index: int, seen: dict[int, Bounds[float]], width: float) -> float:
+        if index not in seen:
+            seen[index] = evaluate(grid.value(index), width)
+        return _height(seen[index].upper, target)
+
+    coarse = partial(height, seen=rough, width=max(_ROUGH_RTOL, rtol))
+    index = min(max(grid.index(start), grid.first), grid.last)
+    good, bad = _walk(grid, sign, coarse, index, 0.7)
+    good, bad = _close_in(grid, coarse, good, bad, 0.1)
+    guess, slope = good, 1.0
+    if good != bad:
+        slope = (coarse(bad) - coarse(good)) / abs(_log(grid, bad) - _log(grid, good))
+        guess = _between(grid, good, bad, coarse)
+    exact = partial(height, seen=fine, width=rtol)
+    stride = 1.3 * abs(exact(guess)) / slope  # a little more than should be needed
+    good, bad = _close_in(grid, exact, *_walk(grid, sign, exact, guess, stride))
+    return Found(
+        good if exact(good) <= 0 else None,
+        bad if exact(bad) > 0 else None,
+        fine,
+    )
+
+
+def _height(upper: float, target: float) -> float:
+    """log(upper / target), positive if and only if the target is missed."""
+    if upper <= 0 or math.isinf(upper):
+        return -_FAR if upper <= 0 else _FAR
+    ratio = math.log(upper / target)
+    return max(ratio, 1e-15) if upper > target else min(ratio, 0.0)
+
+
+def _log(grid: Grid, index: int) -> float:
+    return math.log(grid.value(index))
+
+
+def _between(grid: Grid, good: int, bad: int, height: Height) -> int:
+    """Where a straight line through both, on logarithms, crosses the target."""
+    share = height(good) / (height(good) - height(bad))
+    return grid.index(math.exp(_log(grid, good) + share * (_log(grid, bad) - _log(grid, good))))
+
+
+def _walk(grid: Grid, sign: int, height: Height, index: int, stride: float) -> tuple[int, int]:
+    """(good, bad) on two sides of the boundary, by growing strides from an index.
+
+    Both are the same index at the end of the grid if there is no boundary before it.
+    """
+    missed = height(index) > 0
+    direction = -sign if missed else sign
+    while True:
+        logarithm = _log(grid, index) + direction * stride
+        logarithm = min(max(logarithm, _log(grid, grid.first)), _log(grid, grid.last))
+        ahead = grid.index(math.exp(logarithm))
+        ahead = max(ahead, index + 1) if direction > 0 else min(ahead, index - 1)
+        ahead = min(max(ahead, grid.first), grid.last)
+        if ahead == index:
+            return index, index
+        if (height(ahead) > 0) != missed:
+            return (ahead, index) if missed else (index, ahead)
+        index, stride = ahead, 2 * stride + 1e-4
+
+
+def _close_in(
+    grid: Grid, height: Height, good: int, bad: int, near: float = -1.0
+) -> tuple[int, int]:
+    """Narrow to neighbours, or until one of them is near the target; false position, and every
+    third time the middle, because certified values are not quite smooth."""
+    attempt = 0
+    while abs(bad - good) > 1 and min(-height(good), height(bad)) > near:
+        attempt += 1
+        index = _between(grid, good, bad, height) if attempt % 3 else (good + bad) // 2
+        first, last = sorted((good, bad))
+        index = min(max(index, first + 1), last - 1)
+        if height(index) > 0:
+            bad = index
+        else:
+            good = index
+    return good, bad

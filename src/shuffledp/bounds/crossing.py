@@ -1,0 +1,185 @@
+"""Where a decreasing function crosses a level, as a bracket that has been evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..engines.binomial import Array
+
+_MOST_CALLS = 100
+_NOTHING = 1e-12  # of the largest place: crossings below this are not told apart from 0
+
+
+def crossing(
+    f: Callable[[float], float], level: float, guess: float, top: float, rtol: float = 1e-9
+) -> tuple[float, float]:
+    """(low, high) with f(low) > level >= f(high), 0 <= low < high <= top, of relative width rtol.
+
+    f(top) <= level is taken as known. Where f(0) <= level already, (0, 0). False position on
+    log f, which is close to a smooth curve, with the Illinois rule; both ends are certificates.
+    """
+
+    def height(x: float) -> float:
+        value = f(x)
+        return math.log(value / level) if value > 0 else -50.0
+
+    low, high = 0.0, top
+    y_low, y_high = math.nan, -50.0
+    x, stretch = min(max(guess, 1e-12 * top), (1 - 1e-6) * top), 1e-5
+    # walk from the guess until both ends are known
+    while True:
+        y = height(x)
+        if y > 0:
+            low, y_low = x, y
+            if high < top or x >= top * (1 - rtol):
+                break
+            x = min(x * (1 + stretch), (x + top) / 2)
+        else:
+            high, y_high = x, y
+            if low > 0:
+                break
+            if x < 1e-12 * top or stretch > 1e6:
+                y = height(0.0)
+                if y <= 0:
+                    return 0.0, 0.0
+                low, y_low = 0.0, y
+                break
+            x = x / (1 + stretch)
+        stretch *= 16
+    side = 0
+    for _ in range(200):
+        if high - low <= rtol * high:
+            break
+        x = low + (high - low) * y_low / (y_low - y_high)
+        margin = 0.25 * rtol * high
+        x = min(max(x, low + margin), high - margin)
+        y = height(x)
+        if y > 0:
+            low, y_low = x, y
+            y_high *= 0.5 if side == 1 else 1.0
+            side = 1
+        else:
+            high, y_high = x, y
+            y_low *= 0.5 if side == -1 else 1.0
+            side = -1
+    return low, high
+
+
+#: Lower and upper values of a decreasing function at some places.
+Sides = Callable[[Array], tuple[Array, Array]]
+
+
+def approach(sample: Sides, level: float, guess: float, top: float) -> float:
+    """About where a function of which little is known crosses a level, near `guess` if it can be.
+
+    Nothing is certified: it is where to begin.
+    """
+    side, x = _Side(level, top), guess
+    for _ in range(_MOST_CALLS):
+        places = np.minimum([0.9 * x, 1.1 * x], top)
+        lower, upper = sample(places)
+        values = np.where(lower > 0, np.sqrt(lower) * np.sqrt(upper), upper)
+        for place, value in zip(places.tolist(), values.tolist(), strict=True):
+            side.learn(place, value)
+        last, x = x, side.expected()
+        if 0.8 * last <= x <= 1.25 * last or x <= _NOTHING * top:
+            break
+    return x
+
+
+def enclose(
+    sample: Sides,
+    level: float,
+    start: Array,
+    top: float,
+    rtol: float,
+    enough: float,
+) -> tuple[float, float]:
+    """(low, high) around the place where a decreasing function crosses a level.
+
+    `sample` gives lower and upper values of the function at some places. Then lower(low) > level,
+    or low = 0, and upper(high) <= level, or high = top, where that is taken as known. Both sides
+    are searched at once, from the places `start` on, to `rtol` or a small part of the distance
+    between the two; a bracket that is relatively narrower than `enough` needs no further proof
+    that it could not be narrower.
+    """
+    sides = (_Side(level, top), _Side(level, top))
+    places = np.asarray(start, dtype=float)
+    for _ in range(_MOST_CALLS):
+        for side, values in zip(sides, sample(places), strict=True):
+            for x, value in zip(places.tolist(), values.tolist(), strict=True):
+                side.learn(x, value)
+        low, high = sides[0].low, sides[1].high
+        expected = [side.expected() for side in sides]
+        tol = max(rtol, 0.03 * (expected[1] - expected[0]) / max(high, 1e-300))
+        narrow = high - low <= enough * high
+        wanted = [
+            side.next_place(x, sign * tol, narrow)
+            for side, x, sign in zip(sides, expected, (-1, 1), strict=True)
+        ]
+        places = np.unique([x for x in wanted if x is not None])
+        if len(places) == 0:
+            break
+    return low, high
+
+
+class _Side:
+    """What is known of one decreasing function: the last place above the level, the first below."""
+
+    def __init__(self, level: float, top: float) -> None:
+        self.low, self.high = 0.0, top
+        self._top, self._level = top, level
+        self._points: list[tuple[float, float]] = []  # (height, -log(1 - place/top))
+        self._widths = [math.inf, math.inf]
+
+    def learn(self, x: float, value: float) -> None:
+        if value > self._level:
+            self.low = max(self.low, x)
+        else:
+            self.high = min(self.high, x)
+        if x < self._top:
+            # close to a straight line, for a Gaussian tail and where the function falls to 0 at top
+            height = math.sqrt(1 - math.log(min(max(value, 1e-300), 1.0)))
+            height -= math.sqrt(1 - math.log(self._level))
+            self._points.append((height, -math.log1p(-x / self._top)))
+
+    def expected(self) -> float:
+        """Where the function crosses the level, by inverse interpolation of what is closest."""
+        best: list[tuple[float, float]] = []
+        for point in sorted(self._points, key=lambda point: abs(point[0])):
+            if all(point[0] != other[0] for other in best):
+                best.append(point)
+        best = best[:3]
+        if len(best) < 2:
+            return self._middle()
+        place = 0.0
+        for height, known in best:
+            others = [other for other, _ in best if other != height]
+            place += known * math.prod(-other / (height - other) for other in others)
+        x = -self._top * math.expm1(-max(place, 0.0))
+        if self.low == 0:
+            x = max(x, self.high / 16)
+        elif self.high == self._top:
+            x = min(x, 16 * self.low)
+        return x if self.low < x < self.high else self._middle()
+
+    def next_place(self, expected: float, shift: float, narrow: bool) -> float | None:
+        """Where to look next: a little beyond where the function should cross; None when done."""
+        width = self.high - self.low
+        if width <= abs(shift) * self.high or self.high <= _NOTHING * self._top:
+            return None
+        near = self.high <= expected * (1 + 2 * shift) or self.low >= expected * (1 + 2 * shift)
+        if near and narrow:
+            return None
+        stuck = width > 0.25 * self._widths[-2]
+        self._widths.append(width)
+        x = expected * (1 - shift if near else 1 + shift)
+        return x if self.low < x < self.high and not stuck else self._middle()
+
+    def _middle(self) -> float:
+        if self.low == 0:
+            return self.high / 16
+        return min((self.low + self.high) / 2, 16 * self.low)

@@ -1,0 +1,160 @@
+"""Certified epsilon and delta of one round, from its profile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..engines.binomial import Array
+from ..errors import NotCertified, ShuffleDPError
+from ..profiles.rounds import DEPTHS, ROUGH, PrivacyProfile, Sampler
+from .certificate import Bounds
+from .crossing import Sides, approach, enclose
+
+_REFINEMENTS = 6
+
+#: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
+SMALL_EPSILON = 1e-3
+#: Deltas below this need no relative accuracy.
+NEGLIGIBLE_DELTA = 1e-290
+#: So close to the largest loss (relatively) scores are lost in rounding: convexity takes over.
+_NEAR_TOP = 2.0**-30
+#: A refinement that leaves more than this share of the width is the last one.
+_PROGRESS = 0.8
+
+
+def aim(rtol: float) -> float:
+    """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it."""
+    return max(0.1 * rtol, min(0.5 * rtol, 1e-4))
+
+
+def depth_for(log_inverse_delta: float, ladder: Sequence[float] = DEPTHS) -> float:
+    """The ladder's first depth that is deep enough."""
+    return next((d for d in ladder if d >= log_inverse_delta), ladder[-1])
+
+
+def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
+    """Certified epsilon of one round at 0 < delta < 1."""
+    top, quick = profile.max_loss, profile.pointwise
+    depth = depth_for(-math.log(delta) + 6, quick.depths)
+    rough = quick.sampler(depth, ROUGH)
+    at_zero = float(rough(np.zeros(1)).upper[0])
+    if at_zero <= delta:
+        return Bounds(0.0, 0.0)
+    guess = approach(_sides(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
+    start = np.minimum([guess * 0.9975, guess * 1.0025], top)
+    best = Bounds(0.0, top if profile.bounded else math.inf)
+    for refinement in range(_REFINEMENTS):
+        sampler = quick.sampler(depth, aim(rtol) / 4**refinement)
+        # beyond the largest finite loss only the infinite one is left
+        end = None if profile.bounded else sampler(np.array([top]))
+        if end is not None and end.lower[0] > delta:
+            return Bounds(math.inf, math.inf)
+        reached = end is None or end.upper[0] <= delta
+        search = 2.5e-10 if quick.has_slopes else 1e-3 * rtol
+        low, high = enclose(_sides(sampler, reached), delta, start, top, search, rtol)
+        bounds = certified(low, high if reached else math.inf)
+        if bounds.upper - low <= rtol * max(high, SMALL_EPSILON):
+            return bounds
+        last, best = best, narrower(best, bounds)
+        if refinement and not _improved(last, best):
+            break
+        start = np.array([low, high])
+    raise not_certified("epsilon", best, rtol)
+
+
+def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds[float]:
+    """Certified delta of one round; rtol is in epsilon: upper(eps) <= lower(eps (1 - rtol))."""
+    top, share = profile.max_loss, 1.0
+    if epsilon >= top:
+        if profile.bounded:
+            return Bounds(0.0, 0.0)
+        epsilon = top
+    quick, points = profile.pointwise, np.array([epsilon, epsilon * (1 - rtol)])
+    near = top * (1 - _NEAR_TOP)
+    if profile.bounded and epsilon > near:
+        # delta is convex in e^epsilon and 0 at the top: below the chord that starts at `near`
+        points[0] = near
+        share = math.expm1(epsilon - top) / math.expm1(near - top) * (1 + 2.0**-48)
+    depth = _deep_enough(quick, points[:1])
+    best = Bounds(0.0, 1.0)
+    for refinement in range(_REFINEMENTS):
+        s = quick.sampler(depth, aim(rtol) / 4**refinement)(points)
+        lower = float(s.lower[0]) if share == 1 else 0.0
+        bounds = certified(lower, float(s.upper[0]) * share)
+        if bounds.upper <= max(s.lower[1], (1 + rtol) * lower, NEGLIGIBLE_DELTA):
+            return bounds
+        last, best = best, narrower(best, bounds)
+        if refinement and not _improved(last, best):
+            break
+    raise not_certified("delta", best, rtol)
+
+
+def narrower(a: Bounds[float], b: Bounds[float]) -> Bounds[float]:
+    """What both say of the same number."""
+    return certified(max(a.lower, b.lower), min(a.upper, b.upper))
+
+
+def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
+    """Is it worth going on?"""
+    return best.upper - best.lower <= _PROGRESS * (last.upper - last.lower)
+
+
+def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
+    """The depth at which this delta can be told from nothing."""
+    for depth in profile.depths[:-1]:
+        if profile.sampler(depth, ROUGH)(epsilon).upper[0] > math.exp(6 - depth):
+            return depth
+    return profile.depths[-1]
+
+
+def _normal_epsilon(at_zero: float, delta: float) -> float:
+    """epsilon at delta if the losses were normal, with delta(0) = `at_zero`: a guess, good if many
+    users hide one. Their mean is m^2/2 and their deviation m, and erf(m / sqrt 8) = delta(0)."""
+
+    def normal_delta(epsilon: float, m: float) -> float:
+        x, shift = epsilon / m / math.sqrt(2), m / math.sqrt(8)
+        return (math.erfc(x - shift) - math.exp(epsilon) * math.erfc(x + shift)) / 2
+
+    at_zero = min(at_zero, 1 - 1e-12)
+    most = math.sqrt(-8 * math.log1p(-at_zero))
+    m = _halve(lambda m: normal_delta(0.0, m) >= at_zero, math.sqrt(2 * math.pi) * at_zero, most)
+    most = m * m / 2 + m * math.sqrt(-2 * math.log(delta))
+    return _halve(lambda epsilon: normal_delta(epsilon, m) <= delta, 0.0, most)
+
+
+def _halve(beyond: Callable[[float], bool], low: float, high: float) -> float:
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return high
+
+
+def _sides(sampler: Sampler, both: bool = True) -> Sides:
+    """Lower and upper values; or the lower ones twice, if upper ones are not searched for."""
+
+    def sides(epsilon: Array) -> tuple[Array, Array]:
+        samples = sampler(epsilon)
+        return samples.lower, samples.upper if both else samples.lower
+
+    return sides
+
+
+def certified(lower: float, upper: float) -> Bounds[float]:
+    """Both sides enclose the same number: if they contradict each other, neither is to be used."""
+    if not lower <= upper:
+        raise ShuffleDPError(
+            f"the certified bounds {lower!r} and {upper!r} contradict each other; use neither and "
+            "report this as a bug of shuffledp."
+        )
+    return Bounds(lower, upper)
+
+
+def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified:
+    return NotCertified(
+        f"{what} was certified to lie in [{bounds.lower:.6g}, {bounds.upper:.6g}] only, wider than "
+        f"rtol={rtol:g} asks for; use those bounds or a larger rtol.",
+        bounds,
+    )

@@ -1,0 +1,5 @@
+"""The command line, one command a file."""
+
+from .app import main
+
+__all__ = ["main"]

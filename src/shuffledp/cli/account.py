@@ -1,0 +1,58 @@
+"""`shuffledp account`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ..shuffle import USUAL_PEOPLE
+from ..tools.options import JSON, RTOL, options
+from ..tools.plan import Ledger, Plan
+from .figure import savable, save
+from .report import json_report
+
+_EXCEEDED = 1
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN.toml")
+@click.option("--plot", "picture", metavar="FILE", help="Draw the running epsilon to a file.")
+@options(RTOL, JSON)
+def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
+    """The ledger of a plan of rounds; exit code 1 if it exceeds its target.
+
+    \b
+      shuffledp account plan.toml
+      shuffledp account plan.toml --json --plot ledger.png
+    """
+    if picture:
+        savable(picture)
+    ledger = Plan.read(plan).ledger(rtol=rtol)
+    if picture:
+        from ..plotting import plot_ledger
+
+        save(plot_ledger(ledger), picture)
+    click.echo(_json(ledger, rtol) if as_json else str(ledger))
+    if not ledger.fits:
+        sys.exit(_EXCEEDED)
+
+
+def _json(ledger: Ledger, rtol: float) -> str:
+    entries = [
+        {
+            "name": entry.planned.name,
+            "randomizer": repr(entry.planned.round.randomizer),
+            "users": entry.planned.round.users,
+            "analysis": entry.planned.round.explained.name,
+            "count": entry.planned.count,
+            **{name: getattr(entry.planned.round, name) for name in USUAL_PEOPLE},
+            "lower": entry.running.lower,
+            "upper": entry.running.upper,
+            "remaining": entry.remaining,
+            "fits": entry.fits,
+        }
+        for entry in ledger.entries
+    ]
+    answer = {"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits}
+    return json_report("account", {**answer, "entries": entries}, {"rtol": rtol})

@@ -1,0 +1,40 @@
+"""`shuffledp compare`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..tools.compare import compare as comparison
+from ..tools.options import PROTOCOL, Number, options, take_round
+from .figure import savable, save
+from .report import json_report
+
+
+@click.command()
+@options(*PROTOCOL)
+@click.option("--delta", type=Number(), required=True, help="The delta.")
+@click.option("--plot", "picture", metavar="FILE", help="Draw it too: .png, .pdf or .svg.")
+def compare(
+    rounds: int, delta: float, rtol: float, as_json: bool, picture: str | None, **given: Any
+) -> None:
+    """Every bound of the literature that applies, beside ours, and why the others do not.
+
+    \b
+      shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+    """
+    if picture is not None:
+        savable(picture)
+    round_, protocol = take_round(given)
+    table = comparison(round_, rounds, delta, rtol=rtol)
+    if picture is not None:
+        save(table.plot(), picture)
+    if not as_json:
+        click.echo(str(table))
+        return
+    answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
+    rows = {"published": [row._asdict() for row in table.rows]}
+    protocol |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
+    protocol |= {"rounds": rounds, "rtol": rtol}
+    click.echo(json_report("compare", {**answer, **rows}, protocol))

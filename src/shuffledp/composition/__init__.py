@@ -1,0 +1,1 @@
+"""Profiles to privacy loss distributions to their sums: many rounds."""

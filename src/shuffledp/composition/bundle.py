@@ -1,0 +1,97 @@
+"""Users who send several messages in a round, all of which may change together.
+
+Shuffling all messages together is a post-processing of shuffling everybody's first messages, then
+everybody's second ones, and so on: a bundle of m messages is bounded by m rounds. Where whole users
+are sampled, those m rounds have one sample, so that they are composed first and sampled then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ..engines.binomial import Array
+from ..profiles.clone_sampler import Samples
+from ..profiles.mixture import SenderCount
+from ..profiles.rounds import DEPTHS, PrivacyProfile, RoundProfile, Sampler
+from ..profiles.subsampled import SubsampledProfile
+from .compose import Composition
+
+#: Width of compositions in relative epsilon, where buckets of counts are wide anyway.
+_COARSE = 2e-3
+
+
+@dataclass(frozen=True)
+class ComposedProfile:
+    """The profile of `rounds` rounds of one kind, as if they were one."""
+
+    one: PrivacyProfile
+    rounds: int
+    coarse: float = 0.0  # a width that is narrow enough
+    has_slopes: ClassVar[bool] = False
+    depths: ClassVar[Sequence[float]] = DEPTHS
+
+    @cached_property
+    def composition(self) -> Composition:
+        return Composition([(self.one, self.rounds)])
+
+    @property
+    def max_loss(self) -> float:
+        return self.composition.max_loss
+
+    @property
+    def bounded(self) -> bool:
+        return self.composition.bounded
+
+    @property
+    def pointwise(self) -> ComposedProfile:
+        return self
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        top, composition = self.max_loss, self.composition
+
+        def sample(epsilon: Array) -> Samples:
+            inside = (epsilon < top) | (not self.bounded)
+            places = np.minimum(epsilon, top)
+            lower, upper = composition.deltas(places, math.exp(-depth), max(rtol, self.coarse))
+            return Samples(lower * inside, upper * inside)
+
+        return sample
+
+
+@dataclass(frozen=True)
+class BundledRounds:
+    """Rounds of a random subset of the honest users, of each of whom `messages` messages are sent.
+
+    With f_t the profile of the round of t senders, (t/n) f_t(1 + (alpha - 1) n/t) grows with the
+    share t/n while f_t falls with t: the two ends of a bucket bound it.
+    """
+
+    full: Callable[[int], RoundProfile]
+    count: SenderCount
+    messages: int
+    coarse: ClassVar[float] = 2.0  # every composition takes a while
+    _composed: dict[int, ComposedProfile] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def ends(self) -> Sequence[PrivacyProfile]:
+        most = self.count.most
+        return self.profile((1, most)), self.profile((most, most))
+
+    def above(self, first: int, last: int) -> tuple[int, int] | None:
+        return (max(first, 1), last) if last else None
+
+    def below(self, first: int, last: int) -> tuple[int, int] | None:
+        return (last, first) if first else None
+
+    def profile(self, key: tuple[int, int]) -> PrivacyProfile:
+        """For (t, s): f_t with the share s/n."""
+        hidden, sent = key
+        if hidden not in self._composed:
+            self._composed[hidden] = ComposedProfile(self.full(hidden), self.messages, _COARSE)
+        return SubsampledProfile(self._composed[hidden], sent / self.count.honest)

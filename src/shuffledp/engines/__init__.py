@@ -1,0 +1,1 @@
+"""Certified E[(S)_+] of sums of scores: the numbers behind every profile."""

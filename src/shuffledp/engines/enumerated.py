@@ -1,0 +1,90 @@
+"""E[(S_n)_+] by adding up every way in which users can share the scores, if they are few."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..laws.classes import ScoreSums
+from .binomial import Array
+
+_UNIT = 2.0**-53
+#: More than is lost, or gained, by rounding below the range of a double: 4 units of 5e-324 a term.
+LEAST = 1e-315
+
+
+def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row.
+
+    Ways with more than `most` scoring users are left to a bound: given that user i scores, the
+    number of others who do is binomial, and (S)_+ is at most the sum of the (score)_+.
+    """
+    scores, probabilities, magnitudes = sums.scores, sums.probabilities, sums.magnitudes
+    n, active = float(sums.users), probabilities.sum(axis=1)[:, None]
+    counts = vectors_of_counts(most, scores.shape[1])  # [ways, values]
+    scoring = counts.sum(axis=1)
+    # values without mass pad the rows: e^-1e6 is 0
+    log_mass = np.log(probabilities, out=np.full(scores.shape, -1e6), where=probabilities > 0)
+    exponent = log_ways(counts, most, n) + log_mass @ counts.T  # [laws, ways]
+    held = sums.threshold[:, None]
+    total = scores @ counts.T - held
+    slack = (20 + min(most, scores.shape[1])) * _UNIT * (magnitudes @ counts.T + held)
+    # a way may have a mass below the range of a double and a sum that makes up for it: the largest
+    # sum of a row is part of the exponent
+    scale = (total + slack).max(axis=1, keepdims=True)
+    scale = np.where(scale > 0, scale, 1.0)
+    exponent += np.log(scale)
+    error = exponent_error(probabilities, n, most, sums.error)
+    error += _UNIT * (16 * float(np.abs(np.log(scale)).max()) + len(counts))
+    margin = (20 + scores.shape[1]) * _UNIT + sums.error  # relative, of sums of probabilities
+    sides = []
+    for side in (-1, 1):
+        # the others score 0, with probability 1 - active, of which active has a relative error
+        scoring_mass = active * (1 - side * margin)
+        silent = np.maximum(1 - scoring_mass, 0.0)
+        precise = np.log1p(-np.minimum(scoring_mass, 0.5))
+        rest = (n - scoring) * np.where(active < 0.5, precise, np.log(np.maximum(silent, 5e-324)))
+        rest = np.where(scoring == n, 0.0, rest) * (1 - side * 16 * _UNIT)
+        value = np.exp(exponent + rest) * np.maximum((total + side * slack) / scale, 0.0)
+        sides.append(value.sum(axis=1) * math.exp(side * error) + side * LEAST)
+    if most < sums.users:
+        gains = np.sum(probabilities * np.maximum(scores + 20 * _UNIT * magnitudes, 0.0), axis=1)
+        mean = np.maximum(n * active[:, 0] * (1 + margin), 1e-300)
+        log_tail = most * np.log(mean / most) + most - mean if most > 0 else np.zeros(len(mean))
+        log_tail = np.where(mean < most, log_tail, 0.0)  # Chernoff
+        beyond = np.exp(log_tail + np.log(np.maximum(n * gains, 1e-300)))
+        sides[1] += beyond * (1 + 1e-9 + margin)
+    return sides[0], sides[1]
+
+
+def exponent_error(probabilities: Array, users: float, most: int, mass_error: float) -> float:
+    """Bound of the error of log(ways * masses), with up to `most` masses in a product.
+
+    Each of `most` steps adds at most `largest` with a relative error of 8 units, and a rounding of
+    all that was added before; then the errors of the masses themselves.
+    """
+    some = probabilities[probabilities > 0]
+    largest = math.log(users) + 8 - float(np.log(some).min(initial=0.0))
+    return (_UNIT * (most + 24) * largest + 2 * mass_error) * (most + 8)
+
+
+def log_ways(counts: Array, most: int, users: float) -> Array:
+    """log of how many ways there are to choose the users with these counts, `most` at most."""
+    log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
+    log_falling = np.concatenate([[0.0], np.cumsum(np.log(users - np.arange(most)))])
+    chosen = counts.astype(int)
+    ways: Array = log_falling[chosen.sum(axis=1)] - log_factorial[chosen].sum(axis=1)
+    return ways
+
+
+def vectors_of_counts(users: int, values: int) -> Array:
+    """All vectors of `values` counts with sum at most `users`."""
+    rows, left = np.zeros((1, 0)), np.array([users])
+    for _ in range(values):
+        size = left + 1
+        start = np.repeat(np.cumsum(size) - size, size)
+        count = np.arange(len(start)) - start
+        rows = np.column_stack([np.repeat(rows, size, axis=0), count])
+        left = np.repeat(left, size) - count
+    return rows

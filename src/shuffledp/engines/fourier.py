@@ -1,0 +1,268 @@
+"""Certified E[(S_n)_+] for any score law with finitely many values, at a cost that is flat in n.
+
+S_n is the sum of n scores minus a threshold, with the cumulant generating function n K; K is that
+of one score, less its share of the threshold. For any theta > 0 (Bromwich, Laplace),
+
+    E[(S + Z)_+] = 1/(2 pi i) int exp(n K(w) + tau^2 w^2/2) / w^2 dw   over Re w = theta,
+
+where Z ~ N(0, tau^2) is independent. Jensen makes this an upper bound of E[(S)_+], and
+(s)_+ >= E[(s + Z)_+] - tau phi(s/tau) gives the lower one, the same integral of 1/w^2 - tau^2.
+By Poisson summation the trapezoidal rule adds only positive terms (periodic copies). Everything
+that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..laws.classes import ScoreSums
+from .binomial import Array
+from .enumerated import LEAST
+
+_UNIT = 2.0**-53
+_ROUNDING = 20 * _UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
+_DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
+_MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
+_MAX_NODES = 1 << 20
+_MAX_TERMS = 1 << 26  # nodes times values
+_BLOCK = 1 << 17  # (law, node) pairs evaluated at once
+_UNTHREADED = 1 << 15  # multiplications in a product of matrices that is left to one thread
+_LITTLE = 1 << 12  # numbers that take hardly longer than one
+_FACTORS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0)  # of theta, for Markov's inequality
+
+
+def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row of `sums`.
+
+    `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
+    about the relative width of the bracket in epsilon.
+    """
+    unit = np.abs(sums.scores).max(axis=1)
+    unit = np.where(unit > 0, unit, 1.0)
+    scaled = replace(
+        sums,
+        scores=sums.scores / unit[:, None],
+        magnitudes=sums.magnitudes / unit[:, None],
+        threshold=sums.threshold / unit,
+    )
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        lower, upper = _bracket(scaled, unit, width)
+    # (sum of scores)_+ is at most the sum of the (score)_+
+    gains = np.maximum(sums.scores + _ROUNDING * sums.magnitudes, 0.0)
+    most = sums.users * np.sum(sums.probabilities * gains, axis=1)
+    most *= 1 + 1e-12 + sums.error
+    upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
+    lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
+    return lower * (1 - 4 * _UNIT), upper * (1 + 4 * _UNIT) + LEAST
+
+
+def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
+    """stop_loss for scores in [-1, 1], times unit; not finite where the range is left."""
+    scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
+    n, theta = float(sums.users), _saddle(sums)
+    growth = probabilities * np.expm1(theta[:, None] * scores)
+    norm = 1 + growth.sum(axis=1)  # E e^(theta z)
+    weights = probabilities * np.exp(theta[:, None] * scores) / norm[:, None]
+    variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
+    deviation = np.sqrt(np.maximum(variance, 1e-300))
+    log_scale = n * np.log1p(growth.sum(axis=1)) - theta * threshold
+    # of a heavy tail the tilted law has a second hump: its deviation is no scale for the first
+    decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
+    tau = math.sqrt(width) * np.minimum(deviation, decay)
+    log_scale += (tau * theta) ** 2 / 2
+    # of each term of the norm, p (e^(theta z) - 1): its probability, the exponent, the sums
+    relative = _UNIT * (32 + theta + scores.shape[1]) + sums.error
+    change = relative * np.abs(growth).sum(axis=1) / norm  # relative error of the norm
+    log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
+    log_error += 16 * _UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
+    # cut off what is small beside the width: copies and nodes of e^-cut of the scale
+    cut = min(15 - math.log(width), 37.0)
+    others, log_mgf = _log_mgf(scores, probabilities, relative, n, theta, tau)
+    log_mgf -= others * threshold * (1 - 32 * _UNIT)
+    period = ((log_mgf - log_scale + cut) / (others - theta)).min(axis=0)
+    period = np.maximum(period, (np.maximum(-log_scale, 0) + cut + 3) / theta)
+    step = 2 * math.pi / period
+    wanted = np.ceil(math.sqrt(2 * cut) / (tau * step))
+    # nothing to resolve: Markov's bound is below every delta
+    deep = np.minimum(log_scale, log_scale - np.log(theta)) < _DEEPEST
+    usable = np.isfinite(wanted) & ~deep
+    most_nodes = min(_MAX_NODES, max(_MAX_TERMS // scores.shape[1], 1 << 14))
+    nodes = np.where(usable, np.minimum(wanted, most_nodes), 1).astype(int)
+
+    # laws with similar numbers of nodes are evaluated together
+    smooth, bump, charge = np.empty((3, len(theta)))
+    order = np.argsort(nodes)
+    while len(order):
+        most = int(nodes[order[-1]])
+        cost = most + 1 + math.isqrt(most) * scores.shape[1] // 8
+        rows = order[-max(1, _BLOCK // cost) :]
+        order = order[: -len(rows)]
+        columns = scores, weights, relative + change, theta, tau, step, threshold
+        smooth[rows], bump[rows], charge[rows] = _integrals(
+            *(column[rows] for column in columns), n=n, count=most
+        )
+        nodes[rows] = most
+    # beyond the last node the modulus is at most e^(-tau^2 t^2/2)
+    last = tau * nodes * step
+    charge += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
+    # the rounding of scores and threshold, where S > 0 up to it: at most the scale, under the
+    # tilted law
+    log_reach = theta * _ROUNDING * (n * sums.magnitudes.max(axis=1) + threshold)
+    moved = _ROUNDING * (n * np.sum(weights * sums.magnitudes, axis=1) + threshold)
+    charge += moved * np.exp(log_reach)
+    high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
+    # if nobody scores, S = -threshold: what the noise adds there is known, tau/sqrt(2 pi) at 0
+    # and, by convexity, at least that less half the threshold
+    active = probabilities.sum(axis=1)
+    free = np.maximum(1 - active * (1 + sums.error) - (24 + scores.shape[1]) * _UNIT, 0.0)
+    log_silent = n * np.log(free)
+    silent = np.exp(log_silent - 16 * _UNIT * (np.abs(log_silent) + 1))
+    raised = (smooth + charge) * high
+    noise = tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT) - threshold / 2 * (1 + 16 * _UNIT)
+    upper = raised - silent * np.maximum(noise, 0.0)
+    copies = _copies(others, log_mgf, theta, period, raised)
+    lower = (smooth - tau**2 * bump - charge) * low - copies
+    # (s)_+ <= e^(theta s) / (e theta)
+    markov = np.exp(log_scale + log_error + log_reach - 1 - np.log(theta) + np.log(unit))
+    return np.where(deep, 0.0, lower * unit), np.where(deep, markov * (1 + 1e-9), upper * unit)
+
+
+def _saddle(sums: ScoreSums) -> Array:
+    """theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
+    scores, probabilities, n = sums.scores, sums.probabilities, float(sums.users)
+    largest = np.maximum(scores.max(axis=1), 1e-300)
+    rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
+    drift = np.maximum(np.sum(probabilities * scores, axis=1), 1e-300)
+    low = np.log(np.minimum(1e-3 / (rms * math.sqrt(n)), 0.1 / (n * drift)))
+    high = np.log(600 / largest)
+    low = np.minimum(low, high - 1)
+    # several places between low and high are tried at once, if that is little work
+    tried = min(max(_LITTLE // scores.size, 1), 15)
+    part = np.arange(1, tried + 1) / (tried + 1)
+    for _ in range(math.ceil(16 / math.log2(tried + 1))):
+        middle = low[:, None] + (high - low)[:, None] * part  # [laws, tried]
+        theta = np.exp(middle)
+        growth = np.expm1(theta[:, :, None] * scores[:, None, :]) * probabilities[:, None, :]
+        mean = np.sum((growth + probabilities[:, None, :]) * scores[:, None, :], axis=2)
+        norm = 1 + growth.sum(axis=2)
+        rising = n * mean > (sums.threshold[:, None] + 2 / theta) * norm
+        after = np.where(rising.any(axis=1), rising.argmax(axis=1), tried)
+        width = (high - low) / (tried + 1)
+        low, high = low + after * width, low + (after + 1) * width
+    found: Array = np.exp(low)
+    return found
+
+
+def _integrals(
+    scores: Array,
+    weights: Array,
+    relative: Array,
+    theta: Array,
+    tau: Array,
+    step: Array,
+    threshold: Array,
+    *,
+    n: float,
+    count: int,
+) -> tuple[Array, Array, Array]:
+    """Trapezoidal sums of 1/w^2 and of 1, in units of the scale, and their rounding error."""
+    t = step[:, None] * np.arange(count + 1)  # [laws, nodes]
+    change = _characteristic(scores, weights, step, count)  # E e^(itz) - 1, tilted
+    real, imag = change.real, change.imag
+    near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
+    # error of the change; `relative` is that of the weights
+    moved = t * np.sum(weights * np.abs(scores), axis=1)[:, None]  # E |tz|
+    size = 32 * _UNIT * moved + (2 * relative[:, None] + 64 * _UNIT) * np.minimum(moved, 4.0)
+    size += 4 * scores.shape[1] * _UNIT * np.minimum(moved, 4.0)
+    far = np.hypot(1 + real, imag)
+    log_modulus = n * np.where(
+        near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
+    )
+    turned, held = n * np.arctan2(imag, 1 + real), threshold[:, None] * t
+    drift = tau[:, None] ** 2 * theta[:, None] * t
+    phase = turned - held + drift
+    envelope = np.exp(-((tau[:, None] * t) ** 2) / 2)
+    modulus = np.exp(log_modulus) * envelope
+    w = theta[:, None] + 1j * t
+    values = modulus * np.exp(1j * phase)
+    twice = np.where(np.arange(count + 1) == 0, 1.0, 2.0) * step[:, None] / (2 * math.pi)
+    smooth = np.sum(twice * (values / w**2).real, axis=1)
+    bump = np.sum(twice * values.real, axis=1)
+    # of logarithm and phase; where that is too much, all that the term can be
+    exponent = 16 * _UNIT * (np.abs(turned) + np.abs(log_modulus) + 2 * held + drift + 8)
+    exponent += n * size / np.maximum(far**2 - size, 1e-300)
+    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size + 16 * _UNIT, 1.0)))
+    charge = np.where(exponent < 0.5, modulus * np.expm1(np.minimum(exponent, 0.5)), at_most)
+    weight = 1 / np.abs(w) ** 2 + tau[:, None] ** 2
+    error = np.sum(twice * charge * weight, axis=1)
+    return smooth, bump, error
+
+
+def _characteristic(scores: Array, weights: Array, step: Array, count: int) -> Array:
+    """E e^(i k step z) - 1 for k = 0 .. count: [laws, nodes].
+
+    With k = l m + j, e^(ik step z) = (1 + a_j)(1 + b_l): a product of two small matrices does it,
+    and the a_j and b_l are small where the angles are, so nothing cancels.
+    """
+    inner = math.isqrt(count) + 1
+    outer = count // inner + 1
+
+    def turned(angle: Array) -> Array:
+        turn: Array = np.empty((*angle.shape, scores.shape[1]), dtype=complex)
+        angles = angle[:, :, None] * scores[:, None, :]
+        turn.real = -2 * np.sin(angles / 2) ** 2
+        turn.imag = np.sin(angles)
+        return turn
+
+    a = turned(step[:, None] * np.arange(inner))  # [laws, inner, values]
+    b = turned(step[:, None] * (inner * np.arange(outer + 1)))
+    b[:, -1] = 1.0  # for the mean of the a_j, in the same product
+    b *= weights[:, None, :]
+    product = _product(b, a)
+    change = product[:, :-1] + product[:, -1:] + b[:, :-1].sum(axis=2)[:, :, None]
+    result: Array = change.reshape(len(scores), -1)[:, : count + 1]
+    return result
+
+
+def _product(b: Array, a: Array) -> Array:
+    """The matrices b times the transposed a, in tiles so small that no threads are started for
+    them: on a busy machine, waiting for those takes far longer than the work."""
+    product: Array = np.empty((len(b), b.shape[1], a.shape[1]), dtype=complex)
+    side = max(math.isqrt(_UNTHREADED // b.shape[2]), 2)
+    for i in range(0, b.shape[1], side):
+        for j in range(0, a.shape[1], side):
+            tile = b[:, i : i + side] @ a[:, j : j + side].transpose(0, 2, 1)
+            product[:, i : i + side, j : j + side] = tile
+    return product
+
+
+def _log_mgf(
+    scores: Array, probabilities: Array, relative: Array, n: float, theta: Array, tau: Array
+) -> tuple[Array, Array]:
+    """Some t > theta and log E e^(t (S + Z)) there, rounded up: [factors, laws]."""
+    others = np.outer(_FACTORS, theta)
+    values = np.empty(others.shape)
+    together = min(max(_LITTLE // scores.size, 1), len(_FACTORS))
+    for i in range(0, len(_FACTORS), together):
+        rows, factor = slice(i, i + together), np.array(_FACTORS[i : i + together])[:, None]
+        exponent = np.minimum(others[rows, :, None] * scores, 700.0)  # [factors, laws, values]
+        growth = probabilities * np.expm1(exponent)
+        change = factor * relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
+        values[rows] = n * np.log1p(growth.sum(axis=2)) + (tau * others[rows]) ** 2 / 2
+        values[rows] += n * change
+        unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
+        values[rows][unknown] = np.inf
+    return others, values
+
+
+def _copies(others: Array, log_mgf: Array, theta: Array, period: Array, raised: Array) -> Array:
+    """Bound of what the periodic copies S + j L, j != 0, add to the trapezoidal sum."""
+    decay = np.exp(-theta * period)
+    above = (raised + period) * decay / (1 - decay) ** 2
+    rate = (others - theta) * period
+    below = np.exp(np.minimum(log_mgf - rate - 1 - np.log(others), 700)) / -np.expm1(-rate)
+    total: Array = (above + below.min(axis=0)) * (1 + 1e-6)  # for their own roundings
+    return total

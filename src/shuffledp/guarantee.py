@@ -1,0 +1,137 @@
+"""The four questions that a round, any other mechanism and an accountant answer alike."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._support import validate
+from .bounds import one_round
+from .bounds.certificate import Bounds
+from .engines.binomial import Array
+from .errors import NotCertified
+from .profiles.rounds import PrivacyProfile
+
+#: Relative width of the bracket in epsilon that is promised unless another is asked for.
+DEFAULT_RTOL = 1e-3
+
+Many = Sequence[float] | NDArray[Any]
+
+
+class Guarantee(ABC):
+    """Certified epsilon and delta. Scalars in, floats out; arrays in, arrays of that shape out."""
+
+    @overload
+    def get_epsilon(self, delta: float, *, rtol: float = ...) -> float: ...
+    @overload
+    def get_epsilon(self, delta: Many, *, rtol: float = ...) -> Array: ...
+    def get_epsilon(self, delta: float | Many, *, rtol: float = DEFAULT_RTOL) -> float | Array:
+        """The epsilon to publish at this delta: never below the exact value.
+
+        If the width `rtol` is out of reach, the smallest value that was certified.
+        """
+        return _each(validate.deltas(delta), self._epsilon, rtol, wide=True).upper
+
+    @overload
+    def get_delta(self, epsilon: float, *, rtol: float = ...) -> float: ...
+    @overload
+    def get_delta(self, epsilon: Many, *, rtol: float = ...) -> Array: ...
+    def get_delta(self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL) -> float | Array:
+        """The delta to publish at this epsilon: never below the exact value.
+
+        If the width `rtol` is out of reach, the smallest value that was certified.
+        """
+        return _each(validate.epsilons(epsilon), self._delta_bounds, rtol, wide=True).upper
+
+    @overload
+    def epsilon_bounds(self, delta: float, *, rtol: float = ...) -> Bounds[float]: ...
+    @overload
+    def epsilon_bounds(self, delta: Many, *, rtol: float = ...) -> Bounds[Array]: ...
+    def epsilon_bounds(
+        self, delta: float | Many, *, rtol: float = DEFAULT_RTOL
+    ) -> Bounds[float] | Bounds[Array]:
+        """lower <= exact epsilon <= upper. delta = 0 asks for pure DP.
+
+        `rtol` is the largest relative width; NotCertified tells what was reached instead.
+        """
+        return _each(validate.deltas(delta), self._epsilon, rtol)
+
+    @overload
+    def delta_bounds(self, epsilon: float, *, rtol: float = ...) -> Bounds[float]: ...
+    @overload
+    def delta_bounds(self, epsilon: Many, *, rtol: float = ...) -> Bounds[Array]: ...
+    def delta_bounds(
+        self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL
+    ) -> Bounds[float] | Bounds[Array]:
+        """lower <= exact delta <= upper. `rtol` is a width in epsilon, as in `epsilon_bounds`."""
+        return _each(validate.epsilons(epsilon), self._delta_bounds, rtol)
+
+    def _epsilon(self, delta: float, rtol: float) -> Bounds[float]:
+        """For one valid delta."""
+        if delta == 0:
+            return Bounds(self._max_loss(), self._max_loss())
+        return Bounds(0.0, 0.0) if delta == 1 else self._epsilon_bounds(delta, rtol)
+
+    @abstractmethod
+    def _max_loss(self) -> float:
+        """The epsilon of pure DP."""
+
+    @abstractmethod
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
+        """For one valid delta other than 0 and 1."""
+
+    @abstractmethod
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
+        """For one valid epsilon."""
+
+
+class Mechanism(Guarantee):
+    """What an accountant can compose: anything immutable and hashable with a profile."""
+
+    messages: int = 1  # of a user in a round: it counts as so many
+
+    @property
+    @abstractmethod
+    def profile(self) -> PrivacyProfile:
+        """delta as a function of epsilon."""
+
+    @property
+    def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:
+        """Profiles whose composition is the mechanism, and how often each counts."""
+        return [(self.profile, 1)]
+
+    def _max_loss(self) -> float:
+        return self.profile.max_loss if self.profile.bounded else math.inf
+
+    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
+        return one_round.epsilon_bounds(self.profile, delta, rtol)
+
+    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
+        return one_round.delta_bounds(self.profile, epsilon, rtol)
+
+
+def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:
+    """What was certified, whether it is as narrow as was asked for or not."""
+    try:
+        return ask(*question, **options)
+    except NotCertified as error:
+        return error.bounds
+
+
+def _each(
+    values: Array, ask: Callable[[float, float], Bounds[float]], rtol: float, wide: bool = False
+) -> Bounds[float] | Bounds[Array]:
+    """Bounds at each value; if they may be `wide`, whatever was certified."""
+    rtol = validate.tolerance(rtol)
+    one = partial(anyway, ask) if wide else ask
+    if values.ndim == 0:
+        return one(float(values), rtol)
+    each = [one(float(value), rtol) for value in values.ravel()]
+    result = np.array(each).reshape((*values.shape, 2))
+    return Bounds(result[..., 0], result[..., 1])

@@ -1,0 +1,225 @@
+"""Mechanisms of which a guarantee is given: an (epsilon, delta), a profile, or a PLD.
+
+All of them are for replace-one neighbours, like the rounds that they are composed with.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._support import validate
+from .engines.binomial import Array
+from .errors import InvalidParameter, OutOfRange
+from .guarantee import Mechanism
+from .profiles.polygon import Polygon, PolygonProfile
+
+#: Larger losses are as good as infinite.
+MAX_LOSS = 500.0
+#: How far a sum of rounded probabilities may be from 1 without anything being missing.
+_ROUNDING = 2.0**-50
+#: How far a sum may exceed 1: more mass only makes the bound larger, much more is a mistake.
+_EXCESS = 1e-4
+
+Numbers = Sequence[float] | NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ApproximateDP(Mechanism):
+    """Any mechanism that is (epsilon, delta)-DP, of which nothing else is known.
+
+    Its worst pair loses epsilon one way or the other, and everything with probability delta
+    (Kairouz, Oh, Viswanath 2015).
+
+    >>> from shuffledp import Accountant, ApproximateDP
+    >>> Accountant().compose(ApproximateDP(epsilon=0.1, delta=1e-8), 100).get_epsilon(1e-5) < 5
+    True
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        epsilon, delta = _points([self.epsilon], [self.delta])
+        object.__setattr__(self, "epsilon", float(epsilon[0]))
+        object.__setattr__(self, "delta", float(delta[0]))
+
+    @property
+    def profile(self) -> PolygonProfile:
+        points = np.array([self.epsilon]), np.array([self.delta])
+        return PolygonProfile((Polygon.of_points(*points),))
+
+
+@dataclass(frozen=True, repr=False)
+class GivenProfile(Mechanism):
+    """A mechanism that is (epsilons[i], deltas[i])-DP for every i.
+
+    Between the points the profile is convex in e^epsilon: its chords bound it from above.
+
+    >>> from shuffledp import GivenProfile
+    >>> GivenProfile(epsilons=[0.5, 1.0], deltas=[1e-3, 1e-6]).get_epsilon(1e-4) < 0.965
+    True
+    """
+
+    epsilons: Numbers
+    deltas: Numbers
+
+    def __post_init__(self) -> None:
+        epsilons, deltas = _points(self.epsilons, self.deltas)
+        object.__setattr__(self, "epsilons", tuple(epsilons.tolist()))
+        object.__setattr__(self, "deltas", tuple(deltas.tolist()))
+
+    @functools.cached_property
+    def profile(self) -> PolygonProfile:
+        return PolygonProfile((Polygon.of_points(np.array(self.epsilons), np.array(self.deltas)),))
+
+    def __repr__(self) -> str:
+        least, most = min(self.epsilons), max(self.epsilons)
+        return f"<GivenProfile: {len(self.epsilons)} guarantees, epsilon {least:g} to {most:g}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GivenPLD(Mechanism):
+    """A mechanism with a dominating pair (P, Q): P-masses at privacy losses log P/Q.
+
+    The loss is infinite with P-probability `infinite`, to which mass that is missing from a sum of
+    1 is added. Neighbours come in both orders. For the other one, give its own PLD as `reverse`,
+    or say `symmetric=True` if these masses bound both; otherwise it is derived from the same
+    masses, where what Q = P e^-loss lacks counts as infinite loss. An accountant composes the
+    larger of both profiles: sound, and exact for a symmetric pair.
+
+    >>> from math import exp
+    >>> from shuffledp import GivenPLD
+    >>> GivenPLD(losses=[1, -1], masses=[exp(1) / (1 + exp(1)), 1 / (1 + exp(1))]).get_epsilon(0)
+    1.0
+    """
+
+    losses: Numbers
+    masses: Numbers
+    infinite: float = 0.0
+    symmetric: bool = False
+    reverse: GivenPLD | None = None
+
+    def __post_init__(self) -> None:
+        losses, masses = _numbers("losses", self.losses), _numbers("masses", self.masses)
+        if len(losses) != len(masses):
+            raise InvalidParameter(
+                f"there are {len(losses)} losses and {len(masses)} masses; give one mass for each."
+            )
+        if np.abs(losses).max() > MAX_LOSS:
+            raise OutOfRange(
+                f"losses reach {np.abs(losses).max():g}, beyond {MAX_LOSS:g}; add the masses "
+                "there to infinite."
+            )
+        if masses.min() < 0:
+            raise InvalidParameter(f"masses has {masses.min():g}; give probabilities >= 0.")
+        infinite = validate.real("infinite", self.infinite)
+        if not 0 <= infinite <= 1:
+            raise InvalidParameter(f"infinite={infinite!r} is outside [0, 1]; give a probability.")
+        if not isinstance(self.symmetric, bool):
+            raise InvalidParameter(
+                f"symmetric={validate.show(self.symmetric)} is no truth value; give True or False."
+            )
+        if self.symmetric and self.reverse is not None:
+            raise InvalidParameter("symmetric=True contradicts reverse=...; leave one of them out.")
+        if self.reverse is not None and not isinstance(self.reverse, GivenPLD):
+            raise InvalidParameter(
+                f"reverse={validate.show(self.reverse)} is not a GivenPLD; give one or none."
+            )
+        _lacking("P", math.fsum(masses) + infinite)
+        for array in (losses, masses):
+            array.flags.writeable = False
+        for name, value in (("losses", losses), ("masses", masses), ("infinite", infinite)):
+            object.__setattr__(self, name, value)
+
+    @functools.cached_property
+    def profile(self) -> PolygonProfile:
+        losses, masses = np.asarray(self.losses), np.asarray(self.masses)
+        forward = self._polygon()
+        if self.symmetric:
+            return PolygonProfile((forward,))
+        if self.reverse is not None:
+            return PolygonProfile((forward, self.reverse._polygon()))
+        with np.errstate(under="ignore"):
+            reversed_masses = masses * np.exp(-losses)
+        # e^-loss errs by its exponent
+        scale = 4 + float(np.abs(losses).max())
+        missing = _lacking("Q = P e^-loss", math.fsum(reversed_masses), scale)
+        return PolygonProfile((forward, Polygon.of_losses(-losses, reversed_masses, missing)))
+
+    def _polygon(self) -> Polygon:
+        """Of this order alone."""
+        losses, masses = np.asarray(self.losses), np.asarray(self.masses)
+        missing = _lacking("P", math.fsum(masses) + self.infinite)
+        infinite = math.nextafter(self.infinite + missing, 1.0) if missing else self.infinite
+        return Polygon.of_losses(losses, masses, infinite)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GivenPLD) and self.profile == other.profile
+
+    def __hash__(self) -> int:
+        return hash(self.profile)
+
+    def __repr__(self) -> str:
+        losses = np.asarray(self.losses)
+        return (
+            f"<GivenPLD: {len(losses)} losses from {losses.min():g} to {losses.max():g}, "
+            f"infinite={self.infinite:g}>"
+        )
+
+
+def _points(epsilons: Any, deltas: Any) -> tuple[Array, Array]:
+    """Checked guarantees; epsilons and deltas that are no doubles are rounded up."""
+    epsilon = _numbers("epsilon", epsilons, _rounded_up)
+    delta = _numbers("delta", deltas, _rounded_up)
+    if len(epsilon) != len(delta):
+        raise InvalidParameter(
+            f"there are {len(epsilon)} epsilons and {len(delta)} deltas; give one delta for each."
+        )
+    if epsilon.min() < 0:
+        raise InvalidParameter(f"epsilon={epsilon.min():g} is negative; give an epsilon >= 0.")
+    if epsilon.max() > MAX_LOSS:
+        raise OutOfRange(
+            f"epsilon={epsilon.max():g} is above {MAX_LOSS:g}; no privacy is left beyond it."
+        )
+    if not (delta.min() >= 0 and delta.max() <= 1):
+        wrong = delta.min() if delta.min() < 0 else delta.max()
+        raise InvalidParameter(f"delta={wrong:g} is outside [0, 1]; give a probability.")
+    return epsilon, delta
+
+
+def _rounded_up(name: str, value: Any) -> float:
+    number = validate.real(name, value)
+    return math.nextafter(number, math.inf) if number < value else number
+
+
+def _numbers(name: str, values: Any, check: Any = validate.real) -> Array:
+    """A list of finite numbers, at least one."""
+    if isinstance(values, np.ndarray) and values.dtype == float and values.ndim == 1:
+        if len(values) and np.isfinite(values).all():
+            return values.copy()
+    elif (
+        not isinstance(values, (Sequence, np.ndarray))
+        or isinstance(values, (str, bytes))
+        or getattr(values, "ndim", 1) == 0
+    ):
+        raise InvalidParameter(f"{name}={validate.show(values)} is not a list; give numbers.")
+    if len(values) == 0:
+        raise InvalidParameter(f"{name} is empty; give at least one number.")
+    return np.array([check(name, value) for value in values])
+
+
+def _lacking(what: str, total: float, scale: float = 4.0) -> float:
+    """What is missing from a sum of 1, beyond what rounding explains."""
+    if total > 1 + _EXCESS:
+        raise InvalidParameter(
+            f"the masses of {what} sum to {total:.12g}; give those of a pair of distributions, "
+            "with sums at most 1."
+        )
+    return 0.0 if abs(total - 1) <= scale * _ROUNDING else max(1 - total, 0.0)

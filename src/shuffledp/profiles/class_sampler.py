@@ -1,0 +1,221 @@
+"""Evaluates the profile of laws over classes of outputs, by whichever engine fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engines.binomial import Array
+from ..engines.convolved import convolved_stop_loss
+from ..engines.enumerated import LEAST, enumerated_stop_loss
+from ..engines.fourier import stop_loss
+from ..engines.rare_scores import bulk_stop_loss, log_tail, rare_users
+from ..laws.classes import ClassLaw, ScoreSums
+from .clone_sampler import UNDERFLOW, Samples
+
+_SLACK = 16 * 2.0**-53
+_MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
+_ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
+_HEAVY, _HEAVY_ROUGH = 1.02, 1.2  # bounds further apart than this tell of a heavy tail,
+_MANY = 64  # if there are so many values
+_FEW_VALUES = 6  # so few may have one common and several rare ones
+_RARE = 2.0  # users that have rare scores, on average
+_FEW_USERS = 1 << 22
+_ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
+
+
+class ClassSampler:
+    """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
+
+    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes. What is
+    below e^-depth need not be known well. The users may be a random subset of them and `idle`
+    others.
+    """
+
+    def __init__(
+        self,
+        laws: Sequence[ClassLaw],
+        users: int,
+        width: float,
+        side: int = 0,
+        depth: float = 700.0,
+        idle: int = 0,
+    ) -> None:
+        self._users, self._idle = users, idle
+        self._least = users * math.exp(-depth)
+        self._sides = (side,) if side else (-1, 1)
+        self._heavy = False  # did a tail prove to be too heavy for the Fourier engine?
+        self._width = min(width, 0.1)
+        values = max(len(law.u) for law in laws)
+        # [laws, values], filled up with classes without mass
+        self._u, self._v, self._blanket = (
+            np.array([[*column, *[0.0] * (values - len(column))] for column in columns])
+            for columns in zip(*((law.u, law.v, law.blanket) for law in laws), strict=True)
+        )
+        self._error = max(law.mass_error for law in laws)
+        self._most = 0  # scoring users, as many as can be enumerated
+        while (
+            self._most < min(users, 200)
+            and math.comb(self._most + 1 + values, values) <= _MOST_WAYS
+        ):
+            self._most += 1
+        covered = self._blanket > 0
+        safe = np.where(covered, self._blanket, 1.0)
+        self._a = np.where(covered, self._u / safe, 0.0)
+        self._b = np.where(covered, self._v / safe, 0.0)
+        # from the largest loss on no score is positive: there is nothing to sum
+        self._end = np.array([law.max_loss(users, idle) for law in laws])
+        self._last_slope = 0.0  # nothing is known of it
+        if not idle:
+            self._end[(covered & (self._v == 0) & (self._u > 0)).any(axis=1)] = math.inf
+            top = self._end.max()
+            last = (law for law, end in zip(laws, self._end, strict=True) if end == top)
+            self._last_slope = max(last_slope(law, users, top) for law in last)
+
+    def __call__(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        lower, upper = self.largest(epsilon, np.ones((len(self._u), len(epsilon)), dtype=bool))
+        slope = np.where(epsilon == self._end.max(), self._last_slope, 0.0)
+        return Samples(lower, np.minimum(upper, 1.0), slope)
+
+    def largest(
+        self, epsilon: Array, wanted: NDArray[np.bool_], known: Array | None = None
+    ) -> tuple[Array, Array]:
+        """(lower, upper) at each epsilon of the largest delta of the laws `wanted` there.
+
+        wanted: [laws, epsilons]. Laws that stay below `known` lower values need not be known well.
+        """
+        known = np.zeros(len(epsilon)) if known is None else known
+        chunk = max(1, _ROWS // len(self._u))
+        parts = [
+            self._evaluate(epsilon[i : i + chunk], wanted[:, i : i + chunk], known[i : i + chunk])
+            for i in range(0, len(epsilon), chunk)
+        ]
+        lower, upper = (np.concatenate(side) for side in zip(*parts, strict=True))
+        return lower, upper
+
+    def _evaluate(
+        self, epsilon: Array, wanted: NDArray[np.bool_], known: Array
+    ) -> tuple[Array, Array]:
+        law, where = np.nonzero(wanted)
+        if len(self._u) == 1:
+            return self._pairs(law, epsilon, self._width)
+        lower, upper = np.zeros(wanted.shape), np.zeros(wanted.shape)
+        rough = self._pairs(law, epsilon[where], max(self._width, _ROUGH))
+        lower[law, where], upper[law, where] = rough
+        if self._width < _ROUGH:
+            # only laws that may be the largest at this epsilon need to be known well
+            law, where = np.nonzero(upper > np.maximum(lower.max(axis=0), known))
+            lower[law, where], upper[law, where] = self._pairs(law, epsilon[where], self._width)
+        return lower.max(axis=0), upper.max(axis=0)
+
+    def _pairs(self, law: NDArray[np.intp], epsilon: Array, width: float) -> tuple[Array, Array]:
+        """(lower, upper) of each pair of a law and an epsilon."""
+        alpha, slack = np.exp(epsilon)[:, None], _SLACK + self._error
+        uncovered = self._blanket[law] == 0
+        open_u, open_v = self._u[law] * uncovered, alpha * self._v[law] * uncovered
+        lower = np.maximum((1 - slack) * open_u - (1 + slack) * open_v, 0.0).sum(axis=1)
+        upper = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
+        population = self._users + self._idle
+        lower, upper = (side * (self._users / population) for side in (lower, upper))
+        a, b = self._a[law], self._b[law]
+        some = (epsilon < self._end[law]) & ~uncovered.all(axis=1)
+        if some.any():
+            scores, magnitudes = (a - alpha * b)[some], (a + alpha * b)[some]
+            idle = self._idle * np.expm1(epsilon[some])  # each of them scores 1 - alpha
+            masses = self._blanket[law[some]]
+            sums = ScoreSums(scores, masses, magnitudes, idle, self._users, self._error)
+            low, high = self._stop_loss(sums, width)
+            lower[some] += (1 - _SLACK) * low / population
+            upper[some] += (1 + _SLACK) * high / population
+        lower, upper = (1 - _SLACK) * lower, (1 + _SLACK) * upper + UNDERFLOW * some
+        return np.where(lower > UNDERFLOW, lower, 0.0), upper
+
+    def _stop_loss(self, sums: ScoreSums, width: float) -> tuple[Array, Array]:
+        users, values = sums.users, sums.scores.shape[1]
+        if users == 1:
+            return _alone(sums)
+        most = self._most
+        lower, upper = np.zeros(len(sums.scores)), np.full(len(sums.scores), np.inf)
+        few = users * sums.probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
+        # more than needed for every double would be in vain
+        rare = np.flatnonzero(few)
+        mean = users * float(sums.probabilities[rare].sum(axis=1).max(initial=0.0))
+        while len(rare) and most > 1 and log_tail(mean, most - 1) < -760:
+            most -= 1
+        for rows in np.split(rare, range(32, len(rare), 32)):
+            if len(rows):
+                lower[rows], upper[rows] = enumerated_stop_loss(sums.rows(rows), most)
+        if most < users and values <= _FEW_VALUES:
+            self._count_rare(sums, width, lower, upper)
+        # far in the tail the ways that were left out may matter
+        rows = np.flatnonzero(upper - lower > width * np.maximum(lower, self._least))
+        if most < users and len(rows) and not self._heavy:
+            low, high = stop_loss(sums.rows(rows), width)
+            lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
+        # no single scale fits a heavy tail: where few users meet one, sum without transforms
+        heavy = _HEAVY if width < 5e-5 else _HEAVY_ROUGH
+        rows = np.flatnonzero(upper > heavy * np.maximum(lower, self._least))
+        if values > _MANY and users <= _FEW_USERS and width < _ROUGH and len(rows):
+            self._heavy = True
+            for side in self._sides:
+                value = convolved_stop_loss(sums.rows(rows), side)
+                if side < 0:
+                    lower[rows] = np.maximum(lower[rows], value)
+                else:
+                    upper[rows] = np.minimum(upper[rows], value)
+        return lower, upper
+
+    def _count_rare(self, sums: ScoreSums, width: float, lower: Array, upper: Array) -> None:
+        """Improves lower and upper where one score is common and all others are rare."""
+        masses = sums.probabilities
+        mean = sums.users * (masses.sum(axis=1) - masses.max(axis=1))
+        before: dict[bytes, int] = {}
+        for depth in (60.0, 700.0):
+            wide = upper - lower > width * np.maximum(lower, self._least)
+            rows = np.flatnonzero(wide & (mean < _RARE))
+            if len(rows) == 0:
+                return
+            for law in np.unique(masses[rows], axis=0):
+                same = rows[(masses[rows] == law).all(axis=1)]
+                count = rare_users(sums.users, law, depth)
+                if count > before.get(law.tobytes(), 0):
+                    before[law.tobytes()] = count
+                    low, high = bulk_stop_loss(sums.rows(same), count)
+                    lower[same] = np.maximum(lower[same], low)
+                    upper[same] = np.minimum(upper[same], high)
+
+
+def _alone(sums: ScoreSums) -> tuple[Array, Array]:
+    """(lower, upper) for one user: a mean over the scores."""
+    held = sums.threshold[:, None]
+    # what the errors of the law leave, and the roundings here
+    scores, slack = sums.scores - held, 2 * _SLACK * (sums.magnitudes + held)
+    error = sums.error + 2 * _SLACK + 2.0**-53 * scores.shape[1]
+    low, high = (
+        np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
+        * (1 + side * error)
+        + side * LEAST
+        for side in (-1, 1)
+    )
+    return low, high
+
+
+def last_slope(law: ClassLaw, users: int, largest: float) -> float:
+    """Pr[loss = largest] under v, from below: minus the profile's slope where it reaches 0.
+
+    The loss is the largest if the user's own message has the largest u/v and every other message
+    is no part of the blanket or has that u/v too. 0 if the law does not have that loss.
+    """
+    if not law.bounded() or law.mass_error or law.max_loss(users) < largest:
+        return 0.0
+    rows = list(zip(law.u, law.v, law.blanket, strict=True))
+    top = max(u / v for u, v, _ in rows if v > 0) * (1 - 2.0**-51)
+    others = math.fsum(w for u, v, w in rows if u < top * v) * (1 + _SLACK)
+    log_alone = (users - 1) * math.log1p(-min(others, 1 - 2.0**-53)) * (1 + _SLACK)
+    alone = math.exp(log_alone)
+    mass = math.fsum(v * (alone if w > 0 else 1.0) for u, v, w in rows if 0 < top * v <= u)
+    return mass * (1 - _SLACK)

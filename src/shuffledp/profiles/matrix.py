@@ -1,0 +1,218 @@
+"""The blanket profile of a matrix: the largest over all pairs of rows, of which few are evaluated.
+
+Only pairs whose bound (`pair_bounds.py`) exceeds the certified delta of a leading pair need to be
+evaluated; docs/theory.md, section 8.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ..engines.binomial import Array
+from ..laws.classes import ClassLaw
+from ..laws.dominating import dominating_law
+from .class_sampler import ClassSampler, last_slope
+from .clone_sampler import Samples
+from .pair_bounds import Candidates, PairBounds
+
+_LEADERS = 4  # pairs with the largest bounds, evaluated first
+_TOGETHER = 64  # epsilons
+_ROUGH = 0.01  # if no narrower a bracket is asked for, the bounds of most pairs are good enough
+#: Where pairs that are not evaluated raise delta by more than this factor, a width less than that
+#: would be in vain.
+_LIMITED, _LIMITED_WIDTH = 1.05, 1e-4
+
+
+class Matrix:
+    """Rows of probabilities, compared by value."""
+
+    def __init__(self, rows: Array) -> None:
+        self.rows: Array = np.array(rows, dtype=float, order="C")
+        self.rows.flags.writeable = False
+        self.digest = hashlib.sha256(
+            repr(self.rows.shape).encode() + self.rows.tobytes()
+        ).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Matrix) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        inputs, outputs = self.rows.shape
+        return f"{inputs} x {outputs}, sha256 {self.digest[:8]}"
+
+
+def pair_law(u: Array, v: Array, blanket: Array) -> ClassLaw:
+    """Classes of outputs with equal probabilities, in a fixed order: equal laws are equal."""
+    order = np.lexsort((blanket, v, u))
+    classes = np.stack([u, v, blanket])[:, order]
+    classes = classes[:, classes[:2].max(axis=0) > 0]
+    new = np.append(True, (np.diff(classes) != 0).any(axis=0))
+    counts = np.diff(np.append(np.flatnonzero(new), len(new)))
+    first, second, third = (tuple(row) for row in (classes[:, new] * counts).tolist())
+    return ClassLaw(first, second, third)
+
+
+@dataclass(frozen=True)
+class PairsProfile:
+    """Profile of a shuffled round: the largest over all ordered pairs of rows of a matrix."""
+
+    matrix: Matrix
+    users: int
+    idle: int = 0
+    has_slopes: ClassVar[bool] = False
+    depths: ClassVar[tuple[float, ...]] = (680.0,)
+
+    @cached_property
+    def _extremes(self) -> ClassLaw:
+        """The largest and the least positive probability of each output: it has the largest loss of
+        all pairs."""
+        rows = self.matrix.rows
+        least = np.where(rows > 0, rows, np.inf).min(axis=0)
+        used = np.isfinite(least)
+        base = rows.min(axis=0)
+        columns = rows.max(axis=0)[used], least[used], base[used]
+        u, v, blanket = (tuple(column.tolist()) for column in columns)
+        return ClassLaw(u, v, blanket)
+
+    @cached_property
+    def max_loss(self) -> float:
+        return self._extremes.max_loss(self.users, self.idle)
+
+    @cached_property
+    def bounded(self) -> bool:
+        rows = self.matrix.rows
+        return not ((rows == 0).any(axis=0) & (rows > 0).any(axis=0)).any()
+
+    @property
+    def pointwise(self) -> PairsProfile:
+        return self
+
+    @cached_property
+    def bounds(self) -> PairBounds:
+        return PairBounds(self.matrix.rows, self.users, self.idle, lambda: self.dominating)
+
+    @cached_property
+    def dominating(self) -> ClassLaw:
+        return dominating_law(self.matrix.rows, self.matrix.rows.min(axis=0))
+
+    def sampler(self, depth: float, rtol: float) -> PairsSampler:
+        return PairsSampler(self, depth, rtol)
+
+    def of(self, users: int) -> PairsProfile:
+        return replace(self, users=users)
+
+    def worst_alone(self, epsilon: float) -> PairsProfile:
+        return self
+
+    def sampled(self, idle: int) -> PairsProfile:
+        return replace(self, idle=idle)
+
+    def thinned(self, rate: float) -> PairsProfile:
+        # an empty message is one more output
+        rows = self.matrix.rows
+        silent = np.full((len(rows), 1), 1 - rate)
+        return replace(self, matrix=Matrix(np.concatenate([rate * rows, silent], axis=1)))
+
+    @cached_property
+    def last_slope(self) -> float:
+        """Minus the slope of the profile where it reaches 0, from below, by the pair with the
+        largest loss; 0 if nothing is known of it."""
+        if self.idle or not self.bounded:
+            return 0.0
+        rows = self.matrix.rows
+        used = rows[:, rows.max(axis=0) > 0]
+        y = int((used.max(axis=0) / used.min(axis=0)).argmax())
+        law = self.law(int(used[:, y].argmax()), int(used[:, y].argmin()))
+        return last_slope(law, self.users, self.max_loss)
+
+    def law(self, i: int, j: int) -> ClassLaw:
+        rows = self.matrix.rows
+        return pair_law(rows[i], rows[j], rows.min(axis=0))
+
+
+class PairsSampler:
+    """Evaluates a PairsProfile: leading pairs first, then all that may be larger."""
+
+    def __init__(self, profile: PairsProfile, depth: float, rtol: float) -> None:
+        self._profile, self._depth = profile, depth
+        self._width = max(rtol, profile.bounds.least_width)
+        self._close = rtol < _ROUGH
+
+    def __call__(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        parts = np.split(epsilon, range(_TOGETHER, len(epsilon), _TOGETHER))
+        sides = zip(*(self._evaluate(part) for part in parts), strict=True)
+        lower, upper = (np.concatenate(side) for side in sides)
+        profile = self._profile
+        slope = np.where(epsilon == profile.max_loss, profile.last_slope, 0.0)
+        return Samples(lower, np.minimum(upper, 1.0), slope)
+
+    @cached_property
+    def _above(self) -> ClassSampler:
+        profile = self._profile
+        law = (profile.dominating,)
+        return ClassSampler(law, profile.users, self._width, 1, self._depth, profile.idle)
+
+    def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
+        found = [self._profile.bounds.candidates(e) for e in epsilon.tolist()]
+        lower, upper = self._of_pairs(epsilon, found, [len(c.bound[:_LEADERS]) for c in found])
+        above = self._above(epsilon).upper
+        if self._profile.bounded:
+            above *= epsilon < self._profile.max_loss
+        # more pairs can only tell if they may have more, and if all together do
+        useful = (above > 1.0001 * upper) & self._close
+        more = [
+            0 if not some else c.above(low)
+            for some, c, low in zip(useful, found, lower, strict=True)
+        ]
+        if max(more, default=0) > _LEADERS:
+            counts = [max(count, 1) for count in more]
+            low, high = self._of_pairs(epsilon, found, counts, lower)
+            lower, upper = np.maximum(lower, low), np.maximum(upper, high)
+        left_out = [
+            max(c.rest, float(c.bound[count]) if count < len(c.bound) else 0.0)
+            for c, count in zip(found, np.maximum(more, _LEADERS), strict=True)
+        ]
+        total = np.minimum(above, np.maximum(upper, left_out))
+        if self._close and (total > _LIMITED * upper).any():
+            self._profile.bounds.least_width = _LIMITED_WIDTH
+        return lower, total
+
+    def _of_pairs(
+        self,
+        epsilon: Array,
+        found: list[Candidates],
+        counts: list[int],
+        known: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """(lower, upper) of the largest delta of as many candidates of each epsilon."""
+        place: dict[ClassLaw, int] = {}
+        pairs: dict[tuple[int, int], int] = {}
+        wanted: list[list[int]] = []
+        for candidates, count in zip(found, counts, strict=True):
+            rows = zip(
+                candidates.first[:count].tolist(), candidates.second[:count].tolist(), strict=True
+            )
+            mine = []
+            for pair in rows:
+                if pair not in pairs:
+                    law = self._profile.law(*pair)
+                    pairs[pair] = place.setdefault(law, len(place))
+                mine.append(pairs[pair])
+            wanted.append(mine)
+        mask = np.zeros((len(place), len(epsilon)), dtype=bool)
+        for column, mine in enumerate(wanted):
+            mask[mine, column] = True
+        profile = self._profile
+        sampler = ClassSampler(
+            tuple(place), profile.users, self._width, 0, self._depth, profile.idle
+        )
+        return sampler.largest(epsilon, mask, known)

@@ -1,0 +1,146 @@
+"""Profiles that are linear in alpha between corners: what a list of losses or guarantees gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..composition.pld import convex_corners
+from ..engines.binomial import Array
+from .clone_sampler import UNDERFLOW, Samples
+from .rounds import ANY_DEPTH, Sampler
+
+#: A profile without any finite loss still needs a scale: its largest loss is called this.
+_NO_LOSS = 1e-6
+_ULP = 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class Polygon:
+    """f(alpha) for alpha = e^epsilon >= 1: linear between corners, constant after the last.
+
+    `rise` is, for the cell left of each corner but the first, minus the slope times alpha at that
+    corner: a probability, however large alpha is. Values err by at most a relative `error`, the
+    last one not at all.
+    """
+
+    epsilon: Array  # of the corners; increasing from 0
+    value: Array  # at the corners; the last is the probability of infinite loss
+    rise: Array
+    error: float
+
+    @classmethod
+    def of_losses(cls, losses: Array, masses: Array, infinite: float) -> Polygon:
+        """H_alpha = infinite + sum over losses > epsilon of mass (1 - e^(epsilon - loss)).
+
+        Minus the slope is Q(loss > epsilon) = sum of mass e^-loss, so that the value at one corner
+        is that at the next plus non-negative terms: nothing cancels.
+        """
+        order = np.flatnonzero((losses > 0) & (masses > 0))
+        order = order[np.argsort(losses[order], kind="stable")]
+        if len(order) == 0:
+            return cls(np.array([0.0, _NO_LOSS]), np.full(2, infinite), np.zeros(1), 0.0)
+        losses, first = np.unique(losses[order], return_index=True)
+        masses = np.add.reduceat(masses[order], first)
+        top = losses[-1]
+        tail = np.cumsum((masses * np.exp(top - losses))[::-1])[::-1]  # e^top Q(loss >= this)
+        epsilon = np.append(0.0, losses)
+        rise = tail * np.exp(losses - top)
+        falls = rise * -np.expm1(-np.diff(epsilon))
+        value = infinite + np.append(np.cumsum(falls[::-1])[::-1], 0.0)
+        # sums of m terms, twice; exponents up to the largest loss, twice; the masses as given
+        return cls(epsilon, value, rise, _ULP * (2 * len(order) + 2 * float(top) + 40))
+
+    @classmethod
+    def of_points(cls, epsilon: Array, delta: Array) -> Polygon:
+        """The largest symmetric profile for which all the guarantees (epsilon, delta) hold.
+
+        A profile is convex in alpha and has the mirror image 1 - alpha + alpha f(1/alpha) below
+        alpha = 1. The chord from a guarantee to its own mirror image bounds the profile at
+        alpha = 1 by delta + (1 - delta) tanh(epsilon/2).
+        """
+        order = np.lexsort((delta, epsilon))
+        epsilon, delta = epsilon[order], delta[order]
+        implied = (delta + (1 - delta) * np.tanh(epsilon / 2)) * (1 + 8 * _ULP)
+        at_one = float(np.where(epsilon == 0, delta, np.minimum(implied, 1.0)).min())
+        epsilon, delta = np.append(0.0, epsilon), np.append(at_one, delta)
+        # a guarantee says nothing if one at a smaller epsilon has a delta no larger
+        best = np.append(np.inf, np.minimum.accumulate(delta)[:-1])
+        useful = (delta < best) & ((epsilon > 0) | (np.arange(len(delta)) == 0))
+        epsilon, delta = epsilon[useful], delta[useful]
+        if len(epsilon) == 1:
+            return cls(np.array([0.0, _NO_LOSS]), np.repeat(delta, 2), np.zeros(1), 0.0)
+        corner = convex_corners(np.expm1(epsilon), delta)
+        epsilon, delta = epsilon[corner], delta[corner]
+        rise = -np.diff(delta) / -np.expm1(-np.diff(epsilon))
+        return cls(epsilon, delta, rise, 16 * _ULP)
+
+    def __call__(self, epsilon: Array) -> tuple[Array, Array, Array]:
+        """The value and minus the slope from the left and from the right, not yet charged."""
+        ends = len(self.epsilon) - 1
+        right = np.searchsorted(self.epsilon, epsilon, side="right") - 1  # corner at or before
+        left = np.maximum(np.searchsorted(self.epsilon, epsilon, side="left") - 1, 0)
+        cell = np.minimum(right, ends - 1)
+        gap = np.minimum(epsilon - self.epsilon[cell + 1], 0.0)
+        value = self.value[cell + 1] + self.rise[cell] * -np.expm1(gap)
+        slope = np.append(self.rise * np.exp(-self.epsilon[1:]), 0.0)
+        return value, slope[left], slope[right]
+
+
+@dataclass(frozen=True, eq=False)
+class PolygonProfile:
+    """The largest of some polygons, one for each order of the neighbours; alpha >= 1 suffices."""
+
+    polygons: tuple[Polygon, ...]
+    has_slopes: ClassVar[bool] = True
+    depths: ClassVar[Sequence[float]] = ANY_DEPTH
+
+    @property
+    def max_loss(self) -> float:
+        return max(float(polygon.epsilon[-1]) for polygon in self.polygons)
+
+    @property
+    def bounded(self) -> bool:
+        return all(polygon.value[-1] == 0 for polygon in self.polygons)
+
+    @property
+    def pointwise(self) -> PolygonProfile:
+        return self
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """The values are exact up to rounding: neither a depth nor a width is needed."""
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        each = np.array([polygon(epsilon) for polygon in self.polygons])  # [polygons, 3, points]
+        largest = each[:, 0].argmax(axis=0)
+        value, left, right = each[largest, :, np.arange(len(epsilon))].T
+        # the last value of a polygon is exact: it was given
+        ends, errors = np.array([(p.epsilon[-1], p.error) for p in self.polygons]).T
+        charge = np.where(epsilon < ends[largest], 2 * errors[largest], 0.0)
+        upper = value * (1 + charge) + UNDERFLOW * (charge > 0)
+        lower = value * (1 - charge)
+        return Samples(
+            np.where(lower > UNDERFLOW, lower, 0.0),
+            np.minimum(upper, 1.0),
+            left * (1 - charge),
+            right * (1 + charge) + 1e-307,  # a slope may underflow where alpha is large
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PolygonProfile) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[bytes, ...]:
+        return tuple(part.tobytes() for p in self.polygons for part in (p.epsilon, p.value, p.rise))
+
+    def __repr__(self) -> str:
+        corners = sum(len(polygon.epsilon) for polygon in self.polygons)
+        at_one = max(float(polygon.value[0]) for polygon in self.polygons)
+        return f"<PolygonProfile: {corners} corners, delta(0) = {at_one!r}>"

@@ -1,0 +1,69 @@
+"""The theorem for samples of any mechanism (docs/theory.md, "Sampling")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..engines.binomial import Array
+from ..laws.classes import sampled_loss
+from .clone_sampler import Samples
+from .rounds import PrivacyProfile, Sampler
+
+_ULP = 2.0**-52
+
+
+def _magnified(epsilon: Array, rate: float, side: int) -> Array:
+    """log(1 + (e^epsilon - 1)/rate), rounded up or down."""
+    exact: Array = np.log1p(np.expm1(epsilon) / rate)
+    return exact * (1 + side * 16 * _ULP)
+
+
+@dataclass(frozen=True)
+class SubsampledProfile:
+    """A random subset, the share `rate` of all users, takes part in the round with profile `full`.
+
+    f_rate(alpha) = rate f(1 + (alpha - 1)/rate) for alpha >= 1 (Zhu, Dong, Wang 2022, Prop. 30).
+    """
+
+    full: PrivacyProfile
+    rate: float
+
+    @property
+    def max_loss(self) -> float:
+        return sampled_loss(self.full.max_loss, self.rate)
+
+    @property
+    def bounded(self) -> bool:
+        return self.full.bounded
+
+    @property
+    def has_slopes(self) -> bool:
+        return self.full.has_slopes
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return self.full.depths
+
+    @property
+    def pointwise(self) -> PrivacyProfile:
+        return SubsampledProfile(self.full.pointwise, self.rate)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        inner = self.full.sampler(depth, rtol)
+
+        def sample(epsilon: Array) -> Samples:
+            # the slope in alpha is that of the full round
+            points = [_magnified(epsilon, self.rate, side) for side in (-1, 1)]
+            found, count = inner(np.concatenate(points)), len(epsilon)
+            lower = found.lower[count:] * self.rate * (1 - 4 * _ULP)
+            upper = found.upper[:count] * self.rate * (1 + 4 * _ULP)
+            inside = (epsilon < self.max_loss) | (not self.bounded)
+            if found.slope_low is None or found.slope_high is None:
+                return Samples(lower * inside, upper * inside)
+            low, high = found.slope_low[count:], found.slope_high[:count]
+            return Samples(lower * inside, upper * inside, low * inside, high)
+
+        return sample

@@ -1,0 +1,1 @@
+"""What one does with certified numbers: calibrate, plan, sweep, compare, verify, draw."""

@@ -1,0 +1,153 @@
+"""Our bound beside every bound of the literature, for one protocol."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._support import validate
+from .._support.tables import html_table
+from ..accountant import composed
+from ..bounds.certificate import Bounds
+from ..errors import InvalidParameter, OutOfRange
+from ..guarantee import DEFAULT_RTOL, anyway
+from ..published import BOUNDS
+from ..shuffle import Shuffle
+from . import style
+from .statement import participants, rounded_up
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Row(NamedTuple):
+    """One bound of the literature: its epsilon, or why it does not apply."""
+
+    name: str
+    epsilon: float | None
+    ratio: float | None  # to our certified upper value, if that is positive and finite
+    source: str
+    reason: str  # why it does not apply, or why it is no bound; else empty
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Our certified bounds and the rows of the literature, from the smallest epsilon on.
+
+    >>> from shuffledp import PureLDP, Shuffle, compare
+    >>> compared = compare(Shuffle(PureLDP(eps0=1.0), users=10_000), delta=1e-6)
+    >>> compared.ours.upper < 0.1
+    True
+    """
+
+    round: Shuffle
+    rounds: int
+    delta: float
+    ours: Bounds[float]
+    rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.rounds:,} x {participants(self.round)}, {self.round.randomizer!r}, "
+            f"delta = {self.delta!r}, replace-one.",
+            "",
+            f"{'epsilon':>10}  {'ratio':>8}  bound",
+            f"{rounded_up(self.ours.upper):>10}  {1:>8g}  shuffledp, {self.round.explained.name}",
+        ]
+        for row in self.rows:
+            if row.epsilon is not None:
+                note = f" ({row.reason})" if row.reason else ""
+                lines.append(
+                    f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  {row.name}{note}"
+                )
+        others = [row for row in self.rows if row.epsilon is None]
+        if others:
+            lines += ["", "Does not apply:"]
+            lines += [f"  {row.name}: {row.reason}" for row in others]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = [("shuffledp", self.ours.upper, 1.0), *(row[:3] for row in self.rows)]
+        rows = [
+            (name, rounded_up(epsilon), _ratio(ratio))
+            for name, epsilon, ratio in cells
+            if epsilon is not None
+        ]
+        caption = f"{self.rounds:,} rounds, delta = {self.delta!r}, replace-one neighbours"
+        return html_table(caption, ("bound", "epsilon", "ratio"), rows)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The epsilons that apply as bars, ours first; needs the extra `plot`."""
+        bars = [("shuffledp", self.ours.upper)]
+        bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
+        names, values = zip(*reversed(bars), strict=True)
+        seen = [value if 0 < value < math.inf else math.nan for value in values]
+        if all(map(math.isnan, seen)):
+            raise InvalidParameter(
+                f"no epsilon at delta={self.delta:g} is positive and finite; choose another delta."
+            )
+        axes = style.new_figure(8, 4.5).subplots() if ax is None else ax
+        colours = [style.GREY] * (len(bars) - 1) + [style.BLUE]
+        axes.barh(range(len(bars)), seen, color=colours)
+        axes.set_yticks(range(len(bars)), names)
+        axes.set_ylim(-0.6, len(bars) - 0.4)
+        least, most = np.nanmin(seen), np.nanmax(seen)
+        axes.set_xscale("log" if most > 10 * least else "linear")
+        for place, value in enumerate(values):  # 0 and infinity have no bar, but a number
+            end = value if value in seen else least
+            axes.annotate(f" {rounded_up(value, 3)}", (end, place), va="center")
+        axes.margins(x=0.15)
+        style.finish(axes)
+        axes.set_xlabel(f"epsilon at delta = {self.delta:g}")
+        title = f"{self.rounds:,} x {participants(self.round)}, {self.round.randomizer!r}"
+        axes.set_title(style.wrapped(f"{title}, replace-one", 56), fontsize=9.5)
+        return axes
+
+
+def _check_comparable(round_: Shuffle) -> None:
+    sampled = round_.sample_rate < 1
+    if sampled and round_.sampling == "poisson":
+        raise OutOfRange("it is for samples of a fixed size, not for Poisson sampling.")
+    if sampled and round_.honest < round_.users:
+        raise OutOfRange("it says nothing of samples with colluding or missing users.")
+    if round_.messages > 1:
+        raise OutOfRange("it is for one message of each user in a round.")
+
+
+def compare(
+    round_: Shuffle, rounds: int = 1, delta: float = 1e-6, *, rtol: float = DEFAULT_RTOL
+) -> Comparison:
+    """Every published bound for these rounds beside ours; each row says where it comes from.
+
+    >>> from shuffledp import PureLDP, Shuffle, compare
+    >>> table = compare(Shuffle(PureLDP(eps0=3.0), 100_000, sample_rate=0.01), 1000, 1e-5)
+    >>> round(table.ours.upper, 3)
+    0.191
+    """
+    if not isinstance(round_, Shuffle):
+        raise InvalidParameter(f"{validate.show(round_)} is not a round; give a Shuffle.")
+    rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
+    delta = validate.delta(delta)
+    ours = anyway(composed(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+    rows = []
+    for bound in BOUNDS:
+        try:
+            _check_comparable(round_)
+            epsilon = bound.epsilon(
+                round_.randomizer, round_.honest, round_.sample_rate, rounds, delta
+            )
+        except OutOfRange as error:
+            rows.append(Row(bound.name, None, None, bound.source, str(error)))
+            continue
+        reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
+        ratio = epsilon / ours.upper if 0 < ours.upper < math.inf else None
+        rows.append(Row(bound.name, epsilon, ratio, bound.source, reason))
+    rows.sort(key=lambda row: math.inf if row.epsilon is None else row.epsilon)
+    return Comparison(round_, rounds, delta, ours, tuple(rows))

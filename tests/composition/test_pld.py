@@ -1,0 +1,124 @@
+"""Both polygons of a discretized profile against the exact profile, between the lattice points."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import numpy as np
+import pytest
+
+import oracles
+from shuffledp.composition.pld import PLD, lower_pld, upper_pld
+from shuffledp.laws.classes import ThreePointLaw
+from shuffledp.profiles.clone_sampler import Samples, ThreePointSampler
+
+
+def discretize(users: int, eps0: float, top: float, divisions: int) -> tuple[PLD, PLD]:
+    law = ThreePointLaw.stronger_clones(eps0)
+    step = top / divisions
+    index = np.arange(divisions + 1)
+    epsilon = step * index.astype(float)
+    epsilon[-1] = top
+    samples = ThreePointSampler(law, users, 100.0, 1e-4)(epsilon)
+    return upper_pld(step, index, samples), lower_pld(step, index, samples)
+
+
+def profile_of(pld: PLD, epsilon: float) -> mpmath.mpf:
+    """Hockey stick of the PLD's pair in many digits; the symmetry makes negative losses matter."""
+    terms = [
+        mpmath.mpf(float(mass)) * (1 - mpmath.exp(mpmath.mpf(epsilon) - loss))
+        for mass, loss in zip(pld.masses, pld.losses.tolist(), strict=True)
+        if loss > epsilon
+    ]
+    return mpmath.fsum(terms) + pld.infinite
+
+
+@pytest.mark.parametrize(("users", "eps0"), [(1, 1.0), (2, 2.0), (15, 3.0), (60, 0.5), (60, 6.0)])
+@pytest.mark.parametrize("part", [1.0, 0.6])
+@pytest.mark.parametrize("divisions", [1, 2, 3, 5, 16, 64])
+def test_polygons_enclose_the_exact_profile(
+    users: int, eps0: float, part: float, divisions: int
+) -> None:
+    """At, around and between all lattice points, for losses of both signs."""
+    upper, lower = discretize(users, eps0, part * eps0, divisions)
+    grid = np.linspace(0, part * eps0, divisions + 1).tolist()
+    points = [a + w * (b - a) for a, b in pairwise(grid) for w in (0, 0.02, 0.5, 0.97)]
+    for epsilon in [-0.5 * eps0, -1e-3, *points, 1.1 * eps0]:
+        exact = oracles.clone_profile(users, eps0, epsilon, "stronger-clones")
+        assert profile_of(lower, epsilon) <= exact
+        # at a corner the polygon touches the profile: leave an ulp to the evaluation point
+        assert exact <= profile_of(upper, epsilon - 1e-14)
+
+
+def test_masses_are_probabilities_up_to_directed_rounding() -> None:
+    upper, lower = discretize(60, 1.0, 1.0, 64)
+    assert 1 <= upper.masses.sum() + upper.infinite <= 1 + 1e-9
+    assert 1 - 1e-9 <= lower.masses.sum() <= 1
+    assert (upper.masses > 0).all()
+    assert (lower.masses > 0).all()
+
+
+def test_the_error_is_of_second_order_on_both_sides() -> None:
+    """Halving the step makes the bracket of the mean square loss about four times narrower."""
+    gaps = []
+    for divisions in (64, 128, 256):
+        upper, lower = discretize(5000, 1.0, 0.2, divisions)
+        gaps.append(upper.masses @ upper.losses**2 - lower.masses @ lower.losses**2)
+    assert gaps[0] / gaps[1] == pytest.approx(4, rel=0.15)
+    assert gaps[1] / gaps[2] == pytest.approx(4, rel=0.15)
+
+
+def test_what_is_beyond_the_lattice_becomes_infinite_loss_above_and_nothing_below() -> None:
+    upper, lower = discretize(15, 3.0, 1.0, 16)
+    exact = oracles.clone_profile(15, 3.0, 1.0, "stronger-clones")
+    assert upper.infinite == pytest.approx(float(exact), rel=1e-6)
+    assert upper.infinite >= exact
+    assert lower.infinite == 0
+
+
+def test_infinite_loss_of_the_strong_adversary_on_both_sides() -> None:
+    """A profile that ends flat: polygons stay on their sides and keep the infinite mass."""
+    gamma, users = Fraction(1, 2), 4
+    atoms = oracles.atoms_of_pair(oracles.strong_pair(3, gamma, users))
+    law = ThreePointLaw(math.inf, 1 / 3, 2 / 3, 0.5)
+    step, index = math.log(5) / 40, np.arange(41)
+    samples = ThreePointSampler(law, users, 100.0, 1e-4)(step * index.astype(float))
+    upper, lower = upper_pld(step, index, samples), lower_pld(step, index, samples, True)
+    for epsilon in np.linspace(0, 2, 60).tolist():
+        exact = oracles.delta_of_atoms(atoms, epsilon)
+        assert profile_of(lower, epsilon) <= exact
+        assert exact <= profile_of(upper, epsilon - 1e-14)
+    assert lower.infinite == pytest.approx(upper.infinite, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3])
+def test_without_slopes_wide_samples_still_enclose_the_exact_profile(noise: float) -> None:
+    """Chords of any span bound the slopes, however wide the brackets of the samples are."""
+    users, eps0, divisions = 15, 3.0, 40
+    step, index = eps0 / divisions, np.arange(divisions + 1)
+    exact = [
+        oracles.clone_profile(users, eps0, e, "stronger-clones") for e in (step * index).tolist()
+    ]
+    exact[-1] = mpmath.mpf(0)
+    values = np.array([float(x) for x in exact])
+    draw = np.random.default_rng(1)
+    lower = values * (1 - noise * draw.random(len(values)) - 2e-16)
+    upper = values * (1 + noise * draw.random(len(values)) + 2e-16)
+    pld = lower_pld(step, index, Samples(lower, upper))
+    for epsilon in np.linspace(0, eps0, 173).tolist():
+        truth = oracles.clone_profile(users, eps0, epsilon, "stronger-clones")
+        assert profile_of(pld, epsilon) <= truth
+
+
+def test_a_straight_profile_keeps_its_largest_loss_although_its_samples_are_wide() -> None:
+    """Randomized response of one user: f = (E - alpha)/(E + 1), all of the mass at eps0."""
+    eps0, divisions, noise = 5.0, 100, 1e-3
+    step, index = eps0 / divisions, np.arange(divisions + 1)
+    alpha = np.exp(step * index)
+    values = np.maximum((math.exp(eps0) - alpha) / (math.exp(eps0) + 1), 0.0)
+    values[-1] = 0.0
+    lower, upper = values * (1 - noise), values * (1 + noise)
+    slope = np.where(index == divisions, 1 / (math.exp(eps0) + 1) * (1 - 1e-12), 0.0)
+    pld = lower_pld(step, index, Samples(lower, upper, slope))
+    assert pld.masses @ pld.losses >= (1 - 2 * noise) * eps0 * math.tanh(eps0 / 2)

@@ -1,0 +1,120 @@
+"""Sums of losses against exact rational convolution."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from shuffledp.composition.pld import PLD
+from shuffledp.composition.tilted_sum import (
+    Parts,
+    TiltedSum,
+    round_up,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
+
+
+def exact_delta(parts: Parts, epsilon: float) -> mpmath.mpf:
+    """delta(epsilon) with fractions for the masses and 120 digits for the exponentials."""
+    law, infinite_free = {0: Fraction(1)}, Fraction(1)
+    for pld, count in parts:
+        for _ in range(count):
+            following: dict[int, Fraction] = {}
+            for at, mass in law.items():
+                for i, m in zip(pld.index.tolist(), pld.masses.tolist(), strict=True):
+                    following[at + i] = following.get(at + i, Fraction(0)) + mass * Fraction(m)
+            law = following
+            infinite_free *= 1 - Fraction(pld.infinite)
+    step = mpmath.mpf(parts[0][0].step)
+    total = 1 - mpmath.mpf(infinite_free.numerator) / infinite_free.denominator
+    for at, mass in law.items():
+        if at * step > epsilon:
+            gain = -mpmath.expm1(mpmath.mpf(epsilon) - at * step)
+            total += gain * mass.numerator / mass.denominator
+    return total
+
+
+def pld(step: float, first: int, masses: list[float], infinite: float = 0.0) -> PLD:
+    return PLD(step, first + np.arange(len(masses)), np.array(masses), infinite)
+
+
+SKEWED = pld(0.25, -2, [0.3, 0.25, 0.2, 0.15, 0.0625, 0.03, 0.0075])
+SYMMETRIC = pld(0.25, -1, [0.25, 0.5, 0.25])
+FAR = PLD(0.25, np.array([-40, 0, 40]), np.array([1e-12, 1 - 2e-12, 1e-12]), 0.0)
+LEAKY = pld(0.25, -1, [0.3, 0.4, 0.2], 0.1)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(SKEWED, 1)],
+        [(SKEWED, 9)],
+        [(SYMMETRIC, 30)],
+        [(SKEWED, 4), (SYMMETRIC, 7)],
+        [(FAR, 3), (SYMMETRIC, 12)],
+        [(LEAKY, 3), (SKEWED, 2)],
+    ],
+)
+def test_delta_against_rational_convolution(parts: Parts) -> None:
+    top = sum(count * float(pld.losses[-1]) for pld, count in parts)
+    for epsilon in (0.0, 0.1, 0.25, 0.6 * top, 0.9 * top, top - 0.01):
+        exact = exact_delta(parts, epsilon)
+        total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
+        low, high = total.delta(epsilon, -1), total.delta(epsilon, +1)
+        assert low <= exact <= high
+        assert high - low <= 1e-9 * exact
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.5, 3.0, 40.0])
+def test_any_tilt_gives_valid_bounds(tilt: float) -> None:
+    parts = [(SKEWED, 6), (SYMMETRIC, 3)]
+    total = TiltedSum(parts, tilt)
+    for epsilon in (0.0, 0.3, 1.0, 3.0, 6.0):
+        exact = exact_delta(parts, epsilon)
+        assert total.delta(epsilon, -1) <= exact <= total.delta(epsilon, +1)
+
+
+def test_aliasing_is_charged() -> None:
+    """With enough rounds the window is far shorter than the support, and everything folds."""
+    coin = PLD(1.0, np.array([-1, 1]), np.array([0.5, 0.5]), 0.0)
+    parts = [(coin, 4000)]
+    total = TiltedSum(parts, 0.0)
+    assert len(total._losses) < 4000
+    for epsilon in (0.0, 100.0, 250.0):
+        tail = (
+            sum(
+                mpmath.binomial(4000, j) * -mpmath.expm1(epsilon - (2 * j - 4000))
+                for j in range(2000, 4001)
+                if 2 * j - 4000 > epsilon
+            )
+            / mpmath.mpf(2) ** 4000
+        )
+        total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
+        low, high = total.delta(epsilon, -1), total.delta(epsilon, +1)
+        assert low <= tail <= high
+        assert high - low <= 1e-8 * tail
+
+
+def test_infinite_mass_counts_every_round() -> None:
+    leaky = PLD(1.0, np.array([0]), np.array([0.9]), 0.1)
+    delta = TiltedSum([(leaky, 5)], 0.0).delta(3.0, +1)
+    assert delta == pytest.approx(1 - 0.9**5, rel=1e-12)
+    assert delta >= 1 - Fraction(9, 10) ** 5 - Fraction(1, 10**15)
+
+
+def test_tilt_for_delta_lands_near_the_root() -> None:
+    parts = [(SKEWED, 50)]
+    for delta in (1e-3, 1e-10, 1e-25):
+        tilt, epsilon = tilt_for_delta(parts, delta)
+        high = TiltedSum(parts, tilt).delta(epsilon, +1)
+        assert abs(math.log(high / delta)) < 0.1 * -math.log(delta)
+
+
+def test_round_up_is_on_the_ladder() -> None:
+    for size in [*range(1, 300), 12345, 2**20 + 1]:
+        rounded = round_up(size)
+        assert size <= rounded <= 1.25 * size + 1
+        assert rounded < 8 or rounded // (rounded & -rounded) in (1, 3, 5, 7)

@@ -1,0 +1,58 @@
+"""Direct convolution against exact sums and against the Fourier engine."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from test_fourier import LAWS, THRESHOLDS, Law, exact, sums_of
+
+from shuffledp.engines.convolved import convolved_stop_loss
+from shuffledp.engines.fourier import stop_loss
+from shuffledp.laws.classes import ScoreSums
+
+
+def both_sides(sums: ScoreSums) -> tuple[float, float]:
+    lower, upper = (float(convolved_stop_loss(sums, side)[0]) for side in (-1, 1))
+    return lower, upper
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("users", [1, 2, 3, 7, 24])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
+    truth = float(exact(law, users, threshold))
+    lower, upper = both_sides(sums_of(law, users, threshold))
+    assert lower <= truth * (1 + 1e-14)
+    assert truth * (1 - 1e-14) <= upper
+
+
+@pytest.mark.parametrize("users", [10, 1000])
+def test_many_scores_against_fourier(users: int) -> None:
+    """A smooth law of 300 scores: both engines enclose the same number, closely."""
+    x = np.linspace(-3, 3, 300)
+    masses = np.exp(-(x**2) / 2)
+    masses *= 0.8 / masses.sum()
+    scores = np.exp(x / 2) - 1.03 * math.exp(1 / 8)
+    for threshold in (0.0, 0.1 * math.sqrt(users)):
+        held = np.array([threshold])
+        sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], held, users)
+        lower, upper = both_sides(sums)
+        low, high = (float(side[0]) for side in stop_loss(sums, 1e-6))
+        assert lower <= high
+        assert low <= upper
+        assert upper <= 1.05 * lower
+
+
+def test_heavy_tails_against_a_sum_over_the_largest() -> None:
+    """Two users with scores over twelve decades: the square of the law, added up."""
+    scores = np.concatenate([np.geomspace(1e-3, 1e9, 150), -np.geomspace(1e-3, 1e9, 150)])
+    masses = np.abs(scores) ** -0.7
+    masses /= 1.2 * masses.sum()
+    values, weights = np.append(scores, 0.0), np.append(masses, 1 - masses.sum())
+    pairs = np.maximum(np.add.outer(values, values), 0.0)
+    truth = float(weights @ pairs @ weights)
+    sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), 2)
+    lower, upper = both_sides(sums)
+    assert lower <= truth * (1 + 1e-12)
+    assert truth * (1 - 1e-12) <= upper <= 1.01 * lower

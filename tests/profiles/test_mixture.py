@@ -1,0 +1,175 @@
+"""The law of the number of honest senders, and rounds with users who hide nobody."""
+
+import math
+import random
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from shuffledp import (
+    Accountant,
+    InvalidParameter,
+    Laplace,
+    OutOfRange,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+    calibrate_rounds,
+    calibrate_users,
+    compare,
+)
+from shuffledp.profiles.mixture import SenderCount
+
+
+def exact_masses(count: SenderCount, first: int, last: int) -> mpmath.mpf:
+    """Pr[first <= senders <= last], by the ratio of neighbouring masses."""
+    n, h, m = count.users, count.honest, count.sample
+    with mpmath.workdps(40):
+        if count.rate:
+            odds = mpmath.mpf(count.rate) / (1 - mpmath.mpf(count.rate))
+            mass = mpmath.binomial(h, first) * odds**first * (1 - mpmath.mpf(count.rate)) ** h
+        else:
+            mass = mpmath.binomial(h, first) * mpmath.binomial(n - h, m - first)
+            mass /= mpmath.binomial(n, m)
+        total = mpmath.mpf(0)
+        for s in range(first, last + 1):
+            total += mass
+            ratio = mpmath.mpf(h - s) / (s + 1)
+            mass *= ratio * odds if count.rate else ratio * (m - s) / max(n - h - m + s + 1, 1)
+    return total
+
+
+def counts(seed: int) -> SenderCount:
+    draw = random.Random(seed)
+    users = draw.choice([3, 10, 40, 300, 5000, 10**6, 10**12])
+    honest = draw.randint(1, users - 1)
+    if seed % 3 == 0:
+        return SenderCount(honest, rate=draw.choice([1e-3, 0.1, 0.5, 0.97]))
+    return SenderCount(honest, users, draw.randint(1, users - 1))
+
+
+@pytest.mark.parametrize("seed", range(90))
+def test_masses_of_buckets_against_many_digits(seed: int) -> None:
+    count = counts(seed)
+    draw = random.Random(seed)
+    depth, width = draw.choice([20.0, 60.0, 400.0]), draw.choice([1e-5, 1e-3, 0.3])
+    buckets = count.buckets(depth, width)
+    assert (buckets.first[1:] == buckets.last[:-1] + 1).all()
+    assert count.least <= buckets.first[0] <= buckets.last[-1] <= count.most
+    short = [i for i in range(len(buckets.first)) if buckets.last[i] - buckets.first[i] < 4000]
+    for i in draw.sample(short, min(len(short), 12)):
+        exact = exact_masses(count, int(buckets.first[i]), int(buckets.last[i]))
+        assert buckets.lower[i] <= exact <= buckets.upper[i]
+        assert buckets.upper[i] <= 1.002 * buckets.lower[i] or exact < 1e-290
+    assert buckets.lower.sum() <= 1 <= buckets.upper.sum() + buckets.rest + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_left_out_is_rare(seed: int) -> None:
+    """Counts outside all buckets, summed in fractions."""
+    draw = random.Random(seed)
+    users = draw.choice([200, 400])
+    honest, sample = draw.randint(1, users - 1), draw.randint(1, users - 1)
+    count = SenderCount(honest, users, sample)
+    buckets = count.buckets(5.0, 0.1)
+    outside = [
+        s
+        for s in range(count.least, count.most + 1)
+        if not buckets.first[0] <= s <= buckets.last[-1]
+    ]
+    ways = sum(math.comb(honest, s) * math.comb(users - honest, sample - s) for s in outside)
+    assert Fraction(ways, math.comb(users, sample)) <= Fraction(buckets.rest)
+
+
+def test_silent_users_of_full_and_poisson_rounds_are_fewer_users() -> None:
+    response = RandomizedResponse(4, eps0=2.0)
+    assert Shuffle(response, 1000, colluding=0.1, dropouts=50).get_epsilon(1e-6) == (
+        Shuffle(response, 850).get_epsilon(1e-6)
+    )
+    poisson = {"sample_rate": 0.3, "sampling": "poisson"}
+    assert Shuffle(response, 1000, dropouts=200, **poisson).get_epsilon(1e-6) == (  # type: ignore[arg-type]
+        Shuffle(response, 800, **poisson).get_epsilon(1e-6)  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("users", [10**3, 10**5, 10**8])
+def test_large_samples_are_close_to_samples_of_the_honest(users: int) -> None:
+    """The mixture spreads a little around the sample that is expected, and is never below it."""
+    round_ = Shuffle(PureLDP(3.0), users, sample_rate=0.1, colluding=0.1)
+    bounds = round_.epsilon_bounds(1e-6)
+    expected = Shuffle(PureLDP(3.0), round_.honest, sample_rate=0.1).get_epsilon(1e-6)
+    assert 0.999 * expected <= bounds.upper <= 1.01 * expected
+    assert round_.attained_epsilon(1e-6) <= bounds.upper
+
+
+def test_noise_on_numbers_with_colluding_users() -> None:
+    """A small round: each of a few counts is one of noise on numbers."""
+    round_ = Shuffle(Laplace(1.0), 20, sample_rate=0.2, colluding=4)
+    plain = Shuffle(Laplace(1.0), 16, sample_rate=0.25)
+    assert 0.5 * plain.get_delta(0.1) <= round_.get_delta(0.1) <= 2 * plain.get_delta(0.1)
+    assert 0 < round_.attained_delta(0.1) <= round_.get_delta(0.1)
+
+
+def test_a_bundle_is_as_many_rounds() -> None:
+    survey = Shuffle(PureLDP(2.0), 1000)
+    bundled = Shuffle(PureLDP(2.0), 1000, messages=3)
+    three, once = Accountant(), Accountant()
+    three.compose(survey, rounds=6)
+    once.compose(bundled, rounds=2)
+    assert three.get_epsilon(1e-6) == once.get_epsilon(1e-6)
+    assert bundled.get_epsilon(0) == 6.0
+    assert bundled.get_delta(6.0) == 0
+
+
+def test_shares_are_decimal_numbers() -> None:
+    assert Shuffle(PureLDP(1.0), 10**6, colluding=0.1).colluding == 10**5
+    assert Shuffle(PureLDP(1.0), 7, dropouts=0.3).dropouts == 3
+    assert Shuffle(PureLDP(1.0), 9, dropouts=Fraction(1, 3)).honest == 6  # type: ignore[arg-type]
+    assert repr(Shuffle(PureLDP(1.0), 10, colluding=0.2, messages=2)).endswith(
+        "analysis='best', colluding=2, messages=2)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"colluding": -1}, "colluding=-1 is negative"),
+        ({"colluding": math.nan}, "colluding=nan is not finite"),
+        ({"dropouts": 1.5}, "dropouts=1.5 is not whole"),
+        ({"dropouts": "3"}, "dropouts='3' is not a number"),
+        ({"colluding": 6, "dropouts": 4}, "leave nobody of users=10 to protect"),
+        ({"colluding": 0.95}, "leave nobody of users=10 to protect"),
+        ({"messages": 0}, "messages=0 is below 1"),
+        ({"messages": 2.5}, "messages=2.5 is not whole"),
+    ],
+)
+def test_bad_numbers_of_people_are_refused(options: dict[str, float], sentence: str) -> None:
+    with pytest.raises(InvalidParameter, match=sentence):
+        Shuffle(PureLDP(1.0), 10, **options)  # type: ignore[arg-type]
+
+
+def test_too_many_messages_are_refused() -> None:
+    with pytest.raises(OutOfRange, match="messages=100000 is above 10000"):
+        Shuffle(PureLDP(1.0), 10, messages=10**5)
+    with pytest.raises(OutOfRange, match="each message of a user counted as one"):
+        Accountant().compose(Shuffle(PureLDP(1.0), 10, messages=10**4), rounds=10**4)
+
+
+def test_rounds_with_many_messages_are_calibrated_up_to_the_limit() -> None:
+    """The last number of rounds that is supported is fewer if each counts as many."""
+    found = calibrate_rounds(
+        Shuffle(PureLDP(1e-5), 10**9, messages=10**4), epsilon=1.0, delta=1e-6, rtol=0.1
+    )
+    assert (found.value, found.beyond) == (1000, None)
+    full = Accountant().compose(Shuffle(PureLDP(1e-5), 10**9, messages=10**4), 1000)
+    assert full.remaining_rounds(Shuffle(PureLDP(1e-5), 10**9), 1.0, 1e-6) == 0
+
+
+def test_tools_know_of_silent_users() -> None:
+    found = calibrate_users(PureLDP(4.0), epsilon=0.5, delta=1e-6, colluding=500)
+    assert found.value == 7531
+    table = compare(Shuffle(PureLDP(1.0), 1000, sample_rate=0.1, colluding=100))
+    assert all("colluding" in row.reason for row in table.rows)
+    assert "(100 colluding)" in str(table)
+    assert "5 messages each" in str(Accountant().compose(Shuffle(PureLDP(1.0), 10, messages=5)))

@@ -1,0 +1,48 @@
+"""Accountants that live long: many threads, several processes, again and again."""
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+from shuffledp import Accountant, ApproximateDP, PureLDP, Shuffle
+from shuffledp.composition.compose import _KEPT_LATTICES
+
+DELTAS = [10.0**-i for i in range(2, 11)]
+
+
+def accountant() -> Accountant:
+    result = Accountant()
+    result.compose(Shuffle(PureLDP(3.0), users=2000), rounds=20)
+    result.compose(ApproximateDP(0.05, 1e-12), rounds=3)
+    return result
+
+
+def ask(delta: float) -> tuple[float, float]:
+    """By an accountant of its own."""
+    return tuple(accountant().epsilon_bounds(delta))  # type: ignore[return-value]
+
+
+def test_threads_that_share_an_accountant_get_sound_answers() -> None:
+    """Which lattice a query finds may depend on who came first; both brackets hold the truth."""
+    shared = accountant()
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(shared.epsilon_bounds, DELTAS * 3))
+    for delta, answer in zip(DELTAS * 3, answers, strict=True):
+        lower, upper = ask(delta)
+        assert answer.lower <= upper
+        assert lower <= answer.upper
+        assert answer.upper - answer.lower <= 1e-3 * answer.upper
+
+
+def test_processes_share_nothing_and_agree() -> None:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        answers = list(pool.map(ask, DELTAS[:4]))
+    assert answers == [ask(delta) for delta in DELTAS[:4]]
+
+
+def test_what_is_kept_between_queries_is_bounded() -> None:
+    asked = accountant()
+    for i in range(12):
+        asked.get_epsilon(10.0 ** -(3 + 5 * i), rtol=1e-3 / (1 + i))
+    composition = asked._composed()
+    assert len(composition._made) <= _KEPT_LATTICES

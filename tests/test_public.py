@@ -1,0 +1,95 @@
+"""The public names: documented by an example that runs, typed for a consumer, light to import."""
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shuffledp
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", shuffledp.__all__)
+def test_every_public_name_has_an_example(name: str) -> None:
+    """pytest runs the examples themselves (--doctest-modules)."""
+    assert doctest.DocTestParser().get_examples(getattr(shuffledp, name).__doc__ or "")
+
+
+def test_public_names_are_listed_once_and_in_order() -> None:
+    assert list(shuffledp.__all__) == sorted(set(shuffledp.__all__))
+
+
+def loaded_by(imports: str) -> list[str]:
+    """The modules that a fresh interpreter has after these imports."""
+    code = f"import sys, {imports}; print(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return result.stdout.split()
+
+
+def test_importing_loads_no_extra() -> None:
+    loaded = loaded_by("shuffledp")
+    assert [m for m in ("matplotlib", "scipy", "dp_accounting", "joblib") if m in loaded] == []
+    assert [m for m in loaded if "reproduce" in m] == []
+
+
+def test_the_command_line_loads_neither_matplotlib_nor_the_figures() -> None:
+    loaded = loaded_by("shuffledp, shuffledp.cli.app")
+    assert "shuffledp.cli.app" in loaded
+    assert [m for m in loaded if m.startswith(("matplotlib", "shuffledp.reproduce.fig"))] == []
+
+
+def test_without_the_extra_interop_says_what_to_install() -> None:
+    code = "import sys; sys.modules['dp_accounting'] = None\nimport shuffledp.interop"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert "pip install 'shuffledp[interop]'" in result.stderr.splitlines()[-1]
+
+
+CONSUMER = """
+import numpy as np
+from numpy.typing import NDArray
+from shuffledp import Accountant, ApproximateDP, Bounds, GivenPLD, PureLDP
+from shuffledp import RandomizedResponse, Shuffle
+
+survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
+accountant = Accountant()
+accountant.compose(survey, rounds=4)
+accountant.compose(Shuffle(RandomizedResponse(k=4, gamma=0.25), users=100))
+accountant.compose(ApproximateDP(0.1, 1e-9))
+accountant.compose(GivenPLD([0.1, -0.1], np.array([0.525, 0.475])))
+one: float = accountant.get_epsilon(1e-6)
+many: NDArray[np.float64] = accountant.get_epsilon([1e-6, 1e-9])
+bounds: Bounds[float] = survey.delta_bounds(0.1)
+lower, upper = bounds
+width: float = upper - lower
+"""
+WRONG = (
+    CONSUMER
+    + """
+accountant.compose("a round")
+text: str = accountant.get_epsilon(1e-6)
+"""
+)
+
+
+@pytest.mark.parametrize(("source", "errors"), [(CONSUMER, 0), (WRONG, 2)])
+def test_types_as_a_consumer_sees_them(source: str, errors: int, tmp_path: Path) -> None:
+    file = tmp_path / "consumer.py"
+    file.write_text(source)
+    cache = str(ROOT / ".mypy_cache" / "consumer")
+    options = ["--strict", "--no-error-summary", "--config-file=", "--cache-dir", cache]
+    result = run("-m", "mypy", *options, str(file))
+    found = [line for line in result.stdout.splitlines() if "error:" in line]
+    assert len(found) == errors, result.stdout + result.stderr

@@ -1,0 +1,272 @@
+"""Calibration: the value meets the target, one step beyond does not; both against the oracles."""
+
+import math
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import oracles
+from shuffledp import (
+    Accountant,
+    Bounds,
+    Gaussian,
+    Infeasible,
+    InvalidParameter,
+    NotCertified,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+    UnaryEncoding,
+    calibrate_eps0,
+    calibrate_gamma,
+    calibrate_rounds,
+    calibrate_sample_rate,
+    calibrate_sigma,
+    calibrate_users,
+)
+from shuffledp.bounds.boundary import Decimals, Multiples, boundary
+
+targets = st.floats(-2, 0.5).map(lambda x: 10.0**x)
+deltas = st.floats(-12, -2).map(lambda x: 10.0**x)
+some_users = st.floats(1, 7).map(lambda x: round(10**x))
+FEW = settings(max_examples=4)
+
+
+def epsilon(round_: Shuffle, rounds: int, delta: float, rtol: float = 1e-3) -> float:
+    accountant = Accountant()
+    accountant.compose(round_, rounds=rounds)
+    return accountant.get_epsilon(delta, rtol=rtol)
+
+
+@FEW
+@given(st.integers(2, 30), st.sampled_from([0.1, 0.5, 1.0, 2.5]), deltas)
+def test_eps0_against_exact_profile(users: int, target: float, delta: float) -> None:
+    found = calibrate_eps0(PureLDP, users, epsilon=target, delta=delta)
+    exact = partial(oracles.clone_profile, users, analysis="stronger-clones")
+    assert exact(found.value, target) <= delta
+    assert found.beyond is not None
+    # one step beyond the certified upper value exceeds the target; its bracket is 0.1 % wide
+    assert exact(found.beyond, target * (1 - 1.1e-3)) > delta
+    assert 0 < found.beyond / found.value - 1 < 1.001e-3
+
+
+@FEW
+@given(st.integers(2, 40), st.floats(0.5, 6), st.floats(0.05, 0.8))
+def test_users_against_exact_profile(users: int, eps0: float, share: float) -> None:
+    """Ask for the delta that so many users have: that many are found, up to the bracket."""
+    target = share * eps0
+    exact = partial(oracles.clone_profile, analysis="stronger-clones")
+    delta = float(exact(users, eps0, target))
+    assume(delta > 1e-200)
+    found = calibrate_users(PureLDP(eps0), epsilon=target, delta=delta)
+    assert isinstance(found.value, int)
+    assert exact(found.value, eps0, target) <= delta * (1 + 1e-15)
+    assert found.value in (users, users + 1)
+    if found.beyond is not None:
+        assert found.beyond == found.value - 1
+        assert exact(int(found.beyond), eps0, target * (1 - 1.1e-3)) > delta
+
+
+@FEW
+@given(some_users, st.integers(1, 50), targets, deltas)
+def test_round_trip_of_eps0(users: int, rounds: int, target: float, delta: float) -> None:
+    found = calibrate_eps0(PureLDP, users, epsilon=target, delta=delta, rounds=rounds)
+    assert epsilon(Shuffle(PureLDP(found.value), users), rounds, delta) == found.achieved.upper
+    assert found.achieved.upper <= target
+    assert found.room == target - found.achieved.upper
+    assert found.beyond is not None
+    assert epsilon(Shuffle(PureLDP(found.beyond), users), rounds, delta) > target
+
+
+@FEW
+@given(st.floats(0.2, 8), some_users, targets, deltas)
+def test_round_trip_of_rounds(eps0: float, users: int, target: float, delta: float) -> None:
+    survey = Shuffle(PureLDP(eps0), users)
+    try:
+        found = calibrate_rounds(survey, epsilon=target, delta=delta)
+    except Infeasible as error:
+        assert error.nearest == 1
+        assert survey.get_epsilon(delta) == error.bounds.upper > target
+        return
+    assert epsilon(survey, int(found.value), delta) <= target
+    if found.value < 10**7:
+        assert found.beyond == found.value + 1
+        assert epsilon(survey, int(found.beyond), delta) > target
+
+
+@pytest.mark.parametrize(
+    ("find", "family", "name"),
+    [
+        (calibrate_gamma, partial(RandomizedResponse, 4), "gamma"),
+        (calibrate_eps0, partial(RandomizedResponse, 16), "eps0"),
+        (calibrate_eps0, partial(UnaryEncoding, 8), "eps0"),
+    ],
+)
+def test_round_trip_of_named_randomizers(find: Any, family: Any, name: str) -> None:
+    found = find(family, 5_000, epsilon=0.5, delta=1e-6, rounds=3, rtol=0.01)
+    assert epsilon(Shuffle(family(**{name: found.value}), 5_000), 3, 1e-6, 0.01) <= 0.5
+    assert epsilon(Shuffle(family(**{name: found.beyond}), 5_000), 3, 1e-6, 0.01) > 0.5
+
+
+def test_round_trip_of_sigma() -> None:
+    found = calibrate_sigma(Gaussian, 3, epsilon=0.8, delta=0.05, rtol=0.1)
+    assert Shuffle(Gaussian(found.value), 3).get_epsilon(0.05, rtol=0.1) <= 0.8
+    assert found.beyond is not None and found.beyond < found.value
+    assert Shuffle(Gaussian(found.beyond), 3).get_epsilon(0.05, rtol=0.1) > 0.8
+
+
+def test_round_trip_of_sampling() -> None:
+    found = calibrate_sample_rate(PureLDP(3.0), 1_000, epsilon=0.3, delta=1e-6, rounds=2)
+    sampled = round(1_000 * found.value)
+    assert (found.value, found.beyond) == (sampled / 1_000, (sampled + 1) / 1_000)
+    for rate, fits in ((found.value, True), (found.beyond, False)):
+        assert rate is not None
+        round_ = Shuffle(PureLDP(3.0), 1_000, sample_rate=rate)
+        assert (epsilon(round_, 2, 1e-6) <= 0.3) is fits
+
+
+def test_sampling_against_exact_profile() -> None:
+    """Of a sample: f(alpha) = q f_m(1 + (alpha - 1)/q), m = q n users in the shuffle."""
+    users, eps0, target, delta = 40, 2.0, 0.5, 1e-3
+    options: dict[str, Any] = {"analysis": "stronger-clones"}
+
+    def exact(rate: float, epsilon: float) -> float:
+        inner = math.log1p(math.expm1(epsilon) / rate)
+        if inner >= eps0:
+            return 0.0
+        sampled = round(users * rate)
+        return rate * float(oracles.clone_profile(sampled, eps0, inner, "stronger-clones"))
+
+    found = calibrate_sample_rate(PureLDP(eps0), users, epsilon=target, delta=delta, **options)
+    assert exact(found.value, target) <= delta
+    assert found.beyond is not None
+    assert exact(found.beyond, target * (1 - 1.1e-3)) > delta
+
+
+def test_users_come_in_steps_of_whole_samples() -> None:
+    found = calibrate_users(PureLDP(3.0), epsilon=0.3, delta=1e-6, sample_rate=0.25)
+    assert found.beyond is not None
+    assert int(found.value) % 4 == 0 and found.value - found.beyond == 4
+    found = calibrate_users(PureLDP(3.0), epsilon=1.0, delta=1e-4, sample_rate=1 / 3)
+    assert int(found.value) % 3 == 0
+    for rate in (1e-7, 3.14159265e-6, 0.1234567, 1e-9):  # few populations have whole samples
+        found = calibrate_users(PureLDP(3.0), epsilon=1e-3, delta=1e-12, sample_rate=rate)
+        senders = rate * found.value
+        assert round(senders) >= 1 and abs(senders - round(senders)) <= 1e-9 * senders
+
+
+def test_poisson_rates_have_four_digits() -> None:
+    options: dict[str, Any] = {"sampling": "poisson", "rtol": 0.1}
+    found = calibrate_sample_rate(PureLDP(2.0), 20, epsilon=0.5, delta=1e-3, **options)
+    assert found.beyond is not None and 0 < found.beyond / found.value - 1 < 1.001e-3
+    for rate, fits in ((found.value, True), (found.beyond, False)):
+        round_ = Shuffle(PureLDP(2.0), 20, sample_rate=rate, sampling="poisson")
+        assert (epsilon(round_, 1, 1e-3, 0.1) <= 0.5) is fits
+
+
+def test_pure_dp_against_closed_form() -> None:
+    found = calibrate_eps0(PureLDP, 100, epsilon=2.0, delta=0, rounds=4)
+    assert (found.value, found.beyond, found.room) == (0.5, 0.5001, 0.0)
+
+
+def test_more_than_is_needed_stops_at_the_limit() -> None:
+    found = calibrate_users(PureLDP(0.5), epsilon=0.5, delta=1e-6)
+    assert (found.value, found.beyond) == (1, None)
+    found = calibrate_rounds(Shuffle(PureLDP(1e-6), 10), epsilon=20, delta=0)
+    assert (found.value, found.beyond) == (10**7, None)
+
+
+def test_infeasible_names_the_nearest() -> None:
+    with pytest.raises(Infeasible, match=r"no number of rounds .* rounds=1, .* epsilon 0\.4109"):
+        calibrate_rounds(Shuffle(PureLDP(4.0), 10_000), epsilon=0.1, delta=1e-6)
+    with pytest.raises(Infeasible, match="infinite epsilon; allow a larger delta"):
+        calibrate_sigma(Gaussian, 10, epsilon=1, delta=0)
+    with pytest.raises(Infeasible) as caught:
+        calibrate_users(PureLDP(4.0), epsilon=1e-7, delta=1e-6)
+    assert caught.value.nearest == 10**12
+
+
+def test_bad_targets() -> None:
+    for wrong in (0, -1, math.nan, math.inf, "1", True):
+        with pytest.raises(InvalidParameter, match="epsilon"):
+            calibrate_users(PureLDP(4.0), epsilon=wrong, delta=1e-6)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="delta"):
+        calibrate_users(PureLDP(4.0), epsilon=1, delta=2)
+    with pytest.raises(InvalidParameter, match="family"):
+        calibrate_eps0(PureLDP(4.0), 100, epsilon=1, delta=1e-6)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="sample_rate is what is looked for"):
+        calibrate_sample_rate(PureLDP(4.0), 100, epsilon=1, delta=1e-6, sample_rate=0.1)
+    with pytest.raises(InvalidParameter, match="makes no randomizer of eps0 alone"):
+        calibrate_eps0(Gaussian, 100, epsilon=1, delta=1e-6)
+    with pytest.raises(InvalidParameter, match="not a round"):
+        calibrate_rounds(PureLDP(4.0), epsilon=1, delta=1e-6)  # type: ignore[arg-type]
+
+
+def test_grid_of_four_digits() -> None:
+    grid = Decimals(1e-6, 200.0)
+    assert grid.value(grid.first) == 1e-6 and grid.value(grid.last) == 200.0
+    values = [grid.value(i) for i in range(grid.index(9.99), grid.index(10.1) + 1)]
+    assert values == sorted(values) and {9.999, 10.0, 10.01} < set(values)
+    assert all(grid.index(value) == grid.index(9.99) + i for i, value in enumerate(values))
+
+
+@given(
+    st.integers(1, 500), st.integers(1, 500), st.floats(0, 0.3), st.sampled_from([1, -1]),
+    st.integers(0, 1000),
+)  # fmt: skip
+def test_boundary_of_a_jittery_function(
+    edge: int, start: int, jitter: float, sign: int, seed: int
+) -> None:
+    """What certified values are: monotone up to their bracket. Both sides must be evaluated."""
+    random = Random(seed)
+    noise = [1 + jitter * random.uniform(-1, 1) for _ in range(501)]
+
+    def evaluate(value: float, rtol: float) -> Bounds[float]:
+        upper = (value / edge) ** sign * noise[int(value)]
+        return Bounds(0.9 * upper, upper)
+
+    found = boundary(Multiples(500), sign, evaluate, 1.0, 1e-3, start)
+    for index, good in ((found.good, True), (found.bad, False)):
+        if index is not None:
+            assert (found.bounds[index].upper <= 1.0) == good
+            assert found.bounds[index] == evaluate(index, 1e-3)
+    if found.good is not None and found.bad is not None:
+        assert found.bad - found.good == sign
+    elif found.good is None:
+        assert found.bad == (1 if sign == 1 else 500)
+    else:
+        assert found.good == (500 if sign == 1 else 1)
+
+
+def test_a_wide_bracket_counts_by_its_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was certified decides, as narrow as asked for or not."""
+    survey = Shuffle(PureLDP(4.0), 10_000)
+    ask = Accountant._epsilon_bounds
+
+    def wide(self: Accountant, delta: float, rtol: float) -> Bounds[float]:
+        lower, upper = ask(self, delta, rtol)
+        raise NotCertified("too wide", Bounds(0.5 * lower, 2 * upper))
+
+    monkeypatch.setattr(Accountant, "_epsilon_bounds", wide)
+    found = calibrate_rounds(survey, epsilon=1.0, delta=1e-6)
+    assert found.achieved.upper <= 1.0
+    assert found.beyond_achieved is not None and found.beyond_achieved.upper > 1.0
+    assert found.value == 1
+
+
+def test_remaining_rounds_and_fits() -> None:
+    accountant, survey = Accountant(), Shuffle(PureLDP(4.0), 10_000)
+    assert accountant.fits(0.0, 1e-6)
+    accountant.compose(Shuffle(PureLDP(2.0), 5_000), rounds=2)
+    more = accountant.remaining_rounds(survey, 1.0, 1e-6)
+    assert more >= 1 and accountant.total_rounds == 2
+    accountant.compose(survey, rounds=more)
+    assert accountant.fits(1.0, 1e-6)
+    assert accountant.remaining_rounds(survey, 1.0, 1e-6) == 0
+    accountant.compose(survey)
+    assert not accountant.fits(1.0, 1e-6)
+    assert accountant.remaining_rounds(survey, 1.0, 1e-6) == 0
