@@ -1,7 +1,7 @@
 """Certified (epsilon, delta) for the shuffle model of differential privacy."""
 
+from ._support.numeric import Bounds
 from .accountant import Accountant
-from .bounds.certificate import Bounds
 from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
 from .mechanisms import ApproximateDP, GivenPLD, GivenProfile
 from .randomizers import (

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from ._support import validate
+from ._support.numeric import Bounds
 from ._support.tables import html_table, text_table
 from .bounds import one_round
-from .bounds.certificate import Bounds
 from .composition.compose import Composition
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .bounds.certificate import Bounds
+from ._support.numeric import Bounds
 
 
 class ShuffleDPError(Exception):

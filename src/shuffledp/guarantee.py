@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
+from ._support.numeric import Array, Bounds
 from .bounds import one_round
-from .bounds.certificate import Bounds
-from .engines.binomial import Array
 from .errors import NotCertified
 from .profiles.rounds import PrivacyProfile
 

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
+from ._support.numeric import Array
 from .accountant import Accountant
 from .bounds.one_round import depth_for
 from .composition.compose import sparse_range
 from .composition.pld import PLD, upper_pld
-from .engines.binomial import Array
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
 from .mechanisms import MAX_LOSS, GivenPLD
-from .profiles.clone_sampler import Samples
+from .profiles.samples import Samples
 
 try:
     import attr

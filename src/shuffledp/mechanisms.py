@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
-from .engines.binomial import Array
+from ._support.numeric import Array
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Mechanism
 from .profiles.polygon import Polygon, PolygonProfile

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._support import validate
+from ._support.numeric import Bounds
 from .accountant import Accountant, composed
-from .bounds.certificate import Bounds
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, anyway
 from .published import BOUNDS

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ._support import validate
+from ._support.numeric import Bounds
 from .bounds import one_round
-from .bounds.certificate import Bounds
 from .composition.bundle import BundledRounds, ComposedProfile
 from .errors import InvalidParameter
 from .guarantee import Mechanism, anyway

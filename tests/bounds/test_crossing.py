@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from shuffledp._support.numeric import Array
 from shuffledp.bounds.crossing import approach, crossing, enclose
-from shuffledp.engines.binomial import Array
 
 
 @pytest.mark.parametrize("root", [1e-9, 0.003, 1.0, 7.5, 9.99999])

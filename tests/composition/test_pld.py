@@ -10,8 +10,9 @@ import pytest
 
 import oracles
 from shuffledp.composition.pld import PLD, lower_pld, upper_pld
-from shuffledp.laws.classes import ThreePointLaw
-from shuffledp.profiles.clone_sampler import Samples, ThreePointSampler
+from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.profiles.clone_sampler import ThreePointSampler
+from shuffledp.profiles.samples import Samples
 
 
 def discretize(users: int, eps0: float, top: float, divisions: int) -> tuple[PLD, PLD]:

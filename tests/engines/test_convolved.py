@@ -9,7 +9,7 @@ from test_fourier import LAWS, THRESHOLDS, Law, exact, sums_of
 
 from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.laws.classes import ScoreSums
+from shuffledp.engines.problem import ScoreSums
 
 
 def both_sides(sums: ScoreSums) -> tuple[float, float]:

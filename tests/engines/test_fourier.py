@@ -9,7 +9,8 @@ import pytest
 
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.laws.classes import ScoreSums, ThreePointLaw
+from shuffledp.engines.problem import ScoreSums
+from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.clone_sampler import ThreePointSampler
 
 Law = tuple[list[Fraction], list[Fraction]]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shuffledp import Accountant, HadamardResponse, RandomizedResponse, Shuffle
+from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
-from shuffledp.laws.classes import ScoreSums
 from shuffledp.profiles.class_sampler import ClassSampler
 
 

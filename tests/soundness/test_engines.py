@@ -19,13 +19,14 @@ import pytest
 
 from oracles.sums import stop_loss_of_sum
 from shuffledp import RandomizedResponse, Shuffle
+from shuffledp._support.numeric import Array
 from shuffledp.engines import binomial
-from shuffledp.engines.binomial import Array
 from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
-from shuffledp.laws.classes import ScoreSums, ThreePointLaw
+from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.class_sampler import _alone
 from shuffledp.profiles.clone_sampler import ThreePointSampler
 

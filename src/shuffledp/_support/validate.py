@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.binomial import MAX_TRIALS, Array
+from .._support.numeric import Array
 from ..errors import InvalidParameter, OutOfRange
 
 MAX_EPS0 = 200.0
 MIN_EPS0 = 1e-6
-MAX_USERS = MAX_TRIALS
+MAX_USERS = 10**12  # no binomial law with more trials is evaluated
 MAX_ROUNDS = 10**7
 MAX_MESSAGES = 10**4
 MIN_DELTA = 1e-280

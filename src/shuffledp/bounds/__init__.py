@@ -1,5 +1,5 @@
 """Certified brackets: root finding and the certificate."""
 
-from .certificate import Bounds
+from .._support.numeric import Bounds
 
 __all__ = ["Bounds"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from .certificate import Bounds
+from .._support.numeric import Bounds
 
 _ROUGH_RTOL = 0.1
 _FAR = 50.0  # stands for log(epsilon / target) where epsilon is infinite; -50 where it is 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 
 _MOST_CALLS = 100
 _NOTHING = 1e-12  # of the largest place: crossings below this are not told apart from 0

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array, Bounds
 from ..errors import NotCertified, ShuffleDPError
 from ..profiles.rounds import DEPTHS, ROUGH, PrivacyProfile, Sampler
-from .certificate import Bounds
 from .crossing import Sides, approach, enclose
 
 _REFINEMENTS = 6

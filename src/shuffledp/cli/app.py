@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from .. import NotCertified, ShuffleDPError, __version__, adversaries, verify
+from .._support.numeric import Bounds
 from ..accountant import Accountant, composed
-from ..bounds.certificate import Bounds
 from ..tools.options import (
     ANALYSIS,
     EPS0,

@@ -15,10 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..engines.binomial import Array
-from ..profiles.clone_sampler import Samples
+from .._support.numeric import Array
 from ..profiles.mixture import SenderCount
 from ..profiles.rounds import DEPTHS, PrivacyProfile, RoundProfile, Sampler
+from ..profiles.samples import Samples
 from ..profiles.subsampled import SubsampledProfile
 from .compose import Composition
 

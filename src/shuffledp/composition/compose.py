@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds.certificate import Bounds
+from .._support.numeric import Array, Bounds
 from ..bounds.crossing import crossing
 from ..bounds.one_round import (
     NEGLIGIBLE_DELTA,
@@ -25,7 +25,6 @@ from ..bounds.one_round import (
     narrower,
     not_certified,
 )
-from ..engines.binomial import Array
 from ..profiles.rounds import PrivacyProfile
 from .pld import PLD, lower_pld, upper_pld
 from .split_sum import SplitSum, split

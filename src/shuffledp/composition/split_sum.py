@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .pld import PLD, convex_corners
+from ..profiles.convex import convex_corners
+from .pld import PLD
 from .tilted_sum import Parts, TiltedSum, infinite_mass
 
 _GAP = 10.0  # a tail this far (a power of e) below its log-concave majorant is split

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.binomial import Array
-from ..profiles.clone_sampler import UNDERFLOW
+from .._support.numeric import UNDERFLOW, Array
 from .pld import PLD
 
 _UNIT = 2.0**-53

@@ -12,12 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
-#: No binomial law with more trials is evaluated.
-MAX_TRIALS = 10**12
+from .._support.numeric import Array
 
 # Gauss-Legendre rule on [0, 1]; 20 nodes and a cut-off at exp(-25) make the quadrature error
 # below 2e-9 whenever the interval is shorter than 1/4 in both of its natural scales.

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..laws.classes import ScoreSums
-from ..profiles.clone_sampler import UNDERFLOW
-from .binomial import Array
+from .._support.numeric import UNDERFLOW, Array
+from .problem import ScoreSums
 
 _UNIT = 2.0**-53
 _BINS = 1 << 13

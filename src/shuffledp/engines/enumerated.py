@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..laws.classes import ScoreSums
-from .binomial import Array
+from .._support.numeric import Array
+from .problem import ScoreSums
 
 _UNIT = 2.0**-53
 #: More than is lost, or gained, by rounding below the range of a double: 4 units of 5e-324 a term.

@@ -18,9 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..laws.classes import ScoreSums
-from .binomial import Array
+from .._support.numeric import Array
 from .enumerated import LEAST
+from .problem import ScoreSums
 
 _UNIT = 2.0**-53
 _ROUNDING = 20 * _UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled

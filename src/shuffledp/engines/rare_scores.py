@@ -12,10 +12,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..laws.classes import ScoreSums
+from .._support.numeric import Array
 from . import binomial
-from .binomial import Array
 from .enumerated import LEAST, exponent_error, log_ways, vectors_of_counts
+from .problem import ScoreSums
 
 _UNIT = 2.0**-53
 _MOST_WAYS = 3000

@@ -1,4 +1,4 @@
-"""Score laws: what one user contributes to the sum behind a shuffled round's profile."""
+"""Laws over classes of outputs that tell the same about a user's value."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
-from ..engines.binomial import Array
 
 
 def sampled_loss(loss: float, rate: float) -> float:
@@ -16,43 +13,6 @@ def sampled_loss(loss: float, rate: float) -> float:
     if loss > 40:  # e^loss may overflow
         return min(loss, loss + math.log(rate) + math.exp(-loss) / rate) * (1 + 2.0**-48)
     return math.log1p(rate * math.expm1(loss)) * (1 + 2.0**-48)
-
-
-@dataclass(frozen=True)
-class ThreePointLaw:
-    """The score law of the clone analyses, at every alpha = e^epsilon.
-
-    With E = e^eps0, the score is (E - alpha) s with probability `clone`/2, (1 - alpha E) s with
-    probability `clone`/2 and 0 otherwise, where s = 2 / (clone (E + 1)) makes its mean 1 - alpha.
-    eps0 may be infinite. The profile is `weight` times that of the law.
-    """
-
-    eps0: float
-    clone: float  # probability that another user's message is a clone of the two in question
-    other: float  # 1 - clone, to full relative precision
-    weight: float = 1.0
-
-    @classmethod
-    def clones(cls, eps0: float) -> ThreePointLaw:
-        """Feldman, McMillan, Talwar 2021, Theorem 3.2: clone = e^-eps0."""
-        return cls(eps0, math.exp(-eps0), -math.expm1(-eps0))
-
-    @classmethod
-    def stronger_clones(cls, eps0: float) -> ThreePointLaw:
-        """Feldman, McMillan, Talwar 2023 with p = 1/(e^eps0 + 1): clone = 2/(e^eps0 + 1)."""
-        small = math.exp(-eps0)
-        return cls(eps0, 2 * small / (1 + small), math.tanh(eps0 / 2))
-
-    @property
-    def classes(self) -> ClassLaw:
-        """The same law with its scores as classes of outputs."""
-        small = math.exp(-self.eps0)
-        heavy, light = self.weight / (1 + small), self.weight * small / (1 + small)
-        rows = [(heavy, light, self.clone / 2), (light, heavy, self.clone / 2)]
-        if self.weight < 1:  # sometimes the adversary is told that there is nothing to learn
-            rows.append((1 - self.weight, 1 - self.weight, 0.0))
-        u, v, blanket = zip(*rows, strict=True)
-        return ClassLaw(u, v, blanket, largest=self.eps0 if math.isfinite(self.eps0) else None)
 
 
 @dataclass(frozen=True)
@@ -121,31 +81,3 @@ class ClassLaw:
             *(tuple(rate * mass for mass in row) for row in telling), (empty,) * 3, strict=True
         )
         return ClassLaw(u, v, blanket, self.mass_error, self.largest)
-
-
-@dataclass(frozen=True)
-class ScoreSums:
-    """What the engines are asked for: E[(S)_+] of sums of `users` scores, a row for each.
-
-    scores and probabilities: [rows, values], each row of probabilities with sum <= 1; the rest of
-    the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves,
-    `error` plus 16 units the relative error of the probabilities. The `threshold` >= 0 of each row,
-    which has a relative error of at most 16 units, is subtracted from the sum of the scores.
-    """
-
-    scores: Array
-    probabilities: Array
-    magnitudes: Array
-    threshold: Array
-    users: int
-    error: float = 0.0
-
-    def rows(self, index: NDArray[np.intp]) -> ScoreSums:
-        return ScoreSums(
-            self.scores[index],
-            self.probabilities[index],
-            self.magnitudes[index],
-            self.threshold[index],
-            self.users,
-            self.error,
-        )

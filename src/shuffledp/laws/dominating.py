@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from .classes import ClassLaw
 
 _UNIT = 2.0**-53

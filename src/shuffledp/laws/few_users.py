@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from .classes import ClassLaw
 
 #: Up to so many users are enumerated.

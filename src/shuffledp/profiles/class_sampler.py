@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.binomial import Array
+from .._support.numeric import UNDERFLOW, Array
 from ..engines.convolved import convolved_stop_loss
 from ..engines.enumerated import LEAST, enumerated_stop_loss
 from ..engines.fourier import stop_loss
+from ..engines.problem import ScoreSums
 from ..engines.rare_scores import bulk_stop_loss, log_tail, rare_users
-from ..laws.classes import ClassLaw, ScoreSums
-from .clone_sampler import UNDERFLOW, Samples
+from ..laws.classes import ClassLaw
+from .samples import Samples
 
 _SLACK = 16 * 2.0**-53
 _MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated

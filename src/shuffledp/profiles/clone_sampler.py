@@ -9,34 +9,17 @@ above by its first count and from below by its last. The number of buckets does 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from .._support.numeric import UNDERFLOW, Array
 from ..engines import binomial
-from ..engines.binomial import Array
-from ..laws.classes import ThreePointLaw
+from ..laws.three_point import ThreePointLaw
+from .samples import Samples
 
 #: The threshold of the stop-loss is that of an epsilon within this relative distance.
 _EPSILON_ERROR = 2.0**-48
-#: Added to every upper value: terms that underflow in double precision are below it in total.
-UNDERFLOW = 1e-300
 _BLOCK = 1 << 18  # (epsilon, count) pairs evaluated at once
-
-
-@dataclass(frozen=True)
-class Samples:
-    """A profile f(alpha) = delta(log alpha) at some epsilons, certified.
-
-    lower <= f <= upper. If slopes are given, then `lower` belongs to a profile itself, of which
-    minus the slope in alpha, the mass of Q with a larger loss, lies in [slope_low, slope_high].
-    `slope_low` alone is a bound of minus the slope of f from the left, 0 where nothing is known.
-    """
-
-    lower: Array
-    upper: Array
-    slope_low: Array | None = None
-    slope_high: Array | None = None
 
 
 class ThreePointSampler:

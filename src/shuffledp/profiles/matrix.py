@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from ..laws.classes import ClassLaw
 from ..laws.dominating import dominating_law
 from .class_sampler import ClassSampler, last_slope
-from .clone_sampler import Samples
 from .pair_bounds import Candidates, PairBounds
+from .samples import Samples
 
 _LEADERS = 4  # pairs with the largest bounds, evaluated first
 _TOGETHER = 64  # epsilons

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..composition.pld import chord_slopes
+from .._support.numeric import UNDERFLOW, Array
 from ..engines import binomial
-from ..engines.binomial import Array
-from .clone_sampler import UNDERFLOW, Samples, bernstein
+from .clone_sampler import bernstein
+from .convex import chord_slopes
 from .rounds import DEPTHS, PrivacyProfile, RoundProfile, Sampler
+from .samples import Samples
 
 _UNIT = 2.0**-53
 #: Points of a law of counts in each standard deviation; between them it is log-concave.

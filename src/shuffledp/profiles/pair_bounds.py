@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.binomial import Array
+from .._support.numeric import UNDERFLOW, Array
 from ..laws.classes import ClassLaw
-from .clone_sampler import UNDERFLOW
 
 _UNIT = 2.0**-53
 _MOST_WORK = 400_000  # outputs of pairs that are evaluated at an epsilon, at most,

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..composition.pld import convex_corners
-from ..engines.binomial import Array
-from .clone_sampler import UNDERFLOW, Samples
+from .._support.numeric import UNDERFLOW, Array
+from .convex import convex_corners
 from .rounds import ANY_DEPTH, Sampler
+from .samples import Samples
 
 #: A profile without any finite loss still needs a scale: its largest loss is called this.
 _NO_LOSS = 1e-6

@@ -9,10 +9,12 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from ..engines.binomial import Array
-from ..laws.classes import ClassLaw, ThreePointLaw, sampled_loss
+from .._support.numeric import Array
+from ..laws.classes import ClassLaw, sampled_loss
+from ..laws.three_point import ThreePointLaw
 from .class_sampler import ClassSampler
-from .clone_sampler import Samples, ThreePointSampler
+from .clone_sampler import ThreePointSampler
+from .samples import Samples
 
 Sampler = Callable[[Array], Samples]
 

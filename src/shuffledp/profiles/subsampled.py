@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from ..laws.classes import sampled_loss
-from .clone_sampler import Samples
 from .rounds import PrivacyProfile, Sampler
+from .samples import Samples
 
 _ULP = 2.0**-52
 

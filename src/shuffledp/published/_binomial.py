@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from .._support.numeric import Array
 from ..engines import binomial
-from ..engines.binomial import Array
 
 
 def interval(trials: int, p: float, q: float, depth: float) -> tuple[int, int]:

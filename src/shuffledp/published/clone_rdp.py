@@ -21,10 +21,10 @@ from collections.abc import Callable
 import numpy as np
 
 from .._support import validate
+from .._support.numeric import Array
 from ..engines import binomial
-from ..engines.binomial import Array
 from ..errors import InvalidParameter
-from ..laws.classes import ThreePointLaw
+from ..laws.three_point import ThreePointLaw
 from ._binomial import interval, masses
 from .bound import checked_delta
 from .rdp import climb, epsilon_of_rdp

@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from .._support import validate
-from ..bounds.certificate import Bounds
+from .._support.numeric import Array, Bounds
 from ..bounds.crossing import crossing
 from ..engines import binomial
-from ..engines.binomial import Array
 from ..errors import OutOfRange
 from ._binomial import interval, masses
 from .bound import checked_delta

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .._support import validate
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from ..errors import OutOfRange
 from .bound import checked_delta, sampled_users
 from .rdp import climb, epsilon_of_rdp

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from ..laws.classes import ClassLaw
 from ..profiles.rounds import DensityProfile, RoundProfile
 from .base import BLANKET, Analysis

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._support import validate
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from ..errors import InvalidParameter
 from ..laws.classes import ClassLaw
 from ..profiles.matrix import Matrix, PairsProfile, pair_law

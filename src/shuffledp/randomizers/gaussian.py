@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support import validate
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from ..errors import OutOfRange
 from .density import DensityRandomizer, Tails
 

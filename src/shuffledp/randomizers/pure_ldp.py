@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .._support import validate
-from ..laws.classes import ClassLaw, ThreePointLaw
+from ..laws.classes import ClassLaw
+from ..laws.three_point import ThreePointLaw
 from ..profiles.rounds import ClassProfile, RoundProfile, ThreePointProfile
 from .base import CLONES, STRONGER_CLONES, Analysis
 

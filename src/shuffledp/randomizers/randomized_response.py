@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from .._support import validate
 from ..errors import InvalidParameter
-from ..laws.classes import ThreePointLaw
 from ..laws.few_users import MOST_USERS, mixed_laws
+from ..laws.three_point import ThreePointLaw
 from ..profiles.rounds import ClassProfile, RoundProfile, ThreePointProfile
 from .base import STRONG, Analysis
 from .membership import MembershipRandomizer

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from . import ours
 from .clone_pld import ClonePair
 from .fourier_accountant import Grid, GridPLD

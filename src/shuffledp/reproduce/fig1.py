@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from . import ours
 from .clone_curves import TAU, compare
 from .fourier_accountant import Grid

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from . import ours
 from .fourier_accountant import Grid, GridPLD
 from .krr_pld import PrintedRandomizedResponse

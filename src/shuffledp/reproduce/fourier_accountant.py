@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from ..errors import InvalidParameter, OutOfRange
 
 Atoms = tuple[Array, Array]  # losses and masses under P

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from .fourier_accountant import power
 
 #: Half of the cube's side, in standard deviations; `beyond_the_cube` is what it leaves out.

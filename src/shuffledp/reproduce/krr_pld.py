@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 from .fourier_accountant import Atoms
 from .laws import binomial, hoeffding_window, logs
 

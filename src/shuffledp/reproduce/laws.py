@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..engines.binomial import Array
+from .._support.numeric import Array
 
 
 @lru_cache(maxsize=2)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import Bounds, Gaussian, PureLDP, RandomizedResponse, Shuffle
+from .._support.numeric import Array
 from ..accountant import composed
-from ..engines.binomial import Array
 from ..errors import OutOfRange
 from ..published import balle2019, feldman2021, girgis2021
 

@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from .._support import validate
+from .._support.numeric import Bounds
 from ..accountant import Accountant, composed
 from ..bounds.boundary import Decimals, Found, Grid, Multiples, boundary
-from ..bounds.certificate import Bounds
 from ..errors import Infeasible, InvalidParameter
 from ..guarantee import DEFAULT_RTOL, Guarantee, anyway
 from ..randomizers import Randomizer

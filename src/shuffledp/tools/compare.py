@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._support import validate
+from .._support.numeric import Bounds
 from .._support.tables import html_table
 from ..accountant import composed
-from ..bounds.certificate import Bounds
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..published import BOUNDS

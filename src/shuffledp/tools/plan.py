@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from .._support import validate
+from .._support.numeric import Bounds
 from .._support.tables import html_table, text_table
 from ..accountant import Accountant
-from ..bounds.certificate import Bounds
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..shuffle import Shuffle

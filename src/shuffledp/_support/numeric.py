@@ -1,0 +1,45 @@
+"""Numbers: arrays, the unit of rounding, the side on which a bound errs, and brackets."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: Half the distance of 1 from the next double: the relative error of one rounded operation.
+UNIT = 2.0**-53
+#: Added to every upper value: terms that underflow in double precision are below it in total.
+UNDERFLOW = 1e-300
+
+
+class Side(IntEnum):
+    """On which side of the truth a number may be; as a factor, the direction of rounding.
+
+    >>> 1 + Side.UPPER * 0.25, 1 + Side.LOWER * 0.25
+    (1.25, 0.75)
+    """
+
+    LOWER = -1
+    UPPER = 1
+
+
+BOTH = (Side.LOWER, Side.UPPER)
+
+FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
+
+
+class Bounds(NamedTuple, Generic[FloatOrArray]):
+    """lower <= exact value of the analyzed pair <= upper; floats, or arrays for array queries.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> lower, upper = Shuffle(PureLDP(eps0=1.0), users=100).epsilon_bounds(1e-6)
+    >>> lower <= upper <= 1.001 * lower
+    True
+    """
+
+    lower: FloatOrArray
+    upper: FloatOrArray
