@@ -14,7 +14,7 @@ from .bounds import one_round
 from .composition.compose import Composition
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism
-from .profiles.rounds import PrivacyProfile
+from .profiles.base import PrivacyProfile
 from .shuffle import Shuffle
 from .tools.statement import senders
 

@@ -15,7 +15,7 @@ from ._support import validate
 from ._support.numeric import Array, Bounds
 from .bounds import one_round
 from .errors import NotCertified
-from .profiles.rounds import PrivacyProfile
+from .profiles.base import PrivacyProfile
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from ._support import validate
 from ._support.numeric import Bounds
@@ -13,8 +12,11 @@ from .bounds import one_round
 from .composition.bundle import BundledRounds, ComposedProfile
 from .errors import InvalidParameter
 from .guarantee import Mechanism, anyway
-from .profiles.mixture import MixtureProfile, SampledRounds, SenderCount
-from .profiles.rounds import PrivacyProfile, RoundProfile
+from .laws.base import Law
+from .profiles.base import PrivacyProfile
+from .profiles.mixture import MixtureProfile, SampledRounds
+from .profiles.rounds import round_profile
+from .profiles.sender_count import SenderCount
 from .profiles.subsampled import SubsampledProfile
 from .randomizers import Analysis, Randomizer
 
@@ -52,7 +54,7 @@ class Shuffle(Mechanism):
     messages: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.randomizer, type) or not hasattr(self.randomizer, "analyses"):
+        if not isinstance(self.randomizer, Randomizer):
             raise InvalidParameter(
                 f"randomizer={validate.show(self.randomizer)} is not a randomizer; "
                 "give one such as PureLDP(eps0=4.0)."
@@ -107,8 +109,8 @@ class Shuffle(Mechanism):
     def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:
         """Profiles whose composition is the round, and how often each counts."""
         if self.sample_rate == 1:
-            return [(self.randomizer.profile(self.analysis, self.honest), self.messages)]
-        return [(self._sampled(partial(self.randomizer.profile, self.analysis)), 1)]
+            return [(round_profile(self.law, self.honest), self.messages)]
+        return [(self._sampled(), 1)]
 
     @property
     def profile(self) -> PrivacyProfile:
@@ -128,26 +130,31 @@ class Shuffle(Mechanism):
             return profile.composition.delta_bounds(epsilon, rtol)
         return one_round.delta_bounds(profile, epsilon, rtol)
 
-    def _sampled(self, full: Callable[[int], RoundProfile]) -> PrivacyProfile:
-        """The profile of this sampled round, by that of rounds in which all users send."""
+    @property
+    def law(self) -> Law:
+        """The law of a message, as the analysis sees it."""
+        return self.randomizer.law(self.analysis)
+
+    def _sampled(self) -> PrivacyProfile:
+        """The profile of this sampled round."""
         if self.messages > 1:
             count = self._sender_count
             if count.least < count.most:
-                return MixtureProfile(count, BundledRounds(full, count, self.messages))
-            composed = ComposedProfile(full(count.most), self.messages)
+                return MixtureProfile(count, BundledRounds(self.law, count, self.messages))
+            composed = ComposedProfile(round_profile(self.law, count.most), self.messages)
             return SubsampledProfile(composed, count.most / self.honest)
         if self._as_one:
-            return self._sampled_as_one(full)
-        return SubsampledProfile(full(self.senders), self.senders / self.users)
+            return self._sampled_as_one(self.law)
+        return SubsampledProfile(round_profile(self.law, self.senders), self.senders / self.users)
 
-    def _sampled_as_one(self, full: Callable[[int], RoundProfile]) -> PrivacyProfile:
+    def _sampled_as_one(self, law: Law) -> PrivacyProfile:
         """Sampling and shuffling analyzed together, for one of the messages of a user."""
         m, count = self.messages, self._sender_count
         if count.least == count.most:
-            return full(m * count.most).sampled(m * (self.honest - count.most))
+            return round_profile(law, m * count.most, m * (self.honest - count.most))
         if self.sampling == "poisson" and m == 1:
-            return full(self.honest).thinned(self.sample_rate)
-        return MixtureProfile(count, SampledRounds(full, count, m))
+            return round_profile(law.thinned(self.sample_rate), self.honest)
+        return MixtureProfile(count, SampledRounds(law, count, m))
 
     @property
     def _sender_count(self) -> SenderCount:
@@ -204,11 +211,12 @@ class Shuffle(Mechanism):
         If a user has several messages then one of them differs: with the others holding one value,
         that is a round of as many users as there are messages.
         """
+        law, m = self.randomizer.attained_law(), self.messages
         if self.sample_rate == 1:
-            return self.randomizer.attained(self.messages * self.honest)
-        sampled = self._sampled_as_one(self.randomizer.attained)
+            return round_profile(law, m * self.honest)
+        sampled = self._sampled_as_one(law)
         if not isinstance(sampled, MixtureProfile):
             return sampled
         # the worst datasets may differ from count to count, but nobody has several datasets
-        typical = self.randomizer.attained(self.messages * max(1, round(self._sender_count.mean)))
-        return self._sampled_as_one(typical.worst_alone(epsilon).of)
+        typical = m * max(1, round(self._sender_count.mean))
+        return self._sampled_as_one(law.worst(epsilon, typical))

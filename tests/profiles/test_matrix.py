@@ -14,12 +14,14 @@ from shuffledp import (
     compare,
 )
 from shuffledp.accountant import composed
-from shuffledp.laws import dominating
+from shuffledp.laws import tuning
 from shuffledp.laws.classes import ClassLaw
+from shuffledp.laws.matrix import Matrix, PairsLaw, pair_law
 from shuffledp.profiles import matrix as pairs
 from shuffledp.profiles import pair_bounds
 from shuffledp.profiles.class_sampler import ClassSampler
-from shuffledp.profiles.matrix import Matrix, PairsProfile, pair_law
+from shuffledp.profiles.matrix import PairsProfile
+from shuffledp.profiles.rounds import round_profile
 
 EPSILONS = np.array([0.0, 0.05, 0.3, 1.0, 2.0])
 
@@ -73,10 +75,10 @@ def test_pruning_is_the_same_as_evaluating_every_pair(
     zeros: float, users: int, idle: int, rate: float
 ) -> None:
     rows = random_rows(2, 6, 7, zeros)
-    profile = PairsProfile(Matrix(rows), users, idle)
-    laws = all_laws(rows)
+    law, laws = PairsLaw(Matrix(rows)), all_laws(rows)
     if rate < 1:
-        profile, laws = profile.thinned(rate), [law.thinned(rate) for law in laws]
+        law, laws = law.thinned(rate), [one.thinned(rate) for one in laws]
+    profile = round_profile(law, users, idle)
     each = [ClassSampler((law,), users, 1e-4, idle=idle)(EPSILONS) for law in laws]
     lower = np.max([samples.lower for samples in each], axis=0)
     upper = np.max([samples.upper for samples in each], axis=0)
@@ -94,7 +96,7 @@ def test_pruning_is_the_same_as_evaluating_every_pair(
 def test_bounds_of_pairs_and_the_dominating_law_are_above_every_pair(
     seed: int, zeros: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dominating, "_LEVELS", [200, 8][seed % 2])
+    monkeypatch.setattr(tuning, "LEVELS", [200, 8][seed % 2])
     monkeypatch.setattr(pair_bounds, "_DIRECT_WORK", [1 << 26, 0][seed % 2])
     rows, users, idle = random_rows(seed, 6, 5, zeros), 1 + seed % 3, seed % 2
     profile = PairsProfile(Matrix(rows), users, idle)

@@ -19,7 +19,7 @@ from shuffledp import (
     calibrate_users,
     compare,
 )
-from shuffledp.profiles.mixture import SenderCount
+from shuffledp.profiles.sender_count import SenderCount
 
 
 def exact_masses(count: SenderCount, first: int, last: int) -> mpmath.mpf:

@@ -26,7 +26,8 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.profiles.rounds import PrivacyProfile
+from shuffledp.profiles.base import PrivacyProfile
+from shuffledp.profiles.rounds import round_profile
 from shuffledp.randomizers import Randomizer
 
 ANALYSES = ("best", "blanket", "stronger-clones", "clones")
@@ -53,7 +54,8 @@ def examine(
         survey = Shuffle(randomizer, users, analysis)
         epsilons.append(at * survey.profile.max_loss)
         upper.append(side(survey.profile, epsilons[-1], "upper"))
-        attained.append(side(randomizer.attained(users), epsilons[-1], "lower"))
+        actual = round_profile(randomizer.attained_law(), users)
+        attained.append(side(actual, epsilons[-1], "lower"))
     return judge(cases, users, np.array(epsilons), np.array(upper), np.array(attained))
 
 

@@ -2,7 +2,7 @@
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,10 +24,10 @@ from shuffledp import (
     verify,
 )
 from shuffledp.cli.app import main
-from shuffledp.laws.classes import ClassLaw
-from shuffledp.profiles.rounds import ClassProfile, RoundProfile
+from shuffledp.laws.base import Law
+from shuffledp.laws.classes import ClassLaw, ClassLaws
 from shuffledp.randomizers import Randomizer
-from shuffledp.randomizers.exact import exp_bracket, explicit
+from shuffledp.randomizers.exact import exp_bracket
 
 EPS0 = 1.25
 RATIO = written.exact_exp(EPS0)
@@ -53,7 +53,7 @@ NAMED: list[tuple[Randomizer, written.Rows]] = [
 @pytest.mark.parametrize(("randomizer", "rows"), NAMED, ids=lambda value: repr(value)[:30])
 def test_matrices_against_the_definitions(randomizer: Randomizer, rows: written.Rows) -> None:
     """Equal to 45 digits, exactly stochastic, and no less private than said."""
-    found = explicit(randomizer)
+    found = randomizer.exact()
     matrix = found.make()
     assert (len(matrix), len(matrix[0])) == (found.inputs, found.outputs)
     assert (len(rows), len(rows[0])) == (found.inputs, found.outputs)
@@ -104,24 +104,31 @@ def test_every_analysis_of_the_named_randomizers_holds(
 
 @dataclass(frozen=True)
 class Liar(FiniteRandomizer):
-    """Claims the profile of more users than there are, and attains that of fewer."""
+    """Claims a blanket that covers more than it does, or attains what no dataset does."""
 
     more: int = 1
-    fewer: bool = False
+    unlike: bool = False
 
-    def profile(self, analysis: str, users: int) -> RoundProfile:
-        return super().profile(analysis, self.more * users)
+    def law(self, analysis: str) -> Law:
+        law = super().law(analysis)
+        assert isinstance(law, ClassLaws)
+        return ClassLaws(
+            tuple(
+                replace(one, blanket=tuple(self.more * mass for mass in one.blanket))
+                for one in law.laws
+            )
+        )
 
-    def attained(self, users: int) -> RoundProfile:
-        if self.fewer:
-            return ClassProfile((ClassLaw((0.9, 0.1), (0.1, 0.9), (0.9, 0.1)),), users)
-        return super().attained(users)
+    def attained_law(self) -> Law:
+        if self.unlike:
+            return ClassLaws((ClassLaw((0.9, 0.1), (0.1, 0.9), (0.9, 0.1)),))
+        return super().attained_law()
 
 
 MATRIX = ((0.75, 0.25), (0.25, 0.75))
 
 
-def test_a_claim_for_too_many_users_is_caught() -> None:
+def test_a_blanket_that_covers_too_much_is_caught() -> None:
     assert verify(Liar(MATRIX), 4).holds
     result = verify(Liar(MATRIX, more=2), 4)
     assert not result.holds
@@ -130,7 +137,7 @@ def test_a_claim_for_too_many_users_is_caught() -> None:
 
 
 def test_an_attained_value_that_nothing_attains_is_caught() -> None:
-    result = verify(Liar(MATRIX, fewer=True), 2)
+    result = verify(Liar(MATRIX, unlike=True), 2)
     assert not result.holds
     assert all(row.truth <= row.upper for row in result.rows)
 
@@ -139,17 +146,11 @@ def test_an_attained_value_that_nothing_attains_is_caught() -> None:
 class Slightly(FiniteRandomizer):
     """Claims an eps0 that is too small by one part in 1e15: wrong at the epsilon of pure DP."""
 
-    def profile(self, analysis: str, users: int) -> RoundProfile:
-        inner = super().profile(analysis, users)
-        assert isinstance(inner, ClassProfile)
-        return Short(inner.laws, inner.users)
-
-
-@dataclass(frozen=True)
-class Short(ClassProfile):
-    @property
-    def max_loss(self) -> float:
-        return math.log(3) * (1 - 1e-15)
+    def law(self, analysis: str) -> Law:
+        law = super().law(analysis)
+        assert isinstance(law, ClassLaws)
+        largest = math.log(3) * (1 - 1e-15)
+        return ClassLaws(tuple(replace(one, largest=largest) for one in law.laws))
 
 
 def test_an_eps0_rounded_down_is_caught() -> None:

@@ -72,6 +72,17 @@ def local_epsilon(value: Any) -> float:
     return eps0
 
 
+def between(name: str, value: Any, least: float, most: float) -> float:
+    """A number in [least, most]."""
+    number = real(name, value)
+    if not least <= number <= most:
+        raise OutOfRange(
+            f"{name}={show(value)} is outside the supported [{least:g}, {most:g}]; choose a value "
+            "inside it."
+        )
+    return number
+
+
 def probability(name: str, value: Any) -> float:
     """Strictly between 0 and 1."""
     number = real(name, value)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._support.numeric import Array, Bounds
 from ..errors import NotCertified, ShuffleDPError
-from ..profiles.rounds import DEPTHS, ROUGH, PrivacyProfile, Sampler
+from ..profiles.base import DEPTHS, ROUGH, PrivacyProfile, Sampler
 from .crossing import Sides, approach, enclose
 
 _REFINEMENTS = 6

@@ -8,7 +8,7 @@ are sampled, those m rounds have one sample, so that they are composed first and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -16,9 +16,11 @@ from typing import ClassVar
 import numpy as np
 
 from .._support.numeric import Array
-from ..profiles.mixture import SenderCount
-from ..profiles.rounds import DEPTHS, PrivacyProfile, RoundProfile, Sampler
+from ..laws.base import Law
+from ..profiles.base import DEPTHS, PrivacyProfile, Sampler
+from ..profiles.rounds import round_profile
 from ..profiles.samples import Samples
+from ..profiles.sender_count import SenderCount
 from ..profiles.subsampled import SubsampledProfile
 from .compose import Composition
 
@@ -72,7 +74,7 @@ class BundledRounds:
     share t/n while f_t falls with t: the two ends of a bucket bound it.
     """
 
-    full: Callable[[int], RoundProfile]
+    law: Law
     count: SenderCount
     messages: int
     coarse: ClassVar[float] = 2.0  # every composition takes a while
@@ -93,5 +95,7 @@ class BundledRounds:
         """For (t, s): f_t with the share s/n."""
         hidden, sent = key
         if hidden not in self._composed:
-            self._composed[hidden] = ComposedProfile(self.full(hidden), self.messages, _COARSE)
+            self._composed[hidden] = ComposedProfile(
+                round_profile(self.law, hidden), self.messages, _COARSE
+            )
         return SubsampledProfile(self._composed[hidden], sent / self.count.honest)

@@ -25,7 +25,7 @@ from ..bounds.one_round import (
     narrower,
     not_certified,
 )
-from ..profiles.rounds import PrivacyProfile
+from ..profiles.base import PrivacyProfile
 from .pld import PLD, lower_pld, upper_pld
 from .split_sum import SplitSum, split
 from .tilted_sum import (

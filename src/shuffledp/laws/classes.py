@@ -1,8 +1,9 @@
-"""Laws over classes of outputs that tell the same about a user's value."""
+"""Laws over classes of outputs; outputs of a class tell the same about a user's value."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,3 +82,28 @@ class ClassLaw:
             *(tuple(rate * mass for mass in row) for row in telling), (empty,) * 3, strict=True
         )
         return ClassLaw(u, v, blanket, self.mass_error, self.largest)
+
+
+@dataclass(frozen=True)
+class ClassLaws:
+    """Some laws over classes of outputs: of all their profiles the largest counts. None of them
+    means that messages tell nothing.
+
+    `values` may give the probabilities of some classes of outputs for a few values, a row each. Of
+    few users, datasets in which the others hold several of these values are enumerated too.
+    """
+
+    laws: tuple[ClassLaw, ...]
+    values: tuple[tuple[float, ...], ...] = ()
+
+    @classmethod
+    def of(cls, laws: Iterable[ClassLaw]) -> ClassLaws:
+        """Equal laws once and in a fixed order, so that equal sets of them are equal."""
+        return cls(tuple(sorted(set(laws), key=lambda law: (law.u, law.v, law.blanket))))
+
+    def thinned(self, rate: float) -> ClassLaws:
+        return ClassLaws(tuple(law.thinned(rate) for law in self.laws))
+
+    def worst(self, epsilon: float, users: int) -> ClassLaws:
+        worst = sorted(self.laws, key=lambda law: law.spread(epsilon))[-1:]
+        return ClassLaws(tuple(worst))

@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from .._support.numeric import Array
+from . import tuning
 from .classes import ClassLaw
 
 _UNIT = 2.0**-53
-_LEVELS = 200  # of the ratios, at most so many each
 _MARGIN = 2.0**-40  # far more than the rounding of a few thousand positive terms
 _NEARLY_ALL = 1 - 2.0**-30
 
@@ -66,9 +66,9 @@ def _coupled(rows: Array, measure: Array) -> tuple[Array, Array, Array]:
 def _levels(x: Array) -> Array:
     """The values of x; or some of them, evenly by rank and by size, with the least and largest."""
     values: Array = np.unique(x)
-    if len(values) <= _LEVELS:
+    if len(values) <= tuning.LEVELS:
         return values
-    half = np.linspace(0, 1, _LEVELS // 2)
+    half = np.linspace(0, 1, tuning.LEVELS // 2)
     by_size = np.searchsorted(values, values[0] + (values[-1] - values[0]) * half)
     by_rank = np.rint((len(values) - 1) * half).astype(int)
     chosen: Array = values[np.union1d(by_rank, np.minimum(by_size, len(values) - 1))]

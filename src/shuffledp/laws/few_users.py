@@ -10,9 +10,6 @@ import numpy as np
 from .._support.numeric import Array
 from .classes import ClassLaw
 
-#: Up to so many users are enumerated.
-MOST_USERS = 16
-
 
 def mixed_laws(rows: Sequence[Sequence[float]], users: int) -> tuple[ClassLaw, ...]:
     """Laws of the shuffled messages if the first user holds value 0 or 1 and the others two values.

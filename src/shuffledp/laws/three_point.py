@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .classes import ClassLaw
+from .classes import ClassLaw, ClassLaws
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ThreePointLaw:
         return cls(eps0, 2 * small / (1 + small), math.tanh(eps0 / 2))
 
     @property
-    def classes(self) -> ClassLaw:
+    def classes(self) -> ClassLaws:
         """The same law with its scores as classes of outputs."""
         small = math.exp(-self.eps0)
         heavy, light = self.weight / (1 + small), self.weight * small / (1 + small)
@@ -42,4 +42,11 @@ class ThreePointLaw:
         if self.weight < 1:  # sometimes the adversary is told that there is nothing to learn
             rows.append((1 - self.weight, 1 - self.weight, 0.0))
         u, v, blanket = zip(*rows, strict=True)
-        return ClassLaw(u, v, blanket, largest=self.eps0 if math.isfinite(self.eps0) else None)
+        largest = self.eps0 if math.isfinite(self.eps0) else None
+        return ClassLaws((ClassLaw(u, v, blanket, largest=largest),))
+
+    def thinned(self, rate: float) -> ClassLaws:
+        return self.classes.thinned(rate)
+
+    def worst(self, epsilon: float, users: int) -> ThreePointLaw:
+        return self

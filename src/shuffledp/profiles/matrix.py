@@ -6,8 +6,7 @@ evaluated; docs/theory.md, section 8.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ import numpy as np
 from .._support.numeric import Array
 from ..laws.classes import ClassLaw
 from ..laws.dominating import dominating_law
+from ..laws.matrix import Matrix, pair_law
 from .class_sampler import ClassSampler, last_slope
 from .pair_bounds import Candidates, PairBounds
 from .samples import Samples
@@ -26,38 +26,6 @@ _ROUGH = 0.01  # if no narrower a bracket is asked for, the bounds of most pairs
 #: Where pairs that are not evaluated raise delta by more than this factor, a width less than that
 #: would be in vain.
 _LIMITED, _LIMITED_WIDTH = 1.05, 1e-4
-
-
-class Matrix:
-    """Rows of probabilities, compared by value."""
-
-    def __init__(self, rows: Array) -> None:
-        self.rows: Array = np.array(rows, dtype=float, order="C")
-        self.rows.flags.writeable = False
-        self.digest = hashlib.sha256(
-            repr(self.rows.shape).encode() + self.rows.tobytes()
-        ).hexdigest()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Matrix) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-    def __repr__(self) -> str:
-        inputs, outputs = self.rows.shape
-        return f"{inputs} x {outputs}, sha256 {self.digest[:8]}"
-
-
-def pair_law(u: Array, v: Array, blanket: Array) -> ClassLaw:
-    """Classes of outputs with equal probabilities, in a fixed order: equal laws are equal."""
-    order = np.lexsort((blanket, v, u))
-    classes = np.stack([u, v, blanket])[:, order]
-    classes = classes[:, classes[:2].max(axis=0) > 0]
-    new = np.append(True, (np.diff(classes) != 0).any(axis=0))
-    counts = np.diff(np.append(np.flatnonzero(new), len(new)))
-    first, second, third = (tuple(row) for row in (classes[:, new] * counts).tolist())
-    return ClassLaw(first, second, third)
 
 
 @dataclass(frozen=True)
@@ -105,21 +73,6 @@ class PairsProfile:
 
     def sampler(self, depth: float, rtol: float) -> PairsSampler:
         return PairsSampler(self, depth, rtol)
-
-    def of(self, users: int) -> PairsProfile:
-        return replace(self, users=users)
-
-    def worst_alone(self, epsilon: float) -> PairsProfile:
-        return self
-
-    def sampled(self, idle: int) -> PairsProfile:
-        return replace(self, idle=idle)
-
-    def thinned(self, rate: float) -> PairsProfile:
-        # an empty message is one more output
-        rows = self.matrix.rows
-        silent = np.full((len(rows), 1), 1 - rate)
-        return replace(self, matrix=Matrix(np.concatenate([rate * rows, silent], axis=1)))
 
     @cached_property
     def last_slope(self) -> float:

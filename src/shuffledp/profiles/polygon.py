@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, Array
+from .base import ANY_DEPTH, Sampler
 from .convex import convex_corners
-from .rounds import ANY_DEPTH, Sampler
 from .samples import Samples
 
 #: A profile without any finite loss still needs a scale: its largest loss is called this.

@@ -1,86 +1,69 @@
-"""Privacy profiles: delta as a function of epsilon for one shuffled round, certified both ways."""
+"""Profiles of shuffled rounds: a law, how many users send, and how many more might have."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import ClassVar
 
 import numpy as np
 
 from .._support.numeric import Array
-from ..laws.classes import ClassLaw, sampled_loss
+from ..laws import tuning as few
+from ..laws.base import Law
+from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
+from ..laws.density import DensityLaw
+from ..laws.few_users import mixed_laws
+from ..laws.matrix import LeadingPairsLaw, PairsLaw
 from ..laws.three_point import ThreePointLaw
+from .base import ANY_DEPTH, DEPTHS, ROUGH, PrivacyProfile, Sampler
 from .class_sampler import ClassSampler
 from .clone_sampler import ThreePointSampler
+from .matrix import PairsProfile
 from .samples import Samples
 
-Sampler = Callable[[Array], Samples]
-
-#: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
-#: that queries at neighbouring deltas share the same discretisation.
-DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
-#: The same for profiles to which every step of depth costs.
+#: Depths for profiles to which every step of depth costs.
 _FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *DEPTHS[2:])
-#: And for those that resolve every delta alike.
-ANY_DEPTH = (DEPTHS[-1],)
-ROUGH = 0.01  # the relative width in epsilon at which to find out where to look closely
 #: Variance of the number of clones up to which each number is evaluated, for a narrow bracket.
 _FEW_CLONES = 4000.0
 
 
-class PrivacyProfile(Protocol):
-    """delta(epsilon) of one round, the supremum over replace-one neighbours in both orders."""
-
-    @property
-    def max_loss(self) -> float:
-        """The largest finite loss: delta is constant from this epsilon on."""
-        ...
-
-    @property
-    def bounded(self) -> bool:
-        """Is that constant 0, that is, is there no infinite loss?"""
-        ...
-
-    @property
-    def has_slopes(self) -> bool:
-        """Do samples come with slopes? Otherwise these are taken from differences."""
-        ...
-
-    @property
-    def depths(self) -> Sequence[float]:
-        """The depths between which a sampler makes a difference."""
-        ...
-
-    @property
-    def pointwise(self) -> PrivacyProfile:
-        """The same profile, by whatever is quickest for a few epsilons, with slopes or without."""
-        ...
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
-        ...
+@singledispatch
+def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
+    """The profile of a round in which `users` users send, a random subset of them and `idle`
+    others, who send nothing (docs/theory.md, "Sampling")."""
+    raise TypeError(f"no profile is known for {law!r}")
 
 
-class RoundProfile(PrivacyProfile, Protocol):
-    """The profile of a round in which all users send; docs/theory.md, "Sampling", has the rest."""
+@round_profile.register
+def _(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return round_profile(law.classes, users, idle) if idle else ThreePointProfile(law, users)
 
-    def sampled(self, idle: int) -> PrivacyProfile:
-        """Its users are a random subset of them and `idle` others, who send nothing."""
-        ...
 
-    def thinned(self, rate: float) -> PrivacyProfile:
-        """Each of its users sends with probability `rate` only."""
-        ...
+@round_profile.register
+def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
+    if not law.laws:
+        return NothingLost()
+    few_of_all = law.values and not idle and users <= few.FEW_USERS
+    of_all = mixed_laws(law.values, users) if few_of_all else ()
+    return ClassProfile(law.laws, users, idle, of_all)
 
-    def of(self, users: int) -> RoundProfile:
-        """The same with another number of users."""
-        ...
 
-    def worst_alone(self, epsilon: float) -> RoundProfile:
-        """With the one law that, for many users, is about the largest at this epsilon."""
-        ...
+@round_profile.register
+def _(law: DensityLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return DensityProfile(law, users, idle)
+
+
+@round_profile.register
+def _(law: PairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return PairsProfile(law.matrix, users, idle)
+
+
+@round_profile.register
+def _(law: LeadingPairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return round_profile(law.among(users), users, idle)
 
 
 @dataclass(frozen=True)
@@ -98,18 +81,6 @@ class NothingLost:
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return lambda epsilon: Samples(0.0 * epsilon, 0.0 * epsilon)
-
-    def of(self, users: int) -> NothingLost:
-        return self
-
-    def worst_alone(self, epsilon: float) -> NothingLost:
-        return self
-
-    def sampled(self, idle: int) -> NothingLost:
-        return self
-
-    def thinned(self, rate: float) -> NothingLost:
-        return self
 
 
 @dataclass(frozen=True)
@@ -131,33 +102,20 @@ class ThreePointProfile:
 
     @property
     def pointwise(self) -> PrivacyProfile:
-        few = self.users * self.law.clone * self.law.other <= _FEW_CLONES
-        if few or not self.bounded or self.law.weight != 1:
+        few_clones = self.users * self.law.clone * self.law.other <= _FEW_CLONES
+        if few_clones or not self.bounded or self.law.weight != 1:
             return self
-        return ClassProfile((self.law.classes,), self.users)
+        return round_profile(self.law.classes, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
-
-    def of(self, users: int) -> ThreePointProfile:
-        return replace(self, users=users)
-
-    def worst_alone(self, epsilon: float) -> ThreePointProfile:
-        return self
-
-    def sampled(self, idle: int) -> ClassProfile:
-        return ClassProfile((self.law.classes,), self.users, idle)
-
-    def thinned(self, rate: float) -> ClassProfile:
-        return ClassProfile((self.law.classes.thinned(rate),), self.users)
 
 
 @dataclass(frozen=True)
 class ClassProfile:
     """Profile of a shuffled round: the largest over some laws of classes of outputs.
 
-    The senders are a random subset of them and `idle` others. The laws `of_all` have as classes
-    what the messages of all users together can be; they say nothing about samples.
+    The laws `of_all` have as classes what the messages of all users together can be.
     """
 
     laws: tuple[ClassLaw, ...]
@@ -194,82 +152,48 @@ class ClassProfile:
 
         return larger
 
-    def of(self, users: int) -> ClassProfile:
-        return replace(self, users=users)
-
-    def worst_alone(self, epsilon: float) -> ClassProfile:
-        return ClassProfile((max(self.laws, key=lambda law: law.spread(epsilon)),), self.users)
-
-    def sampled(self, idle: int) -> ClassProfile:
-        return ClassProfile(self.laws, self.users, idle)
-
-    def thinned(self, rate: float) -> ClassProfile:
-        return ClassProfile(tuple(law.thinned(rate) for law in self.laws), self.users)
-
 
 @dataclass(frozen=True)
 class DensityProfile:
-    """Profile of a shuffled round between those of laws over cells of outputs.
+    """Profile of a shuffled round between those of laws over cells of outputs."""
 
-    `laws(cells, depth)` are laws below and above, the closer the more cells there are.
-    """
-
-    laws: Callable[[int, float], tuple[Sequence[ClassLaw], Sequence[ClassLaw]]]
+    law: DensityLaw
     users: int
-    max_loss: float
-    bounded: bool
     idle: int = 0
     has_slopes: ClassVar[bool] = False
     depths: ClassVar[Sequence[float]] = _FINE_DEPTHS
 
     @property
+    def max_loss(self) -> float:
+        # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1
+        rate = self.users / (self.users + self.idle)
+        return sampled_loss(self.law.max_loss, rate) if self.idle else self.law.max_loss
+
+    @property
+    def bounded(self) -> bool:
+        return self.law.bounded
+
+    @property
     def pointwise(self) -> DensityProfile:
         return self
-
-    def of(self, users: int) -> DensityProfile:
-        return replace(self, users=users)
-
-    def worst_alone(self, epsilon: float) -> DensityProfile:
-        below = self.laws(24, 40.0)[0]
-        worst = max(range(len(below)), key=lambda i: below[i].spread(epsilon))
-
-        def laws(cells: int, depth: float) -> tuple[Sequence[ClassLaw], Sequence[ClassLaw]]:
-            alone = [self.laws(cells, depth)[0][worst]]
-            return alone, alone
-
-        return replace(self, laws=laws)
-
-    def sampled(self, idle: int) -> DensityProfile:
-        # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1
-        most = sampled_loss(self.max_loss, self.users / (self.users + idle))
-        return replace(self, max_loss=most, idle=idle)
-
-    def thinned(self, rate: float) -> DensityProfile:
-        def laws(cells: int, depth: float) -> tuple[Sequence[ClassLaw], Sequence[ClassLaw]]:
-            below, above = self.laws(cells, depth)
-            low, high = ([law.thinned(rate) for law in side] for side in (below, above))
-            return low, low if above is below else high
-
-        return replace(self, laws=laws)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if rtol >= ROUGH:  # an outline: what is far out in the tail must not spoil the rest
             depth, rtol = min(depth, 60.0), 2e-3
         # k cells cost about (2.5/k)^2 in relative epsilon
         cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
-        below, above = self.laws(cells, depth)
-        alone = above is below
+        below, above = self.law.enclosed(cells, depth)
         # cells are dear, so most of the width is left to them
-        width = rtol / 8
-        lower, upper = (
-            ClassSampler(laws, self.users, width, 0 if alone else side, depth, self.idle)
-            for side, laws in ((-1, below), (1, above))
-        )
+        width, top = rtol / 8, self.max_loss
+        lower = ClassSampler(below.laws, self.users, width, -1 if above else 0, depth, self.idle)
+        upper = lower
+        if above is not None:
+            upper = ClassSampler(above.laws, self.users, width, 1, depth, self.idle)
 
         def sample(epsilon: Array) -> Samples:
-            inside = (epsilon < self.max_loss) | (not self.bounded)
+            inside = (epsilon < top) | (not self.bounded)
             low = lower(epsilon)
-            high = low if alone else upper(epsilon)
+            high = low if above is None else upper(epsilon)
             return Samples(low.lower * inside, high.upper * inside)
 
         return sample

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._support.numeric import Array
 from ..laws.classes import sampled_loss
-from .rounds import PrivacyProfile, Sampler
+from .base import PrivacyProfile, Sampler
 from .samples import Samples
 
 _ULP = 2.0**-52

@@ -1,26 +1,48 @@
-"""Local randomizers, one family a file. Each yields the laws of its analyses."""
+"""Local randomizers, one a file. Each yields its laws; `REGISTRY` has those with a name.
 
-from .base import Analysis, Randomizer
-from .density import DensityRandomizer, Tails
-from .finite import FiniteRandomizer
+Every module of this folder is loaded, so that a new file is all that a new randomizer needs.
+"""
+
+import importlib
+import pkgutil
+
+from .analyses import Analysis
+from .base import REGISTRY, Randomizer, register
+from .density import DensityRandomizer
+from .finite import FiniteRandomizer, MatrixRandomizer
 from .gaussian import Gaussian
+from .hadamard_response import HadamardResponse
 from .laplace import Laplace
-from .membership import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
+from .local_hashing import LocalHashing
+from .membership import MembershipRandomizer
+from .parameter import LocalEpsilon, Parameter, Search, Values
 from .pure_ldp import PureLDP
 from .randomized_response import RandomizedResponse
+from .subset_selection import SubsetSelection
+from .unary_encoding import UnaryEncoding
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
+    "REGISTRY",
     "Analysis",
     "DensityRandomizer",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",
     "Laplace",
+    "LocalEpsilon",
     "LocalHashing",
+    "MatrixRandomizer",
+    "MembershipRandomizer",
+    "Parameter",
     "PureLDP",
     "RandomizedResponse",
     "Randomizer",
+    "Search",
     "SubsetSelection",
-    "Tails",
     "UnaryEncoding",
+    "Values",
+    "register",
 ]

@@ -1,107 +1,86 @@
-"""What a local randomizer has to offer."""
+"""What a local randomizer has to offer, and the registry of those that have a name."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, TypeVar
 
-from ..profiles.rounds import RoundProfile
-
-SEES_ALL_BUT_ONE = (
-    "sees all shuffled messages of every round and knows the value of every user but one; "
-    "does not see who sent which message"
-)
+from ..errors import InvalidParameter
+from ..laws.base import Law
+from .analyses import Analysis
+from .exact import ExactMatrix
+from .parameter import Field, fields_of
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """A way to bound a shuffled round, in words that can stand in a privacy review."""
+class Randomizer(ABC):
+    """A local randomizer: an immutable value that knows the laws of its outputs, and nothing of
+    users, samples, rounds or numerics.
 
-    name: str
-    theorem: str  # what stands behind the number, with its source
-    adversary: str  # who is protected against, and what they are given for free
-    assumption: str  # what must be true of the deployment
-    gist: str  # the same in a few words, for tables
+    Subclasses are frozen dataclasses whose fields are annotated with a `Parameter`.
+    """
 
+    #: As on the command line.
+    name: ClassVar[str]
+    #: Parameters of a small one: for tests and help texts.
+    example: ClassVar[Mapping[str, Any]]
 
-class Randomizer(Protocol):
-    """A local randomizer: an immutable value that knows the laws of its outputs."""
+    def __post_init__(self) -> None:
+        for field in fields_of(type(self)).values():
+            self._keep(field.name, field.parameter.checked(field.name, getattr(self, field.name)))
+
+    def _keep(self, name: str, value: Any) -> None:
+        """Put a validated value into a frozen dataclass."""
+        object.__setattr__(self, name, value)
 
     @property
-    def name(self) -> str:
-        """As on the command line."""
-        ...
-
-    @property
+    @abstractmethod
     def analyses(self) -> Mapping[str, Analysis]:
         """The analyses that apply, by the names a user may ask for; "best" is among them."""
-        ...
 
-    def profile(self, analysis: str, users: int) -> RoundProfile:
-        """The profile of one shuffled round of `users` users."""
-        ...
+    def law(self, analysis: str) -> Law:
+        """The law of a message, as the analysis sees it."""
+        return self.analyses[analysis].law(self)
 
-    def attained(self, users: int) -> RoundProfile:
-        """The largest profile of some actual neighbouring datasets, in both orders."""
-        ...
+    @abstractmethod
+    def attained_law(self) -> Law:
+        """The laws of a message in some actual neighbouring datasets, in both orders."""
 
-    def describe(self) -> str: ...
+    @abstractmethod
+    def describe(self) -> str:
+        """What it does, for a statement."""
+
+    def exact(self) -> ExactMatrix:
+        """All probabilities as fractions, from the definition alone, for `verify`."""
+        raise InvalidParameter(
+            f"{self!r} has no finite matrix; give a FiniteRandomizer or a named randomizer with "
+            "finitely many outputs."
+        )
 
 
-BLANKET = Analysis(
-    name="blanket",
-    theorem=(
-        "privacy blanket of the randomizer (Balle, Bell, Gascon, Nissim 2019), as an exact "
-        "hockey-stick divergence; proof in docs/theory.md"
-    ),
-    adversary=(
-        f"{SEES_ALL_BUT_ONE}; is told which other users' messages are independent of their values"
-    ),
-    assumption="every user applies this randomizer, independently of the others' messages",
-    gist="is told which other messages are independent of their senders' values",
-)
-STRONGER_CLONES = Analysis(
-    name="stronger-clones",
-    theorem=(
-        "stronger clones with p = 1/(e^eps0 + 1) (Feldman, McMillan, Talwar 2023; proof for every "
-        "eps0-LDP randomizer in docs/theory.md)"
-    ),
-    adversary=SEES_ALL_BUT_ONE,
-    assumption=(
-        "all users of a round apply the same eps0-LDP randomizer, chosen before any message of "
-        "that round is seen (it may depend on all earlier rounds)"
-    ),
-    gist="faces the worst randomizer with this eps0",
-)
-CLONES = Analysis(
-    name="clones",
-    theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",
-    adversary=SEES_ALL_BUT_ONE,
-    assumption=(
-        "all users of a round apply the same eps0-LDP randomizer; or they answer one after another "
-        "in random order, and it depends on the place in that order and on earlier messages, not "
-        "on the user"
-    ),
-    gist="faces the worst randomizer with this eps0, adaptive within the round",
-)
-STRONG = Analysis(
-    name="strong",
-    theorem=(
-        "strong adversary of Balle et al. 2019, Theorem 3.1, and Koskela, Heikkila, Honkela, as an "
-        "exact hockey-stick divergence"
-    ),
-    adversary=(
-        f"{SEES_ALL_BUT_ONE}; is told of every user, the one in question included, whether they "
-        "answered at random"
-    ),
-    assumption="every user applies this randomizer, independently of the others' messages",
-    gist="is told who answered at random, the user in question included",
-)
-#: Of a randomizer whose law is known and that is eps0-LDP.
-KNOWN_AND_PURE: Mapping[str, Analysis] = {
-    "best": BLANKET,  # at most the others, at every alpha: docs/theory.md
-    "blanket": BLANKET,
-    "stronger-clones": STRONGER_CLONES,
-    "clones": CLONES,
-}
+#: Every named randomizer.
+REGISTRY: dict[str, type[Randomizer]] = {}
+
+Kind = TypeVar("Kind", bound=type[Randomizer])
+
+
+def register(randomizer: Kind) -> Kind:
+    """Make a class of randomizers known to all commands, plans, sweeps and tests by its name.
+
+    >>> from shuffledp.randomizers import REGISTRY
+    >>> REGISTRY["rr"].__name__
+    'RandomizedResponse'
+    """
+    if REGISTRY.setdefault(randomizer.name, randomizer) is not randomizer:
+        raise InvalidParameter(f"there are two randomizers {randomizer.name!r}; rename one.")
+    fields_of(randomizer)
+    return randomizer
+
+
+def known_parameters() -> dict[str, list[tuple[str, Field]]]:
+    """Every parameter of a named randomizer, with the randomizers that have it."""
+    found: dict[str, list[tuple[str, Field]]] = {}
+    for name, randomizer in REGISTRY.items():
+        for field in fields_of(randomizer).values():
+            found.setdefault(field.name, []).append((name, field))
+    return found

@@ -2,70 +2,49 @@
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from itertools import chain, product
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from .._support import validate
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from ..laws.classes import ClassLaw
-from ..profiles.matrix import Matrix, PairsProfile, pair_law
-from ..profiles.rounds import ClassProfile, NothingLost, RoundProfile
-from .base import BLANKET, CLONES, STRONGER_CLONES, Analysis
-from .pure_ldp import clone_profile
+from ..laws.base import Law
+from ..laws.matrix import Matrix, attained_law, blanket_law
+from .analyses import BLANKET, CLONES, STRONGER_CLONES, Analysis
+from .base import Randomizer, register
+from .exact import ExactMatrix, Fractions
+from .parameter import Parameter
 
-_FEW_INPUTS = 12  # of so few, all pairs are evaluated, and for attained values all triples
-_LEADING = 16  # of more, so many pairs that are far apart and so many of the largest losses
-_OTHERS = 3  # values that the others may hold, tried for each of these
-_MOST_COMPARED = 2000  # rows of which all pairs are compared
 _SHOWN = 4  # inputs and outputs, at most, of a matrix that is shown in full
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FiniteRandomizer:
-    """A row-stochastic matrix: one row of output probabilities for each input value.
+class MatrixRandomizer(Randomizer):
+    """A randomizer that is known once its probabilities are: subclasses write them down.
 
     Zeros are allowed: then the randomizer may not be eps0-LDP for any eps0, and only the blanket
     analysis applies.
-
-    >>> from shuffledp import FiniteRandomizer
-    >>> round(FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0, 6)
-    1.252763
     """
 
-    matrix: Sequence[Sequence[float]]
-    _values: Matrix = field(init=False)
+    @abstractmethod
+    def rows(self) -> Sequence[Sequence[float]]:
+        """For each value the probabilities of all outputs."""
 
-    def __post_init__(self) -> None:
-        rows = _checked(self.matrix)
-        object.__setattr__(self, "matrix", tuple(tuple(row) for row in rows.tolist()))
-        object.__setattr__(self, "_values", Matrix(rows))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FiniteRandomizer) and self._values == other._values
-
-    def __hash__(self) -> int:
-        return hash(self._values)
-
-    def __repr__(self) -> str:
-        short = max(self._values.rows.shape) <= _SHOWN
-        shown = f"matrix={self.matrix!r}" if short else repr(self._values)
-        return f"FiniteRandomizer({shown})"
-
-    @property
-    def name(self) -> str:
-        return "matrix"
+    @cached_property
+    def _matrix(self) -> Matrix:
+        return Matrix(_checked(self.rows()))
 
     @cached_property
     def eps0(self) -> float:
         """The local epsilon, rounded up; infinite if an output excludes a value."""
-        columns = self._distinct.T
+        columns = self._matrix.distinct.T
         used = columns[columns.max(axis=1) > 0]
         if used.shape[1] == 1:
             return 0.0
@@ -82,86 +61,78 @@ class FiniteRandomizer:
             known |= {"stronger-clones": STRONGER_CLONES, "clones": CLONES}
         return known
 
-    def profile(self, analysis: str, users: int) -> RoundProfile:
-        chosen = self.analyses[analysis]
-        if chosen is not BLANKET:
-            return clone_profile(chosen, self.eps0, users)
-        rows = self._distinct
-        if len(rows) == 1:
-            return NothingLost()
-        if len(rows) > _FEW_INPUTS:
-            return PairsProfile(Matrix(rows), users)
-        return _largest(_laws(rows, _all_pairs(rows), [rows.min(axis=0)]), users)
+    def blanket_law(self) -> Law:
+        return blanket_law(self._matrix)
 
-    def attained(self, users: int) -> RoundProfile:
-        """The others hold any one value."""
-        rows = self._distinct
-        if len(rows) == 1:
-            return NothingLost()
-        if len(rows) <= _FEW_INPUTS:
-            return _largest(_laws(rows, _all_pairs(rows), rows), users)
-        likely = ((pair, _best_others(rows, pair, users)) for pair in _leading_pairs(rows, users))
-        return _largest(
-            chain.from_iterable(_laws(rows, [p], others) for p, others in likely), users
-        )
+    def attained_law(self) -> Law:
+        return attained_law(self._matrix)
 
-    @cached_property
-    def _distinct(self) -> Array:
-        """Each row once."""
-        rows: Array = np.unique(self._values.rows, axis=0)
-        return rows
+    def exact(self) -> ExactMatrix:
+        def make() -> Fractions:
+            rows = [[Fraction(value) for value in row] for row in self._matrix.rows.tolist()]
+            return [[value / sum(row) for value in row] for row in rows]
+
+        inputs, outputs = self._matrix.rows.shape
+        return ExactMatrix(inputs, outputs, make)
 
     def describe(self) -> str:
-        inputs, outputs = self._values.rows.shape
+        inputs, outputs = self._matrix.rows.shape
         local = f"{self.eps0:g}-LDP" if math.isfinite(self.eps0) else "not eps0-LDP"
         return f"a matrix of {inputs} inputs and {outputs} outputs, {local}"
 
 
-Pair = tuple[int, int]
+def read_matrix(path: str) -> list[list[float]]:
+    """A CSV file: one row of probabilities a value."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
+    except (OSError, ValueError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text file"
+        raise InvalidParameter(
+            f"matrix {path} cannot be read: {reason}; give a CSV file."
+        ) from None
+    try:
+        return [[float(cell) for cell in row] for row in rows]
+    except ValueError as error:
+        raise InvalidParameter(f"matrix {path}: {error}; give numbers only.") from None
 
 
-def _all_pairs(rows: Array) -> list[Pair]:
-    return [(i, j) for i in range(len(rows)) for j in range(i)]
+@register
+@dataclass(frozen=True, eq=False, repr=False)
+class FiniteRandomizer(MatrixRandomizer):
+    """A row-stochastic matrix: one row of output probabilities for each input value.
 
+    >>> from shuffledp import FiniteRandomizer
+    >>> round(FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0, 6)
+    1.252763
+    """
 
-def _leading_pairs(rows: Array, users: int) -> set[Pair]:
-    """Pairs of rows that are far apart, and pairs that have the largest losses."""
-    largest = rows.max(axis=0)
-    used, largest = rows[:, largest > 0], largest[largest > 0]
-    # one message in n is as good as no cover
-    scaled = used / np.sqrt(used.min(axis=0) + largest / users)
-    square = np.sum(scaled**2, axis=1)
-    far = np.argsort(-square)[:_MOST_COMPARED]
-    apart = square[far, None] + square[far] - 2 * scaled[far] @ scaled[far].T
-    i, j = np.triu_indices(len(far), 1)
-    chosen = np.argsort(-apart[i, j])[:_LEADING]
-    pairs = set(zip(far[i[chosen]].tolist(), far[j[chosen]].tolist(), strict=True))
-    columns = np.argsort(used.min(axis=0) / largest)[:_LEADING]
-    extremes = used.argmax(axis=0)[columns], used.argmin(axis=0)[columns]
-    return pairs | set(zip(*(side.tolist() for side in extremes), strict=True))
+    name: ClassVar[str] = "matrix"
+    example: ClassVar[Mapping[str, Any]] = {"matrix": ((0.75, 0.25), (0.25, 0.75))}
 
+    matrix: Annotated[
+        Sequence[Sequence[float]],
+        Parameter("CSV file: one row of probabilities a value", read=read_matrix),
+    ]
 
-def _best_others(rows: Array, pair: Pair, users: int) -> Array:
-    """Rows among which two values are well told apart, if all others hold one of them."""
-    u, v = rows[pair[0]], rows[pair[1]]
-    used = u + v > 0
-    cover = rows[:, used] + (u + v)[used] / users
-    told = np.sum((u - v)[used] ** 2 / cover, axis=1)
-    best: Array = rows[np.argsort(-told)[:_OTHERS]]
-    return best
+    def __post_init__(self) -> None:
+        rows = _checked(self.matrix)
+        self._keep("matrix", tuple(tuple(row) for row in rows.tolist()))
+        self._keep("_matrix", Matrix(rows))
 
+    def rows(self) -> Sequence[Sequence[float]]:
+        return self.matrix
 
-def _largest(laws: Iterable[ClassLaw], users: int) -> ClassProfile:
-    """The largest over these laws; equal ones once, in a fixed order."""
-    ordered = sorted(set(laws), key=lambda law: (law.u, law.v, law.blanket))
-    return ClassProfile(tuple(ordered), users)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FiniteRandomizer) and self._matrix == other._matrix
 
+    def __hash__(self) -> int:
+        return hash(self._matrix)
 
-def _laws(rows: Array, pairs: Iterable[Pair], blankets: Iterable[Array]) -> Iterator[ClassLaw]:
-    """The laws of these pairs, in both orders, with each of the blankets."""
-    for (i, j), blanket in product(pairs, blankets):
-        yield pair_law(rows[i], rows[j], blanket)
-        yield pair_law(rows[j], rows[i], blanket)
+    def __repr__(self) -> str:
+        short = max(self._matrix.rows.shape) <= _SHOWN
+        shown = f"matrix={self.matrix!r}" if short else repr(self._matrix)
+        return f"FiniteRandomizer({shown})"
 
 
 def _checked(matrix: Any) -> Array:

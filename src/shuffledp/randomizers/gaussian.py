@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from .._support import validate
-from .._support.numeric import Array
-from ..errors import OutOfRange
-from .density import DensityRandomizer, Tails
+from .._support.numeric import UNIT, Array
+from ..laws.density import Tails
+from .base import register
+from .density import DensityRandomizer
+from .parameter import Parameter, Search
 
-_SMALLEST, _LARGEST = 0.1, 1000.0
 
-
+@register
 @dataclass(frozen=True)
 class Gaussian(DensityRandomizer):
     """The value, in [0, 1], plus Gaussian noise of standard deviation sigma; not eps0-LDP.
@@ -24,20 +26,13 @@ class Gaussian(DensityRandomizer):
     Gaussian(sigma=2.0)
     """
 
-    sigma: float
+    name: ClassVar[str] = "gaussian"
+    example: ClassVar[Mapping[str, float]] = {"sigma": 3.0}
 
-    def __post_init__(self) -> None:
-        sigma = validate.real("sigma", self.sigma)
-        if not _SMALLEST <= sigma <= _LARGEST:
-            raise OutOfRange(
-                f"sigma={sigma:g} is outside [{_SMALLEST:g}, {_LARGEST:g}], the range that is "
-                "certified; choose a value inside it."
-            )
-        object.__setattr__(self, "sigma", sigma)
-
-    @property
-    def name(self) -> str:
-        return "gaussian"
+    sigma: Annotated[
+        float,
+        Parameter("standard deviation of the noise", 0.1, 1000.0, search=Search(1.0, grows=False)),
+    ]
 
     @property
     def largest(self) -> float:
@@ -48,7 +43,7 @@ class Gaussian(DensityRandomizer):
         scaled, shift = self.sigma * loss / math.sqrt(2), 1 / (2 * math.sqrt(2) * self.sigma)
         zero, one, rest = (_erfc(x) / 2 for x in (scaled - shift, scaled + shift, shift - scaled))
         # erfc changes by 2 x^2 + 2 times a relative change of its argument, at most
-        error = 2.0**-53 * (16 + 8 * (scaled + shift) ** 2)
+        error = UNIT * (16 + 8 * (scaled + shift) ** 2)
         return Tails(zero, one, rest, error)
 
     def describe(self) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from .._support import validate
-from .._support.numeric import Array
-from ..profiles.rounds import RoundProfile
-from .base import BLANKET, KNOWN_AND_PURE, Analysis
-from .density import DensityRandomizer, Tails
-from .pure_ldp import clone_profile
+from .._support.numeric import UNIT, Array
+from ..laws.density import Tails
+from .analyses import KNOWN_AND_PURE, Analysis
+from .base import register
+from .density import DensityRandomizer
+from .parameter import LocalEpsilon
 
 
+@register
 @dataclass(frozen=True)
 class Laplace(DensityRandomizer):
     """The value, in [0, 1], plus Laplace noise of scale 1/eps0.
@@ -24,14 +26,10 @@ class Laplace(DensityRandomizer):
     Laplace(eps0=2.0)
     """
 
-    eps0: float
+    name: ClassVar[str] = "laplace"
+    example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", validate.local_epsilon(self.eps0))
-
-    @property
-    def name(self) -> str:
-        return "laplace"
+    eps0: LocalEpsilon
 
     @property
     def largest(self) -> float:
@@ -41,17 +39,11 @@ class Laplace(DensityRandomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return KNOWN_AND_PURE
 
-    def profile(self, analysis: str, users: int) -> RoundProfile:
-        chosen = self.analyses[analysis]
-        if chosen is BLANKET:
-            return super().profile(analysis, users)
-        return clone_profile(chosen, self.eps0, users)
-
     def tails(self, loss: Array) -> Tails:
         # the loss is eps0 (1 - 2t) for outputs t in [0, 1] and eps0 for all below 0
         rest = np.exp((loss - self.eps0) / 2) / 2
         one = np.exp(-(loss + self.eps0) / 2) / 2
-        error = np.full(loss.shape, 2.0**-53 * (8 + 2 * self.eps0))
+        error = np.full(loss.shape, UNIT * (8 + 2 * self.eps0))
         return Tails(1 - rest, one, rest, error)
 
     def describe(self) -> str:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Annotated, ClassVar
 
 from .._support import validate
 from ..errors import InvalidParameter
-from ..laws.few_users import MOST_USERS, mixed_laws
+from ..laws.base import Law
 from ..laws.three_point import ThreePointLaw
-from ..profiles.rounds import ClassProfile, RoundProfile, ThreePointProfile
-from .base import STRONG, Analysis
+from .analyses import STRONG, Analysis
+from .base import register
+from .exact import ExactMatrix, Fractions, of_sets
 from .membership import MembershipRandomizer
+from .parameter import LocalEpsilon, Parameter, Search, Values
 
 
+@register
 @dataclass(frozen=True, repr=False)
 class RandomizedResponse(MembershipRandomizer):
     """k-ary randomized response: a uniformly random value with probability gamma, else the own.
@@ -24,38 +29,33 @@ class RandomizedResponse(MembershipRandomizer):
     RandomizedResponse(k=4, gamma=0.25)
     """
 
-    k: int
-    gamma: float = field(default=None, kw_only=True)  # type: ignore[assignment]
-    eps0: float = field(default=None, kw_only=True)  # type: ignore[assignment]
-    _given: str = field(default="", init=False, repr=False)
+    name: ClassVar[str] = "rr"
+    example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
+
+    k: Values
+    gamma: Annotated[
+        float,
+        Parameter("probability of a random answer", 1e-12, 0.9999, search=Search(0.1, grows=False)),
+    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    eps0: LocalEpsilon = field(default=None, kw_only=True)  # type: ignore[assignment]
+    #: Was gamma given? Then it is exact and eps0 was rounded up; otherwise eps0 is exact.
+    by_gamma: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._set(k=validate.count("k", self.k, 10**12, least=2))
+        self._keep("k", validate.count("k", self.k, 10**12, least=2))
         if (self.gamma is None) == (self.eps0 is None):
             raise InvalidParameter(
                 "gamma and eps0 say the same in two ways; give exactly one of them."
             )
-        if self.gamma is not None:
-            gamma = validate.probability("gamma", self.gamma)
-            # 1 + k (1 - gamma)/gamma is the ratio of the true value to another; the argument errs
-            # by three units, hence the logarithm relatively by no more
-            exact = math.log1p(self.k * (1 - gamma) / gamma)
-            eps0 = validate.local_epsilon(exact * (1 + 2.0**-50))
-            given = f"gamma={gamma!r}"
+        self._keep("by_gamma", self.gamma is not None)
+        if self.by_gamma:
+            self._keep("gamma", validate.probability("gamma", self.gamma))
+            # the argument errs by three units, hence the logarithm relatively by no more
+            exact_eps0 = math.log1p(self.k * (1 - self.gamma) / self.gamma)
+            self._keep("eps0", validate.local_epsilon(exact_eps0 * (1 + 2.0**-50)))
         else:
-            eps0 = validate.local_epsilon(self.eps0)
-            gamma = self.k / (math.expm1(eps0) + self.k)
-            given = f"eps0={eps0!r}"
-        self._set(gamma=gamma, eps0=eps0, _given=given)
-
-    @property
-    def name(self) -> str:
-        return "rr"
-
-    @property
-    def by_gamma(self) -> bool:
-        """Was gamma given? Then it is exact and eps0 was rounded up; otherwise eps0 is exact."""
-        return self._given.startswith("gamma")
+            self._keep("eps0", validate.local_epsilon(self.eps0))
+            self._keep("gamma", self.k / (math.expm1(self.eps0) + self.k))
 
     @property
     def ratio(self) -> float:
@@ -65,29 +65,33 @@ class RandomizedResponse(MembershipRandomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return {**super().analyses, "strong": STRONG}
 
-    def profile(self, analysis: str, users: int) -> RoundProfile:
-        if self.analyses[analysis] is not STRONG:
-            return super().profile(analysis, users)
+    def strong_law(self) -> Law:
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
         clone = 2 * self.gamma / self.k
         other = 1 - clone if self.k > 2 else 1 - self.gamma
-        return ThreePointProfile(ThreePointLaw(math.inf, clone, other, 1 - self.gamma), users)
-
-    def attained(self, users: int) -> RoundProfile:
-        """The others hold one value, or, if they are few, two of the first, second and third."""
-        if users > MOST_USERS:
-            return super().attained(users)
-        low, high = self.gamma / self.k, self.gamma / self.k * self.ratio
-        values = min(self.k, 3)
-        rows = [[high if x == y else low for y in range(values)] for x in range(values)]
-        if self.k > 3:
-            rows = [[low * (self.k - 3), *row] for row in rows]
-        return ClassProfile(self._attained_laws(), users, of_all=mixed_laws(rows, users))
+        return ThreePointLaw(math.inf, clone, other, 1 - self.gamma)
 
     def base_mass(self, inside: int, given: int) -> float:
         if inside > 1:
             return 0.0
         return self.gamma / self.k * (1 if inside == 1 else self.k - given)
 
+    def explicit_values(self) -> tuple[tuple[float, ...], ...]:
+        low = self.gamma / self.k
+        high, values = low * self.ratio, range(min(self.k, 3))
+        rest = (low * (self.k - 3),) if self.k > 3 else ()
+        return tuple((*rest, *(high if x == y else low for y in values)) for x in values)
+
+    def exact(self) -> ExactMatrix:
+        return ExactMatrix(self.k, self.k, self._matrix)
+
+    def _matrix(self) -> Fractions:
+        k, values = self.k, range(self.k)
+        if not self.by_gamma:
+            return of_sets(k, ([y] for y in values), self.eps0)
+        gamma = Fraction(self.gamma)
+        return [[gamma / k + (1 - gamma) * (x == y) for y in values] for x in values]
+
     def __repr__(self) -> str:
-        return f"RandomizedResponse(k={self.k}, {self._given})"
+        given = f"gamma={self.gamma!r}" if self.by_gamma else f"eps0={self.eps0!r}"
+        return f"RandomizedResponse(k={self.k}, {given})"

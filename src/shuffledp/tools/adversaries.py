@@ -11,7 +11,7 @@ from ..bounds.one_round import epsilon_bounds
 from ..composition.compose import Composition
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..laws.classes import ClassLaw
-from ..profiles.rounds import ClassProfile
+from ..profiles.rounds import ClassProfile, round_profile
 from ..randomizers import Randomizer
 from ..shuffle import Shuffle
 
@@ -60,7 +60,7 @@ def _attained(round_: Shuffle, rounds: int, delta: float, rtol: float) -> float:
     the value of a single round stands."""
     single = round_.attained_epsilon(delta)
     value = validate.delta(delta)
-    attained = round_.randomizer.attained(round_.users)
+    attained = round_profile(round_.randomizer.attained_law(), round_.users)
     if rounds == 1 or not 0 < value < 1 or not isinstance(attained, ClassProfile):
         return single
     alike = [ClassProfile((law,), round_.users) for law in attained.laws if _symmetric(law)]

@@ -17,7 +17,7 @@ from .._support import validate
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
 from ..randomizers import Randomizer
-from ..randomizers.exact import Explicit, Matrix, exp_bracket, explicit
+from ..randomizers.exact import ExactMatrix, Fractions, exp_bracket
 from ..shuffle import Shuffle
 from .statement import rounded_down, rounded_up
 
@@ -103,7 +103,7 @@ def verify(
     [True]
     """
     survey = Shuffle(randomizer, users, analysis)
-    matrix = explicit(randomizer)
+    matrix = randomizer.exact()
     points = _points(survey, epsilons)
     _refuse_if_too_large(matrix, survey.users, len(points))
     alphas = [exp_bracket(Fraction(epsilon), 60) for epsilon in points]
@@ -133,7 +133,7 @@ def _points(survey: Shuffle, epsilons: Any) -> list[float]:
     return points
 
 
-def _steps(matrix: Explicit, users: int, points: int) -> int:
+def _steps(matrix: ExactMatrix, users: int, points: int) -> int:
     """About how many multiplications the enumeration takes."""
     backgrounds = math.comb(users + matrix.inputs - 2, users - 1)
     histograms = math.comb(users + matrix.outputs - 1, users)
@@ -141,7 +141,7 @@ def _steps(matrix: Explicit, users: int, points: int) -> int:
     return backgrounds * histograms * (matrix.inputs * matrix.outputs + 2 * pairs * points)
 
 
-def _refuse_if_too_large(matrix: Explicit, users: int, points: int) -> None:
+def _refuse_if_too_large(matrix: ExactMatrix, users: int, points: int) -> None:
     small = matrix.inputs <= MOST_VALUES and matrix.outputs <= MOST_VALUES
     if small and users <= MOST_USERS and _steps(matrix, users, points) <= MOST_STEPS:
         return
@@ -164,7 +164,7 @@ Found = tuple[Fraction, Fraction, tuple[int, ...], tuple[int, int]]
 
 
 def _worst(
-    matrix: Matrix,
+    matrix: Fractions,
     users: int,
     alphas: Sequence[tuple[Fraction, Fraction]],
     progress: Callable[[int, int], None],

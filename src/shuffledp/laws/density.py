@@ -1,0 +1,223 @@
+"""The law of a density, through the likelihood ratio of its worst pair of inputs, cut into cells.
+
+With R(0) and R(1) the densities of the two ends of the input range, all that counts is how much of
+either has which loss log R(0)/R(1). Cells of outputs that are merged to their means give laws
+below the true one in convex order, cells that are split to their ends laws above it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import UNIT, Array
+from . import tuning
+from .classes import ClassLaw, ClassLaws
+
+# proof constants: docs/theory.md, "Densities"
+_LEAST = 1e-290  # shares below this are not told apart from 0
+_HIDDEN = 1e-40  # a blanket mass so small that no other user of a round is ever there
+
+
+class Tails(NamedTuple):
+    """Shares of the outputs whose loss log R(0)/R(1) is at least some values."""
+
+    zero: Array  # for input 0
+    one: Array  # for input 1
+    rest: Array  # 1 - zero, the share of smaller losses, to the same relative precision
+    error: Array  # relative error of all three
+
+
+class Density(Protocol):
+    """What of a randomizer of values in [0, 1] is used: see `DensityRandomizer`."""
+
+    @property
+    def largest(self) -> float: ...
+
+    def tails(self, loss: Array) -> Tails: ...
+
+
+class Cells(NamedTuple):
+    """Outputs cut by loss at 0 = edges[0] < ... < edges[-1]; the last cell is all beyond."""
+
+    edges: Array
+    zero: Array  # mass of each cell for input 0
+    one: Array  # and for input 1
+    ratio: Array  # zero / one
+    ratio_error: Array  # relative
+    seen: NDArray[np.bool_]  # is any other user of a round ever in this cell, or beyond?
+    mass_error: float  # relative
+
+
+class Enclosure(NamedTuple):
+    """Laws whose profiles lie below one that is searched for, and laws whose profiles lie above;
+    None if only values from below are wanted."""
+
+    below: ClassLaws
+    above: ClassLaws | None
+
+
+@dataclass(frozen=True)
+class DensityLaw:
+    """The blanket's law of a density, or, `attained`, of datasets in which the others hold an end
+    of the input range. With probability 1 - `rate` a message is empty."""
+
+    density: Density
+    attained: bool = False
+    rate: float = 1.0
+    order: int | None = None  # of the differing user's values, if only one counts: 0 or 1
+
+    @property
+    def bounded(self) -> bool:
+        return math.isfinite(self.density.largest)
+
+    @cached_property
+    def max_loss(self) -> float:
+        return self._end()
+
+    def thinned(self, rate: float) -> DensityLaw:
+        return replace(self, rate=rate * self.rate)
+
+    def worst(self, epsilon: float, users: int) -> DensityLaw:
+        if not self.attained:
+            return self
+        both = self._attained(self._cells(*tuning.ROUGH_CELLS))
+        return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
+
+    def enclosed(self, count: int, depth: float) -> Enclosure:
+        """By laws of about `count` cells: the more, the closer; cut off where only e^-depth of the
+        outputs are."""
+        cells = self._cells(count, depth)
+        if not self.attained:
+            return Enclosure(*(self._sent((law,)) for law in self._blanket(cells)))
+        laws = self._attained(cells)
+        return Enclosure(self._sent(laws if self.order is None else (laws[self.order],)), None)
+
+    def _sent(self, laws: tuple[ClassLaw, ...]) -> ClassLaws:
+        return ClassLaws(laws) if self.rate == 1 else ClassLaws(laws).thinned(self.rate)
+
+    def _end(self, depth: float = math.inf) -> float:
+        """A loss that all but e^-depth of the outputs for input 0 stay below."""
+        if self.bounded:
+            return self.density.largest
+        least = max(math.exp(-depth), _LEAST)
+
+        def beyond(loss: float) -> bool:
+            tails = self.density.tails(np.array([loss]))
+            return bool(tails.zero[0] < least or tails.one[0] < _LEAST)
+
+        low, high = 0.0, 1.0
+        while not beyond(high):
+            low, high = high, 2 * high
+        for _ in range(20):
+            middle = (low + high) / 2
+            low, high = (low, middle) if beyond(middle) else (middle, high)
+        return high
+
+    def _cells(self, count: int, depth: float) -> Cells:
+        """About `count` cells, narrow where they add much to the variance of the scores."""
+        end = self._end(depth + 4)
+        fine = np.linspace(0.0, end, 8 * count + 1)
+        # the score e^loss has mass R(1) and its square weighs e^loss R(0)
+        share = -np.diff(self.density.tails(fine).zero) * np.exp(fine[1:] - end)
+        density = np.cbrt(np.maximum(share, 0.0))
+        density = density / max(density.sum(), 1e-300) + 1 / len(density)
+        place = np.append(0.0, np.cumsum(density)) / density.sum()
+        edges = np.interp(np.linspace(0, 1, count + 1), place, fine)
+        edges[0], edges[-1] = 0.0, end
+        tails = self.density.tails(edges)
+        zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
+        # where nearly all losses are larger, a difference of the shares of smaller ones is precise
+        few = tails.rest[1:] < tails.zero[:-1]
+        zero[:-1] = np.where(few, np.diff(tails.rest), zero[:-1])
+        of_zero = np.append(np.where(few, tails.rest[1:], tails.zero[:-1]), tails.zero[-1])
+        error = np.append(tails.error[1:] + tails.error[:-1], tails.error[-1])
+        errors = [error * tail / mass for tail, mass in ((of_zero, zero), (tails.one, one))]
+        slack = errors[0] + errors[1] + 16 * UNIT * (1 + edges)
+        seen = tails.one > _HIDDEN
+        seen[:2] = True
+        return Cells(edges, zero, one, zero / one, slack, seen, float(slack.max()))
+
+    def _blanket(self, cells: Cells) -> tuple[ClassLaw, ClassLaw]:
+        """Laws below and above the blanket's in convex order, up to rounding to the safe side.
+
+        Where the loss is positive, omega is R(1) and the score is r - alpha with r = R(0)/R(1);
+        where it is negative, the score is 1 - alpha r with r = R(1)/R(0) of the same law. So all
+        that is needed is the law of r: cells merged to their means, or split to their ends.
+        """
+        edges, mass, ratio, slack = np.exp(cells.edges), cells.one, cells.ratio, cells.ratio_error
+        below = _law((_capped(cells), mass), _merged(ratio * (1 + slack), mass, cells.seen), cells)
+        rounding = 8 * UNIT * (1 + cells.edges)
+        high, low = edges * (1 + rounding), edges * (1 - rounding)
+        rest = 0.0
+        if not self.bounded:  # what is cut off tells everything
+            rest = float(cells.zero[-1]) * (1 + cells.mass_error)
+            mass = np.append(mass[:-1], 0.0)
+        above = _law(
+            (high, _split(ratio * (1 + slack), mass, high)),
+            (low, _split(ratio * (1 - slack), mass, low) * cells.seen),
+            cells,
+            rest,
+        )
+        return below, above
+
+    def _attained(self, cells: Cells) -> tuple[ClassLaw, ...]:
+        """All others hold 0: merged cells, which can only lower the divergence, in both orders."""
+        ratio, slack = cells.ratio, cells.ratio_error
+        # R(1)/R(0) where the loss is negative, as in the mirror image, and the mass of R(0) there
+        raised = _merged(ratio * (1 + slack), cells.one, cells.seen)
+        lowered = _capped(cells), cells.one
+        laws = []
+        for side, (negative, mirrored) in ((1, raised), (-1, lowered)):
+            other = np.concatenate([(1 + side * slack) / ratio, negative])
+            mass = np.concatenate([cells.zero, mirrored])
+            u, v = tuple(mass.tolist()), tuple((mass * other).tolist())
+            law = ClassLaw(u, v, u, cells.mass_error)
+            laws.append(law if side > 0 else law.reversed)
+        return tuple(laws)
+
+
+def _capped(cells: Cells) -> Array:
+    """Mean ratio of each cell, rounded down, in the last cell no more than at its edge."""
+    ratio = cells.ratio * (1 - cells.ratio_error)
+    ratio[-1] = min(ratio[-1], math.exp(cells.edges[-1]) * (1 - cells.ratio_error[-1]))
+    return ratio
+
+
+def _merged(ratio: Array, mass: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The cells that nobody is ever in become one."""
+    hidden = mass[~seen].sum()
+    if hidden == 0:
+        return ratio, mass
+    merged = float(ratio[~seen] @ mass[~seen]) / hidden
+    return np.append(ratio[seen], merged), np.append(mass[seen], hidden)
+
+
+def _split(mean: Array, mass: Array, edges: Array) -> Array:
+    """Mass at each edge after moving every cell's to its two ends, its mean kept."""
+    gap = edges[1:] - edges[:-1]
+    up = np.clip((mean[:-1] - edges[:-1]) / np.where(gap > 0, gap, 1.0), 0.0, 1.0)
+    split: Array = np.append(mass[:-1] * (1 - up), 0.0)
+    split[1:] += mass[:-1] * up
+    split[-1] += mass[-1]  # the atom at the largest loss
+    return split
+
+
+def _law(
+    positive: tuple[Array, Array], negative: tuple[Array, Array], cells: Cells, rest: float = 0.0
+) -> ClassLaw:
+    """The law of scores r - alpha and 1 - alpha r, with the given r and their masses."""
+    (high, mass), (low, other) = positive, negative
+    rows = np.concatenate(
+        [np.stack([high * mass, mass, mass]), np.stack([other, low * other, other])], axis=1
+    )
+    rows = rows[:, rows[2] > 0]
+    if rest > 0:
+        rows = np.append(rows, [[rest], [0.0], [0.0]], axis=1)
+    u, v, blanket = (tuple(row.tolist()) for row in rows)
+    return ClassLaw(u, v, blanket, cells.mass_error)

@@ -1,0 +1,20 @@
+"""Constants that cost time or width and never soundness: change them freely.
+
+The test of all tuning constants sets each to extremes and holds rounds against exact oracles.
+"""
+
+#: Rows of a matrix up to which the laws of all pairs are listed: 132 laws, some 50 ms a question.
+FEW_INPUTS = 12
+#: Of larger matrices, so many pairs that are far apart and so many with the largest losses may be
+#: attained: more of them found nothing larger in random matrices.
+LEADING = 16
+#: Values that the others may hold, tried for each of these pairs.
+OTHERS = 3
+#: Rows of which all pairs are compared: 2000^2 distances take 0.1 s.
+MOST_COMPARED = 2000
+#: Users up to whom datasets of two different values are enumerated: 16 take 20 ms.
+FEW_USERS = 16
+#: Levels of the ratios of a law above all pairs; 200 cost less than 1e-3 in epsilon.
+LEVELS = 200
+#: Cells and depth with which the two orders of a density's attained law are compared.
+ROUGH_CELLS = (24, 40.0)

@@ -1,0 +1,89 @@
+"""The analyses: what each proves, against whom, under which assumption, in words for a review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..laws.base import Law
+from ..laws.three_point import ThreePointLaw
+
+SEES_ALL_BUT_ONE = (
+    "sees all shuffled messages of every round and knows the value of every user but one; "
+    "does not see who sent which message"
+)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A way to bound a shuffled round, in words that can stand in a privacy review."""
+
+    name: str
+    theorem: str  # what stands behind the number, with its source
+    adversary: str  # who is protected against, and what they are given for free
+    assumption: str  # what must be true of the deployment
+    gist: str  # the same in a few words, for tables
+    law: Callable[[Any], Law]  # from a randomizer to the law that this analysis needs
+
+
+BLANKET = Analysis(
+    name="blanket",
+    theorem=(
+        "privacy blanket of the randomizer (Balle, Bell, Gascon, Nissim 2019), as an exact "
+        "hockey-stick divergence; proof in docs/theory.md"
+    ),
+    adversary=(
+        f"{SEES_ALL_BUT_ONE}; is told which other users' messages are independent of their values"
+    ),
+    assumption="every user applies this randomizer, independently of the others' messages",
+    gist="is told which other messages are independent of their senders' values",
+    law=lambda randomizer: randomizer.blanket_law(),
+)
+STRONGER_CLONES = Analysis(
+    name="stronger-clones",
+    theorem=(
+        "stronger clones with p = 1/(e^eps0 + 1) (Feldman, McMillan, Talwar 2023; proof for every "
+        "eps0-LDP randomizer in docs/theory.md)"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "all users of a round apply the same eps0-LDP randomizer, chosen before any message of "
+        "that round is seen (it may depend on all earlier rounds)"
+    ),
+    gist="faces the worst randomizer with this eps0",
+    law=lambda randomizer: ThreePointLaw.stronger_clones(randomizer.eps0),
+)
+CLONES = Analysis(
+    name="clones",
+    theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "all users of a round apply the same eps0-LDP randomizer; or they answer one after another "
+        "in random order, and it depends on the place in that order and on earlier messages, not "
+        "on the user"
+    ),
+    gist="faces the worst randomizer with this eps0, adaptive within the round",
+    law=lambda randomizer: ThreePointLaw.clones(randomizer.eps0),
+)
+STRONG = Analysis(
+    name="strong",
+    theorem=(
+        "strong adversary of Balle et al. 2019, Theorem 3.1, and Koskela, Heikkila, Honkela, as an "
+        "exact hockey-stick divergence"
+    ),
+    adversary=(
+        f"{SEES_ALL_BUT_ONE}; is told of every user, the one in question included, whether they "
+        "answered at random"
+    ),
+    assumption="every user applies this randomizer, independently of the others' messages",
+    gist="is told who answered at random, the user in question included",
+    law=lambda randomizer: randomizer.strong_law(),
+)
+#: Of a randomizer whose law is known and that is eps0-LDP.
+KNOWN_AND_PURE: Mapping[str, Analysis] = {
+    "best": BLANKET,  # at most the others, at every alpha: docs/theory.md
+    "blanket": BLANKET,
+    "stronger-clones": STRONGER_CLONES,
+    "clones": CLONES,
+}

@@ -1,0 +1,56 @@
+"""Hadamard response."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .base import register
+from .exact import ExactMatrix, Fractions, of_sets
+from .membership import MembershipRandomizer
+from .parameter import LocalEpsilon, Values
+
+
+@register
+@dataclass(frozen=True)
+class HadamardResponse(MembershipRandomizer):
+    """Each value owns half of the columns of a Hadamard matrix, its row's positive entries.
+
+    >>> from shuffledp import HadamardResponse
+    >>> HadamardResponse(k=100, eps0=1.0)
+    HadamardResponse(k=100, eps0=1.0)
+    """
+
+    name: ClassVar[str] = "hadamard"
+    example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
+    values_for_three: ClassVar[int] = 4  # rows 1, 2 and 4: 3 is the product of 1 and 2
+
+    k: Values
+    eps0: LocalEpsilon
+
+    @property
+    def columns(self) -> int:
+        """The rows of the values are 1 .. k of the matrix of the next power of two above k."""
+        return 1 << self.k.bit_length()
+
+    def base_mass(self, inside: int, given: int) -> float:
+        # two rows, and three whose product is not the all-ones row, agree with every pattern of
+        # signs on the same share of the columns
+        return math.ldexp(2 / (math.exp(self.eps0) + 1), -given)
+
+    @property
+    def everything(self) -> float:
+        return 2 / (math.exp(self.eps0) + 1) / self.columns  # column 0
+
+    def exact(self) -> ExactMatrix:
+        return ExactMatrix(self.k, self.columns, self._owned)
+
+    def _owned(self) -> Fractions:
+        # entry (x, column) of the Sylvester matrix is the parity of the common bits; row 0 is idle
+        owners = (
+            [x for x in range(self.k) if ((x + 1) & column).bit_count() % 2 == 0]
+            for column in range(self.columns)
+        )
+        return of_sets(self.k, owners, self.eps0)

@@ -1,0 +1,52 @@
+"""Local hashing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, ClassVar
+
+from .base import register
+from .exact import ExactMatrix, Fractions, of_sets
+from .membership import MembershipRandomizer
+from .parameter import LocalEpsilon, Parameter
+
+
+@register
+@dataclass(frozen=True)
+class LocalHashing(MembershipRandomizer):
+    """Sends a random hash function to g values and g-ary randomized response on the hashed value.
+
+    The hash functions are taken to be independent on any three values (pairs for the blanket).
+
+    >>> from shuffledp import LocalHashing
+    >>> LocalHashing(g=4, eps0=1.0)
+    LocalHashing(g=4, eps0=1.0)
+    """
+
+    name: ClassVar[str] = "hashing"
+    example: ClassVar[Mapping[str, float]] = {"g": 2, "eps0": 1.0}
+    # no output contains all values if there are more than a few; then their number plays no part
+    k: ClassVar[int] = 3  # type: ignore[misc]
+
+    g: Annotated[int, Parameter("values of the hash functions", 2, 10**12, whole=True)]
+    eps0: LocalEpsilon
+
+    def base_mass(self, inside: int, given: int) -> float:
+        each = 1 / self.g
+        chance = each**inside * (1 - each) ** (given - inside)
+        return self.g * chance / (math.expm1(self.eps0) + self.g)
+
+    def exact(self) -> ExactMatrix:
+        """Three values, all functions of them to g: as many as the bounds speak of."""
+        return ExactMatrix(self.k, self.g ** (self.k + 1), self._hashed)
+
+    def _hashed(self) -> Fractions:
+        hashed = (
+            [x for x in range(self.k) if function[x] == message]
+            for function in product(range(self.g), repeat=self.k)
+            for message in range(self.g)
+        )
+        return of_sets(self.k, hashed, self.eps0)

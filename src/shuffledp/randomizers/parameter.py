@@ -1,0 +1,78 @@
+"""The parameters of randomizers: what each means, its limits, and how to look for it.
+
+They stand in the annotations of a randomizer's fields; the command line, plans, sweeps, calibrate
+and the tests read them from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import Annotated, Any, get_type_hints
+
+from .._support import validate
+
+
+@dataclass(frozen=True)
+class Search:
+    """How `calibrate` looks for a parameter."""
+
+    start: float  # a value to begin with
+    grows: bool  # does epsilon grow with it?
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number in [least, most], whole or not; or what is read from a file."""
+
+    meaning: str  # a few words for help texts
+    least: float = 0.0
+    most: float = 1.0
+    whole: bool = False
+    search: Search | None = None  # None: it cannot be calibrated
+    check: Callable[[str, Any], Any] | None = None  # the value as it is kept, or an error
+    read: Callable[[str], Any] | None = None  # for a parameter that is given as a file
+
+    def checked(self, name: str, value: Any) -> Any:
+        """The value as it is kept; whatever is wrong with it is told in one sentence."""
+        if self.check is not None:
+            return self.check(name, value)
+        if self.whole:
+            return validate.count(name, value, int(self.most), int(self.least))
+        return validate.between(name, value, self.least, self.most)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter of one randomizer."""
+
+    name: str
+    parameter: Parameter
+    needed: bool
+
+
+@cache
+def fields_of(randomizer: type[Any]) -> Mapping[str, Field]:
+    """The parameters of a class of randomizers, by name, in their order."""
+    hints = get_type_hints(randomizer, include_extras=True)
+    found = {}
+    for field in fields(randomizer):
+        for extra in getattr(hints[field.name], "__metadata__", ()):
+            if isinstance(extra, Parameter):
+                needed = field.default is MISSING and field.default_factory is MISSING
+                found[field.name] = Field(field.name, extra, needed)
+    return found
+
+
+LocalEpsilon = Annotated[
+    float,
+    Parameter(
+        "local epsilon of the randomizer",
+        validate.MIN_EPS0,
+        validate.MAX_EPS0,
+        search=Search(start=2.0, grows=True),
+        check=lambda name, value: validate.local_epsilon(value),
+    ),
+]
+Values = Annotated[int, Parameter("number of values", 2, 10**12, whole=True)]

@@ -1,0 +1,55 @@
+"""Subset selection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Annotated, ClassVar
+
+from .._support import validate
+from .base import register
+from .exact import ExactMatrix, of_sets
+from .membership import MembershipRandomizer
+from .parameter import LocalEpsilon, Parameter, Values
+
+
+@register
+@dataclass(frozen=True)
+class SubsetSelection(MembershipRandomizer):
+    """Sends a random subset of `size` of the k values, E times likelier one with the own value.
+
+    >>> from shuffledp import SubsetSelection
+    >>> SubsetSelection(k=10, size=3, eps0=1.0)
+    SubsetSelection(k=10, size=3, eps0=1.0)
+    """
+
+    name: ClassVar[str] = "subset"
+    example: ClassVar[Mapping[str, float]] = {"k": 4, "size": 2, "eps0": 1.0}
+
+    k: Values
+    size: Annotated[int, Parameter("values in a subset", 1, 10**12, whole=True)]
+    eps0: LocalEpsilon
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validate.count("size", self.size, self.k - 1)
+
+    def base_mass(self, inside: int, given: int) -> float:
+        # C(k - given, size - inside) / (E C(k-1, size-1) + C(k-1, size)), through the chance that a
+        # random subset of the k values holds the given ones as said
+        chance, k, size = 1.0, self.k, self.size
+        for i in range(given):
+            chance *= (size - i if i < inside else k - size - (i - inside)) / (k - i)
+        held = size / k
+        return max(chance, 0.0) / (math.exp(self.eps0) * held + (1 - held))
+
+    def exact(self) -> ExactMatrix:
+        k = self.k
+        smaller = min(self.size, k - self.size, 20)  # beyond 20 the sets are too many already
+        return ExactMatrix(
+            k,
+            math.comb(k, smaller),
+            lambda: of_sets(k, combinations(range(k), self.size), self.eps0),
+        )
