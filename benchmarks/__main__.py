@@ -14,8 +14,9 @@ import statistics
 import subprocess
 import sys
 
-from shuffledp import Accountant, Bounds, PureLDP, RandomizedResponse, Shuffle
+from shuffledp import Accountant, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.files import replacing, write_text_atomically
+from shuffledp.bounds import Bounds
 from shuffledp.randomizers import Randomizer
 
 from . import depth, paper, peers, straightforward

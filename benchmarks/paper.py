@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp import Accountant, Bounds, PureLDP, Shuffle
+from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp.bounds import Bounds
 from shuffledp.reproduce.clone_pld import ClonePair
 from shuffledp.reproduce.fourier_accountant import Composed, Grid, GridPLD
 

@@ -11,8 +11,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp import Accountant, ApproximateDP, PureLDP, Shuffle
+from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.interop import from_dp_accounting, to_dp_accounting
+from shuffledp.mechanisms import ApproximateDP
 
 from .measuring import measured, spread
 

@@ -8,16 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from shuffledp import (
-    Accountant,
-    Plan,
-    PlannedRound,
-    PureLDP,
-    Shuffle,
-    calibrate_eps0,
-    sweep,
-)
-from shuffledp.tools.statement import rounded_up
+from shuffledp import Accountant, Plan, PureLDP, Shuffle, calibrate, rounded_up, sweep
+from shuffledp.tools.plan import PlannedRound
 
 USERS, WEEKS, SHARE = 1_000_000, 52, 0.1
 EPSILON, DELTA = 1.0, 1e-8
@@ -25,8 +17,12 @@ EPSILON, DELTA = 1.0, 1e-8
 
 def main(picture: str | None = None) -> None:
     # 1. the largest eps0 that a year of weekly questions allows, whatever the randomizer is
-    found = calibrate_eps0(
-        PureLDP, USERS, rounds=WEEKS, sample_rate=SHARE, epsilon=EPSILON, delta=DELTA
+    found = calibrate(
+        "eps0",
+        lambda eps0: Shuffle(PureLDP(eps0), USERS, sample_rate=SHARE),
+        rounds=WEEKS,
+        epsilon=EPSILON,
+        delta=DELTA,
     )
     print(f"Largest eps0 for the whole budget: {found.value} (epsilon {_up(found.achieved.upper)})")
 

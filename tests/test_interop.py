@@ -12,21 +12,15 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as theirs
 
 import oracles
-from shuffledp import (
-    Accountant,
-    ApproximateDP,
-    InvalidParameter,
-    OutOfRange,
-    PureLDP,
-    Shuffle,
-    interop,
-)
+from shuffledp import Accountant, PureLDP, Shuffle, interop
+from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.interop import (
     ShuffleAccountant,
     ShuffleDpEvent,
     from_dp_accounting,
     to_dp_accounting,
 )
+from shuffledp.mechanisms import ApproximateDP
 
 USERS, EPS0 = 7, 1.5
 REPLACE_ONE = dp_accounting.NeighboringRelation.REPLACE_ONE

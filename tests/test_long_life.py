@@ -3,8 +3,9 @@
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-from shuffledp import Accountant, ApproximateDP, PureLDP, Shuffle
+from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.composition.compose import _KEPT_LATTICES
+from shuffledp.mechanisms import ApproximateDP
 
 DELTAS = [10.0**-i for i in range(2, 11)]
 

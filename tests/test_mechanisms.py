@@ -10,16 +10,9 @@ import numpy as np
 import pytest
 
 import oracles
-from shuffledp import (
-    Accountant,
-    ApproximateDP,
-    GivenPLD,
-    GivenProfile,
-    InvalidParameter,
-    OutOfRange,
-    PureLDP,
-    Shuffle,
-)
+from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile
 
 Pair = list[tuple[mpmath.mpf, mpmath.mpf]]  # probabilities of each outcome under P and Q
 

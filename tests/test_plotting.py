@@ -8,18 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp import (
-    Accountant,
-    InvalidParameter,
-    Plan,
-    PlannedRound,
-    PureLDP,
-    RandomizedResponse,
-    Shuffle,
-    compare,
-    plotting,
-)
+from shuffledp import Accountant, Plan, PureLDP, RandomizedResponse, Shuffle, compare, plotting
+from shuffledp.errors import InvalidParameter
 from shuffledp.published import BOUNDS
+from shuffledp.tools.plan import PlannedRound
 
 SURVEY = Shuffle(PureLDP(2.0), 1_000)
 

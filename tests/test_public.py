@@ -60,7 +60,9 @@ def test_without_the_extra_interop_says_what_to_install() -> None:
 CONSUMER = """
 import numpy as np
 from numpy.typing import NDArray
-from shuffledp import Accountant, ApproximateDP, Bounds, GivenPLD, PureLDP
+from shuffledp import Accountant, PureLDP
+from shuffledp.bounds import Bounds
+from shuffledp.mechanisms import ApproximateDP, GivenPLD
 from shuffledp import RandomizedResponse, Shuffle
 
 survey = Shuffle(PureLDP(eps0=4.0), users=10_000)

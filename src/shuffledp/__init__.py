@@ -1,9 +1,13 @@
-"""Certified (epsilon, delta) for the shuffle model of differential privacy."""
+"""Certified (epsilon, delta) for the shuffle model of differential privacy.
 
-from ._support.numeric import Bounds
+These are the names that most users need. The rest is reached through its modules: `randomizers`,
+`mechanisms` (guarantees of anything else, to compose with), `errors`, `bounds`, `published`,
+`plotting`, `interop`, and the results of `tools`.
+"""
+
+from ._support.text import rounded_up
 from .accountant import Accountant
-from .errors import Infeasible, InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
-from .mechanisms import ApproximateDP, GivenPLD, GivenProfile
+from .errors import NotCertified, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -17,58 +21,31 @@ from .randomizers import (
 )
 from .shuffle import Shuffle
 from .tools.adversaries import adversaries
-from .tools.calibrate import (
-    Calibration,
-    calibrate_eps0,
-    calibrate_gamma,
-    calibrate_rounds,
-    calibrate_sample_rate,
-    calibrate_sigma,
-    calibrate_users,
-)
-from .tools.compare import Comparison, compare
-from .tools.plan import Ledger, Plan, PlannedRound
-from .tools.statement import rounded_up
-from .tools.sweep import SweepTable, sweep
-from .tools.verify import Verification, verify
+from .tools.calibrate import calibrate
+from .tools.compare import compare
+from .tools.plan import Plan
+from .tools.sweep import sweep
+from .tools.verify import verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Accountant",
-    "ApproximateDP",
-    "Bounds",
-    "Calibration",
-    "Comparison",
     "FiniteRandomizer",
     "Gaussian",
-    "GivenPLD",
-    "GivenProfile",
     "HadamardResponse",
-    "Infeasible",
-    "InvalidParameter",
     "Laplace",
-    "Ledger",
     "LocalHashing",
     "NotCertified",
-    "OutOfRange",
     "Plan",
-    "PlannedRound",
     "PureLDP",
     "RandomizedResponse",
     "Shuffle",
     "ShuffleDPError",
     "SubsetSelection",
-    "SweepTable",
     "UnaryEncoding",
-    "Verification",
     "adversaries",
-    "calibrate_eps0",
-    "calibrate_gamma",
-    "calibrate_rounds",
-    "calibrate_sample_rate",
-    "calibrate_sigma",
-    "calibrate_users",
+    "calibrate",
     "compare",
     "rounded_up",
     "sweep",

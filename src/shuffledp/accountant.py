@@ -11,12 +11,12 @@ from ._support import validate
 from ._support.numeric import Bounds
 from ._support.tables import html_table, text_table
 from .bounds import one_round
+from .bounds.boundary import Multiples
+from .bounds.target import Calibration, Quest, meet
 from .composition.compose import Composition
 from .errors import Infeasible, InvalidParameter, OutOfRange
-from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism
+from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism, anyway
 from .profiles.base import PrivacyProfile
-from .shuffle import Shuffle
-from .tools.statement import senders
 
 
 class Accountant(Guarantee):
@@ -77,21 +77,31 @@ class Accountant(Guarantee):
         return self.get_epsilon(delta, rtol=rtol) <= target
 
     def remaining_rounds(
-        self, round_: Shuffle, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
+        self, round_: Mechanism, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
     ) -> int:
         """How many more rounds like this one are certified to stay (epsilon, delta)-DP.
 
         One more was evaluated and found not to, unless the supported number of rounds is reached.
         """
-        from .tools.calibrate import remaining_rounds
-
         if self.counted_rounds + getattr(round_, "messages", 1) > validate.MAX_ROUNDS:
             return 0
         try:
-            found = remaining_rounds(self, round_, epsilon=epsilon, delta=delta, rtol=rtol)
+            return int(self.calibrate_rounds(round_, epsilon, delta, rtol=rtol).value)
         except Infeasible:
             return 0
-        return int(found.value)
+
+    def calibrate_rounds(
+        self, round_: Mechanism, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
+    ) -> Calibration:
+        """As `remaining_rounds`, with what was certified there and one round beyond."""
+
+        def evaluate(value: float, width: float) -> Bounds[float]:
+            return anyway(self.copy().compose(round_, int(value)).epsilon_bounds, delta, rtol=width)
+
+        room = validate.MAX_ROUNDS - self.counted_rounds
+        # what is no round is refused by compose
+        grid = Multiples(room // getattr(round_, "messages", 1))
+        return meet(Quest("rounds", grid, 10, grows=True), evaluate, epsilon, delta, rtol)
 
     def copy(self) -> Accountant:
         """An independent accountant with the same rounds."""
@@ -115,13 +125,13 @@ class Accountant(Guarantee):
 
     def __str__(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
-        rows = [(f"{count}", *_described(r)) for r, count in self.rounds]
+        rows = [(f"{count}", *r.summary) for r, count in self.rounds]
         table = text_table(head, rows, left=[2, 3])
         return f"{table}\n{self.total_rounds} rounds in all, replace-one neighbours"
 
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
-        rows = [(f"{count:,}", *_described(r)) for r, count in self.rounds]
+        rows = [(f"{count:,}", *r.summary) for r, count in self.rounds]
         return html_table(f"{self.total_rounds:,} rounds, replace-one neighbours", head, rows)
 
     def _composed(self) -> Composition:
@@ -170,17 +180,9 @@ class Accountant(Guarantee):
         return self._composed().delta_bounds(epsilon, rtol)
 
 
-def composed(round_: Mechanism, rounds: int) -> Accountant:
+def repeated(round_: Mechanism, rounds: int) -> Accountant:
     """An accountant of rounds of one kind."""
     return Accountant().compose(round_, rounds)
-
-
-def _described(mechanism: Mechanism) -> tuple[str, str, str]:
-    """users, analysis, randomizer; of a mechanism that is no shuffled round, what it is."""
-    if isinstance(mechanism, Shuffle):
-        analysis, randomizer = mechanism.explained.name, repr(mechanism.randomizer)
-        return senders(mechanism), analysis, randomizer
-    return "-", "given", repr(mechanism)
 
 
 def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:

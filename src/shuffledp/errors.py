@@ -8,7 +8,8 @@ from ._support.numeric import Bounds
 class ShuffleDPError(Exception):
     """Base class of all errors of this package.
 
-    >>> from shuffledp import InvalidParameter, NotCertified, OutOfRange, ShuffleDPError
+    >>> from shuffledp import NotCertified, ShuffleDPError
+    >>> from shuffledp.errors import InvalidParameter, OutOfRange
     >>> [issubclass(e, ShuffleDPError) for e in (InvalidParameter, OutOfRange, NotCertified)]
     [True, True, True]
     """
@@ -24,10 +25,18 @@ class InvalidParameter(ShuffleDPError, ValueError):
     """
 
 
+class SampleNotWhole(InvalidParameter):
+    """The share `rate` of the users that is to be sampled is not a whole number of them."""
+
+    def __init__(self, message: str, rate: float) -> None:
+        super().__init__(message)
+        self.rate = rate
+
+
 class OutOfRange(ShuffleDPError, ValueError):
     """A meaningful argument outside the range in which a theorem or the numerics hold.
 
-    >>> from shuffledp import ApproximateDP
+    >>> from shuffledp.mechanisms import ApproximateDP
     >>> ApproximateDP(epsilon=1000)
     Traceback (most recent call last):
     shuffledp.errors.OutOfRange: epsilon=1000 is above 500; no privacy is left beyond it.
@@ -37,7 +46,8 @@ class OutOfRange(ShuffleDPError, ValueError):
 class NotCertified(ShuffleDPError):
     """The requested width was not reached. `bounds` holds what was certified nevertheless.
 
-    >>> from shuffledp import Bounds, NotCertified
+    >>> from shuffledp import NotCertified
+    >>> from shuffledp.bounds import Bounds
     >>> try:
     ...     raise NotCertified("too wide", Bounds(0.1, 0.2))
     ... except NotCertified as error:
@@ -53,9 +63,10 @@ class NotCertified(ShuffleDPError):
 class Infeasible(ShuffleDPError, ValueError):
     """No value meets a target. `nearest` comes closest, and its epsilon has these `bounds`.
 
-    >>> from shuffledp import Infeasible, PureLDP, Shuffle, calibrate_rounds
+    >>> from shuffledp import PureLDP, Shuffle, calibrate
+    >>> from shuffledp.errors import Infeasible
     >>> try:
-    ...     calibrate_rounds(Shuffle(PureLDP(eps0=4.0), users=100), epsilon=0.1, delta=1e-6)
+    ...     calibrate("rounds", Shuffle(PureLDP(4.0), users=100), epsilon=0.1, delta=1e-6)
     ... except Infeasible as error:
     ...     print(error.nearest)
     1

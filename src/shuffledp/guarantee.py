@@ -101,6 +101,11 @@ class Mechanism(Guarantee):
         """delta as a function of epsilon."""
 
     @property
+    def summary(self) -> tuple[str, str, str]:
+        """For a table: users, analysis, and what it is."""
+        return "-", "given", repr(self)
+
+    @property
     def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:
         """Profiles whose composition is the mechanism, and how often each counts."""
         return [(self.profile, 1)]

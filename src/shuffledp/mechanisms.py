@@ -37,7 +37,8 @@ class ApproximateDP(Mechanism):
     Its worst pair loses epsilon one way or the other, and everything with probability delta
     (Kairouz, Oh, Viswanath 2015).
 
-    >>> from shuffledp import Accountant, ApproximateDP
+    >>> from shuffledp import Accountant
+    >>> from shuffledp.mechanisms import ApproximateDP
     >>> Accountant().compose(ApproximateDP(epsilon=0.1, delta=1e-8), 100).get_epsilon(1e-5) < 5
     True
     """
@@ -62,7 +63,7 @@ class GivenProfile(Mechanism):
 
     Between the points the profile is convex in e^epsilon: its chords bound it from above.
 
-    >>> from shuffledp import GivenProfile
+    >>> from shuffledp.mechanisms import GivenProfile
     >>> GivenProfile(epsilons=[0.5, 1.0], deltas=[1e-3, 1e-6]).get_epsilon(1e-4) < 0.965
     True
     """
@@ -95,7 +96,7 @@ class GivenPLD(Mechanism):
     larger of both profiles: sound, and exact for a symmetric pair.
 
     >>> from math import exp
-    >>> from shuffledp import GivenPLD
+    >>> from shuffledp.mechanisms import GivenPLD
     >>> GivenPLD(losses=[1, -1], masses=[exp(1) / (1 + exp(1)), 1 / (1 + exp(1))]).get_epsilon(0)
     1.0
     """

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._support import validate
 from ._support.numeric import Bounds
-from .accountant import Accountant, composed
+from .accountant import Accountant, repeated
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, anyway
 from .published import BOUNDS
@@ -23,7 +23,6 @@ from .randomizers import Randomizer
 from .shuffle import USUAL_PEOPLE, Shuffle
 from .tools import style
 from .tools.plan import Ledger
-from .tools.statement import participants
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,12 +112,14 @@ def plot_amplification(
     *,
     delta: float,
     published: bool = False,
+    called: str | None = None,
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
     """epsilon of one shuffled round against eps0, one curve for each number of users.
 
-    `family(eps0=...)` makes the randomizer. Below the grey line shuffling amplifies privacy.
+    `family(eps0=...)` makes the randomizer, `called` so in the title. Below the grey line shuffling
+    amplifies privacy.
     """
     axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
     make = partial(validate.made, family, "eps0")
@@ -132,7 +133,7 @@ def plot_amplification(
     if published:
         rate = _fixed_rate(**options)
         _published(axes, xs, lambda bound, x: bound(make(x), users[0], rate, 1, delta))
-    name = getattr(family, "__name__", "randomizer")
+    name = called or getattr(family, "__name__", "randomizer")
     title = f"{name}, one round, {_said(**options)}delta = {delta:g}, replace-one"
     note = f"published bounds are for {users[0]:,} users" if published else ""
     _finish(axes, "eps0", "certified epsilon", title, note)
@@ -208,7 +209,7 @@ def _log_scaled(axes: Axes, which: str) -> Axes:
 
 
 def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
-    return anyway(composed(round_, rounds).epsilon_bounds, validate.delta(delta))
+    return anyway(repeated(round_, rounds).epsilon_bounds, validate.delta(delta))
 
 
 def _curve(
@@ -294,7 +295,7 @@ def _times(rounds: int) -> str:
 
 def _described(guarantee: Guarantee) -> str:
     if isinstance(guarantee, Shuffle):
-        said = f"{participants(guarantee)}, {_said(guarantee.analysis)}replace-one"
+        said = f"{guarantee.participants}, {_said(guarantee.analysis)}replace-one"
         return f"{guarantee.randomizer!r}, {said}"
     if isinstance(guarantee, Accountant) and len(guarantee.rounds) == 1:
         ((round_, count),) = guarantee.rounds

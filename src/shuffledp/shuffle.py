@@ -74,7 +74,7 @@ class Shuffle(Mechanism):
                 f"sampling={validate.show(self.sampling)} is unknown; choose fixed or poisson."
             )
         if self.sampling == "fixed":
-            validate.senders(users, rate)
+            validate.sample_size(users, rate)
         for name in ("colluding", "dropouts"):
             value = validate.count_or_share(name, getattr(self, name), users)
             object.__setattr__(self, name, value)
@@ -104,6 +104,34 @@ class Shuffle(Mechanism):
     def senders(self) -> int:
         """How many users send in each round: exactly, or on average and rounded (poisson)."""
         return round(self.sample_rate * self.users)
+
+    @property
+    def summary(self) -> tuple[str, str, str]:
+        return self.crowd, self.explained.name, repr(self.randomizer)
+
+    @property
+    def crowd(self) -> str:
+        """How many send in each round, of how many, and what is unusual about them."""
+        about = "" if self.sampling == "fixed" else "about "
+        sampled = f"{about}{self.senders:,} of " if self.sample_rate < 1 else ""
+        return f"{sampled}{self.users:,}{self._aside}"
+
+    @property
+    def _aside(self) -> str:
+        said = [f"{self.colluding:,} colluding"] if self.colluding else []
+        said += [f"{self.dropouts:,} dropping out"] if self.dropouts else []
+        said += [f"{self.messages:,} messages each"] if self.messages > 1 else []
+        return f" ({', '.join(said)})" if said else ""
+
+    @property
+    def participants(self) -> str:
+        """Who sends in each round, in words."""
+        aside, users = self._aside, f"user{'' if self.users == 1 else 's'}"
+        if self.sampling == "poisson" and self.sample_rate < 1:
+            every = f"each of whom sends with probability {self.sample_rate:g}"
+            return f"{self.users:,} {users}{aside}, {every}"
+        fresh = ", a fresh random subset each round" if self.sample_rate < 1 else ""
+        return f"{self.crowd.removesuffix(aside)} {users}{aside}{fresh}"
 
     @property
     def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:

@@ -12,7 +12,7 @@ import pytest
 
 import shuffledp
 from shuffledp import Accountant, FiniteRandomizer, PureLDP, Shuffle
-from shuffledp.tools.statement import rounded_down, rounded_up
+from shuffledp._support.text import rounded_down, rounded_up
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -11,15 +11,14 @@ import pytest
 
 from shuffledp import (
     Plan,
-    PlannedRound,
     PureLDP,
     RandomizedResponse,
     Shuffle,
     UnaryEncoding,
-    calibrate_eps0,
-    calibrate_users,
+    calibrate,
     sweep,
 )
+from shuffledp.tools.plan import PlannedRound
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "plan.toml"
 
@@ -35,6 +34,14 @@ def ok(*arguments: str) -> str:
     return result.stdout
 
 
+def of_eps0(eps0: float) -> Shuffle:
+    return Shuffle(PureLDP(eps0), 1_000)
+
+
+def of_users(users: int) -> Shuffle:
+    return Shuffle(PureLDP(4.0), users)
+
+
 def test_calibrate_is_what_python_says() -> None:
     options = [
         "--find",
@@ -48,7 +55,7 @@ def test_calibrate_is_what_python_says() -> None:
         "--delta",
         "1e-6",
     ]
-    found = calibrate_eps0(PureLDP, 1_000, rounds=2, epsilon=0.5, delta=1e-6)
+    found = calibrate("eps0", of_eps0, rounds=2, epsilon=0.5, delta=1e-6)
     report = json.loads(ok("calibrate", *options, "--json"))
     assert report["value"] == found.value and report["beyond"] == found.beyond
     assert (report["lower"], report["upper"]) == found.achieved
@@ -61,7 +68,7 @@ def test_calibrate_users() -> None:
     text = ok(
         *["calibrate", "--find", "users", "--eps0", "4", "--epsilon", "0.5", "--delta", "1e-6"]
     )
-    value = calibrate_users(PureLDP(4.0), epsilon=0.5, delta=1e-6).value
+    value = calibrate("users", of_users, epsilon=0.5, delta=1e-6).value
     assert f"users = {value:,} is the smallest" in text
     assert f"users = {int(value) - 1:,} has" in text
 

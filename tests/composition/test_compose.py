@@ -10,7 +10,8 @@ import mpmath
 import pytest
 
 import oracles
-from shuffledp import Accountant, InvalidParameter, PureLDP, Shuffle
+from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp.errors import InvalidParameter
 
 Kind = tuple[int, float, str]  # users, eps0, analysis
 

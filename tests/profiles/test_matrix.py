@@ -13,7 +13,7 @@ from shuffledp import (
     Shuffle,
     compare,
 )
-from shuffledp.accountant import composed
+from shuffledp.accountant import repeated
 from shuffledp.laws import tuning
 from shuffledp.laws.classes import ClassLaw
 from shuffledp.laws.matrix import Matrix, PairsLaw, pair_law
@@ -220,7 +220,7 @@ def test_every_matrix_has_an_answer(name: str, users: int, sampling: str | None)
     if users <= 30:  # for many users, scores of 1e98 take half a minute, and compositions long
         assert round_.attained_epsilon(1e-6) <= epsilon
         assert round_.attained_delta(0.1) <= delta
-        ten = composed(round_, 10)
+        ten = repeated(round_, 10)
         assert ten.get_epsilon(1e-6) >= epsilon * (1 - 1e-3)
         assert ten.get_delta(0.1) >= delta * (1 - 1e-3) - 1e-13
 
@@ -232,7 +232,7 @@ def test_equal_rows_lose_nothing(rows: list[list[float]], sampling: str) -> None
     assert randomizer.eps0 == 0
     for rate in (1.0, 0.5):
         round_ = Shuffle(randomizer, 30, sample_rate=rate, sampling=sampling)
-        for asked in (round_, composed(round_, 1), composed(round_, 10)):
+        for asked in (round_, repeated(round_, 1), repeated(round_, 10)):
             assert asked.epsilon_bounds([0, 1e-6]).upper.tolist() == [0, 0]
             assert asked.delta_bounds([0, 0.1]).upper.tolist() == [0, 0]
         assert round_.attained_epsilon(0) == round_.attained_delta(0) == 0
@@ -243,10 +243,10 @@ def test_disjoint_rows_are_told_apart() -> None:
     assert round_.get_epsilon(1e-6) == math.inf
     assert round_.delta_bounds(1.0).lower == pytest.approx(0.5)
     # the value is seen in some of ten rounds, unless the user is in no sample
-    assert composed(round_, 10).delta_bounds(1.0).upper == pytest.approx(1 - 0.5**10)
+    assert repeated(round_, 10).delta_bounds(1.0).upper == pytest.approx(1 - 0.5**10)
 
 
 @pytest.mark.parametrize("users", [1, 30])
 def test_a_tiny_chance_of_infinite_loss_stays_tiny_in_ten_rounds(users: int) -> None:
     round_ = Shuffle(FiniteRandomizer([[TINY, 1], [0, 1]]), users)
-    assert 9.99 * TINY <= composed(round_, 10).get_delta(0.1) < 1e-12
+    assert 9.99 * TINY <= repeated(round_, 10).get_delta(0.1) < 1e-12

@@ -9,16 +9,14 @@ import pytest
 
 from shuffledp import (
     Accountant,
-    InvalidParameter,
     Laplace,
-    OutOfRange,
     PureLDP,
     RandomizedResponse,
     Shuffle,
-    calibrate_rounds,
-    calibrate_users,
+    calibrate,
     compare,
 )
+from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.profiles.sender_count import SenderCount
 
 
@@ -158,8 +156,8 @@ def test_too_many_messages_are_refused() -> None:
 
 def test_rounds_with_many_messages_are_calibrated_up_to_the_limit() -> None:
     """The last number of rounds that is supported is fewer if each counts as many."""
-    found = calibrate_rounds(
-        Shuffle(PureLDP(1e-5), 10**9, messages=10**4), epsilon=1.0, delta=1e-6, rtol=0.1
+    found = calibrate(
+        "rounds", Shuffle(PureLDP(1e-5), 10**9, messages=10**4), epsilon=1.0, delta=1e-6, rtol=0.1
     )
     assert (found.value, found.beyond) == (1000, None)
     full = Accountant().compose(Shuffle(PureLDP(1e-5), 10**9, messages=10**4), 1000)
@@ -167,7 +165,12 @@ def test_rounds_with_many_messages_are_calibrated_up_to_the_limit() -> None:
 
 
 def test_tools_know_of_silent_users() -> None:
-    found = calibrate_users(PureLDP(4.0), epsilon=0.5, delta=1e-6, colluding=500)
+    found = calibrate(
+        "users",
+        lambda users: Shuffle(PureLDP(4.0), users, colluding=500),
+        epsilon=0.5,
+        delta=1e-6,
+    )
     assert found.value == 7531
     table = compare(Shuffle(PureLDP(1.0), 1000, sample_rate=0.1, colluding=100))
     assert all("colluding" in row.reason for row in table.rows)

@@ -15,13 +15,13 @@ from shuffledp import (
     Accountant,
     FiniteRandomizer,
     Gaussian,
-    InvalidParameter,
     Laplace,
     PureLDP,
     RandomizedResponse,
     Shuffle,
     compare,
 )
+from shuffledp.errors import InvalidParameter
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 

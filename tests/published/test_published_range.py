@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from shuffledp import (
-    FiniteRandomizer,
-    HadamardResponse,
-    InvalidParameter,
-    OutOfRange,
-    PureLDP,
-    RandomizedResponse,
-)
+from shuffledp import FiniteRandomizer, HadamardResponse, PureLDP, RandomizedResponse
+from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.published import (
     BOUNDS,
     PublishedBound,

@@ -11,12 +11,12 @@ import oracles
 from shuffledp import (
     Accountant,
     FiniteRandomizer,
-    OutOfRange,
     PureLDP,
     RandomizedResponse,
     Shuffle,
     SubsetSelection,
 )
+from shuffledp.errors import OutOfRange
 from shuffledp.published import BOUNDS, koskela2023
 from shuffledp.randomizers import Randomizer
 

@@ -8,7 +8,8 @@ import pytest
 from mpmath import mp, mpf
 
 import oracles
-from shuffledp import Gaussian, InvalidParameter, Laplace, OutOfRange, Shuffle
+from shuffledp import Gaussian, Laplace, Shuffle
+from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import DensityRandomizer
 
 

@@ -14,9 +14,7 @@ from shuffledp import (
     Accountant,
     FiniteRandomizer,
     HadamardResponse,
-    InvalidParameter,
     LocalHashing,
-    OutOfRange,
     PureLDP,
     RandomizedResponse,
     Shuffle,
@@ -24,6 +22,7 @@ from shuffledp import (
     UnaryEncoding,
     adversaries,
 )
+from shuffledp.errors import InvalidParameter, OutOfRange
 
 Matrix = list[list[Fraction]]
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import oracles
-from shuffledp import InvalidParameter, OutOfRange
+from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.reproduce import claims
 from shuffledp.reproduce.clone_pld import ClonePair
 from shuffledp.reproduce.fourier_accountant import Grid, GridPLD

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from oracles.randomizers import exact_exp
 from shuffledp import (
     Accountant,
-    Bounds,
     FiniteRandomizer,
     HadamardResponse,
     LocalHashing,
@@ -30,6 +29,7 @@ from shuffledp import (
     adversaries,
     verify,
 )
+from shuffledp.bounds import Bounds
 
 #: Numbers of every kind and size, and things that are no numbers.
 wild_floats = st.one_of(

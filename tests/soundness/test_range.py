@@ -2,7 +2,8 @@
 
 import pytest
 
-from shuffledp import Accountant, Bounds, PureLDP, Shuffle
+from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp.bounds import Bounds
 
 
 def assert_narrow(bounds: Bounds[float]) -> None:

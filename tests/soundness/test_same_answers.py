@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import shuffledp
-from shuffledp.accountant import composed
+from shuffledp.accountant import repeated
 
 ROWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "data" / "brackets.json").read_text()
@@ -27,7 +27,7 @@ def named(row: dict[str, Any]) -> str:
 def test_bracket_overlaps_the_old_one_and_is_no_wider(row: dict[str, Any]) -> None:
     randomizer = getattr(shuffledp, row["randomizer"])(**row["parameters"])
     round_ = shuffledp.Shuffle(randomizer, row["users"], **row["options"])
-    rounds = composed(round_, row["rounds"])
+    rounds = repeated(round_, row["rounds"])
     if "delta" in row:
         lower, upper = rounds.epsilon_bounds(row["delta"])
     else:

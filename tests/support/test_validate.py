@@ -10,15 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp import (
-    Accountant,
-    InvalidParameter,
-    OutOfRange,
-    PureLDP,
-    Shuffle,
-    ShuffleDPError,
-)
+from shuffledp import Accountant, PureLDP, Shuffle, ShuffleDPError
 from shuffledp._support import validate
+from shuffledp.errors import InvalidParameter, OutOfRange
 
 SURVEY = Shuffle(PureLDP(1.0), users=100)
 HUGE = 10**400

@@ -1,6 +1,7 @@
 """Calibration: the value meets the target, one step beyond does not; both against the oracles."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from random import Random
 from typing import Any
@@ -12,23 +13,18 @@ from hypothesis import strategies as st
 import oracles
 from shuffledp import (
     Accountant,
-    Bounds,
     Gaussian,
-    Infeasible,
-    InvalidParameter,
     NotCertified,
     PureLDP,
     RandomizedResponse,
     Shuffle,
     UnaryEncoding,
-    calibrate_eps0,
-    calibrate_gamma,
-    calibrate_rounds,
-    calibrate_sample_rate,
-    calibrate_sigma,
-    calibrate_users,
+    calibrate,
 )
+from shuffledp.bounds import Bounds
 from shuffledp.bounds.boundary import Decimals, Multiples, boundary
+from shuffledp.errors import Infeasible, InvalidParameter
+from shuffledp.randomizers import Randomizer
 
 targets = st.floats(-2, 0.5).map(lambda x: 10.0**x)
 deltas = st.floats(-12, -2).map(lambda x: 10.0**x)
@@ -42,10 +38,18 @@ def epsilon(round_: Shuffle, rounds: int, delta: float, rtol: float = 1e-3) -> f
     return accountant.get_epsilon(delta, rtol=rtol)
 
 
+def users_of(randomizer: Randomizer, **options: Any) -> Callable[[int], Shuffle]:
+    return lambda users: Shuffle(randomizer, users, **options)
+
+
+def sampled_of(randomizer: Randomizer, users: int, **options: Any) -> Callable[[float], Shuffle]:
+    return lambda rate: Shuffle(randomizer, users, sample_rate=rate, **options)
+
+
 @FEW
 @given(st.integers(2, 30), st.sampled_from([0.1, 0.5, 1.0, 2.5]), deltas)
 def test_eps0_against_exact_profile(users: int, target: float, delta: float) -> None:
-    found = calibrate_eps0(PureLDP, users, epsilon=target, delta=delta)
+    found = calibrate("eps0", lambda e: Shuffle(PureLDP(e), users), epsilon=target, delta=delta)
     exact = partial(oracles.clone_profile, users, analysis="stronger-clones")
     assert exact(found.value, target) <= delta
     assert found.beyond is not None
@@ -62,7 +66,7 @@ def test_users_against_exact_profile(users: int, eps0: float, share: float) -> N
     exact = partial(oracles.clone_profile, analysis="stronger-clones")
     delta = float(exact(users, eps0, target))
     assume(delta > 1e-200)
-    found = calibrate_users(PureLDP(eps0), epsilon=target, delta=delta)
+    found = calibrate("users", partial(Shuffle, PureLDP(eps0)), epsilon=target, delta=delta)
     assert isinstance(found.value, int)
     assert exact(found.value, eps0, target) <= delta * (1 + 1e-15)
     assert found.value in (users, users + 1)
@@ -74,7 +78,9 @@ def test_users_against_exact_profile(users: int, eps0: float, share: float) -> N
 @FEW
 @given(some_users, st.integers(1, 50), targets, deltas)
 def test_round_trip_of_eps0(users: int, rounds: int, target: float, delta: float) -> None:
-    found = calibrate_eps0(PureLDP, users, epsilon=target, delta=delta, rounds=rounds)
+    found = calibrate(
+        "eps0", lambda e: Shuffle(PureLDP(e), users), epsilon=target, delta=delta, rounds=rounds
+    )
     assert epsilon(Shuffle(PureLDP(found.value), users), rounds, delta) == found.achieved.upper
     assert found.achieved.upper <= target
     assert found.room == target - found.achieved.upper
@@ -87,7 +93,7 @@ def test_round_trip_of_eps0(users: int, rounds: int, target: float, delta: float
 def test_round_trip_of_rounds(eps0: float, users: int, target: float, delta: float) -> None:
     survey = Shuffle(PureLDP(eps0), users)
     try:
-        found = calibrate_rounds(survey, epsilon=target, delta=delta)
+        found = calibrate("rounds", survey, epsilon=target, delta=delta)
     except Infeasible as error:
         assert error.nearest == 1
         assert survey.get_epsilon(delta) == error.bounds.upper > target
@@ -99,28 +105,34 @@ def test_round_trip_of_rounds(eps0: float, users: int, target: float, delta: flo
 
 
 @pytest.mark.parametrize(
-    ("find", "family", "name"),
+    ("family", "name"),
     [
-        (calibrate_gamma, partial(RandomizedResponse, 4), "gamma"),
-        (calibrate_eps0, partial(RandomizedResponse, 16), "eps0"),
-        (calibrate_eps0, partial(UnaryEncoding, 8), "eps0"),
+        (partial(RandomizedResponse, 4), "gamma"),
+        (partial(RandomizedResponse, 16), "eps0"),
+        (partial(UnaryEncoding, 8), "eps0"),
     ],
 )
-def test_round_trip_of_named_randomizers(find: Any, family: Any, name: str) -> None:
-    found = find(family, 5_000, epsilon=0.5, delta=1e-6, rounds=3, rtol=0.01)
-    assert epsilon(Shuffle(family(**{name: found.value}), 5_000), 3, 1e-6, 0.01) <= 0.5
-    assert epsilon(Shuffle(family(**{name: found.beyond}), 5_000), 3, 1e-6, 0.01) > 0.5
+def test_round_trip_of_named_randomizers(family: Any, name: str) -> None:
+    def make(value: float) -> Shuffle:
+        return Shuffle(family(**{name: value}), 5_000)
+
+    found = calibrate(name, make, epsilon=0.5, delta=1e-6, rounds=3, rtol=0.01)
+    assert found.beyond is not None
+    assert epsilon(make(found.value), 3, 1e-6, 0.01) <= 0.5
+    assert epsilon(make(found.beyond), 3, 1e-6, 0.01) > 0.5
 
 
 def test_round_trip_of_sigma() -> None:
-    found = calibrate_sigma(Gaussian, 3, epsilon=0.8, delta=0.05, rtol=0.1)
+    found = calibrate("sigma", lambda s: Shuffle(Gaussian(s), 3), epsilon=0.8, delta=0.05, rtol=0.1)
     assert Shuffle(Gaussian(found.value), 3).get_epsilon(0.05, rtol=0.1) <= 0.8
     assert found.beyond is not None and found.beyond < found.value
     assert Shuffle(Gaussian(found.beyond), 3).get_epsilon(0.05, rtol=0.1) > 0.8
 
 
 def test_round_trip_of_sampling() -> None:
-    found = calibrate_sample_rate(PureLDP(3.0), 1_000, epsilon=0.3, delta=1e-6, rounds=2)
+    found = calibrate(
+        "sample_rate", sampled_of(PureLDP(3.0), 1_000), epsilon=0.3, delta=1e-6, rounds=2
+    )
     sampled = round(1_000 * found.value)
     assert (found.value, found.beyond) == (sampled / 1_000, (sampled + 1) / 1_000)
     for rate, fits in ((found.value, True), (found.beyond, False)):
@@ -141,27 +153,31 @@ def test_sampling_against_exact_profile() -> None:
         sampled = round(users * rate)
         return rate * float(oracles.clone_profile(sampled, eps0, inner, "stronger-clones"))
 
-    found = calibrate_sample_rate(PureLDP(eps0), users, epsilon=target, delta=delta, **options)
+    found = calibrate(
+        "sample_rate", sampled_of(PureLDP(eps0), users, **options), epsilon=target, delta=delta
+    )
     assert exact(found.value, target) <= delta
     assert found.beyond is not None
     assert exact(found.beyond, target * (1 - 1.1e-3)) > delta
 
 
 def test_users_come_in_steps_of_whole_samples() -> None:
-    found = calibrate_users(PureLDP(3.0), epsilon=0.3, delta=1e-6, sample_rate=0.25)
+    found = calibrate("users", users_of(PureLDP(3.0), sample_rate=0.25), epsilon=0.3, delta=1e-6)
     assert found.beyond is not None
     assert int(found.value) % 4 == 0 and found.value - found.beyond == 4
-    found = calibrate_users(PureLDP(3.0), epsilon=1.0, delta=1e-4, sample_rate=1 / 3)
+    found = calibrate("users", users_of(PureLDP(3.0), sample_rate=1 / 3), epsilon=1.0, delta=1e-4)
     assert int(found.value) % 3 == 0
     for rate in (1e-7, 3.14159265e-6, 0.1234567, 1e-9):  # few populations have whole samples
-        found = calibrate_users(PureLDP(3.0), epsilon=1e-3, delta=1e-12, sample_rate=rate)
+        found = calibrate(
+            "users", users_of(PureLDP(3.0), sample_rate=rate), epsilon=1e-3, delta=1e-12
+        )
         senders = rate * found.value
         assert round(senders) >= 1 and abs(senders - round(senders)) <= 1e-9 * senders
 
 
 def test_poisson_rates_have_four_digits() -> None:
-    options: dict[str, Any] = {"sampling": "poisson", "rtol": 0.1}
-    found = calibrate_sample_rate(PureLDP(2.0), 20, epsilon=0.5, delta=1e-3, **options)
+    make = sampled_of(PureLDP(2.0), 20, sampling="poisson")
+    found = calibrate("sample_rate", make, epsilon=0.5, delta=1e-3, rtol=0.1)
     assert found.beyond is not None and 0 < found.beyond / found.value - 1 < 1.001e-3
     for rate, fits in ((found.value, True), (found.beyond, False)):
         round_ = Shuffle(PureLDP(2.0), 20, sample_rate=rate, sampling="poisson")
@@ -169,41 +185,56 @@ def test_poisson_rates_have_four_digits() -> None:
 
 
 def test_pure_dp_against_closed_form() -> None:
-    found = calibrate_eps0(PureLDP, 100, epsilon=2.0, delta=0, rounds=4)
+    found = calibrate("eps0", lambda e: Shuffle(PureLDP(e), 100), epsilon=2.0, delta=0, rounds=4)
     assert (found.value, found.beyond, found.room) == (0.5, 0.5001, 0.0)
 
 
 def test_more_than_is_needed_stops_at_the_limit() -> None:
-    found = calibrate_users(PureLDP(0.5), epsilon=0.5, delta=1e-6)
+    found = calibrate("users", users_of(PureLDP(0.5)), epsilon=0.5, delta=1e-6)
     assert (found.value, found.beyond) == (1, None)
-    found = calibrate_rounds(Shuffle(PureLDP(1e-6), 10), epsilon=20, delta=0)
+    found = calibrate("rounds", Shuffle(PureLDP(1e-6), 10), epsilon=20, delta=0)
     assert (found.value, found.beyond) == (10**7, None)
 
 
 def test_infeasible_names_the_nearest() -> None:
     with pytest.raises(Infeasible, match=r"no number of rounds .* rounds=1, .* epsilon 0\.4109"):
-        calibrate_rounds(Shuffle(PureLDP(4.0), 10_000), epsilon=0.1, delta=1e-6)
+        calibrate("rounds", Shuffle(PureLDP(4.0), 10_000), epsilon=0.1, delta=1e-6)
     with pytest.raises(Infeasible, match="infinite epsilon; allow a larger delta"):
-        calibrate_sigma(Gaussian, 10, epsilon=1, delta=0)
+        calibrate("sigma", lambda s: Shuffle(Gaussian(s), 10), epsilon=1, delta=0)
     with pytest.raises(Infeasible) as caught:
-        calibrate_users(PureLDP(4.0), epsilon=1e-7, delta=1e-6)
+        calibrate("users", users_of(PureLDP(4.0)), epsilon=1e-7, delta=1e-6)
     assert caught.value.nearest == 10**12
 
 
 def test_bad_targets() -> None:
+    make = users_of(PureLDP(4.0))
     for wrong in (0, -1, math.nan, math.inf, "1", True):
         with pytest.raises(InvalidParameter, match="epsilon"):
-            calibrate_users(PureLDP(4.0), epsilon=wrong, delta=1e-6)  # type: ignore[arg-type]
+            calibrate("users", make, epsilon=wrong, delta=1e-6)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="delta"):
-        calibrate_users(PureLDP(4.0), epsilon=1, delta=2)
-    with pytest.raises(InvalidParameter, match="family"):
-        calibrate_eps0(PureLDP(4.0), 100, epsilon=1, delta=1e-6)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="sample_rate is what is looked for"):
-        calibrate_sample_rate(PureLDP(4.0), 100, epsilon=1, delta=1e-6, sample_rate=0.1)
-    with pytest.raises(InvalidParameter, match="makes no randomizer of eps0 alone"):
-        calibrate_eps0(Gaussian, 100, epsilon=1, delta=1e-6)
-    with pytest.raises(InvalidParameter, match="not a round"):
-        calibrate_rounds(PureLDP(4.0), epsilon=1, delta=1e-6)  # type: ignore[arg-type]
+        calibrate("users", make, epsilon=1, delta=2)
+
+
+@pytest.mark.parametrize(
+    ("find", "make", "words"),
+    [
+        ("eps0", Shuffle(PureLDP(4.0), 100), "does not make rounds; give a function from eps0"),
+        ("eps0", PureLDP, "make_round.* not a round; return a Shuffle"),
+        ("eps0", lambda: None, "makes no round of eps0 alone"),
+        ("rounds", PureLDP(4.0), "not a round"),
+        ("rounds", lambda k: k, "not a round"),
+        ("k", lambda k: Shuffle(RandomizedResponse(k, eps0=1.0), 10), "choose one of .*users"),
+        ("epsilon", lambda e: None, "cannot be looked for"),
+    ],
+)
+def test_bad_questions(find: str, make: Any, words: str) -> None:
+    with pytest.raises(InvalidParameter, match=words):
+        calibrate(find, make, epsilon=1, delta=1e-6)
+
+
+def test_rounds_are_looked_for_or_given() -> None:
+    with pytest.raises(InvalidParameter, match="rounds is what is looked for"):
+        calibrate("rounds", Shuffle(PureLDP(4.0), 100), epsilon=1, delta=1e-6, rounds=2)
 
 
 def test_grid_of_four_digits() -> None:
@@ -252,7 +283,7 @@ def test_a_wide_bracket_counts_by_its_upper_end(monkeypatch: pytest.MonkeyPatch)
         raise NotCertified("too wide", Bounds(0.5 * lower, 2 * upper))
 
     monkeypatch.setattr(Accountant, "_epsilon_bounds", wide)
-    found = calibrate_rounds(survey, epsilon=1.0, delta=1e-6)
+    found = calibrate("rounds", survey, epsilon=1.0, delta=1e-6)
     assert found.achieved.upper <= 1.0
     assert found.beyond_achieved is not None and found.beyond_achieved.upper > 1.0
     assert found.value == 1

@@ -6,15 +6,9 @@ from typing import Any
 
 import pytest
 
-from shuffledp import (
-    Accountant,
-    FiniteRandomizer,
-    InvalidParameter,
-    Plan,
-    PlannedRound,
-    PureLDP,
-    Shuffle,
-)
+from shuffledp import Accountant, FiniteRandomizer, Plan, PureLDP, Shuffle
+from shuffledp.errors import InvalidParameter
+from shuffledp.tools.plan import PlannedRound
 
 SMALL = Shuffle(PureLDP(1.0), 10)
 GOOD = """

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp import Accountant, InvalidParameter, PureLDP, Shuffle, SweepTable, sweep
+from shuffledp import Accountant, PureLDP, Shuffle, sweep
+from shuffledp.errors import InvalidParameter
+from shuffledp.tools.sweep import SweepTable
 
 AXES: dict[str, list[Any]] = {"eps0": [1.0, -1.0], "users": [100, 1_000], "rounds": [1, 2]}
 

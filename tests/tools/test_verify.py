@@ -13,9 +13,7 @@ from oracles import randomizers as written
 from shuffledp import (
     FiniteRandomizer,
     HadamardResponse,
-    InvalidParameter,
     LocalHashing,
-    OutOfRange,
     PureLDP,
     RandomizedResponse,
     Shuffle,
@@ -24,6 +22,7 @@ from shuffledp import (
     verify,
 )
 from shuffledp.cli.app import main
+from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.base import Law
 from shuffledp.laws.classes import ClassLaw, ClassLaws
 from shuffledp.randomizers import Randomizer

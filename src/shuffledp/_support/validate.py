@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._support.numeric import Array
-from ..errors import InvalidParameter, OutOfRange
+from ..errors import InvalidParameter, OutOfRange, SampleNotWhole
 
 MAX_EPS0 = 200.0
 MIN_EPS0 = 1e-6
@@ -118,13 +118,14 @@ def count_or_share(name: str, value: Any, users: int) -> int:
     return count(name, value, MAX_USERS)
 
 
-def senders(users: int, rate: float) -> int:
+def sample_size(users: int, rate: float) -> int:
     """How many users the share `rate` of them is: a whole number, up to the rounding of a float."""
     sampled = round(rate * users)
     if sampled < 1 or not math.isclose(rate * users, sampled, rel_tol=1e-9):
-        raise InvalidParameter(
+        raise SampleNotWhole(
             f"sample_rate={rate!r} of users={users} is {rate * users:.12g} users, not a whole "
-            "number >= 1; change either, or choose sampling='poisson'."
+            "number >= 1; change either, or choose sampling='poisson'.",
+            rate,
         )
     return sampled
 

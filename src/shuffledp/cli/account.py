@@ -7,9 +7,9 @@ import sys
 import click
 
 from ..shuffle import USUAL_PEOPLE
-from ..tools.options import JSON, RTOL, options
 from ..tools.plan import Ledger, Plan
 from .figure import savable, save
+from .options import JSON, RTOL, options
 from .report import json_report
 
 _EXCEEDED = 1

@@ -6,46 +6,25 @@ from typing import Any
 
 import click
 
+from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter
-from ..shuffle import Shuffle
-from ..tools.calibrate import (
-    Calibration,
-    calibrate_eps0,
-    calibrate_gamma,
-    calibrate_rounds,
-    calibrate_sample_rate,
-    calibrate_sigma,
-    calibrate_users,
-)
-from ..tools.options import (
-    JSON,
-    KIND,
-    PEOPLE,
-    RANDOMIZERS,
-    RTOL,
-    SAMPLING,
-    Number,
-    build,
-    options,
-    round_options,
-)
-from ..tools.statement import rounded_down, rounded_up
+from ..randomizers import REGISTRY
+from ..randomizers.parameter import fields_of
+from ..tools.calibrate import Calibration, searchable
+from ..tools.calibrate import calibrate as find_value
+from ..tools.protocol import parameters, randomizer_of, round_of
+from .numbers import Number
+from .options import JSON, KIND, PEOPLE, RTOL, SAMPLING, options, split
 from .report import json_report
-
-_FAMILIES = {"eps0": calibrate_eps0, "gamma": calibrate_gamma, "sigma": calibrate_sigma}
-_EXTREME = {
-    "eps0": "largest",
-    "gamma": "smallest",
-    "sigma": "smallest",
-    "users": "smallest",
-    "rounds": "largest",
-    "sample_rate": "largest",
-}
-_FIND = [name.replace("_", "-") for name in _EXTREME]
 
 
 @click.command()
-@click.option("--find", required=True, type=click.Choice(_FIND), help="What to look for.")
+@click.option(
+    "--find",
+    required=True,
+    type=click.Choice([name.replace("_", "-") for name in searchable()]),
+    help="What to look for.",
+)
 @options(*KIND, *SAMPLING, *PEOPLE)
 @click.option("--users", type=Number(whole=True), help="Users in each round.")
 @click.option("--rounds", type=Number(whole=True), help="How many rounds are composed.  [1]")
@@ -63,52 +42,32 @@ def calibrate(
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
     """
     name = find.replace("-", "_")
-    if given[name] is not None:
-        raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
-    if name != "users" and given["users"] is None:
-        raise InvalidParameter(f"--find {find} needs --users; add it.")
-    target = {"epsilon": epsilon, "delta": delta, "rtol": rtol}
-    found = _find(name, target, **given)
+    _check(find, name, given)
+    made = round_of(given, dash="--") if name == "rounds" else lambda v: _round(given, name, v)
+    found = find_value(name, made, epsilon=epsilon, delta=delta, rounds=given["rounds"], rtol=rtol)
     if as_json:
         click.echo(json_report("calibrate", _answer(found), {**given, "rtol": rtol}))
     else:
         click.echo(_sentences(found))
 
 
-def _find(
-    name: str,
-    target: dict[str, Any],
-    *,
-    randomizer: str,
-    users: int | None,
-    rounds: int | None,
-    **parameters: Any,
-) -> Calibration:
-    kept = round_options(parameters)
-    rounds = 1 if rounds is None else rounds
-    size: Any = users
-    if name in _FAMILIES:
-        _check_has(randomizer, name)
-        given = {key: value for key, value in parameters.items() if key != name}
-
-        def family(**value: float) -> Any:
-            return build(randomizer, {**given, **value})
-
-        return _FAMILIES[name](family, size, rounds=rounds, **target, **kept)
-    made = build(randomizer, parameters)
-    if name == "users":
-        return calibrate_users(made, rounds=rounds, **target, **kept)
-    if name == "rounds":
-        return calibrate_rounds(Shuffle(made, size, **kept), **target)
-    return calibrate_sample_rate(made, size, rounds=rounds, **target, **kept)
+def _round(given: dict[str, Any], name: str, value: float) -> Any:
+    return round_of({**given, name: value}, dash="--")
 
 
-def _check_has(randomizer: str, name: str) -> None:
-    _, needed, possible = RANDOMIZERS.get(randomizer, (None, {name}, set()))
-    if name not in needed | possible:
+def _check(find: str, name: str, given: dict[str, Any]) -> None:
+    """What is asked for must be left out, and must go with the rest."""
+    if given[name] is not None:
+        raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
+    if name != "users" and given["users"] is None:
+        raise InvalidParameter(f"--find {find} needs --users; add it.")
+    kind, own, _ = split(given)
+    if name not in parameters():
+        randomizer_of(kind, own, dash="--")
+    elif kind in REGISTRY and name not in fields_of(REGISTRY[kind]):
         raise InvalidParameter(
-            f"--find {name} does not go with --randomizer {randomizer}, which has "
-            f"{', '.join(sorted(needed | possible))}; look for another parameter."
+            f"--find {name} does not go with --randomizer {kind}, which has "
+            f"{', '.join(sorted(fields_of(REGISTRY[kind])))}; look for another parameter."
         )
 
 
@@ -133,7 +92,7 @@ def _shown(value: float) -> str:
 
 def _sentences(found: Calibration) -> str:
     name, low, high = found.parameter, found.achieved.lower, found.achieved.upper
-    extreme = _EXTREME[name]
+    extreme = "largest" if searchable()[name] else "smallest"
     lines = [
         f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
         f"{found.epsilon:g} at delta {found.delta:g} (replace-one).",

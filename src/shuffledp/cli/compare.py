@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from ..tools.compare import compare as comparison
-from ..tools.options import PROTOCOL, Number, options, take_round
 from .figure import savable, save
+from .options import DELTA, PROTOCOL, options, take_round
 from .report import json_report
 
 
 @click.command()
 @options(*PROTOCOL)
-@click.option("--delta", type=Number(), required=True, help="The delta.")
+@options(DELTA)
 @click.option("--plot", "picture", metavar="FILE", help="Draw it too: .png, .pdf or .svg.")
 def compare(
     rounds: int, delta: float, rtol: float, as_json: bool, picture: str | None, **given: Any

@@ -6,45 +6,32 @@ from typing import Any
 
 import click
 
-from ..accountant import composed
-from ..tools.options import (
+from ..accountant import repeated
+from ..tools.protocol import randomizer_of
+from .figure import savable, save
+from .numbers import Number
+from .options import (
     ANALYSIS,
-    GAMMA,
     KIND,
-    OTHER_PARAMETERS,
     PEOPLE,
-    RANDOMIZER,
     ROUNDS,
     SAMPLING,
     USERS,
-    Number,
-    build,
+    list_option,
     options,
-    round_options,
+    parameter_options,
+    randomizer_option,
+    split,
     take_round,
 )
-from .figure import savable, save
-from .ranges import Range
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
 _OUT = click.option("--out", required=True, metavar="FILE", help="The picture: .png, .pdf or .svg.")
 _DELTA = click.option("--delta", type=Number(), default="1e-6", show_default=True, help="At delta.")
 
 
-#: gamma is another way to say eps0.
-_BUT_GAMMA = [option for option in OTHER_PARAMETERS if option is not GAMMA]
-
-
-def _list(name: str, default: str | None, text: str, whole: bool = True) -> Any:
-    return click.option(
-        f"--{name}",
-        type=Range(whole),
-        default=default,
-        required=default is None,
-        show_default=default is not None,
-        metavar="LIST",
-        help=text,
-    )
+def _list(name: str, default: str, text: str, whole: bool = True) -> Any:
+    return list_option(name, text, whole=whole, default=default, show_default=True)
 
 
 @click.group()
@@ -66,14 +53,13 @@ def profile(rounds: int, out: str, **given: Any) -> None:
     from ..plotting import plot_profile
 
     savable(out)
-    save(plot_profile(composed(take_round(given)[0], rounds)), out)
+    save(plot_profile(repeated(take_round(given)[0], rounds)), out)
 
 
 @plot.command("epsilon-vs-users")
 @options(*KIND, *SAMPLING, *PEOPLE, _list("users", "1e3,1e4,1e5,1e6,1e7", "Users in each round."))
 @options(_list("rounds", "1", "How many rounds are composed."), _DELTA, _PUBLISHED, _OUT)
 def epsilon_vs_users(
-    randomizer: str,
     users: list[int],
     rounds: list[int],
     delta: float,
@@ -85,10 +71,14 @@ def epsilon_vs_users(
     from ..plotting import plot_epsilon_vs_users
 
     savable(out)
-    kept = round_options(given)
-    made = build(randomizer, given)
+    kind, own, kept = split(given)
     drawn = plot_epsilon_vs_users(
-        made, users, delta=delta, rounds=rounds, published=published, **kept
+        randomizer_of(kind, own, dash="--"),
+        users,
+        delta=delta,
+        rounds=rounds,
+        published=published,
+        **kept,
     )
     save(drawn, out)
 
@@ -108,11 +98,12 @@ def epsilon_vs_rounds(
 
 
 @plot.command()
-@options(RANDOMIZER, *_BUT_GAMMA, ANALYSIS, *SAMPLING, *PEOPLE)  # --eps0 is a list here
+# --eps0 is a list here, and gamma is another way to say it
+@options(randomizer_option(), *parameter_options(but=("eps0", "gamma")), ANALYSIS)
+@options(*SAMPLING, *PEOPLE)
 @options(_list("eps0", "0.5:6:0.5", "Local epsilons.", whole=False))
 @options(_list("users", "1e3,1e4,1e5,1e6", "Users in the round."), _DELTA, _PUBLISHED, _OUT)
 def amplification(
-    randomizer: str,
     users: list[int],
     eps0: list[float],
     delta: float,
@@ -124,12 +115,13 @@ def amplification(
     from ..plotting import plot_amplification
 
     savable(out)
-    kept = round_options(given)
+    kind, own, kept = split(given)
 
-    def family(**value: float) -> Any:
-        return build(randomizer, {**given, **value})
+    def family(eps0: float) -> Any:
+        return randomizer_of(kind, {**own, "eps0": eps0}, dash="--")
 
-    fixed = [f"{name}={value}" for name, value in given.items() if value is not None]
-    family.__name__ = " ".join([randomizer, *fixed])  # for the title
-    drawn = plot_amplification(family, eps0, users, delta=delta, published=published, **kept)
+    called = " ".join([kind, *(f"{name}={value}" for name, value in own.items())])
+    drawn = plot_amplification(
+        family, eps0, users, delta=delta, published=published, called=called, **kept
+    )
     save(drawn, out)

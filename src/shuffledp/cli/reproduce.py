@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..tools.options import Number
+from .numbers import Number
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
 

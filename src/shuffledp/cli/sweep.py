@@ -8,28 +8,28 @@ from typing import Any
 
 import click
 
-from ..tools.options import JSON, RANDOMIZERS, RTOL, options
+from ..randomizers.base import known_parameters
 from ..tools.sweep import sweep as run_sweep
-from .ranges import ranges
+from .options import JSON, RTOL, list_option, options, parameter_options, randomizer_option
 from .report import json_report
 
 _SOME_FAILED = 1
 
 
 @click.command()
-@click.option("--randomizer", help=f"One of {', '.join(RANDOMIZERS)}.  [pure-ldp]")
+@options(randomizer_option(None), *parameter_options(lists=True))
 @click.option("--analysis", help="best, blanket, stronger-clones, clones or strong; with commas.")
-@click.option("--matrix", metavar="FILE", help="CSV file of probabilities (matrix).")
-@options(*ranges("eps0", "gamma", "sigma", help="Parameter of the randomizer."))
-@options(*ranges("k", "size", "g", whole=True, help="Parameter of the randomizer."))
-@options(*ranges("users", whole=True, required=True, help="Users in each round."))
-@options(*ranges("rounds", whole=True, help="How many rounds are composed.  [1]"))
-@options(*ranges("sample-rate", help="Share of the users that send each round."))
-@click.option("--sampling", help="fixed or poisson; with commas.")
-@options(*ranges("colluding", "dropouts", help="Users who do not hide anybody, or their share."))
-@options(*ranges("messages", whole=True, help="Messages of each user in a round.  [1]"))
-@options(*ranges("delta", help="Find epsilon at these deltas."))
-@options(*ranges("epsilon", help="Find delta at these epsilons."))
+@options(
+    list_option("users", "Users in each round.", whole=True, required=True),
+    list_option("rounds", "How many rounds are composed.  [1]", whole=True),
+    list_option("sample-rate", "Share of the users that send each round."),
+    click.option("--sampling", help="fixed or poisson; with commas."),
+    list_option("colluding", "Users who tell all they know, or their share."),
+    list_option("dropouts", "Users who do not send, or their share."),
+    list_option("messages", "Messages of each user in a round.  [1]", whole=True),
+    list_option("delta", "Find epsilon at these deltas."),
+    list_option("epsilon", "Find delta at these epsilons."),
+)
 @options(RTOL)
 @click.option("--out", metavar="FILE", help="A .csv or .jsonl file, continued if it has begun.")
 @click.option(
@@ -46,10 +46,11 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
           --delta 1e-6 --out sweep.csv
     """
     over, fixed = {}, {}
+    files = [name for name, uses in known_parameters().items() if uses[0][1].parameter.read]
     for name, value in given.items():
         if value is None:
             continue
-        values = value.split(",") if isinstance(value, str) and name != "matrix" else value
+        values = value.split(",") if isinstance(value, str) and name not in files else value
         if isinstance(values, list) and len(values) > 1:
             over[name] = values
         else:
@@ -63,7 +64,7 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
         writer.writerows(row.values() for row in table)
     if table.failed:
         click.echo(
-            f"shuffledp: {len(table.failed)} of {len(table)} cells failed; the column error says "
+            f"shuffledp: {len(table.failed)} of {len(table)} rows failed; the column error says "
             "why.",
             err=True,
         )

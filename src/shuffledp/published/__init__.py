@@ -57,7 +57,7 @@ def _amplified(randomizer: Any, users: int, sample_rate: float, rounds: int, del
         raise OutOfRange("sample_rate=1 means no sampling, which this bound is for; give less.")
     everyone = PureLDP(local_epsilon_of(randomizer))
     round_ = Shuffle(everyone, users, "stronger-clones", sample_rate)
-    return accountant.composed(round_, rounds).get_epsilon(delta)
+    return accountant.repeated(round_, rounds).get_epsilon(delta)
 
 
 #: Every bound, from the oldest to the newest.

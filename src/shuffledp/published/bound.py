@@ -71,7 +71,7 @@ def checked_delta(value: Any) -> float:
 
 def sampled_users(users: int, sample_rate: Any) -> int:
     """How many of `users` users send each round."""
-    return validate.senders(users, validate.sample_rate(sample_rate))
+    return validate.sample_size(users, validate.sample_rate(sample_rate))
 
 
 def local_epsilon_of(randomizer: Any) -> float:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import Bounds, Gaussian, PureLDP, RandomizedResponse, Shuffle
+from .. import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from .._support.numeric import Array
-from ..accountant import composed
+from ..accountant import repeated
+from ..bounds import Bounds
 from ..errors import OutOfRange
 from ..published import balle2019, feldman2021, girgis2021
 
@@ -17,20 +18,20 @@ from ..published import balle2019, feldman2021, girgis2021
 def clone_delta(
     users: int, eps0: float, analysis: str, rounds: int, epsilons: Array
 ) -> Bounds[Array]:
-    return composed(Shuffle(PureLDP(eps0), users, analysis), rounds).delta_bounds(epsilons)
+    return repeated(Shuffle(PureLDP(eps0), users, analysis), rounds).delta_bounds(epsilons)
 
 
 def clone_epsilon(
     users: int, eps0: float, analysis: str, rounds: int, delta: float
 ) -> Bounds[float]:
-    return composed(Shuffle(PureLDP(eps0), users, analysis), rounds).epsilon_bounds(delta)
+    return repeated(Shuffle(PureLDP(eps0), users, analysis), rounds).epsilon_bounds(delta)
 
 
 def response_delta(
     users: int, k: int, gamma: float, analysis: str, rounds: int, epsilons: Array
 ) -> Bounds[Array]:
     round_ = Shuffle(RandomizedResponse(k, gamma=gamma), users, analysis)
-    return composed(round_, rounds).delta_bounds(epsilons)
+    return repeated(round_, rounds).delta_bounds(epsilons)
 
 
 def response_attained(users: int, k: int, gamma: float, epsilons: Sequence[float]) -> Array:
@@ -66,7 +67,7 @@ def subsampled_epsilon(
     users: int, eps0: float, rate: float, analysis: str, rounds: int, delta: float
 ) -> Bounds[float]:
     round_ = Shuffle(PureLDP(eps0), users, analysis, sample_rate=rate)
-    return composed(round_, rounds).epsilon_bounds(delta)
+    return repeated(round_, rounds).epsilon_bounds(delta)
 
 
 def gaussian_attained(

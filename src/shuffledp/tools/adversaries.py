@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._support import validate
-from ..accountant import composed
+from ..accountant import repeated
 from ..bounds.one_round import epsilon_bounds
 from ..composition.compose import Composition
 from ..guarantee import DEFAULT_RTOL, anyway
@@ -47,7 +47,7 @@ def adversaries(
     for analysis in _LADDER:
         if analysis in randomizer.analyses:
             round_ = Shuffle(randomizer, users, analysis)
-            bounds = anyway(composed(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+            bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
             rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
     attained = _attained(Shuffle(randomizer, users), rounds, delta, rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))

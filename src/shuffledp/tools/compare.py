@@ -11,13 +11,13 @@ import numpy as np
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.tables import html_table
-from ..accountant import composed
+from .._support.text import rounded_up
+from ..accountant import repeated
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..published import BOUNDS
 from ..shuffle import Shuffle
 from . import style
-from .statement import participants, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.rounds:,} x {participants(self.round)}, {self.round.randomizer!r}, "
+            f"{self.rounds:,} x {self.round.participants}, {self.round.randomizer!r}, "
             f"delta = {self.delta!r}, replace-one.",
             "",
             f"{'epsilon':>10}  {'ratio':>8}  bound",
@@ -106,7 +106,7 @@ class Comparison:
         axes.margins(x=0.15)
         style.finish(axes)
         axes.set_xlabel(f"epsilon at delta = {self.delta:g}")
-        title = f"{self.rounds:,} x {participants(self.round)}, {self.round.randomizer!r}"
+        title = f"{self.rounds:,} x {self.round.participants}, {self.round.randomizer!r}"
         axes.set_title(style.wrapped(f"{title}, replace-one", 56), fontsize=9.5)
         return axes
 
@@ -135,7 +135,7 @@ def compare(
         raise InvalidParameter(f"{validate.show(round_)} is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
     delta = validate.delta(delta)
-    ours = anyway(composed(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+    ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     rows = []
     for bound in BOUNDS:
         try:

@@ -26,23 +26,23 @@ from typing import Any
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.tables import html_table, text_table
+from .._support.text import rounded_down, rounded_up
 from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, anyway
+from ..randomizers.base import known_parameters
 from ..shuffle import Shuffle
-from .options import ROUND_OPTIONS
-from .protocol import PARAMETERS, round_of
-from .statement import rounded_down, rounded_up, senders
+from .protocol import ROUND_OPTIONS, parameters, round_of
 
 _TARGET = ("epsilon", "delta")
-_ROUND = ("name", "randomizer", *PARAMETERS, "users", *ROUND_OPTIONS, "count")
 
 
 @dataclass(frozen=True)
 class PlannedRound:
     """`count` rounds of one kind.
 
-    >>> from shuffledp import Plan, PlannedRound, PureLDP, Shuffle
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
     >>> weekly.round.users
     100000
@@ -80,7 +80,8 @@ class Entry:
 class Ledger:
     """What a plan costs, entry by entry, against its target.
 
-    >>> from shuffledp import Plan, PlannedRound, PureLDP, Shuffle
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
     >>> Plan(epsilon=0.01, delta=1e-6, rounds=(weekly,)).ledger().fits
     False
@@ -100,7 +101,7 @@ class Ledger:
             (
                 entry.planned.name,
                 f"{entry.planned.count:,}",
-                senders(entry.planned.round),
+                entry.planned.round.crowd,
                 rounded_up(entry.running.upper),
                 _signed_down(entry.remaining),
                 "yes" if entry.fits else "no",
@@ -136,7 +137,8 @@ def _signed_down(value: float) -> str:
 class Plan:
     """Rounds in order, and the (epsilon, delta) that all of them together may cost.
 
-    >>> from shuffledp import Plan, PlannedRound, PureLDP, Shuffle
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
     >>> Plan(epsilon=1.0, delta=1e-6, rounds=(weekly,)).ledger().fits
     True
@@ -198,15 +200,16 @@ class Plan:
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
-    fields = _table(where, item)
-    _check_keys(where, fields, _ROUND, ("randomizer", "users"))
-    for key in ("name", "randomizer", "analysis", "sampling", "matrix"):
+    fields = dict(_table(where, item))
+    known = ("name", "randomizer", *parameters(), "users", *ROUND_OPTIONS, "count")
+    _check_keys(where, fields, known, ("randomizer", "users"))
+    files = [name for name, uses in known_parameters().items() if uses[0][1].parameter.read]
+    for key in ("name", "randomizer", "analysis", "sampling", *files):
         if key in fields and not isinstance(fields[key], str):
             raise InvalidParameter(
                 f"{where}.{key}={validate.show(fields[key])} is not text; put it in quotes."
             )
-    if "matrix" in fields:
-        fields = {**fields, "matrix": str(folder / fields["matrix"])}
+    fields |= {name: str(folder / fields[name]) for name in files if name in fields}
     try:
         round_ = round_of(fields)
         name = fields.get("name", f"{number}: {round_.randomizer!r}")

@@ -1,69 +1,61 @@
-"""One cell of a sweep: parameters in, a row with certified bounds or the reason why not out."""
+"""From names and parameters, as in a shell, a plan or a sweep, to a round."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Mapping
 from typing import Any
 
-from ..accountant import composed
-from ..errors import InvalidParameter, NotCertified, ShuffleDPError
-from ..shuffle import Shuffle
-from .options import RANDOMIZERS, ROUND_OPTIONS, build
+from ..errors import InvalidParameter
+from ..randomizers import REGISTRY, Randomizer
+from ..randomizers.base import known_parameters
+from ..randomizers.parameter import fields_of
+from ..shuffle import USUAL_PEOPLE, Shuffle
 
-Cell = dict[str, Any]
-Row = dict[str, Any]
-
-PARAMETERS = tuple(sorted(set().union(*(a | b for _, a, b in RANDOMIZERS.values()))))
-COUNTS = ("users", "rounds", "k", "size", "g", "messages")
-KNOWN = ("randomizer", *PARAMETERS, "users", "rounds", *ROUND_OPTIONS, "epsilon", "delta")
-
-
-def round_of(given: Mapping[str, Any]) -> Shuffle:
-    """The round that parameters by name describe, of pure-ldp if no randomizer is named."""
-    parameters = {name: given[name] for name in PARAMETERS if name in given}
-    options = {name: given[name] for name in ROUND_OPTIONS if name in given}
-    randomizer = build(given.get("randomizer", "pure-ldp"), parameters, dash="")
-    return Shuffle(randomizer, given["users"], **options)
+#: The randomizer of which only eps0 is known, if none is named.
+ANY = "pure-ldp"
+#: The keyword arguments of Shuffle beside the randomizer and the users.
+ROUND_OPTIONS = ("analysis", "sample_rate", "sampling", *USUAL_PEOPLE)
 
 
-def query_of(names: Sequence[str]) -> str:
-    """What is asked for: epsilon if delta is given, and the other way round."""
-    for name in names:
-        if name not in KNOWN:
-            raise InvalidParameter(
-                f"a sweep has no parameter {name!r}; the known ones are {', '.join(KNOWN)}."
-            )
-    if ("delta" in names) == ("epsilon" in names):
+def parameters() -> tuple[str, ...]:
+    """The names of the parameters of all randomizers."""
+    return tuple(sorted(known_parameters()))
+
+
+def counts() -> tuple[str, ...]:
+    """The names of all whole numbers that describe a protocol."""
+    whole = [n for n, uses in known_parameters().items() if uses[0][1].parameter.whole]
+    return ("users", "rounds", "messages", *whole)
+
+
+def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Randomizer:
+    """The randomizer of that name; `dash` is how the names of options begin in messages."""
+    if kind not in REGISTRY:
+        close = difflib.get_close_matches(str(kind), REGISTRY, 1)
+        hint = f"did you mean {close[0]}? Choose" if close else "choose"
         raise InvalidParameter(
-            "a sweep needs either delta, to find epsilon, or epsilon, to find delta; give one."
+            f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(REGISTRY)}."
         )
-    if "users" not in names:
-        raise InvalidParameter("a sweep needs users; add it.")
-    return "epsilon" if "delta" in names else "delta"
+    known = fields_of(REGISTRY[kind])
+    kept = {name: value for name, value in given.items() if value is not None}
+    for name in sorted(name for name, field in known.items() if field.needed):
+        if name not in kept:
+            raise InvalidParameter(f"{dash}randomizer {kind} needs {dash}{name}; add it.")
+    for name in sorted(kept.keys() - known.keys()):
+        raise InvalidParameter(
+            f"{dash}{name} does not go with {dash}randomizer {kind}; leave it out."
+        )
+    for name, value in kept.items():
+        read = known[name].parameter.read
+        kept[name] = value if read is None else read(value)
+    return REGISTRY[kind](**kept)
 
 
-def columns(cell: Cell) -> list[str]:
-    query = query_of([name for name in cell if name != "rtol"])
-    return [*cell, f"{query}_lower", f"{query}_upper", "error"]
-
-
-def evaluate(cell: Cell) -> Row:
-    """Never raises because of the cell: a sweep goes on."""
-    lower, upper, error = None, None, ""
-    try:
-        lower, upper = _bounds(cell)
-    except NotCertified as failure:
-        (lower, upper), error = failure.bounds, str(failure)
-    except ShuffleDPError as failure:
-        error = str(failure)
-    except Exception as failure:
-        error = f"{type(failure).__name__}: {failure}"
-    results = [lower, upper, " ".join(error.split())]
-    return dict(zip(columns(cell), [*cell.values(), *results], strict=True))
-
-
-def _bounds(cell: Cell) -> tuple[float, float]:
-    accountant = composed(round_of(cell), cell.get("rounds", 1))
-    if "delta" in cell:
-        return accountant.epsilon_bounds(cell["delta"], rtol=cell["rtol"])
-    return accountant.delta_bounds(cell["epsilon"], rtol=cell["rtol"])
+def round_of(given: Mapping[str, Any], dash: str = "") -> Shuffle:
+    """The round that parameters by name describe; those that are None were not given."""
+    said = {name: value for name, value in given.items() if value is not None}
+    own = {name: said[name] for name in parameters() if name in said}
+    options = {name: said[name] for name in ROUND_OPTIONS if name in said}
+    randomizer = randomizer_of(said.get("randomizer", ANY), own, dash)
+    return Shuffle(randomizer, said["users"], **options)

@@ -9,17 +9,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import click
-
 from .._support.tables import html_table
+from .._support.text import rounded_down, rounded_up
 from .._support.validate import show, tolerance
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
-from .protocol import COUNTS, Cell, Row, columns, evaluate, query_of
-from .statement import rounded_down, rounded_up
+from .protocol import counts
+from .sweep_case import Case, Row, columns, evaluate, query_of
 from .sweep_file import SweepFile
 
-_MAX_CELLS = 10**7
+_MAX_ROWS = 10**7
 
 
 class MissingExtra(ShuffleDPError, ImportError):
@@ -27,11 +26,11 @@ class MissingExtra(ShuffleDPError, ImportError):
 
 
 class SweepTable(Sequence[Row]):
-    """Rows as dictionaries, one a cell: parameters, certified bounds, and what went wrong.
+    """Rows as dictionaries, one a protocol: parameters, certified bounds, and what went wrong.
 
     >>> from shuffledp import sweep
     >>> sweep({"users": [100, 1000]}, eps0=1.0, delta=1e-6, jobs=1)
-    <SweepTable: 2 cells, 0 failed>
+    <SweepTable: 2 rows, 0 failed>
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -63,11 +62,11 @@ class SweepTable(Sequence[Row]):
         return pandas.DataFrame(list(self._rows), columns=list(self.columns))
 
     def __repr__(self) -> str:
-        return f"<SweepTable: {len(self)} cells, {len(self.failed)} failed>"
+        return f"<SweepTable: {len(self)} rows, {len(self.failed)} failed>"
 
     def _repr_html_(self) -> str:
         rows = [[_shown(name, row[name]) for name in self.columns] for row in self._rows[:1000]]
-        return html_table(f"{len(self):,} cells, replace-one neighbours", self.columns, rows)
+        return html_table(f"{len(self):,} rows, replace-one neighbours", self.columns, rows)
 
 
 def _shown(name: str, value: Any) -> str:
@@ -95,7 +94,7 @@ def sweep(
 
     `out`, a .csv or .jsonl file, is written while the sweep runs; if it holds the beginning of the
     same sweep, that is kept. `jobs` cores work at once (-1: all; None: all if joblib is installed)
-    through joblib, hence also those of a Dask or Ray cluster. A cell that fails says so in the
+    through joblib, hence also those of a Dask or Ray cluster. A row that fails says so in the
     column `error`.
 
     >>> from shuffledp import sweep
@@ -107,11 +106,11 @@ def sweep(
         raise InvalidParameter(
             f"over={show(over)} is not a dictionary; give lists by name, like {{'users': [10]}}."
         )
-    cells = _cells(over, fixed, tolerance(rtol))
-    file = None if out is None else SweepFile(out, columns(cells[0]))
-    rows: list[Row] = [] if file is None else file.resume(cells)
-    with _progress(len(cells), len(rows)) as report:
-        for new in _evaluated(cells[len(rows) :], jobs):
+    cases = _cases(over, fixed, tolerance(rtol))
+    file = None if out is None else SweepFile(out, columns(cases[0]))
+    rows: list[Row] = [] if file is None else file.resume(cases)
+    with _progress(len(cases), len(rows)) as report:
+        for new in _evaluated(cases[len(rows) :], jobs):
             if file is not None:
                 file.append(new)
             rows += new
@@ -119,7 +118,7 @@ def sweep(
     return SweepTable(rows)
 
 
-def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float) -> list[Cell]:
+def _cases(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float) -> list[Case]:
     total = 1
     for name, values in over.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
@@ -129,8 +128,8 @@ def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
         if name in fixed:
             raise InvalidParameter(f"{name} is both swept and fixed; give it once.")
         total *= len(values)
-    if total > _MAX_CELLS:
-        raise InvalidParameter(f"{total} cells are above {_MAX_CELLS}; sweep over fewer values.")
+    if total > _MAX_ROWS:
+        raise InvalidParameter(f"{total} rows are above {_MAX_ROWS}; sweep over fewer values.")
     axes = {name: [_plain(name, value) for value in values] for name, values in over.items()}
     names = [*axes, *fixed]
     query_of(names)
@@ -144,31 +143,31 @@ def _cells(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
 def _plain(name: str, value: Any) -> Any:
     """As it will stand in the table: a number or text."""
     value = value.item() if getattr(value, "shape", None) == () else value
-    if name in COUNTS and isinstance(value, float) and value.is_integer():
+    if name in counts() and isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise InvalidParameter(f"{name}={show(value)} is neither a finite number nor text; give one.")
 
 
-def _evaluated(cells: Sequence[Cell], jobs: int | None) -> Iterator[list[Row]]:
-    """Rows in the order of the cells, some at a time."""
+def _evaluated(cases: Sequence[Case], jobs: int | None) -> Iterator[list[Row]]:
+    """Rows in the order of the cases, some at a time."""
     if isinstance(jobs, bool) or not isinstance(jobs, (int, type(None))) or jobs == 0:
         raise InvalidParameter(f"jobs={jobs!r} is not a number of cores; give 1, 2, ... or -1.")
-    # more workers than cells would only be started
-    most = jobs if jobs is None else min(jobs, len(cells))
-    parallel = _joblib(most) if len(cells) > 1 else None
+    # more workers than cases would only be started
+    most = jobs if jobs is None else min(jobs, len(cases))
+    parallel = _joblib(most) if len(cases) > 1 else None
     if parallel is None:
-        for cell in cells:
-            yield [evaluate(cell)]
+        for case in cases:
+            yield [evaluate(case)]
         return
     from joblib import effective_n_jobs
 
     with parallel as pool:
         # in portions, so that any backend of joblib will do and little is lost when interrupted
         portion = 8 * effective_n_jobs(pool.n_jobs)
-        for start in range(0, len(cells), portion):
-            yield list(pool((evaluate, (cell,), {}) for cell in cells[start : start + portion]))
+        for start in range(0, len(cases), portion):
+            yield list(pool((evaluate, (case,), {}) for case in cases[start : start + portion]))
 
 
 def _joblib(jobs: int | None) -> Any:
@@ -192,7 +191,9 @@ class _progress:
     def __init__(self, total: int, done: int) -> None:
         self._bar: Any = None
         if sys.stderr.isatty():
-            self._bar = click.progressbar(length=total, label="cells", file=sys.stderr)
+            import click  # only a terminal needs it
+
+            self._bar = click.progressbar(length=total, label="rows", file=sys.stderr)
         self._done = done
 
     def __enter__(self) -> Callable[[int], None]:

@@ -13,11 +13,11 @@ from typing import Any
 
 from .._support.validate import show
 from ..errors import InvalidParameter
-from .protocol import Cell, Row
+from .sweep_case import Case, Row
 
 
 class SweepFile:
-    """CSV with a header, or JSON Lines. Rows stand in the order of the cells."""
+    """CSV with a header, or JSON Lines. Rows stand in the order of the cases."""
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]) -> None:
         if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
@@ -29,8 +29,8 @@ class SweepFile:
             raise InvalidParameter(f"out={self.path} is neither .csv nor .jsonl; name it so.")
         self._csv = self.path.suffix == ".csv"
 
-    def resume(self, cells: Sequence[Cell]) -> list[Row]:
-        """The rows of these cells that the file already has; a torn last line is cut off.
+    def resume(self, cases: Sequence[Case]) -> list[Row]:
+        """The rows of these cases that the file already has; a torn last line is cut off.
 
         A file with anything else in it is refused and left alone.
         """
@@ -43,9 +43,9 @@ class SweepFile:
             if not text.startswith(head) and not head.startswith(text):
                 raise self._another("its header differs")
             body = lines[1:] if self._csv else lines
-            if len(body) > len(cells):
+            if len(body) > len(cases):
                 raise self._another("it has more rows")
-            rows = [self._row(*pair) for pair in enumerate(zip(cells, body, strict=False), 1)]
+            rows = [self._row(*pair) for pair in enumerate(zip(cases, body, strict=False), 1)]
             with self.path.open("r+" if text else "w", encoding="utf-8", newline="") as file:
                 file.write(head)
                 file.truncate(len("".join([head, *body]).encode()))
@@ -70,12 +70,12 @@ class SweepFile:
         except UnicodeDecodeError:
             raise self._another("it is not text") from None
 
-    def _row(self, number: int, pair: tuple[Cell, str]) -> Row:
-        """A line of the file as a row, if it is that of this cell."""
-        cell, line = pair
+    def _row(self, number: int, pair: tuple[Case, str]) -> Row:
+        """A line of the file as a row, if it is that of this case."""
+        case, line = pair
         try:
             parts = next(csv.reader([line])) if self._csv else list(json.loads(line).values())
-            known = [str(value) for value in cell.values()] if self._csv else list(cell.values())
+            known = [str(value) for value in case.values()] if self._csv else list(case.values())
             *given, low, high, error = parts
             if given != known or (not self._csv and list(json.loads(line)) != self._columns):
                 raise ValueError
@@ -87,7 +87,7 @@ class SweepFile:
         if not self._csv and (lower is not None or not error):  # JSON has no infinity
             lower, upper = (math.inf if x is None else x for x in (lower, upper))
         results = zip(self._columns[-3:], (lower, upper, error), strict=True)
-        return {**cell, **dict(results)}
+        return {**case, **dict(results)}
 
     def _line(self, values: Sequence[Any]) -> str:
         if not self._csv:

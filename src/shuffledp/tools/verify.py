@@ -14,12 +14,12 @@ from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
 
 from .._support import validate
+from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
 from ..randomizers import Randomizer
 from ..randomizers.exact import ExactMatrix, Fractions, exp_bracket
 from ..shuffle import Shuffle
-from .statement import rounded_down, rounded_up
 
 #: Steps of the enumeration that are accepted: some ten seconds.
 MOST_STEPS = 30_000_000

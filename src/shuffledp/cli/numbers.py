@@ -1,18 +1,40 @@
-"""Lists of numbers on the command line."""
+"""Numbers and lists of numbers on the command line."""
 
 from __future__ import annotations
 
-from decimal import Decimal
+import math
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import click
 
-from ..tools.options import Number
-
 _MOST = 10_000
 
 
-class Range(Number):
+class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A finite decimal number, whole if asked for: 10000, 1e4 and 10_000 are the same."""
+
+    def __init__(self, whole: bool = False) -> None:
+        self.name = "count" if whole else "number"
+        self._whole = whole
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            number = Decimal(str(value))
+        except InvalidOperation:
+            number = Decimal("nan")
+        if not number.is_finite():
+            self.fail(f"{value!r} is not a finite number; write it like 10000 or 1e-6.", param, ctx)
+        if number and not 1e-323 < abs(float(number)) < math.inf:
+            self.fail(f"{value!r} is beyond the range of a float (1e-308 to 1e308).", param, ctx)
+        if not self._whole:
+            return float(number)
+        if number != number.to_integral_value():
+            self.fail(f"{value!r} is not whole; give a whole number >= 1.", param, ctx)
+        return int(number)
+
+
+class Numbers(Number):
     """Numbers with commas, or start:stop:step, the end included: 1:6:0.5 are 1, 1.5, ..., 6."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -42,9 +64,3 @@ class Range(Number):
             )
         count = int((stop - start) / step) + 1
         return [self._one(str(start + i * step), param, ctx) for i in range(count)]
-
-
-def ranges(*names: str, whole: bool = False, **extra: Any) -> list[Any]:
-    """Options that take lists of numbers."""
-    kind = Range(whole)
-    return [click.option(f"--{name}", type=kind, metavar="LIST", **extra) for name in names]

@@ -1,0 +1,36 @@
+"""Numbers for people: upper values rounded up, lower ones down."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """Decimal text with `digits` significant digits, not below the exact value of the float.
+
+    Rounding to the nearest could fall below what was certified.
+
+    >>> from shuffledp import PureLDP, Shuffle, rounded_up
+    >>> rounded_up(Shuffle(PureLDP(eps0=4.0), users=10_000).get_epsilon(1e-6))
+    '0.4109'
+    """
+    return _text(value, digits, ROUND_CEILING)
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """Decimal text with `digits` significant digits, not above the exact value of the float."""
+    return _text(value, digits, ROUND_FLOOR)
+
+
+def _text(value: float, digits: int, rounding: str) -> str:
+    if value == 0 or value == float("inf"):
+        return "0" if value == 0 else "infinity"
+    number = Decimal(value).normalize(Context(prec=digits, rounding=rounding))
+    if -5 <= number.adjusted() < 9:
+        return format(number, "f")
+    return format(number, "e").replace("e+", "e")
+
+
+def plain(value: float) -> str:
+    """A number that was given, in full: 1e-06, 0.25, and 1 for 1.0."""
+    return repr(value).removesuffix(".0")

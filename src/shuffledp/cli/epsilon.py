@@ -1,0 +1,117 @@
+"""`shuffledp epsilon` and `shuffledp delta`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import click
+
+from .._support.numeric import Bounds
+from .._support.text import plain, rounded_down, rounded_up
+from ..accountant import Accountant, repeated
+from ..errors import NotCertified
+from ..tools.statement import statement
+from .numbers import Numbers
+from .options import PROTOCOL, options, take_round
+from .report import json_report
+
+
+def _values(name: str, more: str = "") -> Any:
+    text = f"The {name}; several with commas or by repeating the option.{more}"
+    return click.option(
+        f"--{name}", "values", type=Numbers(), required=True, multiple=True, help=text
+    )
+
+
+@click.command()
+@options(
+    *PROTOCOL,
+    _values(
+        "delta", "The delta; several with commas or by repeating the option. 0 asks for pure DP."
+    ),
+)
+def epsilon(values: Sequence[Sequence[float]], **given: Any) -> None:
+    """Which epsilon holds at a given delta.
+
+    \b
+      shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
+      shuffledp epsilon --eps0 1 --users 1e9 --delta 1e-6,1e-9 --json
+    """
+    _answer("epsilon", "delta", list(chain.from_iterable(values)), **given)
+
+
+@click.command()
+@options(*PROTOCOL, _values("epsilon"))
+def delta(values: Sequence[Sequence[float]], **given: Any) -> None:
+    """Which delta holds at a given epsilon.
+
+    \b
+      shuffledp delta --eps0 4 --users 10000 --rounds 4 --epsilon 1
+      shuffledp delta --eps0 4 --users 1e5 --analysis clones --epsilon 0.1,0.2 --json
+    """
+    _answer("delta", "epsilon", list(chain.from_iterable(values)), **given)
+
+
+def _answer(
+    query: str,
+    at: str,
+    values: list[float],
+    *,
+    rounds: int,
+    rtol: float,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    round_, protocol = take_round(given)
+    accountant = repeated(round_, rounds)
+    ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
+    bounds, too_wide = [], None
+    for value in values:
+        try:
+            bounds.append(ask(value, rtol=rtol))
+        except NotCertified as error:  # an answer all the same, and a word about its width
+            bounds.append(error.bounds)
+            too_wide = error
+    if as_json:
+        lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
+        answer = {at: values, "lower": lower, "upper": upper}
+        click.echo(json_report(query, answer, {**protocol, "rounds": rounds, "rtol": rtol}))
+    else:
+        guarantees = [
+            _guarantee(accountant, query, at, value, b, rtol)
+            for value, b in zip(values, bounds, strict=True)
+        ]
+        click.echo(statement(round_, rounds, guarantees))
+    if too_wide is not None:
+        raise too_wide
+
+
+def _guarantee(
+    accountant: Accountant, query: str, at: str, value: float, bounds: Bounds[float], rtol: float
+) -> tuple[str, str, str]:
+    """(epsilon, delta, bracket) as `statement` takes them."""
+    low, high = rounded_down(float(bounds.lower), 7), rounded_up(float(bounds.upper), 7)
+    said = plain(value)
+    pair = {query: rounded_up(float(bounds.upper)), at: said}
+    bracket = f"{low} <= exact {query} of the analyzed pair <= {high} at {at} = {said}"
+    if query == "epsilon" and bounds.upper == math.inf:
+        bracket = _why_none(accountant, value, bounds.lower, rtol)
+    return pair["epsilon"], pair["delta"], bracket
+
+
+def _why_none(accountant: Accountant, delta: float, lower: float, rtol: float) -> str:
+    """Why no epsilon holds at this delta, and from which delta on there is one."""
+    if delta == 0:
+        return "the privacy loss has no upper limit. Ask with a delta above 0."
+    if lower < math.inf:
+        return f"all that is known is that epsilon is at least {rounded_down(lower)}."
+    # beyond all finite losses, delta is the probability of the infinite one
+    least = rounded_up(accountant.get_delta(sys.float_info.max, rtol=rtol))
+    return (
+        "some outputs give their sender away, with a probability above that. "
+        f"There is one from delta = {least} on."
+    )

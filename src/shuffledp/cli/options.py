@@ -1,0 +1,131 @@
+"""Options that describe a protocol on the command line; those of randomizers are the registry's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from ..guarantee import DEFAULT_RTOL
+from ..randomizers import REGISTRY
+from ..randomizers.base import known_parameters
+from ..shuffle import USUAL_PEOPLE, Shuffle
+from ..tools.protocol import ANY, ROUND_OPTIONS, parameters, round_of
+from .numbers import Number, Numbers
+
+Option = Any  # what click.option returns
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def options(*choices: Option) -> Decorator:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(choices):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def parameter_options(but: Iterable[str] = (), *, lists: bool = False) -> list[Option]:
+    """An option for every parameter of a randomizer; or one that takes a list of values."""
+    made = []
+    for name, uses in known_parameters().items():
+        if name in but:
+            continue
+        parameter = uses[0][1].parameter
+        meanings = dict.fromkeys(field.parameter.meaning for _, field in uses)
+        said = "; ".join(meanings)
+        text = f"{said[0].upper()}{said[1:]} ({', '.join(kind for kind, _ in uses)})."
+        if parameter.read is not None:
+            made.append(click.option(f"--{name}", metavar="FILE", help=text))
+        elif lists:
+            made.append(list_option(name, text, whole=parameter.whole))
+        else:
+            made.append(click.option(f"--{name}", type=Number(parameter.whole), help=text))
+    return made
+
+
+def list_option(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
+    """An option that takes a list of numbers."""
+    return click.option(f"--{name}", type=Numbers(whole), metavar="LIST", help=text, **more)
+
+
+def randomizer_option(default: str | None = ANY) -> Option:
+    text = f"One of {', '.join(REGISTRY)}."
+    return click.option("--randomizer", default=default, show_default=True, help=text)
+
+
+ANALYSIS = click.option(
+    "--analysis",
+    default="best",
+    show_default=True,
+    help="best, blanket, stronger-clones, clones, or strong (rr).",
+)
+KIND = (randomizer_option(), *parameter_options(), ANALYSIS)
+USERS = click.option("--users", type=Number(whole=True), required=True, help="Users in each round.")
+SAMPLING = (
+    click.option(
+        "--sample-rate",
+        type=Number(),
+        help="Share of the users, at random, that sends in each round.  [default: 1]",
+    ),
+    click.option(
+        "--sampling",
+        help="fixed: exactly that share sends; poisson: each user with that probability.  "
+        "[default: fixed]",
+    ),
+)
+PEOPLE = (
+    click.option(
+        "--colluding",
+        type=Number(),
+        help="Users who tell the adversary all they know: up to so many, or a share below 1.",
+    ),
+    click.option(
+        "--dropouts",
+        type=Number(),
+        help="Users who do not send although they should: up to so many, or a share below 1.",
+    ),
+    click.option(
+        "--messages",
+        type=Number(whole=True),
+        help="Messages of each user in a round, protected together.  [default: 1]",
+    ),
+)
+ROUNDS = click.option(
+    "--rounds",
+    type=Number(whole=True),
+    default="1",
+    show_default=True,
+    help="How many rounds are composed.",
+)
+RTOL = click.option(
+    "--rtol",
+    type=Number(),
+    default=DEFAULT_RTOL,
+    show_default=True,
+    help="Largest relative width of the certified bracket in epsilon.",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+DELTA = click.option("--delta", type=Number(), required=True, help="The delta.")
+PROTOCOL = (*KIND, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
+
+
+def split(given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The name of the randomizer, its parameters, and the options of the round that were given."""
+    own = {name: given[name] for name in parameters() if given.get(name) is not None}
+    kept = {name: given[name] for name in ROUND_OPTIONS if given.get(name) is not None}
+    return given["randomizer"], own, kept
+
+
+def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:
+    """The round that the options describe, and the same for a report."""
+    round_ = round_of(given, dash="--")
+    kind, own, _ = split(given)
+    said = {"analysis": round_.explained.name, "assumed": round_.explained.assumption}
+    report = {**said, "randomizer": kind, **own, "users": round_.users}
+    if round_.sample_rate < 1:
+        report |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
+    report |= {name: getattr(round_, name) for name in USUAL_PEOPLE}
+    return round_, report
