@@ -8,14 +8,17 @@ in force: compare results inside `mpmath.workdps(100)`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import mpmath
+import numpy as np
 from mpmath import mpf
+from numpy.typing import NDArray
 
 Real: TypeAlias = "float | mpf"
+Floats: TypeAlias = NDArray[np.float64]
 Atom: TypeAlias = tuple[mpf, mpf, mpf]
 """One value of the privacy loss: (loss, P mass, Q mass). The loss may be +inf (Q mass 0)."""
 FractionPair: TypeAlias = dict[tuple[int, ...], tuple[Fraction, Fraction]]
@@ -25,6 +28,8 @@ GUARD_DIGITS = 30
 
 Histogram: TypeAlias = tuple[int, ...]
 Matrix: TypeAlias = Sequence[Sequence[Fraction]]
+
+ALPHAS = tuple(Fraction(k, 4) for k in range(4, 21))
 
 
 def hockey_stick(pair: Mapping[Any, tuple[Any, Any]], alpha: Any) -> Any:
@@ -37,3 +42,24 @@ def hockey_stick(pair: Mapping[Any, tuple[Any, Any]], alpha: Any) -> Any:
         raise TypeError("alpha must be an int, a Fraction, or an mpf: a float would round")
     with mpmath.workdps(60 + GUARD_DIGITS):
         return sum(max(p_mass - alpha * q_mass, 0) for p_mass, q_mass in pair.values())
+
+
+def close(left: mpf, right: mpf, tolerance: float = 1e-50) -> bool:
+    """Compare two multi-precision numbers with a relative tolerance."""
+    return bool(abs(left - right) <= tolerance * max(abs(left), abs(right)))
+
+
+def as_mpf(value: Fraction) -> mpf:
+    """Return a rational number as a multi-precision number."""
+    return mpf(value.numerator) / value.denominator
+
+
+def log_of(value: Fraction) -> mpf:
+    """Return the logarithm of a rational number."""
+    return mpmath.log(as_mpf(value))
+
+
+def collect(atoms: Iterable[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """All losses and all masses of a law that comes in pieces (losses, masses)."""
+    losses, masses = zip(*atoms, strict=True)
+    return np.concatenate(losses), np.concatenate(masses)
