@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Any, TypeAlias
 
 import mpmath
@@ -40,8 +41,23 @@ def hockey_stick(pair: Mapping[Any, tuple[Any, Any]], alpha: Any) -> Any:
     """
     if isinstance(alpha, float):
         raise TypeError("alpha must be an int, a Fraction, or an mpf: a float would round")
+    if isinstance(alpha, (int, Fraction)) and all(
+        isinstance(mass, Fraction) for masses in pair.values() for mass in masses
+    ):
+        return _in_whole_numbers(pair, Fraction(alpha))
     with mpmath.workdps(60 + GUARD_DIGITS):
         return sum(max(p_mass - alpha * q_mass, 0) for p_mass, q_mass in pair.values())
+
+
+def _in_whole_numbers(pair: Mapping[Any, tuple[Fraction, Fraction]], alpha: Fraction) -> Fraction:
+    """The same over one common denominator, which fractions would look for at every step."""
+    unit = lcm(*(mass.denominator for masses in pair.values() for mass in masses))
+    total = 0
+    for p, q in pair.values():
+        gain = alpha.denominator * p.numerator * (unit // p.denominator)
+        loss = alpha.numerator * q.numerator * (unit // q.denominator)
+        total += max(gain - loss, 0)
+    return Fraction(total, alpha.denominator * unit)
 
 
 def close(left: mpf, right: mpf, tolerance: float = 1e-50) -> bool:
