@@ -1,9 +1,7 @@
-"""The command line as a user meets it: a fresh process, its output and its exit code."""
+"""The command line as a user meets it: its output and its exit code."""
 
 import json
 import re
-import subprocess
-import sys
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,20 +9,9 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from shell import ok, run
 from shuffledp import Accountant, FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.text import rounded_down, rounded_up
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shuffledp", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def ok(*arguments: str) -> str:
-    result = run(*arguments)
-    assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
-    return result.stdout
 
 
 def test_epsilon_statement() -> None:
@@ -153,15 +140,6 @@ def test_unknown_command_and_no_command() -> None:
     nothing = run()
     assert nothing.returncode == 2
     assert "Usage: shuffledp" in nothing.stderr
-
-
-def test_what_cannot_be_certified_exits_with_3() -> None:
-    options = ("--eps0", "4", "--users", "1e6", "--rounds", "1e7", "--delta", "1e-6")
-    result = run("epsilon", *options, "--rtol", "1e-5")
-    assert result.returncode == 3
-    assert result.stdout.startswith("The protocol is (668.")  # certified, if not as closely
-    assert "was certified to lie in [668." in result.stderr
-    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("value", [0.8539013604, 1e-6, 1.5, 123456789.123, 4.0, 3.3e-101, 0.1])

@@ -1,4 +1,4 @@
-"""calibrate, account, sweep and plot as a user meets them: a fresh process."""
+"""calibrate, account, sweep and plot as a user meets them."""
 
 import csv
 import io
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shell import ok, run
 from shuffledp import (
     Plan,
     PureLDP,
@@ -21,17 +22,6 @@ from shuffledp import (
 from shuffledp.tools.plan import PlannedRound
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "plan.toml"
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shuffledp", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def ok(*arguments: str) -> str:
-    result = run(*arguments)
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout
 
 
 def of_eps0(eps0: float) -> Shuffle:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp import cli
-from shuffledp.cli.app import main
+from shuffledp.cli import app
 
 PLAN = """
 target = { epsilon = 1.0, delta = 1e-6 }
@@ -50,11 +49,11 @@ def test_a_bug_has_its_own_exit_code(
     def broken(*_: object) -> None:
         raise IndexError("index 7 is out of bounds")
 
-    monkeypatch.setattr(cli, "take_round", broken)
+    monkeypatch.setattr(app, "take_round", broken)
     monkeypatch.delenv("SHUFFLEDP_DEBUG", raising=False)
     arguments = ["epsilon", "--eps0", "1", "--users", "9", "--delta", "1e-6"]
     with pytest.raises(SystemExit) as exit_:
-        main(arguments)
+        app.main(arguments)
     assert exit_.value.code == 70
     output = capsys.readouterr()
     assert output.out == ""
@@ -65,4 +64,4 @@ def test_a_bug_has_its_own_exit_code(
     assert output.err.count("\n") == 1
     monkeypatch.setenv("SHUFFLEDP_DEBUG", "1")
     with pytest.raises(IndexError):
-        main(arguments)
+        app.main(arguments)

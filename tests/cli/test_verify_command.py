@@ -1,18 +1,16 @@
-"""`shuffledp verify` in a fresh process."""
+"""`shuffledp verify` as a user meets it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import shell
 from shuffledp import FiniteRandomizer, verify
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shuffledp", "verify", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*arguments: str) -> shell.Result:
+    return shell.run("verify", *arguments)
 
 
 @pytest.fixture

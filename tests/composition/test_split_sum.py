@@ -5,13 +5,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from test_tilted_sum import SYMMETRIC, exact_delta
 
+from oracles.convolution import delta_of_losses
 from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.split_sum import split
 from shuffledp.composition.tilted_sum import Parts, TiltedSum, tilt_for_epsilon
 
+SYMMETRIC = PLD(0.25, np.array([-1, 0, 1]), np.array([0.25, 0.5, 0.25]), 0.0)
 #: Losses up to 1.5 with ever smaller masses, and one of 25 far away from them.
 USUAL = [0.2, 0.5, 0.2, 1e-2, 1e-4, 1e-7, 1e-11]
 RARE = PLD(0.25, np.array([-1, 0, 1, 2, 3, 4, 5, 100]), np.array([*USUAL, 1e-22]), 0.0)
@@ -31,7 +32,7 @@ RARER = PLD(0.25, np.array([-2, 0, 2, 80]), np.array([0.3, 0.4, 0.29, 1e-33]), 1
 def test_delta_against_rational_convolution(parts: Parts) -> None:
     """Before, between and beyond the humps; the sums of one tilt are far too wide there."""
     for epsilon in (0.3, 2.0, 4.6, 12.0, 23.9, 26.3, 30.0, 49.0):
-        exact = exact_delta(parts, epsilon)
+        exact = delta_of_losses(parts, epsilon)
         scale = max(float(exact), 1e-200)
         tilt_for = partial(lambda e, term, _: tilt_for_epsilon(term, e), epsilon)
         apart = split(parts, scale, tilt_for)

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from oracles.convolution import delta_of_losses
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.tilted_sum import (
     Parts,
@@ -15,26 +16,6 @@ from shuffledp.composition.tilted_sum import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
-
-
-def exact_delta(parts: Parts, epsilon: float) -> mpmath.mpf:
-    """delta(epsilon) with fractions for the masses and 120 digits for the exponentials."""
-    law, infinite_free = {0: Fraction(1)}, Fraction(1)
-    for pld, count in parts:
-        for _ in range(count):
-            following: dict[int, Fraction] = {}
-            for at, mass in law.items():
-                for i, m in zip(pld.index.tolist(), pld.masses.tolist(), strict=True):
-                    following[at + i] = following.get(at + i, Fraction(0)) + mass * Fraction(m)
-            law = following
-            infinite_free *= 1 - Fraction(pld.infinite)
-    step = mpmath.mpf(parts[0][0].step)
-    total = 1 - mpmath.mpf(infinite_free.numerator) / infinite_free.denominator
-    for at, mass in law.items():
-        if at * step > epsilon:
-            gain = -mpmath.expm1(mpmath.mpf(epsilon) - at * step)
-            total += gain * mass.numerator / mass.denominator
-    return total
 
 
 def pld(step: float, first: int, masses: list[float], infinite: float = 0.0) -> PLD:
@@ -61,7 +42,7 @@ LEAKY = pld(0.25, -1, [0.3, 0.4, 0.2], 0.1)
 def test_delta_against_rational_convolution(parts: Parts) -> None:
     top = sum(count * float(pld.losses[-1]) for pld, count in parts)
     for epsilon in (0.0, 0.1, 0.25, 0.6 * top, 0.9 * top, top - 0.01):
-        exact = exact_delta(parts, epsilon)
+        exact = delta_of_losses(parts, epsilon)
         total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
         low, high = total.delta(epsilon, -1), total.delta(epsilon, +1)
         assert low <= exact <= high
@@ -73,7 +54,7 @@ def test_any_tilt_gives_valid_bounds(tilt: float) -> None:
     parts = [(SKEWED, 6), (SYMMETRIC, 3)]
     total = TiltedSum(parts, tilt)
     for epsilon in (0.0, 0.3, 1.0, 3.0, 6.0):
-        exact = exact_delta(parts, epsilon)
+        exact = delta_of_losses(parts, epsilon)
         assert total.delta(epsilon, -1) <= exact <= total.delta(epsilon, +1)
 
 

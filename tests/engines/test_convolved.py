@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_fourier import LAWS, THRESHOLDS, Law, exact, sums_of
 
+from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
@@ -21,8 +21,8 @@ def both_sides(sums: ScoreSums) -> tuple[float, float]:
 @pytest.mark.parametrize("users", [1, 2, 3, 7, 24])
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
-    truth = float(exact(law, users, threshold))
-    lower, upper = both_sides(sums_of(law, users, threshold))
+    truth = float(stop_loss_by_counting(law, users, threshold))
+    lower, upper = both_sides(ScoreSums(*columns(law, threshold), users))
     assert lower <= truth * (1 + 1e-14)
     assert truth * (1 - 1e-14) <= upper
 

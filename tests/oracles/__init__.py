@@ -1,7 +1,16 @@
 """Independent reference values for the tests: slow, simple, and free of the package's own code."""
 
 from .clones import clone_pair_atoms, clone_pair_fractions, clone_profile, clone_profile_large
-from .common import GUARD_DIGITS, Atom, FractionPair, Histogram, Matrix, Real, hockey_stick
+from .common import (
+    GUARD_DIGITS,
+    Atom,
+    FractionPair,
+    Histogram,
+    Matrix,
+    Real,
+    collect,
+    hockey_stick,
+)
 from .composition import (
     LOSS_BITS,
     atoms_of_pair,
@@ -45,6 +54,7 @@ __all__ = [
     "clone_pair_fractions",
     "clone_profile",
     "clone_profile_large",
+    "collect",
     "compose_atoms",
     "delta_of_atoms",
     "delta_of_product",

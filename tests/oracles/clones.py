@@ -12,6 +12,7 @@ Its profile is delta(epsilon) = sum over outcomes of (P - exp(epsilon) Q)_+.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from math import comb
 
 import mpmath
@@ -67,6 +68,11 @@ def clone_pair_atoms(users: int, eps0: Real, analysis: str, digits: int = 60) ->
     All outcomes (a, b) with a + b = c + 1 and all c = 0 .. users - 1 are enumerated. Outcomes
     with the same a : b have exactly the same loss and are merged. Meant for users <= 300 or so.
     """
+    return list(_atoms(users, eps0, analysis, digits))
+
+
+@cache
+def _atoms(users: int, eps0: Real, analysis: str, digits: int) -> tuple[Atom, ...]:
     with mpmath.workdps(digits + GUARD_DIGITS):
         eps0 = mpf(eps0)
         big = mpmath.exp(eps0)
@@ -85,9 +91,9 @@ def clone_pair_atoms(users: int, eps0: Real, analysis: str, digits: int = 60) ->
                 q_mass += scale * (from_one + big * from_zero)
                 merged[Fraction(a, c + 1)] = (p_mass, q_mass)
         # The loss grows with a / (c + 1).
-        return [
+        return tuple(
             (mpmath.log(merged[key][0] / merged[key][1]), *merged[key]) for key in sorted(merged)
-        ]
+        )
 
 
 def clone_profile(users: int, eps0: Real, epsilon: Real, analysis: str, digits: int = 60) -> mpf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from operator import itemgetter
 
@@ -24,6 +25,11 @@ def compose_atoms(list_of_atoms: Sequence[Sequence[Atom]], digits: int = 60) -> 
     are first rounded to multiples of 2**-LOSS_BITS, so that equal sums are equal integers, and
     such combinations are merged. An infinite loss stays infinite.
     """
+    return list(_composed(tuple(map(tuple, list_of_atoms)), digits))
+
+
+@lru_cache(maxsize=32)  # the same product is asked for at many epsilons
+def _composed(list_of_atoms: tuple[tuple[Atom, ...], ...], digits: int) -> tuple[Atom, ...]:
     with mpmath.workdps(digits + GUARD_DIGITS):
         unit = mpmath.ldexp(1, LOSS_BITS)
         product: dict[int | None, tuple[mpf, mpf]] = {0: (mpf(1), mpf(1))}  # None: infinite
@@ -47,7 +53,7 @@ def compose_atoms(list_of_atoms: Sequence[Sequence[Atom]], digits: int = 60) -> 
         result = [(mpf(key) / unit, p, q) for key, p, q in finite]
         if infinite is not None:
             result.append((mpmath.inf, infinite[0], mpf(0)))
-        return result
+        return tuple(result)
 
 
 def delta_of_atoms(atoms: Sequence[Atom], epsilon: Real, digits: int = 60) -> mpf:
@@ -119,23 +125,26 @@ def epsilon_of_atoms(atoms: Sequence[Atom], delta: Real, digits: int = 60) -> mp
         return mpmath.log((above_p[index] - delta) / above_q[index])
 
 
-def _randomized_response_atoms(eps0: mpf, rounds: int) -> list[Atom]:
+@cache
+def _randomized_response_atoms(eps0: Real, rounds: int, digits: int) -> tuple[Atom, ...]:
     """Return the atoms of `rounds` binary randomized responses, by decreasing loss.
 
     With j answers in favor of P the loss is (2 j - rounds) eps0 and the masses are binomial:
     P with success probability E / (E + 1), Q with 1 / (E + 1).
     """
-    if rounds < 1 or not 0 < eps0 < mpmath.inf:
-        raise ValueError("need rounds >= 1 and a finite eps0 > 0")
-    big = mpmath.exp(eps0)
-    p_mass = (big / (big + 1)) ** rounds
-    q_mass = (1 / (big + 1)) ** rounds
-    atoms: list[Atom] = []
-    for j in range(rounds, -1, -1):
-        atoms.append(((2 * j - rounds) * eps0, p_mass, q_mass))
-        p_mass = p_mass * j / ((rounds - j + 1) * big)
-        q_mass = q_mass * j * big / (rounds - j + 1)
-    return atoms
+    with mpmath.workdps(digits + GUARD_DIGITS):
+        eps0 = mpf(eps0)
+        if rounds < 1 or not 0 < eps0 < mpmath.inf:
+            raise ValueError("need rounds >= 1 and a finite eps0 > 0")
+        big = mpmath.exp(eps0)
+        p_mass = (big / (big + 1)) ** rounds
+        q_mass = (1 / (big + 1)) ** rounds
+        atoms: list[Atom] = []
+        for j in range(rounds, -1, -1):
+            atoms.append(((2 * j - rounds) * eps0, p_mass, q_mass))
+            p_mass = p_mass * j / ((rounds - j + 1) * big)
+            q_mass = q_mass * j * big / (rounds - j + 1)
+        return tuple(atoms)
 
 
 def randomized_response_composition(
@@ -149,7 +158,7 @@ def randomized_response_composition(
         epsilon = mpf(epsilon)
         return mpmath.fsum(
             -p * mpmath.expm1(epsilon - loss)
-            for loss, p, _ in _randomized_response_atoms(mpf(eps0), rounds)
+            for loss, p, _ in _randomized_response_atoms(eps0, rounds, digits)
             if loss > epsilon
         )
 
@@ -157,7 +166,7 @@ def randomized_response_composition(
 def randomized_response_epsilon(eps0: Real, rounds: int, delta: Real, digits: int = 60) -> mpf:
     """Return the root epsilon of randomized_response_composition(eps0, rounds, epsilon) = delta."""
     with mpmath.workdps(digits + GUARD_DIGITS):
-        return epsilon_of_atoms(_randomized_response_atoms(mpf(eps0), rounds), delta, digits)
+        return epsilon_of_atoms(_randomized_response_atoms(eps0, rounds, digits), delta, digits)
 
 
 def atoms_of_pair(pair: FractionPair, digits: int = 60) -> list[Atom]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
@@ -50,6 +50,7 @@ def _histograms(users: int, outputs: int) -> list[tuple[int, ...]]:
     ]
 
 
+@cache
 def _gathers(users: int, outputs: int) -> list[NDArray[np.intp]]:
     """For each number of users the index of `histogram minus one y`, -1 where there is none."""
     gathers, before = [], {(0,) * outputs: 0}
@@ -109,6 +110,7 @@ class Exact:
         self._gathers = _gathers(users, len(rows[0]))
         self._total = self._unit**users
         self._laws: dict[tuple[int, ...], NDArray[np.object_]] = {}
+        self._known: dict[tuple[tuple[int, ...], tuple[int, int], float], Fraction] = {}
 
     def _law(self, values: tuple[int, ...]) -> NDArray[np.object_]:
         """Masses of all histograms, times unit ** len(values)."""
@@ -123,10 +125,22 @@ class Exact:
         self, others: tuple[int, ...], values: tuple[int, int], epsilon: float
     ) -> Fraction:
         """A lower bound that is exact to 80 digits: alpha = e^epsilon is rounded up there."""
-        alpha = _rounded_up_exp(epsilon)
+        asked = (others, values, epsilon)
+        if asked not in self._known:  # several analyses have the same epsilons
+            self._known[asked] = self._divergence(others, values, _rounded_up_exp(epsilon))
+        return self._known[asked]
+
+    def _divergence(
+        self, others: tuple[int, ...], values: tuple[int, int], alpha: Fraction
+    ) -> Fraction:
         gain, loss = (self._law((x, *others)) for x in values)
         excess = gain * alpha.denominator - loss * alpha.numerator
         return Fraction(int(excess[excess > 0].sum()), self._total * alpha.denominator)
+
+
+@lru_cache(maxsize=100)
+def _referee(rows: tuple[tuple[Fraction, ...], ...], users: int) -> Exact:
+    return Exact([list(row) for row in rows], users)
 
 
 @cache
@@ -147,7 +161,8 @@ def judge(
     """
     matrices = np.array([[[float(p) for p in row] for row in rows] for rows in cases])
     values, errors, names = profiles(matrices, users, epsilons)
-    broken, exact, referees = [], 0, [Exact(rows, users) for rows in cases]
+    broken, exact = [], 0
+    referees = [_referee(tuple(map(tuple, rows)), users) for rows in cases]
     # negated, so that a claim that is not a number does not hold either
     doubtful = ~(values + errors <= upper[:, None, :])
     for case, dataset, number in np.argwhere(doubtful).tolist():

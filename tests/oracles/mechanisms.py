@@ -6,20 +6,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, combinations_with_replacement, permutations
-from math import comb
+from math import comb, lcm
+from typing import Any, TypeAlias
 
-from .common import FractionPair, Histogram, Matrix, hockey_stick
+from .common import FractionPair, Histogram, Matrix
+
+Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
 
-def _add_user(
-    law: Mapping[Histogram, Fraction], row: Sequence[Fraction]
-) -> dict[Histogram, Fraction]:
-    """Return the law of the histogram after one more user who answers with law `row`."""
-    result: dict[Histogram, Fraction] = {}
+def _add_user(law: Mapping[Histogram, Any], row: Sequence[Any]) -> dict[Histogram, Any]:
+    """Return the law of the histogram after one more user who answers with law `row`.
+
+    Fractions, or whole numbers over a denominator that the caller keeps.
+    """
+    result: dict[Histogram, Any] = {}
     for counts, mass in law.items():
         for output, prob in enumerate(row):
             new = (*counts[:output], counts[output] + 1, *counts[output + 1 :])
-            result[new] = result.get(new, Fraction(0)) + mass * prob
+            found = result.get(new)
+            result[new] = mass * prob if found is None else found + mass * prob
     return result
 
 
@@ -29,7 +34,35 @@ def shuffled_mechanism(matrix: Matrix, dataset: Sequence[int]) -> dict[Histogram
     `matrix[x][y]` is the probability that the local randomizer answers y on input x, and
     `dataset` lists the users' inputs. The users are added one after another.
     """
-    return shuffled_users([matrix] * len(dataset), dataset, len(matrix[0]))
+    return dict(_fractions(tuple(map(tuple, matrix)), tuple(sorted(dataset))))
+
+
+@cache
+def _fractions(matrix: Rows, dataset: tuple[int, ...]) -> dict[Histogram, Fraction]:
+    total = _unit(matrix) ** len(dataset)
+    return {y: Fraction(count, total) for y, count in _counted(matrix, dataset).items()}
+
+
+@cache
+def _unit(matrix: Rows) -> int:
+    """The common denominator of all probabilities."""
+    if any(sum(row) != 1 or min(row) < 0 for row in matrix):
+        raise ValueError("the rows must be probability vectors")
+    return lcm(*(p.denominator for row in matrix for p in row))
+
+
+@cache
+def _counted(matrix: Rows, dataset: tuple[int, ...]) -> dict[Histogram, int]:
+    """The law of the shuffled outputs in whole numbers, times unit ** users.
+
+    Shuffled outputs do not depend on the order of the users, so it is enough to know the law for
+    sorted datasets, and each extends that of one user less.
+    """
+    if not dataset:
+        return {(0,) * len(matrix[0]): 1}
+    unit = _unit(matrix)
+    row = [int(p * unit) for p in matrix[dataset[-1]]]
+    return _add_user(_counted(matrix, dataset[:-1]), row)
 
 
 def shuffled_users(
@@ -73,15 +106,15 @@ def true_profile(matrix: Matrix, users: int, alpha: Fraction) -> Fraction:
     Enumerated: every multiset of inputs of the other users - 1 users, and every ordered pair of
     different inputs of the remaining user. This is the exact profile of the shuffled mechanism.
     """
-    inputs = range(len(matrix))
-    best = Fraction(0)
+    rows, inputs, best = tuple(map(tuple, matrix)), range(len(matrix)), 0
     for others in combinations_with_replacement(inputs, users - 1):
-        background = shuffled_mechanism(matrix, others)
-        laws = [_add_user(background, matrix[x]) for x in inputs]
-        for first, second in permutations(inputs, 2):
-            pair = {y: (laws[first][y], laws[second][y]) for y in laws[first]}
-            best = max(best, hockey_stick(pair, alpha))
-    return best
+        laws = [_counted(rows, tuple(sorted((x, *others)))) for x in inputs]
+        for first, second in permutations(laws, 2):
+            excess = (
+                alpha.denominator * mass - alpha.numerator * second[y] for y, mass in first.items()
+            )
+            best = max(best, sum(gain for gain in excess if gain > 0))
+    return Fraction(best, alpha.denominator * _unit(rows) ** users)
 
 
 def blanket_pair(

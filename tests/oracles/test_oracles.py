@@ -10,24 +10,9 @@ import pytest
 from mpmath import mpf
 
 import oracles
+from oracles.common import ALPHAS, as_mpf, close, log_of
 
 ANALYSES = ("clones", "stronger-clones")
-ALPHAS = tuple(Fraction(k, 4) for k in range(4, 21))
-
-
-def close(left: mpf, right: mpf, tolerance: float = 1e-50) -> bool:
-    """Compare two multi-precision numbers with a relative tolerance."""
-    return bool(abs(left - right) <= tolerance * max(abs(left), abs(right)))
-
-
-def as_mpf(value: Fraction) -> mpf:
-    """Return a rational number as a multi-precision number."""
-    return mpf(value.numerator) / value.denominator
-
-
-def log_of(value: Fraction) -> mpf:
-    """Return the logarithm of a rational number."""
-    return mpmath.log(as_mpf(value))
 
 
 def score_form(users: int, ratio: Fraction, alpha: Fraction, analysis: str) -> Fraction:

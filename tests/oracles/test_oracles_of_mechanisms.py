@@ -10,7 +10,7 @@ import pytest
 from mpmath import mpf
 
 import oracles
-from oracles.test_oracles import ALPHAS, as_mpf, close, log_of
+from oracles.common import ALPHAS, as_mpf, close, log_of
 
 
 def randomized_response(ratio: Fraction, values: int) -> list[list[Fraction]]:

@@ -48,7 +48,7 @@ def test_hardly_any_laplace_noise(eps0: float) -> None:
     If all others hold 0, one message near 1 is told from none: the ratio is that of the message
     over the number of users.
     """
-    users, round_ = 20, Shuffle(Laplace(eps0), users=20)
+    users, round_ = 6, Shuffle(Laplace(eps0), users=6)
     for epsilon in (0.3 * eps0, 0.999 * eps0):
         alone = -math.expm1((epsilon - eps0) / 2)
         bounds = round_.delta_bounds(epsilon)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import oracles
 from shuffledp.errors import InvalidParameter, OutOfRange
@@ -17,13 +16,6 @@ from shuffledp.reproduce.clone_pld import ClonePair
 from shuffledp.reproduce.fourier_accountant import Grid, GridPLD
 from shuffledp.reproduce.laws import binomial, fair_row, hoeffding_window, log_fair_centres, logs
 from shuffledp.reproduce.result import Settings
-
-Array = NDArray[np.float64]
-
-
-def collect(atoms: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    losses, masses = zip(*atoms, strict=True)
-    return np.concatenate(losses), np.concatenate(masses)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.5), (40, 0.02), (300, 0.9)])
@@ -46,7 +38,7 @@ def test_fair_row_against_exact_fractions(h: int) -> None:
 @pytest.mark.parametrize("users", [1, 2, 3, 6])
 def test_clone_atoms_against_enumeration(users: int, analysis: str) -> None:
     pair = oracles.clone_pair_fractions(users, Fraction(5), analysis)
-    losses, masses = collect(list(ClonePair(users, math.log(5), analysis).atoms()))
+    losses, masses = oracles.collect(list(ClonePair(users, math.log(5), analysis).atoms()))
     for alpha in (Fraction(1), Fraction(3, 2), Fraction(3), Fraction(9, 2)):
         exact = float(oracles.hockey_stick(pair, alpha))
         got = float((masses * np.maximum(1 - float(alpha) * np.exp(-losses), 0)).sum())
@@ -59,7 +51,7 @@ def test_clone_atoms_against_enumeration(users: int, analysis: str) -> None:
 @pytest.mark.parametrize(("users", "eps0"), [(2, 1.0), (10, 4.0), (300, 2.0), (2000, 4.0)])
 def test_truncation_neglects_at_most_tau(users: int, eps0: float, tau: float) -> None:
     pair = ClonePair(users, eps0, tau=tau)
-    losses, masses = collect(list(pair.atoms()))
+    losses, masses = oracles.collect(list(pair.atoms()))
     assert len(losses) == pair.terms
     assert 1 - math.fsum(masses) <= tau + 1e-12
     assert pair.infinite == tau

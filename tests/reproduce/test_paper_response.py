@@ -6,8 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from test_paper_accountant import collect
 
 import oracles
 from shuffledp.reproduce import claims
@@ -15,8 +13,6 @@ from shuffledp.reproduce.clone_pld import ClonePair
 from shuffledp.reproduce.fourier_accountant import Grid, GridPLD
 from shuffledp.reproduce.krr_pld import PrintedRandomizedResponse
 from shuffledp.reproduce.result import Settings
-
-Array = NDArray[np.float64]
 
 
 def multinomial(counts: list[int], probabilities: list[Fraction]) -> Fraction:
@@ -54,7 +50,7 @@ def test_joint_counts_against_the_loss_of_the_exact_views(users: int, k: int) ->
             strong += multinomial([one, two, rest], [share, share, 1 - 2 * share])
     for adversary, exact in (("A_w", weak), ("A_s", strong)):
         law = PrintedRandomizedResponse(users, k, float(gamma), adversary, True, 1e-14)
-        losses, masses = collect(list(law.atoms()))
+        losses, masses = oracles.collect(list(law.atoms()))
         got = law.infinite + masses[losses >= math.log(alpha) - 1e-12].sum()
         assert got == pytest.approx(float(exact), rel=1e-9, abs=1e-12)
 
@@ -69,7 +65,7 @@ def test_independent_counts_against_the_exact_sum() -> None:
         law = PrintedRandomizedResponse(
             int(values["n"]), int(values["k"]), gamma, adversary, False, 1e-14
         )
-        losses, masses = collect(list(law.atoms()))
+        losses, masses = oracles.collect(list(law.atoms()))
         got = law.infinite + masses[losses >= math.log(alpha) - 1e-12].sum()
         assert got == pytest.approx(row["formula"], rel=1e-9)
 

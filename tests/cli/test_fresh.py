@@ -1,0 +1,51 @@
+"""A fresh process says, and ends with, what `main` does inside the other tests of this folder."""
+
+from pathlib import Path
+
+import pytest
+
+from shell import fresh, run
+
+PLAN = '[target]\nepsilon = 0.1\ndelta = 1e-6\n[[rounds]]\nrandomizer = "pure-ldp"\n'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6", 0),
+        ("delta --eps0 1 --users 1_000 --analysis clones --json --epsilon 0.1,0.2", 0),
+        ("--version", 0),
+        ("epsilon --help", 0),
+        ("verify --randomizer rr --k 3 --gamma 0.5 --users 4", 0),
+        ("calibrate --find users --eps0 4 --epsilon 0.5 --delta 1e-6", 0),
+        ("account PLAN", 1),
+        ("sweep --eps0 1,-1 --users 100 --delta 1e-6 --jobs 1", 1),
+        ("guess", 2),
+        ("epsilon --eps0 nan --users 100 --delta 1e-6", 2),
+        ("epsilon --eps0 4 --users 0 --delta 1e-6", 2),
+        ("plot profile --eps0 1 --users 100 --out picture.xyz", 2),
+    ],
+)
+def test_a_fresh_process_does_the_same(tmp_path: Path, arguments: str, code: int) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN + "eps0 = 1.0\nusers = 100\n", encoding="utf-8")
+    words = [str(plan) if word == "PLAN" else word for word in arguments.split()]
+    outside, inside = fresh(words), run(*words)
+    assert outside.returncode == inside.returncode == code
+    assert outside.stdout == inside.stdout
+    assert outside.stderr == inside.stderr
+
+
+def test_no_command() -> None:
+    nothing = fresh([])
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert nothing.stderr.startswith("Usage: shuffledp")
+
+
+def test_what_cannot_be_certified_exits_with_3() -> None:
+    options = "--eps0 4 --users 1e6 --rounds 1e7 --delta 1e-6 --rtol 1e-5"
+    result = fresh(["epsilon", *options.split()])
+    assert result.returncode == 3
+    assert result.stdout.startswith("The protocol is (668.")  # certified, if not as closely
+    assert "was certified to lie in [668." in result.stderr
+    assert result.stderr.count("\n") == 1
