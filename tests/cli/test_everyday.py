@@ -116,7 +116,7 @@ def test_sweep_prints_the_table() -> None:
     assert [row["epsilon_upper"] for row in rows] == [
         "" if row["epsilon_upper"] is None else str(row["epsilon_upper"]) for row in table
     ]
-    assert result.returncode == 1 and "2 of 8 cells failed" in result.stderr
+    assert result.returncode == 1 and "2 of 8 rows failed" in result.stderr
     report = json.loads(
         ok(*["sweep", "--eps0", "1", "--users", "100", "--delta", "1e-6", "--json"])
     )

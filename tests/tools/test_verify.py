@@ -2,6 +2,7 @@
 
 import math
 import random
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -161,7 +162,10 @@ def test_an_eps0_rounded_down_is_caught() -> None:
 def test_the_shell_exits_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("shuffledp.cli.app.build", lambda kind, given: Liar(MATRIX, more=2))
+    def lying(kind: str, given: object, dash: str) -> Randomizer:
+        return Liar(MATRIX, more=2)
+
+    monkeypatch.setattr(sys.modules["shuffledp.cli.verify"], "randomizer_of", lying)
     with pytest.raises(SystemExit) as stop:
         main(["verify", "--matrix", "any", "--users", "4"])
     assert stop.value.code == 1

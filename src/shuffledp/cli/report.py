@@ -12,7 +12,7 @@ def json_report(query: str, answer: dict[str, Any], protocol: dict[str, Any]) ->
     from .. import __version__
 
     report = {
-        "schema_version": 1,
+        "schema_version": 2,
         "query": query,
         **answer,
         "relation": "replace-one",

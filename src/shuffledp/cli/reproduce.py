@@ -50,7 +50,7 @@ def reproduce(
     settings = Settings(quick, grid_points, samples)
     for name in FIGURES if figure == "all" else (figure,):
         start = time.perf_counter()
-        result = importlib.import_module(f".{name}", __package__).run(settings)
+        result = importlib.import_module(f"shuffledp.reproduce.{name}").run(settings)
         written = result.write(out, settings, time.perf_counter() - start)
         click.echo(f"{name:<11}{time.perf_counter() - start:7.1f} s  "
                    f"{out / name}.{{{','.join(path.suffix[1:] for path in written)}}}")  # fmt: skip
