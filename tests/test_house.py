@@ -1,4 +1,4 @@
-"""How the test suite itself is kept."""
+"""How the house is kept: which way imports go, what lies where, what tests may share."""
 
 import ast
 from collections.abc import Iterator
@@ -6,6 +6,26 @@ from pathlib import Path
 
 import pytest
 
+SOURCE = Path(__file__).parents[1] / "src" / "shuffledp"
+#: Along the pipeline: nothing imports what stands further down.
+ORDER = (
+    ("_support", "errors"),
+    ("laws",),
+    ("randomizers", "engines"),
+    ("profiles",),
+    ("composition",),
+    ("bounds",),
+    ("guarantee",),
+    ("mechanisms", "shuffle"),
+    ("accountant",),
+    ("published", "interop"),
+    ("tools",),
+    ("plotting",),
+    ("reproduce",),
+    ("cli", "__init__"),
+    ("__main__",),
+)
+LEVEL = {part: level for level, parts in enumerate(ORDER) for part in parts}
 FILES = sorted(Path(__file__).parent.rglob("test_*.py"))
 MODULES = {file.stem for file in FILES}
 
@@ -40,3 +60,31 @@ def test_every_way_to_import_is_seen() -> None:
     ):
         assert others_in(source), source
     assert not others_in("import oracles\nfrom oracles.sums import tail")
+
+
+def ours_in(file: Path) -> Iterator[str]:
+    """The parts of the house that a file imports, at its top or inside of functions."""
+    here = file.relative_to(SOURCE).parts
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            folder = here[: len(here) - node.level]
+            path = [*folder, *(node.module or "").split(".")]
+            names = [alias.name for alias in node.names] if not any(path) else path
+            yield from (name for name in names[: 1 if any(path) else None] if name in LEVEL)
+
+
+@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=str)
+def test_imports_go_one_way_along_the_pipeline(file: Path) -> None:
+    part = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+    for other in ours_in(file):
+        below = LEVEL[other] < LEVEL[part]
+        assert below or other == part or {other, part} <= set(ORDER[0]), f"{part} imports {other}"
+
+
+def test_the_top_level_is_short() -> None:
+    assert len(list(SOURCE.glob("*.py"))) <= 15
+
+
+@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=str)
+def test_files_stay_short(file: Path) -> None:
+    assert len(file.read_text().splitlines()) <= 310

@@ -15,7 +15,6 @@ from .._support.text import rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
-from ..published import BOUNDS
 from ..shuffle import Shuffle
 from . import style
 
@@ -131,6 +130,8 @@ def compare(
     >>> round(table.ours.upper, 3)
     0.191
     """
+    from ..published import BOUNDS  # only who compares has to load them
+
     if not isinstance(round_, Shuffle):
         raise InvalidParameter(f"{validate.show(round_)} is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
