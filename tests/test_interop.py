@@ -1,5 +1,6 @@
 """Exchange with dp-accounting, against convolutions done without it and without the accountant."""
 
+import bisect
 import functools
 import math
 from typing import Any, cast
@@ -40,18 +41,32 @@ def survey_losses() -> list[tuple[mpmath.mpf, mpmath.mpf]]:
     return [(atom[0], atom[1]) for atom in atoms]
 
 
+@functools.cache
+def tails(pld: Any) -> tuple[list[float], list[mpmath.mpf], list[mpmath.mpf]]:
+    """The losses of a dp-accounting PLD, and the P-mass and the Q-mass from each of them on."""
+    pmf = pld._pmf_remove.to_dense_pmf()
+    losses = ((np.arange(pmf.size) + pmf._lower_loss) * pmf._discretization).tolist()
+    p, q = [mpmath.mpf(0)], [mpmath.mpf(0)]
+    for loss, mass in zip(reversed(losses), reversed(pmf._probs.tolist()), strict=True):
+        p.append(p[-1] + mpmath.mpf(mass))
+        q.append(q[-1] + mpmath.mpf(mass) * mpmath.exp(-mpmath.mpf(loss)))
+    return losses, p[::-1], q[::-1]
+
+
 def given_delta(pld: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
     """Profile of a symmetric dp-accounting PLD from its masses; mirrored for epsilon < 0."""
     if epsilon < 0:
         alpha = mpmath.exp(epsilon)
         return 1 - alpha + alpha * given_delta(pld, -epsilon)
-    pmf = pld._pmf_remove.to_dense_pmf()
-    losses = (np.arange(pmf.size) + pmf._lower_loss) * pmf._discretization
-    return mpmath.mpf(pmf._infinity_mass) + mpmath.fsum(
-        mpmath.mpf(float(mass)) * -mpmath.expm1(epsilon - mpmath.mpf(float(loss)))
-        for loss, mass in zip(losses, pmf._probs, strict=True)
-        if loss > epsilon
-    )
+    losses, p, q = tails(pld)
+    first = bisect.bisect_right(losses, epsilon)
+    infinite = pld._pmf_remove.to_dense_pmf()._infinity_mass
+    return mpmath.mpf(infinite) + p[first] - mpmath.exp(epsilon) * q[first]
+
+
+@functools.cache
+def gaussian(sigma: float) -> Any:
+    return theirs.from_gaussian_mechanism(sigma, value_discretization_interval=0.01)
 
 
 @pytest.mark.parametrize("sigma", [0.8, 3.0])
@@ -59,7 +74,7 @@ def given_delta(pld: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
 def test_gaussian_with_a_round_against_convolution(sigma: float, epsilon: float) -> None:
     """delta of the product is the mean of the Gaussian's profile at epsilon minus the round's loss:
     the bracket holds what their masses give, and the upper value what the closed form gives."""
-    pld = theirs.from_gaussian_mechanism(sigma, value_discretization_interval=0.01)
+    pld = gaussian(sigma)
     accountant = Accountant()
     accountant.compose(SURVEY)
     accountant.compose(from_dp_accounting(pld, relation=REPLACE_ONE))

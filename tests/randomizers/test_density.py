@@ -41,6 +41,7 @@ def test_one_user_against_the_laplace_mechanism(eps0: float, share: float) -> No
     assert truth * (1 - 1e-14) <= bounds.upper <= 1.01 * bounds.lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps0", [45.0, 200.0])
 def test_hardly_any_laplace_noise(eps0: float) -> None:
     """The blanket has mass e^(-eps0/2): nobody is ever in it, and users do not hide one another.
@@ -152,7 +153,15 @@ def cell_masses(randomizer: DensityRandomizer, x: float, edges: list[float]) -> 
     return [*rational[:-1], 1 - sum(rational[:-1], Fraction(0))]
 
 
-@pytest.mark.parametrize("randomizer", [Gaussian(0.5), Gaussian(1.0), Laplace(1.0), Laplace(5.0)])
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        pytest.param(Gaussian(0.5), marks=pytest.mark.slow),
+        Gaussian(1.0),
+        Laplace(1.0),
+        Laplace(5.0),
+    ],
+)
 def test_upper_against_every_dataset_of_five_values_seen_in_cells(
     randomizer: Gaussian | Laplace,
 ) -> None:
