@@ -19,7 +19,7 @@ import pytest
 
 from oracles.sums import stop_loss_of_sum
 from shuffledp import RandomizedResponse, Shuffle
-from shuffledp._support.numeric import Array
+from shuffledp._support.numeric import Array, Side
 from shuffledp.engines import binomial
 from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.enumerated import enumerated_stop_loss
@@ -178,7 +178,7 @@ def by_convolution(sums: ScoreSums, draw: random.Random) -> Sides:
     columns = (sums.scores, sums.probabilities / 32, sums.magnitudes)
     scores, masses, sizes = (np.repeat(x, 32, axis=1) for x in columns)
     many = replace(sums, scores=scores, probabilities=masses, magnitudes=sizes)
-    return convolved_stop_loss(many, -1), convolved_stop_loss(many, 1)
+    return convolved_stop_loss(many, Side.LOWER), convolved_stop_loss(many, Side.UPPER)
 
 
 def by_mean(sums: ScoreSums, draw: random.Random) -> Sides:

@@ -18,12 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import UNIT, Array
 from .enumerated import LEAST
 from .problem import ScoreSums
 
-_UNIT = 2.0**-53
-_ROUNDING = 20 * _UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
+_ROUNDING = 20 * UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
 _MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
 _MAX_NODES = 1 << 20
@@ -56,7 +55,7 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     most *= 1 + 1e-12 + sums.error
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
-    return lower * (1 - 4 * _UNIT), upper * (1 + 4 * _UNIT) + LEAST
+    return lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT) + LEAST
 
 
 def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
@@ -74,14 +73,14 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
     tau = math.sqrt(width) * np.minimum(deviation, decay)
     log_scale += (tau * theta) ** 2 / 2
     # of each term of the norm, p (e^(theta z) - 1): its probability, the exponent, the sums
-    relative = _UNIT * (32 + theta + scores.shape[1]) + sums.error
+    relative = UNIT * (32 + theta + scores.shape[1]) + sums.error
     change = relative * np.abs(growth).sum(axis=1) / norm  # relative error of the norm
     log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
-    log_error += 16 * _UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
+    log_error += 16 * UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
     # cut off what is small beside the width: copies and nodes of e^-cut of the scale
     cut = min(15 - math.log(width), 37.0)
     others, log_mgf = _log_mgf(scores, probabilities, relative, n, theta, tau)
-    log_mgf -= others * threshold * (1 - 32 * _UNIT)
+    log_mgf -= others * threshold * (1 - 32 * UNIT)
     period = ((log_mgf - log_scale + cut) / (others - theta)).min(axis=0)
     period = np.maximum(period, (np.maximum(-log_scale, 0) + cut + 3) / theta)
     step = 2 * math.pi / period
@@ -117,11 +116,11 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
     # if nobody scores, S = -threshold: what the noise adds there is known, tau/sqrt(2 pi) at 0
     # and, by convexity, at least that less half the threshold
     active = probabilities.sum(axis=1)
-    free = np.maximum(1 - active * (1 + sums.error) - (24 + scores.shape[1]) * _UNIT, 0.0)
+    free = np.maximum(1 - active * (1 + sums.error) - (24 + scores.shape[1]) * UNIT, 0.0)
     log_silent = n * np.log(free)
-    silent = np.exp(log_silent - 16 * _UNIT * (np.abs(log_silent) + 1))
+    silent = np.exp(log_silent - 16 * UNIT * (np.abs(log_silent) + 1))
     raised = (smooth + charge) * high
-    noise = tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT) - threshold / 2 * (1 + 16 * _UNIT)
+    noise = tau / math.sqrt(2 * math.pi) * (1 - 16 * UNIT) - threshold / 2 * (1 + 16 * UNIT)
     upper = raised - silent * np.maximum(noise, 0.0)
     copies = _copies(others, log_mgf, theta, period, raised)
     lower = (smooth - tau**2 * bump - charge) * low - copies
@@ -175,8 +174,8 @@ def _integrals(
     near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
     # error of the change; `relative` is that of the weights
     moved = t * np.sum(weights * np.abs(scores), axis=1)[:, None]  # E |tz|
-    size = 32 * _UNIT * moved + (2 * relative[:, None] + 64 * _UNIT) * np.minimum(moved, 4.0)
-    size += 4 * scores.shape[1] * _UNIT * np.minimum(moved, 4.0)
+    size = 32 * UNIT * moved + (2 * relative[:, None] + 64 * UNIT) * np.minimum(moved, 4.0)
+    size += 4 * scores.shape[1] * UNIT * np.minimum(moved, 4.0)
     far = np.hypot(1 + real, imag)
     log_modulus = n * np.where(
         near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
@@ -192,9 +191,9 @@ def _integrals(
     smooth = np.sum(twice * (values / w**2).real, axis=1)
     bump = np.sum(twice * values.real, axis=1)
     # of logarithm and phase; where that is too much, all that the term can be
-    exponent = 16 * _UNIT * (np.abs(turned) + np.abs(log_modulus) + 2 * held + drift + 8)
+    exponent = 16 * UNIT * (np.abs(turned) + np.abs(log_modulus) + 2 * held + drift + 8)
     exponent += n * size / np.maximum(far**2 - size, 1e-300)
-    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size + 16 * _UNIT, 1.0)))
+    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size + 16 * UNIT, 1.0)))
     charge = np.where(exponent < 0.5, modulus * np.expm1(np.minimum(exponent, 0.5)), at_most)
     weight = 1 / np.abs(w) ** 2 + tau[:, None] ** 2
     error = np.sum(twice * charge * weight, axis=1)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, Array
+from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from ..engines.convolved import convolved_stop_loss
 from ..engines.enumerated import LEAST, enumerated_stop_loss
 from ..engines.fourier import stop_loss
@@ -17,7 +17,7 @@ from ..engines.rare_scores import bulk_stop_loss, log_tail, rare_users
 from ..laws.classes import ClassLaw
 from .samples import Samples
 
-_SLACK = 16 * 2.0**-53
+_SLACK = 16 * UNIT
 _MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
 _ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
 _HEAVY, _HEAVY_ROUGH = 1.02, 1.2  # bounds further apart than this tell of a heavy tail,
@@ -31,7 +31,7 @@ _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
-    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes. What is
+    Only the `sides` of it that are wanted are narrow; the other is as wide as it comes. What is
     below e^-depth need not be known well. The users may be a random subset of them and `idle`
     others.
     """
@@ -41,13 +41,13 @@ class ClassSampler:
         laws: Sequence[ClassLaw],
         users: int,
         width: float,
-        side: int = 0,
+        sides: Sequence[Side] = BOTH,
         depth: float = 700.0,
         idle: int = 0,
     ) -> None:
         self._users, self._idle = users, idle
         self._least = users * math.exp(-depth)
-        self._sides = (side,) if side else (-1, 1)
+        self._sides = sides
         self._heavy = False  # did a tail prove to be too heavy for the Fourier engine?
         self._width = min(width, 0.1)
         values = max(len(law.u) for law in laws)
@@ -164,7 +164,7 @@ class ClassSampler:
             self._heavy = True
             for side in self._sides:
                 value = convolved_stop_loss(sums.rows(rows), side)
-                if side < 0:
+                if side is Side.LOWER:
                     lower[rows] = np.maximum(lower[rows], value)
                 else:
                     upper[rows] = np.minimum(upper[rows], value)
@@ -195,12 +195,12 @@ def _alone(sums: ScoreSums) -> tuple[Array, Array]:
     held = sums.threshold[:, None]
     # what the errors of the law leave, and the roundings here
     scores, slack = sums.scores - held, 2 * _SLACK * (sums.magnitudes + held)
-    error = sums.error + 2 * _SLACK + 2.0**-53 * scores.shape[1]
+    error = sums.error + 2 * _SLACK + UNIT * scores.shape[1]
     low, high = (
         np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
         * (1 + side * error)
         + side * LEAST
-        for side in (-1, 1)
+        for side in BOTH
     )
     return low, high
 
@@ -216,7 +216,7 @@ def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     rows = list(zip(law.u, law.v, law.blanket, strict=True))
     top = max(u / v for u, v, _ in rows if v > 0) * (1 - 2.0**-51)
     others = math.fsum(w for u, v, w in rows if u < top * v) * (1 + _SLACK)
-    log_alone = (users - 1) * math.log1p(-min(others, 1 - 2.0**-53)) * (1 + _SLACK)
+    log_alone = (users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK)
     alone = math.exp(log_alone)
     mass = math.fsum(v * (alone if w > 0 else 1.0) for u, v, w in rows if 0 < top * v <= u)
     return mass * (1 - _SLACK)

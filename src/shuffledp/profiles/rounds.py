@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, Array, Side
 from ..laws.classes import ClassLaw, sampled_loss
 from ..laws.three_point import ThreePointLaw
 from .class_sampler import ClassSampler
@@ -262,8 +262,8 @@ class DensityProfile:
         # cells are dear, so most of the width is left to them
         width = rtol / 8
         lower, upper = (
-            ClassSampler(laws, self.users, width, 0 if alone else side, depth, self.idle)
-            for side, laws in ((-1, below), (1, above))
+            ClassSampler(laws, self.users, width, BOTH if alone else (side,), depth, self.idle)
+            for side, laws in ((Side.LOWER, below), (Side.UPPER, above))
         )
 
         def sample(epsilon: Array) -> Samples:
