@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from test_fourier import LAWS, THRESHOLDS, Law, exact, sums_of
 
-from shuffledp._support.numeric import BOTH
 from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
 
 
 def both_sides(sums: ScoreSums) -> tuple[float, float]:
-    lower, upper = (float(convolved_stop_loss(sums, side)[0]) for side in BOTH)
+    lower, upper = (float(side[0]) for side in convolved_stop_loss(sums))
     return lower, upper
 
 

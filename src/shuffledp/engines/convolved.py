@@ -8,12 +8,13 @@ so rounding costs a few relative units a convolution however small the result is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, UNIT, Array, Side
+from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from .problem import ScoreSums
 
 _BINS = 1 << 13
@@ -27,7 +28,14 @@ class Atoms(NamedTuple):
     error: float
 
 
-def convolved_stop_loss(sums: ScoreSums, side: Side) -> Array:
+def convolved_stop_loss(sums: ScoreSums, sides: Sequence[Side] = BOTH) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row; a side that is not asked for is trivial."""
+    lower = _bound(sums, Side.LOWER) if Side.LOWER in sides else np.zeros(len(sums.scores))
+    upper = _bound(sums, Side.UPPER) if Side.UPPER in sides else np.full(len(sums.scores), np.inf)
+    return lower, upper
+
+
+def _bound(sums: ScoreSums, side: Side) -> Array:
     """A bound of E[(S_n)_+] for each row: an upper bound if side is UPPER, else a lower one.
 
     As many points are kept as there are scores. Each user carries a share of the threshold.

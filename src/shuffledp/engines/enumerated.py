@@ -57,6 +57,21 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     return sides[0], sides[1]
 
 
+def one_user_stop_loss(sums: ScoreSums) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S)_+] for each row, if there is one user: a mean over the scores."""
+    held = sums.threshold[:, None]
+    # what the errors of the law leave, and the roundings here
+    scores, slack = sums.scores - held, 32 * UNIT * (sums.magnitudes + held)
+    error = sums.error + 32 * UNIT + UNIT * scores.shape[1]
+    low, high = (
+        np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
+        * (1 + side * error)
+        + side * LEAST
+        for side in BOTH
+    )
+    return low, high
+
+
 def exponent_error(probabilities: Array, users: float, most: int, mass_error: float) -> float:
     """Bound of the error of log(ways * masses), with up to `most` masses in a product.
 
