@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
-from ._support.numeric import Array
+from ._support.numeric import Array, Side
 from .accountant import Accountant
 from .bounds.one_round import depth_for
 from .composition.compose import sparse_range
@@ -173,7 +173,7 @@ def _of_composition(accountant: Accountant, interval: float | None, truncation: 
     step, index = _lattice(accountant, composition.max_loss, interval, truncation)
     epsilon = step * index.astype(float)
     places = np.minimum(epsilon, composition.max_loss)
-    (upper,) = composition.deltas(places, truncation, _RTOL, sides=(1,))
+    (upper,) = composition.deltas(places, truncation, _RTOL, sides=(Side.UPPER,))
     if composition.bounded:
         upper[epsilon >= composition.max_loss] = 0.0
     return upper_pld(step, index, Samples(np.zeros(len(upper)), upper))

@@ -8,6 +8,7 @@ import pytest
 
 from oracles.convolution import delta_of_losses
 from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp._support.numeric import Side
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.split_sum import split
 from shuffledp.composition.tilted_sum import Parts, TiltedSum, tilt_for_epsilon
@@ -37,7 +38,7 @@ def test_delta_against_rational_convolution(parts: Parts) -> None:
         tilt_for = partial(lambda e, term, _: tilt_for_epsilon(term, e), epsilon)
         apart = split(parts, scale, tilt_for)
         assert apart is not None
-        low, high = apart.delta(epsilon, -1), apart.delta(epsilon, +1)
+        low, high = apart.delta(epsilon, Side.LOWER), apart.delta(epsilon, Side.UPPER)
         assert low <= exact <= high
         assert high - low <= 2e-7 * exact + 1e-250
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from oracles.convolution import delta_of_losses
+from shuffledp._support.numeric import Side
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.tilted_sum import (
     Parts,
@@ -44,7 +45,7 @@ def test_delta_against_rational_convolution(parts: Parts) -> None:
     for epsilon in (0.0, 0.1, 0.25, 0.6 * top, 0.9 * top, top - 0.01):
         exact = delta_of_losses(parts, epsilon)
         total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
-        low, high = total.delta(epsilon, -1), total.delta(epsilon, +1)
+        low, high = total.delta(epsilon, Side.LOWER), total.delta(epsilon, Side.UPPER)
         assert low <= exact <= high
         assert high - low <= 1e-9 * exact
 
@@ -55,7 +56,7 @@ def test_any_tilt_gives_valid_bounds(tilt: float) -> None:
     total = TiltedSum(parts, tilt)
     for epsilon in (0.0, 0.3, 1.0, 3.0, 6.0):
         exact = delta_of_losses(parts, epsilon)
-        assert total.delta(epsilon, -1) <= exact <= total.delta(epsilon, +1)
+        assert total.delta(epsilon, Side.LOWER) <= exact <= total.delta(epsilon, Side.UPPER)
 
 
 def test_aliasing_is_charged() -> None:
@@ -74,14 +75,14 @@ def test_aliasing_is_charged() -> None:
             / mpmath.mpf(2) ** 4000
         )
         total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
-        low, high = total.delta(epsilon, -1), total.delta(epsilon, +1)
+        low, high = total.delta(epsilon, Side.LOWER), total.delta(epsilon, Side.UPPER)
         assert low <= tail <= high
         assert high - low <= 1e-8 * tail
 
 
 def test_infinite_mass_counts_every_round() -> None:
     leaky = PLD(1.0, np.array([0]), np.array([0.9]), 0.1)
-    delta = TiltedSum([(leaky, 5)], 0.0).delta(3.0, +1)
+    delta = TiltedSum([(leaky, 5)], 0.0).delta(3.0, Side.UPPER)
     assert delta == pytest.approx(1 - 0.9**5, rel=1e-12)
     assert delta >= 1 - Fraction(9, 10) ** 5 - Fraction(1, 10**15)
 
@@ -90,7 +91,7 @@ def test_tilt_for_delta_lands_near_the_root() -> None:
     parts = [(SKEWED, 50)]
     for delta in (1e-3, 1e-10, 1e-25):
         tilt, epsilon = tilt_for_delta(parts, delta)
-        high = TiltedSum(parts, tilt).delta(epsilon, +1)
+        high = TiltedSum(parts, tilt).delta(epsilon, Side.UPPER)
         assert abs(math.log(high / delta)) < 0.1 * -math.log(delta)
 
 

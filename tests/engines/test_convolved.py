@@ -13,7 +13,7 @@ from shuffledp.engines.problem import ScoreSums
 
 
 def both_sides(sums: ScoreSums) -> tuple[float, float]:
-    lower, upper = (float(convolved_stop_loss(sums, side)[0]) for side in (-1, 1))
+    lower, upper = (float(side[0]) for side in convolved_stop_loss(sums))
     return lower, upper
 
 

@@ -22,12 +22,11 @@ from shuffledp import RandomizedResponse, Shuffle
 from shuffledp._support.numeric import Array
 from shuffledp.engines import binomial
 from shuffledp.engines.convolved import convolved_stop_loss
-from shuffledp.engines.enumerated import enumerated_stop_loss
+from shuffledp.engines.enumerated import enumerated_stop_loss, one_user_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
 from shuffledp.laws.three_point import ThreePointLaw
-from shuffledp.profiles.class_sampler import _alone
 from shuffledp.profiles.clone_sampler import ThreePointSampler
 
 UNIT = Fraction(1, 2**53)
@@ -178,11 +177,11 @@ def by_convolution(sums: ScoreSums, draw: random.Random) -> Sides:
     columns = (sums.scores, sums.probabilities / 32, sums.magnitudes)
     scores, masses, sizes = (np.repeat(x, 32, axis=1) for x in columns)
     many = replace(sums, scores=scores, probabilities=masses, magnitudes=sizes)
-    return convolved_stop_loss(many, -1), convolved_stop_loss(many, 1)
+    return convolved_stop_loss(many)
 
 
 def by_mean(sums: ScoreSums, draw: random.Random) -> Sides:
-    return _alone(sums)
+    return one_user_stop_loss(sums)
 
 
 ENGINES = [by_enumeration, by_fourier, by_bulk, by_convolution, by_mean]

@@ -26,6 +26,10 @@ class Side(IntEnum):
     LOWER = -1
     UPPER = 1
 
+    @property
+    def other(self) -> Side:
+        return Side(-self)
+
 
 BOTH = (Side.LOWER, Side.UPPER)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, Array
 
 _MOST_CALLS = 100
 _NOTHING = 1e-12  # of the largest place: crossings below this are not told apart from 0
@@ -118,7 +118,7 @@ def enclose(
         narrow = high - low <= enough * high
         wanted = [
             side.next_place(x, sign * tol, narrow)
-            for side, x, sign in zip(sides, expected, (-1, 1), strict=True)
+            for side, x, sign in zip(sides, expected, BOTH, strict=True)
         ]
         places = np.unique([x for x in wanted if x is not None])
         if len(places) == 0:

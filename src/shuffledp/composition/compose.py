@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array, Bounds
+from .._support.numeric import BOTH, Array, Bounds, Side
 from ..bounds.crossing import crossing
 from ..bounds.one_round import (
     NEGLIGIBLE_DELTA,
@@ -70,8 +70,8 @@ class Composition:
         """Certified epsilon at 0 < delta < 1."""
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-            high = self._crossing(upper, delta, +1)[1]
-            low = self._crossing(lower, delta, -1)[0]
+            high = self._crossing(upper, delta, Side.UPPER)[1]
+            low = self._crossing(lower, delta, Side.LOWER)[0]
             if high == math.inf:
                 return certified(low, high), 1.0 if low == math.inf else 64.0
             return certified(low, high), (high - low) / (rtol * max(high, SMALL_EPSILON))
@@ -88,10 +88,10 @@ class Composition:
             epsilon = self.max_loss
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-            high, low = _delta(upper, epsilon, +1), _delta(lower, epsilon, -1)
+            high, low = _delta(upper, epsilon, Side.UPPER), _delta(lower, epsilon, Side.LOWER)
             if high <= max((1 + rtol) * low, NEGLIGIBLE_DELTA):
                 return certified(low, high), 1.0
-            goal = _delta(lower, epsilon * (1 - rtol), -1)
+            goal = _delta(lower, epsilon * (1 - rtol), Side.LOWER)
             return certified(low, high), 1.0 if high <= goal else 4.0
 
         tilt = tilt_for_epsilon(self._outlines, epsilon)
@@ -100,9 +100,9 @@ class Composition:
         return self._refined("delta", attempt, depth, rtol, Bounds(0.0, 1.0))
 
     def deltas(
-        self, epsilon: Array, least: float, rtol: float, sides: Sequence[int] = (-1, 1)
+        self, epsilon: Array, least: float, rtol: float, sides: Sequence[Side] = BOTH
     ) -> list[Array]:
-        """Lower (-1) or upper (1) values at many epsilons, sharp down to a delta of about `least`.
+        """Lower or upper values at many epsilons, sharp down to a delta of about `least`.
 
         A few tilts serve all of them.
         """
@@ -110,7 +110,8 @@ class Composition:
         for _ in range(_REFINEMENTS):
             try:
                 upper, lower = self._parts(depth, rtol, self._resolution)
-                return [_at_many(upper if side > 0 else lower, epsilon, side) for side in sides]
+                on = {Side.LOWER: lower, Side.UPPER: upper}
+                return [_at_many(on[side], epsilon, side) for side in sides]
             except LatticeTooLong:
                 self._resolution /= 2
         raise not_certified("delta", Bounds(0.0, 1.0), rtol)
@@ -151,18 +152,18 @@ class Composition:
             if profile.bounded
         )
 
-    def _crossing(self, parts: Parts, delta: float, side: int) -> tuple[float, float]:
+    def _crossing(self, parts: Parts, delta: float, side: Side) -> tuple[float, float]:
         total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
         found = self._root(total, delta, total.about(delta), side)
         if not total.sharp(min(found[1], self.max_loss)):
             apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
             if apart is not None:
                 again = self._root(apart, delta, min(found[1], self.max_loss), side)
-                found = min(found, again) if side > 0 else max(found, again)
+                found = min(found, again) if side is Side.UPPER else max(found, again)
         return found
 
     def _root(
-        self, total: TiltedSum | SplitSum, delta: float, guess: float, side: int
+        self, total: TiltedSum | SplitSum, delta: float, guess: float, side: Side
     ) -> tuple[float, float]:
         if not self.bounded and total.delta(self.max_loss, side) > delta:
             return math.inf, math.inf
@@ -212,8 +213,8 @@ class Composition:
         return made
 
 
-def _at_many(parts: Parts, epsilon: Array, side: int) -> Array:
-    """delta(epsilon) of a composition from above (+1) or below (-1), by the two nearest tilts."""
+def _at_many(parts: Parts, epsilon: Array, side: Side) -> Array:
+    """delta(epsilon) of a composition by the two nearest tilts: an upper bound if side is UPPER."""
     end = float(epsilon.max())
     apart = max(math.sqrt(log_mgf(parts, 0.0)[2]) / 2, end / 400, 1e-300)
     # no two centres are nearer to each other than that, and none is farther from an epsilon
@@ -221,7 +222,7 @@ def _at_many(parts: Parts, epsilon: Array, side: int) -> Array:
     sums = [TiltedSum(parts, tilt_for_epsilon(parts, centre)) for centre in centres.tolist()]
     before = np.maximum(np.searchsorted(centres, epsilon, side="right") - 1, 0)
     after = np.minimum(np.searchsorted(centres, epsilon), len(centres) - 1)
-    best = min if side > 0 else max
+    best = min if side is Side.UPPER else max
     return np.array(
         [
             best(sums[i].delta(e, side), sums[j].delta(e, side))
@@ -230,20 +231,20 @@ def _at_many(parts: Parts, epsilon: Array, side: int) -> Array:
     )
 
 
-def _delta(parts: Parts, epsilon: float, side: int) -> float:
-    """delta(epsilon) of a composition, from above (+1) or below (-1)."""
+def _delta(parts: Parts, epsilon: float, side: Side) -> float:
+    """delta(epsilon) of a composition, an upper bound if side is UPPER."""
     total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
     value = total.delta(epsilon, side)
     if total.sharp(epsilon):
         return value
-    scale, smaller = math.inf, total.delta(epsilon, +1)
+    scale, smaller = math.inf, total.delta(epsilon, Side.UPPER)
     while smaller < 0.1 * scale:  # the terms that count depend on delta itself
         scale = smaller
         apart = split(parts, scale, lambda term, _: tilt_for_epsilon(term, epsilon))
         if apart is None:
             break
-        again, smaller = apart.delta(epsilon, side), apart.delta(epsilon, +1)
-        value = min(value, again) if side > 0 else max(value, again)
+        again, smaller = apart.delta(epsilon, side), apart.delta(epsilon, Side.UPPER)
+        value = min(value, again) if side is Side.UPPER else max(value, again)
     return value
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array
+from .._support.numeric import UNIT, Array, Side
 from ..profiles.convex import chord_slopes, convex_corners
 from ..profiles.samples import Samples
 
-_ULP = 2.0**-52
+_ULP = 2 * UNIT
 _NEXT_TO_NOTHING = 1e-310  # a mass that no value can tell from 0
 
 
@@ -57,7 +57,7 @@ def upper_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
     What the profile is beyond the last sample is at most its value there: infinite loss.
     """
     corner = convex_corners(np.expm1(step * index.astype(float)), samples.upper)
-    return _from_polygon(step, index[corner], samples.upper[corner], +1)
+    return _from_polygon(step, index[corner], samples.upper[corner], Side.UPPER)
 
 
 def lower_pld(
@@ -88,7 +88,7 @@ def lower_pld(
     value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
     corner = convex_corners(excess, value)
-    return _from_polygon(step, index[corner], value[corner] + floor, -1)
+    return _from_polygon(step, index[corner], value[corner] + floor, Side.LOWER)
 
 
 def _end_slopes(samples: Samples, excess: Array) -> tuple[Array, Array]:
@@ -101,29 +101,29 @@ def _end_slopes(samples: Samples, excess: Array) -> tuple[Array, Array]:
     return steep[:-1], flat[1:]
 
 
-def _from_polygon(step: float, index: NDArray[np.int64], value: Array, sign: int) -> PLD:
+def _from_polygon(step: float, index: NDArray[np.int64], value: Array, side: Side) -> PLD:
     """PLD of the convex polygon with corners (e^loss, value), loss[0] = 0, flat after the last.
 
-    The bend of the slope at a corner is its Q-mass; P-mass is alpha times that. sign = +1 rounds
-    every mass up, -1 down, by a bound of the rounding error of the slopes.
+    The bend of the slope at a corner is its Q-mass; P-mass is alpha times that. Every mass is
+    rounded up if side is UPPER, else down, by a bound of the rounding error of the slopes.
     """
     alpha = np.exp(step * index)
     width = alpha[:-1] * np.expm1(step * np.diff(index))
     slope = np.diff(value) / width
     error = 4 * _ULP * ((value[:-1] + value[1:]) / width - (2 + step * index[1:]) * slope)
     bend = np.append(slope[1:], 0.0) - slope
-    bend = np.maximum(bend + sign * (error + np.append(error[1:], 0.0)), 0.0)
-    p_mass = alpha[1:] * bend * (1 + sign * (8 + 4 * step * index[1:]) * _ULP)
-    q_mass = bend * (1 + sign * 8 * _ULP)
+    bend = np.maximum(bend + side * (error + np.append(error[1:], 0.0)), 0.0)
+    p_mass = alpha[1:] * bend * (1 + side * (8 + 4 * step * index[1:]) * _ULP)
+    q_mass = bend * (1 + side * 8 * _ULP)
     rest = 1 - value[-1] - p_mass.sum() - q_mass.sum()
 
     # p_mass and q_mass were moved outwards: move the rest back by as much, and outwards once more
     slack = 2 * float(((alpha[1:] + 1) * (error + np.append(error[1:], 0.0))).sum())
     slack += (32 + 8 * step * index[-1]) * _ULP
-    centre = rest + sign * slack
+    centre = rest + side * slack
     full_index = np.concatenate([-index[:0:-1], index])
     masses = np.concatenate([q_mass[::-1], [max(centre, 0.0)], p_mass])
-    if sign < 0 and centre < 0:
+    if side is Side.LOWER and centre < 0:
         # Too much mass on both sides: scaled down, the pair is symmetric and its profile smaller.
         finite = 1 - value[-1]
         masses *= finite / (finite - centre) * (1 - 4 * _ULP)

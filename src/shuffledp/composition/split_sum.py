@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._support.numeric import Side
 from ..profiles.convex import convex_corners
 from .pld import PLD
 from .tilted_sum import Parts, TiltedSum, infinite_mass
@@ -32,10 +33,10 @@ class SplitSum:
     def __init__(self, terms: list[tuple[float, TiltedSum]], rest: float, infinite: float) -> None:
         self._terms, self._rest, self._infinite = terms, rest, infinite
 
-    def delta(self, epsilon: float, side: int) -> float:
+    def delta(self, epsilon: float, side: Side) -> float:
         """As TiltedSum.delta: the terms add up, and all left out together are at most `rest`."""
         value = math.fsum(ways * term.delta(epsilon, side) for ways, term in self._terms)
-        value += self._infinite + (self._rest if side > 0 else 0.0)
+        value += self._infinite + (self._rest if side is Side.UPPER else 0.0)
         return min(1.0, value * (1 + side * 1e-13))
 
 

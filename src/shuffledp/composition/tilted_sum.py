@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, Array
+from .._support.numeric import UNDERFLOW, UNIT, Array, Side
 from .pld import PLD
 
-_UNIT = 2.0**-53
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
 _LOSS_ERROR = 2.0**-50
 #: Tilted mass that may fall outside the window, on either side.
@@ -114,11 +113,11 @@ class TiltedSum:
         # relative error of the tilted masses, over all rounds
         rounds = sum(count for _, count in parts)
         reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
-        self._relative = 8 * _UNIT * rounds * (4 + tilt * reach)
+        self._relative = 8 * UNIT * rounds * (4 + tilt * reach)
         self._loss_error = _LOSS_ERROR * rounds * reach
         self._loss_error += sum(count * pld.loss_error for pld, count in parts)
         self._centre = mean
-        self._lower_at_centre = self._delta(mean, -1)
+        self._lower_at_centre = self._delta(mean, Side.LOWER)
 
     def _convolve(self, parts: Parts, first: int, size: int) -> tuple[Array, float, float]:
         """Tilted masses at lattice points first, first + 1, ..., a bound of their error each, and
@@ -126,7 +125,7 @@ class TiltedSum:
         spectrum = np.ones(size // 2 + 1, dtype=complex)
         error = np.zeros(len(spectrum))  # of the spectrum, absolute
         # |error| of one transform is at most this times the sum of the masses, which is 1
-        rounding = 16 * _UNIT * math.log2(2 * size)
+        rounding = 16 * UNIT * math.log2(2 * size)
         shift = first
         for pld, count in parts:
             log_norm = pld.log_mgf(self._tilt)[0]
@@ -151,13 +150,13 @@ class TiltedSum:
         norm = math.sqrt(2 * float(np.sum((error + rounding * np.abs(spectrum)) ** 2)) / size)
         return np.maximum(masses, 0.0), float(mean_error), norm
 
-    def delta(self, epsilon: float, side: int) -> float:
-        """delta(epsilon) of the sum: an upper bound if side is +1, a lower bound if it is -1.
+    def delta(self, epsilon: float, side: Side) -> float:
+        """delta(epsilon) of the sum: an upper bound if side is UPPER, else a lower one.
 
         Sharp near the centre. Far below it rounding drowns the value, but delta falls with epsilon.
         """
         value = self._delta(epsilon, side)
-        if side < 0 and epsilon < self._centre:
+        if side is Side.LOWER and epsilon < self._centre:
             return max(value, self._lower_at_centre)
         return value
 
@@ -177,9 +176,9 @@ class TiltedSum:
 
     def sharp(self, epsilon: float) -> bool:
         """Does rounding leave four digits of delta(epsilon)?"""
-        return self.delta(epsilon, +1) <= 1.0001 * self.delta(epsilon, -1)
+        return self.delta(epsilon, Side.UPPER) <= 1.0001 * self.delta(epsilon, Side.LOWER)
 
-    def _delta(self, epsilon: float, side: int) -> float:
+    def _delta(self, epsilon: float, side: Side) -> float:
         epsilon -= side * (_LOSS_ERROR * epsilon + self._loss_error)
         start = int(np.searchsorted(self._losses, epsilon, side="right"))
         losses = self._losses[start:]
@@ -192,11 +191,11 @@ class TiltedSum:
             noise = min(_dot(gain, self._error), self._norm_error * math.sqrt(_dot(gain, gain)))
             value += side * (noise + outside)
         exponent = abs(self._log_mgf) + self._tilt * float(np.abs(losses).max(initial=abs(epsilon)))
-        relative = self._relative + 8 * _UNIT * (8 + exponent)
+        relative = self._relative + 8 * UNIT * (8 + exponent)
         if not math.isfinite(value):
             value = side * math.inf
         value = (max(value, 0.0) + self.infinite) * math.exp(side * relative)
-        if side < 0:
+        if side is Side.LOWER:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import UNIT, Array
 
 # Gauss-Legendre rule on [0, 1]; 20 nodes and a cut-off at exp(-25) make the quadrature error
 # below 2e-9 whenever the interval is shorter than 1/4 in both of its natural scales.
@@ -44,7 +44,7 @@ def relative_error(trials: float, deviation: float) -> float:
     461 + 38 standard `deviation`s where the value is above 1e-300 (Bernstein).
     """
     quadrature = 2e-9 if trials > 80 else 0.0
-    return 4e-12 + quadrature + 32 * 38 * deviation * 2.0**-53
+    return 4e-12 + quadrature + 32 * 38 * deviation * UNIT
 
 
 def _stirling_error(k: Array) -> Array:

@@ -8,15 +8,15 @@ so rounding costs a few relative units a convolution however small the result is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, Array
+from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from .problem import ScoreSums
 
-_UNIT = 2.0**-53
 _BINS = 1 << 13
 
 
@@ -28,8 +28,15 @@ class Atoms(NamedTuple):
     error: float
 
 
-def convolved_stop_loss(sums: ScoreSums, side: int) -> Array:
-    """A bound of E[(S_n)_+] for each row, lower (side -1) or upper (1).
+def convolved_stop_loss(sums: ScoreSums, sides: Sequence[Side] = BOTH) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row; a side that is not asked for is trivial."""
+    lower = _bound(sums, Side.LOWER) if Side.LOWER in sides else np.zeros(len(sums.scores))
+    upper = _bound(sums, Side.UPPER) if Side.UPPER in sides else np.full(len(sums.scores), np.inf)
+    return lower, upper
+
+
+def _bound(sums: ScoreSums, side: Side) -> Array:
+    """A bound of E[(S_n)_+] for each row: an upper bound if side is UPPER, else a lower one.
 
     As many points are kept as there are scores. Each user carries a share of the threshold.
     """
@@ -37,20 +44,20 @@ def convolved_stop_loss(sums: ScoreSums, side: int) -> Array:
     bounds = np.empty(len(shares))
     rows = zip(sums.scores, sums.probabilities, sums.magnitudes, shares, strict=True)
     for row, (z, q, size, share) in enumerate(rows):
-        values = np.append(z - share + side * 20 * _UNIT * (size + share), 0.0)
-        values[-1] = -share * (1 - side * 24 * _UNIT)
-        rest = max(1 - q.sum() + side * (error + _UNIT * (len(q) + 24)), 0.0)
-        one = Atoms(values, np.append(q, rest), error + 16 * _UNIT)
+        values = np.append(z - share + side * 20 * UNIT * (size + share), 0.0)
+        values[-1] = -share * (1 - side * 24 * UNIT)
+        rest = max(1 - q.sum() + side * (error + UNIT * (len(q) + 24)), 0.0)
+        one = Atoms(values, np.append(q, rest), error + 16 * UNIT)
         total = _power(one, sums.users, len(values), side)
         positive = float(np.maximum(total.values, 0.0) @ total.masses)
-        charge = total.error + _UNIT * (len(total.values) + 8)
+        charge = total.error + UNIT * (len(total.values) + 8)
         # masses below the range of a double are lost, or rounded up
         underflow = UNDERFLOW + 1e-305 * sums.users * float(np.maximum(values, 0.0).max())
         bounds[row] = positive * max(1 + side * charge, 0.0) + side * underflow
     return bounds
 
 
-def _power(one: Atoms, users: int, points: int, side: int) -> Atoms:
+def _power(one: Atoms, users: int, points: int, side: Side) -> Atoms:
     """The law of the sum of `users` independent values, on its safe side."""
     total = one
     for bit in f"{users:b}"[1:]:  # from the first binary digit on: double, and add one if it is set
@@ -60,13 +67,13 @@ def _power(one: Atoms, users: int, points: int, side: int) -> Atoms:
     return total
 
 
-def _sum(a: Atoms, b: Atoms, points: int, side: int) -> Atoms:
-    """The law of the sum of two independent values, merged (side -1) or split (side 1)."""
+def _sum(a: Atoms, b: Atoms, points: int, side: Side) -> Atoms:
+    """The law of the sum of two independent values, split if side is UPPER, else merged."""
     # moved by more than the rounding of the sum
-    first, second = (x.values + side * 4 * _UNIT * np.abs(x.values) for x in (a, b))
+    first, second = (x.values + side * 4 * UNIT * np.abs(x.values) for x in (a, b))
     values = np.add.outer(first, second).ravel()
     masses = np.multiply.outer(a.masses, b.masses).ravel()
-    error = _UNIT * (len(values) + 64)
+    error = UNIT * (len(values) + 64)
     bins, edges, zero, misplaced = _bins(values, masses)
     mass: Array = np.bincount(bins, masses, len(edges) - 1).astype(float)
     moment: Array = np.bincount(bins, masses * values, len(edges) - 1).astype(float)
@@ -79,7 +86,7 @@ def _sum(a: Atoms, b: Atoms, points: int, side: int) -> Atoms:
     mean = moment / np.where(some, mass, 1.0)
     # 0 is an edge, so all values of a cell have one sign and their sum its relative error
     mean += side * 4 * (error + misplaced) * np.maximum(np.abs(mean), -ends[:-1])
-    if side < 0:
+    if side is Side.LOWER:
         return Atoms(mean[some], mass[some], total_error)
     # values within rounding of an edge may be in the cell next to it: raise the edges over them
     ends = ends + (error + misplaced) * np.abs(ends)
@@ -104,7 +111,7 @@ def _bins(values: Array, masses: Array) -> tuple[NDArray[np.intp], Array, int, f
     edges: Array = scale * np.sinh(width * np.arange(first, last + 2))
     edges[0] = min(edges[0], values.min())
     edges[-1] = max(edges[-1], values.max())
-    return bins - first, edges, -first, 32 * _UNIT * (1 + max(high, -low))
+    return bins - first, edges, -first, 32 * UNIT * (1 + max(high, -low))
 
 
 def _cells(edges: Array, mass: Array, moment: Array, points: int) -> NDArray[np.intp]:

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, UNIT, Array
 from .problem import ScoreSums
 
-_UNIT = 2.0**-53
 #: More than is lost, or gained, by rounding below the range of a double: 4 units of 5e-324 a term.
 LEAST = 1e-315
 
@@ -29,33 +28,48 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     exponent = log_ways(counts, most, n) + log_mass @ counts.T  # [laws, ways]
     held = sums.threshold[:, None]
     total = scores @ counts.T - held
-    slack = (20 + min(most, scores.shape[1])) * _UNIT * (magnitudes @ counts.T + held)
+    slack = (20 + min(most, scores.shape[1])) * UNIT * (magnitudes @ counts.T + held)
     # a way may have a mass below the range of a double and a sum that makes up for it: the largest
     # sum of a row is part of the exponent
     scale = (total + slack).max(axis=1, keepdims=True)
     scale = np.where(scale > 0, scale, 1.0)
     exponent += np.log(scale)
     error = exponent_error(probabilities, n, most, sums.error)
-    error += _UNIT * (16 * float(np.abs(np.log(scale)).max()) + len(counts))
-    margin = (20 + scores.shape[1]) * _UNIT + sums.error  # relative, of sums of probabilities
+    error += UNIT * (16 * float(np.abs(np.log(scale)).max()) + len(counts))
+    margin = (20 + scores.shape[1]) * UNIT + sums.error  # relative, of sums of probabilities
     sides = []
-    for side in (-1, 1):
+    for side in BOTH:
         # the others score 0, with probability 1 - active, of which active has a relative error
         scoring_mass = active * (1 - side * margin)
         silent = np.maximum(1 - scoring_mass, 0.0)
         precise = np.log1p(-np.minimum(scoring_mass, 0.5))
         rest = (n - scoring) * np.where(active < 0.5, precise, np.log(np.maximum(silent, 5e-324)))
-        rest = np.where(scoring == n, 0.0, rest) * (1 - side * 16 * _UNIT)
+        rest = np.where(scoring == n, 0.0, rest) * (1 - side * 16 * UNIT)
         value = np.exp(exponent + rest) * np.maximum((total + side * slack) / scale, 0.0)
         sides.append(value.sum(axis=1) * math.exp(side * error) + side * LEAST)
     if most < sums.users:
-        gains = np.sum(probabilities * np.maximum(scores + 20 * _UNIT * magnitudes, 0.0), axis=1)
+        gains = np.sum(probabilities * np.maximum(scores + 20 * UNIT * magnitudes, 0.0), axis=1)
         mean = np.maximum(n * active[:, 0] * (1 + margin), 1e-300)
         log_tail = most * np.log(mean / most) + most - mean if most > 0 else np.zeros(len(mean))
         log_tail = np.where(mean < most, log_tail, 0.0)  # Chernoff
         beyond = np.exp(log_tail + np.log(np.maximum(n * gains, 1e-300)))
         sides[1] += beyond * (1 + 1e-9 + margin)
     return sides[0], sides[1]
+
+
+def one_user_stop_loss(sums: ScoreSums) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S)_+] for each row, if there is one user: a mean over the scores."""
+    held = sums.threshold[:, None]
+    # what the errors of the law leave, and the roundings here
+    scores, slack = sums.scores - held, 32 * UNIT * (sums.magnitudes + held)
+    error = sums.error + 32 * UNIT + UNIT * scores.shape[1]
+    low, high = (
+        np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
+        * (1 + side * error)
+        + side * LEAST
+        for side in BOTH
+    )
+    return low, high
 
 
 def exponent_error(probabilities: Array, users: float, most: int, mass_error: float) -> float:
@@ -66,7 +80,7 @@ def exponent_error(probabilities: Array, users: float, most: int, mass_error: fl
     """
     some = probabilities[probabilities > 0]
     largest = math.log(users) + 8 - float(np.log(some).min(initial=0.0))
-    return (_UNIT * (most + 24) * largest + 2 * mass_error) * (most + 8)
+    return (UNIT * (most + 24) * largest + 2 * mass_error) * (most + 8)
 
 
 def log_ways(counts: Array, most: int, users: float) -> Array:

@@ -14,16 +14,16 @@ that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") ha
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._support.numeric import Array
+from .._support.numeric import UNIT, Array
 from .enumerated import LEAST
 from .problem import ScoreSums
 
-_UNIT = 2.0**-53
-_ROUNDING = 20 * _UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
+_ROUNDING = 20 * UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
 _MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
 _MAX_NODES = 1 << 20
@@ -56,11 +56,76 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     most *= 1 + 1e-12 + sums.error
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
-    return lower * (1 - 4 * _UNIT), upper * (1 + 4 * _UNIT) + LEAST
+    return lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT) + LEAST
+
+
+@dataclass(frozen=True)
+class TiltedLaw:
+    """Scores in [-1, 1] under the tilt e^(theta z), and the noise that smooths their sum.
+
+    An entry for each row of `sums`: theta, the tilted probabilities, the deviation `tau` of the
+    noise and `log_scale`, the logarithm of E e^(theta (S + Z)). Then errors: `relative` of each
+    term p (e^(theta z) - 1) of the norm E e^(theta z), `change` of the norm, relative too, and
+    `log_error` of log_scale.
+    """
+
+    sums: ScoreSums
+    theta: Array
+    weights: Array
+    tau: Array
+    log_scale: Array
+    relative: Array
+    change: Array
+    log_error: Array
+
+    def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
+        columns = (getattr(self, field.name)[index] for field in fields(self)[1:])
+        return TiltedLaw(self.sums.rows(index), *columns)
+
+    @property
+    def log_reach(self) -> Array:
+        """What the rounding of scores and threshold can add to theta S, wherever S is."""
+        magnitude = float(self.sums.users) * self.sums.magnitudes.max(axis=1)
+        reach: Array = self.theta * _ROUNDING * (magnitude + self.sums.threshold)
+        return reach
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The trapezoidal rule of each row: `step` = 2 pi / `period`, and how many nodes there are.
+
+    `log_mgf` bounds log E e^(t (S + Z)) at the `others`, some t > theta. A `deep` row is below
+    every delta: Markov's bound is all that is said of it.
+    """
+
+    period: Array
+    step: Array
+    count: NDArray[np.intp]
+    others: Array
+    log_mgf: Array
+    deep: NDArray[np.bool_]
 
 
 def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
     """stop_loss for scores in [-1, 1], times unit; not finite where the range is left."""
+    law = _tilted(sums, width)
+    nodes = _nodes(law, width)
+    smooth, bump, charge, used = _integrals(law, nodes)
+    charge += _beyond_the_last(law, used * nodes.step)
+    charge += _misplaced(law)
+    high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
+    raised = (smooth + charge) * high
+    upper = raised - _noise_of_silence(law)
+    lower = (smooth - law.tau**2 * bump - charge) * low - _copies(law, nodes, raised)
+    # (s)_+ <= e^(theta s) / (e theta)
+    log_markov = law.log_scale + law.log_error + law.log_reach - 1 - np.log(law.theta)
+    markov = np.exp(log_markov + np.log(unit)) * (1 + 1e-9)
+    deep = nodes.deep
+    return np.where(deep, 0.0, lower * unit), np.where(deep, markov, upper * unit)
+
+
+def _tilted(sums: ScoreSums, width: float) -> TiltedLaw:
+    """The law under a tilt near the saddle point, with as much noise as the width allows."""
     scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
     n, theta = float(sums.users), _saddle(sums)
     growth = probabilities * np.expm1(theta[:, None] * scores)
@@ -74,60 +139,82 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
     tau = math.sqrt(width) * np.minimum(deviation, decay)
     log_scale += (tau * theta) ** 2 / 2
     # of each term of the norm, p (e^(theta z) - 1): its probability, the exponent, the sums
-    relative = _UNIT * (32 + theta + scores.shape[1]) + sums.error
+    relative = UNIT * (32 + theta + scores.shape[1]) + sums.error
     change = relative * np.abs(growth).sum(axis=1) / norm  # relative error of the norm
     log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
-    log_error += 16 * _UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
-    # cut off what is small beside the width: copies and nodes of e^-cut of the scale
+    log_error += 16 * UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
+    return TiltedLaw(sums, theta, weights, tau, log_scale, relative, change, log_error)
+
+
+def _nodes(law: TiltedLaw, width: float) -> Nodes:
+    """Period and nodes such that what they miss is small beside the width.
+
+    Their copies, and what is beyond the last node, are e^-cut of the scale; both are charged.
+    """
+    theta, log_scale, threshold = law.theta, law.log_scale, law.sums.threshold
     cut = min(15 - math.log(width), 37.0)
-    others, log_mgf = _log_mgf(scores, probabilities, relative, n, theta, tau)
-    log_mgf -= others * threshold * (1 - 32 * _UNIT)
+    others, log_mgf = _log_mgf(law)
+    log_mgf -= others * threshold * (1 - 32 * UNIT)
     period = ((log_mgf - log_scale + cut) / (others - theta)).min(axis=0)
     period = np.maximum(period, (np.maximum(-log_scale, 0) + cut + 3) / theta)
     step = 2 * math.pi / period
-    wanted = np.ceil(math.sqrt(2 * cut) / (tau * step))
+    wanted = np.ceil(math.sqrt(2 * cut) / (law.tau * step))
     # nothing to resolve: Markov's bound is below every delta
     deep = np.minimum(log_scale, log_scale - np.log(theta)) < _DEEPEST
     usable = np.isfinite(wanted) & ~deep
-    most_nodes = min(_MAX_NODES, max(_MAX_TERMS // scores.shape[1], 1 << 14))
-    nodes = np.where(usable, np.minimum(wanted, most_nodes), 1).astype(int)
+    most_nodes = min(_MAX_NODES, max(_MAX_TERMS // law.sums.scores.shape[1], 1 << 14))
+    count = np.where(usable, np.minimum(wanted, most_nodes), 1).astype(np.intp)
+    return Nodes(period, step, count, others, log_mgf, deep)
 
-    # laws with similar numbers of nodes are evaluated together
-    smooth, bump, charge = np.empty((3, len(theta)))
-    order = np.argsort(nodes)
+
+def _integrals(law: TiltedLaw, nodes: Nodes) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+    """The node sums of every row, and how many nodes were used.
+
+    Laws with similar numbers of nodes are evaluated together, all with the most of them.
+    """
+    smooth, bump, error = np.empty((3, len(law.theta)))
+    used, order = nodes.count.copy(), np.argsort(nodes.count)
     while len(order):
-        most = int(nodes[order[-1]])
-        cost = most + 1 + math.isqrt(most) * scores.shape[1] // 8
+        most = int(used[order[-1]])
+        cost = most + 1 + math.isqrt(most) * law.sums.scores.shape[1] // 8
         rows = order[-max(1, _BLOCK // cost) :]
         order = order[: -len(rows)]
-        columns = scores, weights, relative + change, theta, tau, step, threshold
-        smooth[rows], bump[rows], charge[rows] = _integrals(
-            *(column[rows] for column in columns), n=n, count=most
-        )
-        nodes[rows] = most
-    # beyond the last node the modulus is at most e^(-tau^2 t^2/2)
-    last = tau * nodes * step
-    charge += np.exp(-(last**2) / 2) * tau / (math.pi * last) * (1 + 1 / last**2)
-    # the rounding of scores and threshold, where S > 0 up to it: at most the scale, under the
-    # tilted law
-    log_reach = theta * _ROUNDING * (n * sums.magnitudes.max(axis=1) + threshold)
-    moved = _ROUNDING * (n * np.sum(weights * sums.magnitudes, axis=1) + threshold)
-    charge += moved * np.exp(log_reach)
-    high, low = np.exp(log_scale + log_error), np.exp(log_scale - log_error)
-    # if nobody scores, S = -threshold: what the noise adds there is known, tau/sqrt(2 pi) at 0
-    # and, by convexity, at least that less half the threshold
-    active = probabilities.sum(axis=1)
-    free = np.maximum(1 - active * (1 + sums.error) - (24 + scores.shape[1]) * _UNIT, 0.0)
+        smooth[rows], bump[rows], error[rows] = _node_sums(law.rows(rows), nodes.step[rows], most)
+        used[rows] = most
+    return smooth, bump, error, used
+
+
+def _beyond_the_last(law: TiltedLaw, end: Array) -> Array:
+    """What is missing beyond the last node, t = end: the modulus is at most e^(-tau^2 t^2/2)."""
+    last = law.tau * end
+    missing: Array = np.exp(-(last**2) / 2) * law.tau / (math.pi * last) * (1 + 1 / last**2)
+    return missing
+
+
+def _misplaced(law: TiltedLaw) -> Array:
+    """What the rounding of scores and threshold moves, in units of the scale.
+
+    It matters where S > 0 up to that rounding, which is at most the scale under the tilted law.
+    """
+    magnitude = float(law.sums.users) * np.sum(law.weights * law.sums.magnitudes, axis=1)
+    moved: Array = _ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
+    return moved
+
+
+def _noise_of_silence(law: TiltedLaw) -> Array:
+    """What the noise adds if nobody scores, from below: the upper side need not have it.
+
+    S = -threshold then; the noise adds tau/sqrt(2 pi) at 0 and, by convexity, at least that less
+    half the threshold.
+    """
+    n, threshold = float(law.sums.users), law.sums.threshold
+    active, values = law.sums.probabilities.sum(axis=1), law.sums.scores.shape[1]
+    free = np.maximum(1 - active * (1 + law.sums.error) - (24 + values) * UNIT, 0.0)
     log_silent = n * np.log(free)
-    silent = np.exp(log_silent - 16 * _UNIT * (np.abs(log_silent) + 1))
-    raised = (smooth + charge) * high
-    noise = tau / math.sqrt(2 * math.pi) * (1 - 16 * _UNIT) - threshold / 2 * (1 + 16 * _UNIT)
-    upper = raised - silent * np.maximum(noise, 0.0)
-    copies = _copies(others, log_mgf, theta, period, raised)
-    lower = (smooth - tau**2 * bump - charge) * low - copies
-    # (s)_+ <= e^(theta s) / (e theta)
-    markov = np.exp(log_scale + log_error + log_reach - 1 - np.log(theta) + np.log(unit))
-    return np.where(deep, 0.0, lower * unit), np.where(deep, markov * (1 + 1e-9), upper * unit)
+    silent = np.exp(log_silent - 16 * UNIT * (np.abs(log_silent) + 1))
+    noise = law.tau / math.sqrt(2 * math.pi) * (1 - 16 * UNIT) - threshold / 2 * (1 + 16 * UNIT)
+    known: Array = silent * np.maximum(noise, 0.0)
+    return known
 
 
 def _saddle(sums: ScoreSums) -> Array:
@@ -156,49 +243,46 @@ def _saddle(sums: ScoreSums) -> Array:
     return found
 
 
-def _integrals(
-    scores: Array,
-    weights: Array,
-    relative: Array,
-    theta: Array,
-    tau: Array,
-    step: Array,
-    threshold: Array,
-    *,
-    n: float,
-    count: int,
-) -> tuple[Array, Array, Array]:
+def _node_sums(law: TiltedLaw, step: Array, count: int) -> tuple[Array, Array, Array]:
     """Trapezoidal sums of 1/w^2 and of 1, in units of the scale, and their rounding error."""
+    theta, tau, n = law.theta[:, None], law.tau[:, None], float(law.sums.users)
     t = step[:, None] * np.arange(count + 1)  # [laws, nodes]
-    change = _characteristic(scores, weights, step, count)  # E e^(itz) - 1, tilted
+    change = _characteristic(law.sums.scores, law.weights, step, count)  # E e^(itz) - 1, tilted
     real, imag = change.real, change.imag
     near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
-    # error of the change; `relative` is that of the weights
-    moved = t * np.sum(weights * np.abs(scores), axis=1)[:, None]  # E |tz|
-    size = 32 * _UNIT * moved + (2 * relative[:, None] + 64 * _UNIT) * np.minimum(moved, 4.0)
-    size += 4 * scores.shape[1] * _UNIT * np.minimum(moved, 4.0)
     far = np.hypot(1 + real, imag)
     log_modulus = n * np.where(
         near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
     )
-    turned, held = n * np.arctan2(imag, 1 + real), threshold[:, None] * t
-    drift = tau[:, None] ** 2 * theta[:, None] * t
+    turned, held = n * np.arctan2(imag, 1 + real), law.sums.threshold[:, None] * t
+    drift = tau**2 * theta * t
     phase = turned - held + drift
-    envelope = np.exp(-((tau[:, None] * t) ** 2) / 2)
+    envelope = np.exp(-((tau * t) ** 2) / 2)
     modulus = np.exp(log_modulus) * envelope
-    w = theta[:, None] + 1j * t
+    w = theta + 1j * t
     values = modulus * np.exp(1j * phase)
     twice = np.where(np.arange(count + 1) == 0, 1.0, 2.0) * step[:, None] / (2 * math.pi)
     smooth = np.sum(twice * (values / w**2).real, axis=1)
     bump = np.sum(twice * values.real, axis=1)
-    # of logarithm and phase; where that is too much, all that the term can be
-    exponent = 16 * _UNIT * (np.abs(turned) + np.abs(log_modulus) + 2 * held + drift + 8)
+    # of logarithm and phase; then of the change itself
+    exponent = 16 * UNIT * (np.abs(turned) + np.abs(log_modulus) + 2 * held + drift + 8)
+    size = _change_error(law, t)
     exponent += n * size / np.maximum(far**2 - size, 1e-300)
-    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size + 16 * _UNIT, 1.0)))
+    # where that is too much, all that the term can be
+    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size + 16 * UNIT, 1.0)))
     charge = np.where(exponent < 0.5, modulus * np.expm1(np.minimum(exponent, 0.5)), at_most)
-    weight = 1 / np.abs(w) ** 2 + tau[:, None] ** 2
+    weight = 1 / np.abs(w) ** 2 + tau**2
     error = np.sum(twice * charge * weight, axis=1)
     return smooth, bump, error
+
+
+def _change_error(law: TiltedLaw, t: Array) -> Array:
+    """Bound of the error of E e^(itz) - 1 at each node: angles, weights and sums."""
+    scores, relative = law.sums.scores, (law.relative + law.change)[:, None]
+    moved = t * np.sum(law.weights * np.abs(scores), axis=1)[:, None]  # E |tz|
+    size: Array = 32 * UNIT * moved + (2 * relative + 64 * UNIT) * np.minimum(moved, 4.0)
+    size += 4 * scores.shape[1] * UNIT * np.minimum(moved, 4.0)
+    return size
 
 
 def _characteristic(scores: Array, weights: Array, step: Array, count: int) -> Array:
@@ -239,30 +323,36 @@ def _product(b: Array, a: Array) -> Array:
     return product
 
 
-def _log_mgf(
-    scores: Array, probabilities: Array, relative: Array, n: float, theta: Array, tau: Array
-) -> tuple[Array, Array]:
-    """Some t > theta and log E e^(t (S + Z)) there, rounded up: [factors, laws]."""
-    others = np.outer(_FACTORS, theta)
+def _log_mgf(law: TiltedLaw) -> tuple[Array, Array]:
+    """Some t > theta and log E e^(t (S + Z)) there, rounded up: [factors, laws].
+
+    Without the threshold.
+    """
+    scores, probabilities, n = law.sums.scores, law.sums.probabilities, float(law.sums.users)
+    others = np.outer(_FACTORS, law.theta)
     values = np.empty(others.shape)
     together = min(max(_LITTLE // scores.size, 1), len(_FACTORS))
     for i in range(0, len(_FACTORS), together):
         rows, factor = slice(i, i + together), np.array(_FACTORS[i : i + together])[:, None]
         exponent = np.minimum(others[rows, :, None] * scores, 700.0)  # [factors, laws, values]
         growth = probabilities * np.expm1(exponent)
-        change = factor * relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
-        values[rows] = n * np.log1p(growth.sum(axis=2)) + (tau * others[rows]) ** 2 / 2
+        change = factor * law.relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
+        values[rows] = n * np.log1p(growth.sum(axis=2)) + (law.tau * others[rows]) ** 2 / 2
         values[rows] += n * change
         unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
         values[rows][unknown] = np.inf
     return others, values
 
 
-def _copies(others: Array, log_mgf: Array, theta: Array, period: Array, raised: Array) -> Array:
-    """Bound of what the periodic copies S + j L, j != 0, add to the trapezoidal sum."""
+def _copies(law: TiltedLaw, nodes: Nodes, raised: Array) -> Array:
+    """Bound of what the periodic copies S + j L, j != 0, add to the trapezoidal sum.
+
+    `raised` is an upper bound of the sum itself.
+    """
+    theta, period, others = law.theta, nodes.period, nodes.others
     decay = np.exp(-theta * period)
     above = (raised + period) * decay / (1 - decay) ** 2
     rate = (others - theta) * period
-    below = np.exp(np.minimum(log_mgf - rate - 1 - np.log(others), 700)) / -np.expm1(-rate)
+    below = np.exp(np.minimum(nodes.log_mgf - rate - 1 - np.log(others), 700)) / -np.expm1(-rate)
     total: Array = (above + below.min(axis=0)) * (1 + 1e-6)  # for their own roundings
     return total

@@ -12,12 +12,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, UNIT, Array, Side
 from . import binomial
 from .enumerated import LEAST, exponent_error, log_ways, vectors_of_counts
 from .problem import ScoreSums
 
-_UNIT = 2.0**-53
 _MOST_WAYS = 3000
 _MOST_RARE = 60
 _SMALL = 1e-13  # ways whose bound is below this share of the largest are not worked out
@@ -51,26 +50,27 @@ def bulk_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     counts = vectors_of_counts(most, len(rare))  # [ways, kinds]
     n, scoring = float(users), counts.sum(axis=1)
     exponent = log_ways(counts, most, n) + counts @ np.log(rare)
-    charge = exponent_error(rare, n, most, sums.error) + _UNIT * len(counts) + 1e-11
-    margin = (20 + len(probabilities)) * _UNIT + sums.error  # relative, of sums of probabilities
+    charge = exponent_error(rare, n, most, sums.error) + UNIT * len(counts) + 1e-11
+    margin = (20 + len(probabilities)) * UNIT + sums.error  # relative, of sums of probabilities
     total = scores[:, order] @ counts.T - held  # [laws, ways]
-    slack = (20 + len(rare)) * _UNIT * (magnitudes[:, order] @ counts.T + held)
+    slack = (20 + len(rare)) * UNIT * (magnitudes[:, order] @ counts.T + held)
     underflow = LEAST + 1e-305 * n * magnitudes.max(axis=1)
     sides = []
-    for side in (-1, 1):
+    for side in BOTH:
         others = float(rare.sum()) * (1 - side * margin)
-        weight = np.exp(exponent + (n - scoring) * math.log1p(-others) * (1 - side * 16 * _UNIT))
-        z = scores[:, common] + side * 20 * _UNIT * magnitudes[:, common]
+        weight = np.exp(exponent + (n - scoring) * math.log1p(-others) * (1 - side * 16 * UNIT))
+        z = scores[:, common] + side * 20 * UNIT * magnitudes[:, common]
         value = np.zeros(len(scores))
         for rising in (False, True):
             # the sum grows, or falls, with the chance of the common score
-            p, q = _chance(float(probabilities[common]), rare, margin, side if rising else -side)
+            moved = side if rising else side.other
+            p, q = _chance(float(probabilities[common]), rare, margin, moved)
             for rows in _blocks(np.flatnonzero((z >= 0) == rising)):
                 given = total[rows] + side * slack[rows]
                 value[rows] = _mixture(given, z[rows], weight, n - scoring, p, q, side)
         sides.append(value * math.exp(side * charge) + side * underflow)
     if most < users:
-        gains = np.sum(probabilities * np.maximum(scores + 20 * _UNIT * magnitudes, 0.0), axis=1)
+        gains = np.sum(probabilities * np.maximum(scores + 20 * UNIT * magnitudes, 0.0), axis=1)
         tail = math.exp(log_tail(n * float(rare.sum()) * (1 + margin), most))
         sides[1] += n * gains * tail * (1 + 1e-9 + margin)
     return sides[0], sides[1]
@@ -85,9 +85,9 @@ def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     return [part for part in np.split(rows, range(_ROWS, len(rows), _ROWS)) if len(part)]
 
 
-def _chance(common: float, rare: Array, margin: float, side: int) -> tuple[float, float]:
-    """(p, 1 - p) of the common score given that no rare one is had, moved up or down by more than
-    its error; the smaller of the two is exact."""
+def _chance(common: float, rare: Array, margin: float, side: Side) -> tuple[float, float]:
+    """(p, 1 - p) of the common score given that no rare one is had, moved up if side is UPPER,
+    else down, by more than its error; the smaller of the two is exact."""
     left = 1 - float(rare.sum())
     p = common / left * (1 + side * 2 * margin / left)
     if p <= 0.5:
@@ -97,9 +97,12 @@ def _chance(common: float, rare: Array, margin: float, side: int) -> tuple[float
 
 
 def _mixture(
-    total: Array, z: Array, weight: Array, trials: Array, p: float, q: float, side: int
+    total: Array, z: Array, weight: Array, trials: Array, p: float, q: float, side: Side
 ) -> Array:
-    """Sum over the ways of weight E[(total + M z)_+], M ~ Bin(trials, p); from one side."""
+    """Sum over the ways of weight E[(total + M z)_+], M ~ Bin(trials, p).
+
+    An upper bound if side is UPPER, else a lower one.
+    """
     z = np.broadcast_to(z[:, None], total.shape)
     m = np.broadcast_to(trials, total.shape)
     size, mean = np.abs(z), m * p
@@ -108,12 +111,13 @@ def _mixture(
     above = level >= mean
     # put and call: one side of the mean is a sum of tails, the other what is left to the mean. Both
     # hold on either side, so it does not matter on which side rounding sees the level.
-    plain = total + mean * z + side * 8 * _UNIT * (np.abs(total) + mean * size)
+    plain = total + mean * z + side * 8 * UNIT * (np.abs(total) + mean * size)
     plain = np.where(above == (z < 0), plain, 0.0)
     tail = above & (level < m) | ~above & (level > 0)
     # the level is between the neighbours of its rounded value: E[(M - k)_+] falls with k,
     # E[(k - M)_+] grows
-    level = np.clip(np.nextafter(level, np.where(above == (side > 0), 0.0, np.inf)), 0.0, m)
+    safe = np.where(above == (side is Side.UPPER), 0.0, np.inf)
+    level = np.clip(np.nextafter(level, safe), 0.0, m)
     with np.errstate(under="ignore"):
         reach: Array = np.where(tail, np.where(above, m - level, level), 0.0)
         at_most = reach * size * weight * _chernoff(level, m, p, q, tail)
@@ -126,7 +130,7 @@ def _mixture(
         n = float(trials.max())
         exact *= 1 + side * binomial.relative_error(n, math.sqrt(n) / 2)
         value = weight * np.maximum(plain + size * exact, 0.0)
-        if side > 0:
+        if side is Side.UPPER:
             value += np.where(worth, 0.0, at_most)
     result: Array = value.sum(axis=1)
     return result
@@ -139,7 +143,7 @@ def _chernoff(level: Array, m: Array, p: float, q: float, where: NDArray[np.bool
     deviance, x, trials = np.zeros(level.shape), level[where], m[where]
     for count, mean in ((x, trials * p), (trials - x, trials * q)):
         e = (count - mean) / mean
-        deviance[where] += mean * ((1 + e) * np.log1p(np.maximum(e, _UNIT - 1)) - e)
+        deviance[where] += mean * ((1 + e) * np.log1p(np.maximum(e, UNIT - 1)) - e)
     return np.exp(-np.maximum(deviance * (1 - 1e-9) - 1e-6, 0.0))
 
 

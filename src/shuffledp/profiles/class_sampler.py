@@ -1,4 +1,4 @@
-"""Evaluates the profile of laws over classes of outputs, by whichever engine fits."""
+"""The profile of laws over classes of outputs: from laws and epsilons to sums of scores."""
 
 from __future__ import annotations
 
@@ -8,30 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, Array
-from ..engines.convolved import convolved_stop_loss
-from ..engines.enumerated import LEAST, enumerated_stop_loss
-from ..engines.fourier import stop_loss
+from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
+from ..engines.choice import Choice
 from ..engines.problem import ScoreSums
-from ..engines.rare_scores import bulk_stop_loss, log_tail, rare_users
 from ..laws.classes import ClassLaw
 from .samples import Samples
 
-_SLACK = 16 * 2.0**-53
-_MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
+_SLACK = 16 * UNIT
 _ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
-_HEAVY, _HEAVY_ROUGH = 1.02, 1.2  # bounds further apart than this tell of a heavy tail,
-_MANY = 64  # if there are so many values
-_FEW_VALUES = 6  # so few may have one common and several rare ones
-_RARE = 2.0  # users that have rare scores, on average
-_FEW_USERS = 1 << 22
 _ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 
 
 class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
-    If only one side of it is wanted, -1 or 1, then the other may be as wide as it comes. What is
+    Only the `sides` of it that are wanted are narrow; the other is as wide as it comes. What is
     below e^-depth need not be known well. The users may be a random subset of them and `idle`
     others.
     """
@@ -41,14 +32,11 @@ class ClassSampler:
         laws: Sequence[ClassLaw],
         users: int,
         width: float,
-        side: int = 0,
+        sides: Sequence[Side] = BOTH,
         depth: float = 700.0,
         idle: int = 0,
     ) -> None:
         self._users, self._idle = users, idle
-        self._least = users * math.exp(-depth)
-        self._sides = (side,) if side else (-1, 1)
-        self._heavy = False  # did a tail prove to be too heavy for the Fourier engine?
         self._width = min(width, 0.1)
         values = max(len(law.u) for law in laws)
         # [laws, values], filled up with classes without mass
@@ -57,12 +45,7 @@ class ClassSampler:
             for columns in zip(*((law.u, law.v, law.blanket) for law in laws), strict=True)
         )
         self._error = max(law.mass_error for law in laws)
-        self._most = 0  # scoring users, as many as can be enumerated
-        while (
-            self._most < min(users, 200)
-            and math.comb(self._most + 1 + values, values) <= _MOST_WAYS
-        ):
-            self._most += 1
+        self._choice = Choice(users, values, users * math.exp(-depth), sides)
         covered = self._blanket > 0
         safe = np.where(covered, self._blanket, 1.0)
         self._a = np.where(covered, self._u / safe, 0.0)
@@ -129,80 +112,11 @@ class ClassSampler:
             idle = self._idle * np.expm1(epsilon[some])  # each of them scores 1 - alpha
             masses = self._blanket[law[some]]
             sums = ScoreSums(scores, masses, magnitudes, idle, self._users, self._error)
-            low, high = self._stop_loss(sums, width)
+            low, high = self._choice.solve(sums, width)
             lower[some] += (1 - _SLACK) * low / population
             upper[some] += (1 + _SLACK) * high / population
         lower, upper = (1 - _SLACK) * lower, (1 + _SLACK) * upper + UNDERFLOW * some
         return np.where(lower > UNDERFLOW, lower, 0.0), upper
-
-    def _stop_loss(self, sums: ScoreSums, width: float) -> tuple[Array, Array]:
-        users, values = sums.users, sums.scores.shape[1]
-        if users == 1:
-            return _alone(sums)
-        most = self._most
-        lower, upper = np.zeros(len(sums.scores)), np.full(len(sums.scores), np.inf)
-        few = users * sums.probabilities.sum(axis=1) <= most / 4 if most < users else upper > 0
-        # more than needed for every double would be in vain
-        rare = np.flatnonzero(few)
-        mean = users * float(sums.probabilities[rare].sum(axis=1).max(initial=0.0))
-        while len(rare) and most > 1 and log_tail(mean, most - 1) < -760:
-            most -= 1
-        for rows in np.split(rare, range(32, len(rare), 32)):
-            if len(rows):
-                lower[rows], upper[rows] = enumerated_stop_loss(sums.rows(rows), most)
-        if most < users and values <= _FEW_VALUES:
-            self._count_rare(sums, width, lower, upper)
-        # far in the tail the ways that were left out may matter
-        rows = np.flatnonzero(upper - lower > width * np.maximum(lower, self._least))
-        if most < users and len(rows) and not self._heavy:
-            low, high = stop_loss(sums.rows(rows), width)
-            lower[rows], upper[rows] = np.maximum(lower[rows], low), np.minimum(upper[rows], high)
-        # no single scale fits a heavy tail: where few users meet one, sum without transforms
-        heavy = _HEAVY if width < 5e-5 else _HEAVY_ROUGH
-        rows = np.flatnonzero(upper > heavy * np.maximum(lower, self._least))
-        if values > _MANY and users <= _FEW_USERS and width < _ROUGH and len(rows):
-            self._heavy = True
-            for side in self._sides:
-                value = convolved_stop_loss(sums.rows(rows), side)
-                if side < 0:
-                    lower[rows] = np.maximum(lower[rows], value)
-                else:
-                    upper[rows] = np.minimum(upper[rows], value)
-        return lower, upper
-
-    def _count_rare(self, sums: ScoreSums, width: float, lower: Array, upper: Array) -> None:
-        """Improves lower and upper where one score is common and all others are rare."""
-        masses = sums.probabilities
-        mean = sums.users * (masses.sum(axis=1) - masses.max(axis=1))
-        before: dict[bytes, int] = {}
-        for depth in (60.0, 700.0):
-            wide = upper - lower > width * np.maximum(lower, self._least)
-            rows = np.flatnonzero(wide & (mean < _RARE))
-            if len(rows) == 0:
-                return
-            for law in np.unique(masses[rows], axis=0):
-                same = rows[(masses[rows] == law).all(axis=1)]
-                count = rare_users(sums.users, law, depth)
-                if count > before.get(law.tobytes(), 0):
-                    before[law.tobytes()] = count
-                    low, high = bulk_stop_loss(sums.rows(same), count)
-                    lower[same] = np.maximum(lower[same], low)
-                    upper[same] = np.minimum(upper[same], high)
-
-
-def _alone(sums: ScoreSums) -> tuple[Array, Array]:
-    """(lower, upper) for one user: a mean over the scores."""
-    held = sums.threshold[:, None]
-    # what the errors of the law leave, and the roundings here
-    scores, slack = sums.scores - held, 2 * _SLACK * (sums.magnitudes + held)
-    error = sums.error + 2 * _SLACK + 2.0**-53 * scores.shape[1]
-    low, high = (
-        np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
-        * (1 + side * error)
-        + side * LEAST
-        for side in (-1, 1)
-    )
-    return low, high
 
 
 def last_slope(law: ClassLaw, users: int, largest: float) -> float:
@@ -216,7 +130,7 @@ def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     rows = list(zip(law.u, law.v, law.blanket, strict=True))
     top = max(u / v for u, v, _ in rows if v > 0) * (1 - 2.0**-51)
     others = math.fsum(w for u, v, w in rows if u < top * v) * (1 + _SLACK)
-    log_alone = (users - 1) * math.log1p(-min(others, 1 - 2.0**-53)) * (1 + _SLACK)
+    log_alone = (users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK)
     alone = math.exp(log_alone)
     mass = math.fsum(v * (alone if w > 0 else 1.0) for u, v, w in rows if 0 < top * v <= u)
     return mass * (1 - _SLACK)

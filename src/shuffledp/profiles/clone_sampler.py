@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from .._support.numeric import UNDERFLOW, Array
+from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines import binomial
 from ..laws.three_point import ThreePointLaw
 from .samples import Samples
@@ -44,7 +44,7 @@ class ThreePointSampler:
         most = float(self._counts[-1]) + 1
         given_count = binomial.relative_error(most, math.sqrt(most) / 2)
         counted = binomial.relative_error(users - 1, math.sqrt((users - 1) * law.clone * law.other))
-        self._charge = 3 * counted + given_count + 2.0**-52 * (size + 8)
+        self._charge = 3 * counted + given_count + 2 * UNIT * (size + 8)
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)

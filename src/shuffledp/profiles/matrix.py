@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, Array, Side
 from ..laws.classes import ClassLaw
 from ..laws.dominating import dominating_law
 from ..laws.matrix import Matrix, pair_law
@@ -112,7 +112,9 @@ class PairsSampler:
     def _above(self) -> ClassSampler:
         profile = self._profile
         law = (profile.dominating,)
-        return ClassSampler(law, profile.users, self._width, 1, self._depth, profile.idle)
+        return ClassSampler(
+            law, profile.users, self._width, (Side.UPPER,), self._depth, profile.idle
+        )
 
     def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
         found = [self._profile.bounds.candidates(e) for e in epsilon.tolist()]
@@ -166,6 +168,6 @@ class PairsSampler:
             mask[mine, column] = True
         profile = self._profile
         sampler = ClassSampler(
-            tuple(place), profile.users, self._width, 0, self._depth, profile.idle
+            tuple(place), profile.users, self._width, BOTH, self._depth, profile.idle
         )
         return sampler.largest(epsilon, mask, known)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, Array, Side
 from ..laws import tuning as few
 from ..laws.base import Law
 from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
@@ -185,10 +185,11 @@ class DensityProfile:
         below, above = self.law.enclosed(cells, depth)
         # cells are dear, so most of the width is left to them
         width, top = rtol / 8, self.max_loss
-        lower = ClassSampler(below.laws, self.users, width, -1 if above else 0, depth, self.idle)
+        sides = BOTH if above is None else (Side.LOWER,)
+        lower = ClassSampler(below.laws, self.users, width, sides, depth, self.idle)
         upper = lower
         if above is not None:
-            upper = ClassSampler(above.laws, self.users, width, 1, depth, self.idle)
+            upper = ClassSampler(above.laws, self.users, width, (Side.UPPER,), depth, self.idle)
 
         def sample(epsilon: Array) -> Samples:
             inside = (epsilon < top) | (not self.bounded)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, UNIT, Array, Side
 from ..laws.classes import sampled_loss
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
 
-_ULP = 2.0**-52
+_ULP = 2 * UNIT
 
 
-def _magnified(epsilon: Array, rate: float, side: int) -> Array:
-    """log(1 + (e^epsilon - 1)/rate), rounded up or down."""
+def _magnified(epsilon: Array, rate: float, side: Side) -> Array:
+    """log(1 + (e^epsilon - 1)/rate), rounded up if side is UPPER, else down."""
     exact: Array = np.log1p(np.expm1(epsilon) / rate)
     return exact * (1 + side * 16 * _ULP)
 
@@ -56,7 +56,7 @@ class SubsampledProfile:
 
         def sample(epsilon: Array) -> Samples:
             # the slope in alpha is that of the full round
-            points = [_magnified(epsilon, self.rate, side) for side in (-1, 1)]
+            points = [_magnified(epsilon, self.rate, side) for side in BOTH]
             found, count = inner(np.concatenate(points)), len(epsilon)
             lower = found.lower[count:] * self.rate * (1 - 4 * _ULP)
             upper = found.upper[:count] * self.rate * (1 + 4 * _ULP)

@@ -1,0 +1,233 @@
+"""Which engine answers: rules that are tried in order, each with the reason for it.
+
+Every engine is certified for every sum of scores, so the choice is one of time and width only. A
+rule is asked for the rows that suit it and whose bracket is still too wide; what it finds is put
+together with what is known already.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import BOTH, Array, Side
+from .convolved import convolved_stop_loss
+from .enumerated import enumerated_stop_loss, one_user_stop_loss
+from .fourier import stop_loss
+from .problem import ScoreSums
+from .rare_scores import bulk_stop_loss, log_tail, rare_users
+
+_MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
+_MOST_LISTED = 200  # up to so many scoring users
+_LISTED_ROWS = 32  # worked out at once
+_VANISHING = 760.0  # e^-760 is below every double: more scoring users would be in vain
+_FEW_VALUES = 6  # so few may have one common and several rare ones
+_RARE = 2.0  # users that have rare scores, on average
+_SHALLOW, _DEEP = 60.0, 700.0  # log(1/probability) of the numbers of rare users that are left out
+_MANY = 64  # so many values may have a heavy tail,
+_HEAVY, _HEAVY_ROUGH = 1.02, 1.2  # which bounds further apart than this tell of,
+_FINE = 5e-5  # the first of them if a width below this is asked for;
+_FEW_USERS = 1 << 22  # so few users are summed without transforms
+_WORTH = 0.01  # for widths below this
+
+#: (lower, upper) of some rows.
+Bracket = tuple[Array, Array]
+
+
+@dataclass(frozen=True)
+class Question:
+    """E[(S)_+] of each row of `sums`, to a relative `width`, on some sides.
+
+    What is below `least` need not be known well. `few` are the rows of which so few users score
+    that `listed` scoring users are enough.
+    """
+
+    sums: ScoreSums
+    width: float
+    least: float
+    sides: Sequence[Side]
+    few: NDArray[np.bool_]
+    listed: int
+
+    @property
+    def users(self) -> int:
+        return self.sums.users
+
+    @property
+    def values(self) -> int:
+        return int(self.sums.scores.shape[1])
+
+    def wider_than(self, width: float, lower: Array, upper: Array) -> NDArray[np.bool_]:
+        wide: NDArray[np.bool_] = upper - lower > width * np.maximum(lower, self.least)
+        return wide
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An engine, the rows that it is for, and why. Once it was needed it may retire other rules."""
+
+    name: str
+    reason: str
+    suits: Callable[[Question, Array, Array], NDArray[np.bool_] | bool]
+    solve: Callable[[Question, NDArray[np.intp]], Bracket]
+    retires: tuple[str, ...] = ()
+
+
+class Choice:
+    """Answers for sums of scores with the same numbers of users and of values.
+
+    Remembers which rules have been `retired`, so that no time is lost on them again.
+    """
+
+    def __init__(
+        self, users: int, values: int, least: float = 0.0, sides: Sequence[Side] = BOTH
+    ) -> None:
+        self._least, self._sides = least, sides
+        self._most = 0  # scoring users, as many as can be listed
+        while (
+            self._most < min(users, _MOST_LISTED)
+            and math.comb(self._most + 1 + values, values) <= _MOST_WAYS
+        ):
+            self._most += 1
+        self.retired: frozenset[str] = frozenset()
+
+    def solve(self, sums: ScoreSums, width: float) -> Bracket:
+        question = self._question(sums, width)
+        lower, upper = _nothing_known(len(sums.scores))
+        for rule in RULES:
+            if rule.name in self.retired:
+                continue
+            wide = question.wider_than(width, lower, upper)
+            rows = np.flatnonzero(wide & rule.suits(question, lower, upper))
+            if len(rows):
+                low, high = rule.solve(question, rows)
+                lower[rows] = np.maximum(lower[rows], low)
+                upper[rows] = np.minimum(upper[rows], high)
+                self.retired |= set(rule.retires)
+        return lower, upper
+
+    def _question(self, sums: ScoreSums, width: float) -> Question:
+        mean, most = sums.users * sums.probabilities.sum(axis=1), self._most
+        few = mean <= most / 4 if most < sums.users else np.ones(len(mean), dtype=bool)
+        largest = float(mean[few].max(initial=0.0))
+        while few.any() and most > 1 and log_tail(largest, most - 1) < -_VANISHING:
+            most -= 1
+        return Question(sums, width, self._least, self._sides, few, most)
+
+
+def _nothing_known(rows: int) -> Bracket:
+    return np.zeros(rows), np.full(rows, np.inf)
+
+
+def _is_one_user(question: Question, *_: Array) -> bool:
+    return question.users == 1
+
+
+def _one_user(question: Question, rows: NDArray[np.intp]) -> Bracket:
+    return one_user_stop_loss(question.sums.rows(rows))
+
+
+def _few_score(question: Question, *_: Array) -> NDArray[np.bool_] | bool:
+    return question.users > 1 and question.few
+
+
+def _list(question: Question, rows: NDArray[np.intp]) -> Bracket:
+    lower, upper = np.empty((2, len(rows)))
+    for i in range(0, len(rows), _LISTED_ROWS):
+        part = slice(i, i + _LISTED_ROWS)
+        lower[part], upper[part] = enumerated_stop_loss(
+            question.sums.rows(rows[part]), question.listed
+        )
+    return lower, upper
+
+
+def _is_not_listed(question: Question) -> bool:
+    return question.users > 1 and question.listed < question.users
+
+
+def _others_rare(question: Question, *_: Array) -> NDArray[np.bool_] | bool:
+    masses = question.sums.probabilities
+    mean = question.users * (masses.sum(axis=1) - masses.max(axis=1))
+    return _is_not_listed(question) and question.values <= _FEW_VALUES and mean < _RARE
+
+
+def _count_rare(
+    question: Question, rows: NDArray[np.intp], depth: float, known: float | None = None
+) -> Bracket:
+    """Lists rare users to `depth`, law by law, unless as many were listed for `known`."""
+    lower, upper = _nothing_known(len(rows))
+    masses = question.sums.probabilities[rows]
+    for law in np.unique(masses, axis=0):
+        same = np.flatnonzero((masses == law).all(axis=1))
+        count = rare_users(question.users, law, depth)
+        if count > (0 if known is None else rare_users(question.users, law, known)):
+            lower[same], upper[same] = bulk_stop_loss(question.sums.rows(rows[same]), count)
+    return lower, upper
+
+
+def _any_law(question: Question, *_: Array) -> bool:
+    return _is_not_listed(question)
+
+
+def _integrate(question: Question, rows: NDArray[np.intp]) -> Bracket:
+    return stop_loss(question.sums.rows(rows), question.width)
+
+
+def _heavy_tail(question: Question, lower: Array, upper: Array) -> NDArray[np.bool_] | bool:
+    apart = _HEAVY if question.width < _FINE else _HEAVY_ROUGH
+    affordable = 1 < question.users <= _FEW_USERS and question.width < _WORTH
+    heavy = upper > apart * np.maximum(lower, question.least)
+    return affordable and question.values > _MANY and heavy
+
+
+def _convolve(question: Question, rows: NDArray[np.intp]) -> Bracket:
+    return convolved_stop_loss(question.sums.rows(rows), question.sides)
+
+
+RULES = (
+    Rule(
+        "one user",
+        "the sum is one score: a mean over its values",
+        _is_one_user,
+        _one_user,
+    ),
+    Rule(
+        "enumerated",
+        "few users score, or there are few users: every way to share out the scores can be listed",
+        _few_score,
+        _list,
+    ),
+    Rule(
+        "rare scores",
+        "one score is common and all others rare: no smoothing fits, but the users who have the "
+        "rare ones can be listed, as many as matter at moderate deltas",
+        _others_rare,
+        partial(_count_rare, depth=_SHALLOW),
+    ),
+    Rule(
+        "rare scores, far out",
+        "as many as matter at any delta, where that was not enough",
+        _others_rare,
+        partial(_count_rare, depth=_DEEP, known=_SHALLOW),
+    ),
+    Rule(
+        "fourier",
+        "any law, at a cost that does not grow with the users; also far in the tail, where the "
+        "ways that were not listed may matter",
+        _any_law,
+        _integrate,
+    ),
+    Rule(
+        "convolved",
+        "no single scale fits a heavy tail: where few users meet one, sum without transforms, and "
+        "do not try the Fourier integral again",
+        _heavy_tail,
+        _convolve,
+        retires=("fourier",),
+    ),
+)

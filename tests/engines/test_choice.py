@@ -1,0 +1,89 @@
+"""Which engine answers what, and that the reasons given for it hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shuffledp._support.numeric import Side
+from shuffledp.engines import choice
+from shuffledp.engines.choice import RULES, Bracket, Choice, Question, Rule
+from shuffledp.engines.problem import ScoreSums
+
+
+def sums_of(scores: list[float], probabilities: list[float], users: int) -> ScoreSums:
+    z, q = np.array([scores]), np.array([probabilities])
+    return ScoreSums(z, q, np.abs(z), np.zeros(1), users)
+
+
+def heavy_tailed(values: int, users: int) -> ScoreSums:
+    """Scores of e^x - c with the masses of a normal x."""
+    x = np.linspace(-6, 6, values)
+    mass = np.exp(-(x**2) / 2)
+    mass /= 1.001 * mass.sum()
+    scores = np.exp(3 * x) - 1.1 * float(mass @ np.exp(3 * x))
+    return sums_of(scores.tolist(), mass.tolist(), users)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the rules that were asked, in order."""
+    names: list[str] = []
+
+    def watched(rule: Rule) -> Rule:
+        def solve(question: Question, rows: NDArray[np.intp]) -> Bracket:
+            names.append(rule.name)
+            return rule.solve(question, rows)
+
+        return replace(rule, solve=solve)
+
+    monkeypatch.setattr(choice, "RULES", tuple(watched(rule) for rule in RULES))
+    return names
+
+
+COMMON = [1e-4, 0.9]
+CASES = [
+    (sums_of([2.0, -1.0], [0.3, 0.6], 1), 1e-4, ["one user"]),
+    (sums_of([2.0, -1.0], [0.3, 0.6], 30), 1e-4, ["enumerated"]),
+    (sums_of([2.0, -1.0], [1e-8, 2e-8], 10**6), 1e-4, ["enumerated"]),
+    (sums_of([2e3, -1.0], COMMON, 1000), 1e-4, ["rare scores"]),
+    (sums_of([5.0, -1.0], COMMON, 1000), 1e-4, ["rare scores", "rare scores, far out", "fourier"]),
+    (sums_of([2.0, -3.0], [0.3, 0.3], 10**6), 1e-4, ["fourier"]),
+    (heavy_tailed(200, 100), 1e-3, ["fourier", "convolved"]),
+    (heavy_tailed(200, 100), 0.02, ["fourier"]),  # only compared: not worth a convolution
+]
+
+
+@pytest.mark.parametrize(("sums", "width", "names"), CASES)
+def test_each_rule_answers_what_it_is_for(
+    asked: list[str], sums: ScoreSums, width: float, names: list[str]
+) -> None:
+    lower, upper = Choice(sums.users, sums.scores.shape[1]).solve(sums, width)
+    assert asked == names
+    assert 0 <= lower[0] <= upper[0] < np.inf
+
+
+def test_a_heavy_tail_retires_the_fourier_rule(asked: list[str]) -> None:
+    sums = heavy_tailed(200, 100)
+    engines = Choice(sums.users, 200)
+    first = engines.solve(sums, 1e-3)
+    assert engines.retired == {"fourier"}
+    again = engines.solve(sums, 1e-3)
+    assert asked == ["fourier", "convolved", "convolved"]
+    assert max(first[0][0], again[0][0]) <= min(first[1][0], again[1][0])
+
+
+def test_only_the_side_that_is_asked_for_is_convolved() -> None:
+    sums = heavy_tailed(200, 100)
+    both = Choice(sums.users, 200).solve(sums, 1e-3)
+    upper = Choice(sums.users, 200, sides=(Side.UPPER,)).solve(sums, 1e-3)
+    assert upper[1] == both[1]
+    assert upper[0] < both[0]
+
+
+def test_rules_have_names_of_their_own_and_reasons() -> None:
+    names = [rule.name for rule in RULES]
+    assert len(set(names)) == len(names)
+    assert all(rule.reason for rule in RULES)
+    assert {name for rule in RULES for name in rule.retires} <= set(names)
