@@ -192,7 +192,7 @@ def test_a_density_of_ones_own() -> None:
 
     class Noise(DensityRandomizer):
         name = "noise"
-        largest = math.inf
+        max_loss = math.inf
 
         def tails(self, loss):  # type: ignore[no-untyped-def]
             return Gaussian(2.0).tails(loss)

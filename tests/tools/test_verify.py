@@ -150,7 +150,7 @@ class Slightly(FiniteRandomizer):
         law = super().law(analysis)
         assert isinstance(law, ClassLaws)
         largest = math.log(3) * (1 - 1e-15)
-        return ClassLaws(tuple(replace(one, largest=largest) for one in law.laws))
+        return ClassLaws(tuple(replace(one, known_loss=largest) for one in law.laws))
 
 
 def test_an_eps0_rounded_down_is_caught() -> None:

@@ -29,7 +29,7 @@ class ClassLaw:
     v: tuple[float, ...]
     blanket: tuple[float, ...]
     mass_error: float = 0.0  # relative error of the probabilities, beyond a few roundings
-    largest: float | None = None  # the largest log u/v, if it is known better than from u and v
+    known_loss: float | None = None  # the largest log u/v, if known better than from u and v
 
     def max_loss(self, users: int, idle: int = 0) -> float:
         """An upper bound of the finite losses of a shuffled round of `users` out of users + idle.
@@ -38,8 +38,8 @@ class ClassLaw:
         then all messages but one may be of that kind. With idle users, whoever sends a covered
         output may be any of them: u and v are mixed with the blanket.
         """
-        if self.largest is not None and not idle:
-            return self.largest
+        if self.known_loss is not None and not idle:
+            return self.known_loss
         rate, w = users / (users + idle), np.array(self.blanket)
         mixed = (1 - rate) * w if idle else 0.0
         a, b = (rate * np.array(side) + mixed for side in (self.u, self.v))
@@ -81,7 +81,7 @@ class ClassLaw:
         u, v, blanket = zip(
             *(tuple(rate * mass for mass in row) for row in telling), (empty,) * 3, strict=True
         )
-        return ClassLaw(u, v, blanket, self.mass_error, self.largest)
+        return ClassLaw(u, v, blanket, self.mass_error, self.known_loss)
 
 
 @dataclass(frozen=True)

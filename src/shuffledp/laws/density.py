@@ -37,7 +37,7 @@ class Density(Protocol):
     """What of a randomizer of values in [0, 1] is used: see `DensityRandomizer`."""
 
     @property
-    def largest(self) -> float: ...
+    def max_loss(self) -> float: ...
 
     def tails(self, loss: Array) -> Tails: ...
 
@@ -74,7 +74,7 @@ class DensityLaw:
 
     @property
     def bounded(self) -> bool:
-        return math.isfinite(self.density.largest)
+        return math.isfinite(self.density.max_loss)
 
     @cached_property
     def max_loss(self) -> float:
@@ -104,7 +104,7 @@ class DensityLaw:
     def _end(self, depth: float = math.inf) -> float:
         """A loss that all but e^-depth of the outputs for input 0 stay below."""
         if self.bounded:
-            return self.density.largest
+            return self.density.max_loss
         least = max(math.exp(-depth), _LEAST)
 
         def beyond(loss: float) -> bool:

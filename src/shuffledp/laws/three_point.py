@@ -42,8 +42,8 @@ class ThreePointLaw:
         if self.weight < 1:  # sometimes the adversary is told that there is nothing to learn
             rows.append((1 - self.weight, 1 - self.weight, 0.0))
         u, v, blanket = zip(*rows, strict=True)
-        largest = self.eps0 if math.isfinite(self.eps0) else None
-        return ClassLaws((ClassLaw(u, v, blanket, largest=largest),))
+        known = self.eps0 if math.isfinite(self.eps0) else None
+        return ClassLaws((ClassLaw(u, v, blanket, known_loss=known),))
 
     def thinned(self, rate: float) -> ClassLaws:
         return self.classes.thinned(rate)

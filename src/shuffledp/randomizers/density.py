@@ -31,7 +31,7 @@ class DensityRandomizer(Randomizer):
 
     @property
     @abstractmethod
-    def largest(self) -> float:
+    def max_loss(self) -> float:
         """The largest loss of an output, attained or not; infinite if there is none."""
 
     @property

@@ -35,7 +35,7 @@ class Gaussian(DensityRandomizer):
     ]
 
     @property
-    def largest(self) -> float:
+    def max_loss(self) -> float:
         return math.inf
 
     def tails(self, loss: Array) -> Tails:

@@ -32,7 +32,7 @@ class Laplace(DensityRandomizer):
     eps0: LocalEpsilon
 
     @property
-    def largest(self) -> float:
+    def max_loss(self) -> float:
         return self.eps0
 
     @property

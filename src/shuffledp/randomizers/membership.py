@@ -78,7 +78,7 @@ class MembershipRandomizer(Randomizer):
 
     def _law(self, rows: Sequence[tuple[float, ...]]) -> ClassLaw:
         u, v, blanket = zip(*(row for row in rows if max(row) > 0), strict=True)
-        return ClassLaw(u, v, blanket, largest=self.eps0)
+        return ClassLaw(u, v, blanket, known_loss=self.eps0)
 
     def describe(self) -> str:
         return f"{self!r}, {self.eps0:g}-LDP"

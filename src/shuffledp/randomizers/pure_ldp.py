@@ -43,7 +43,7 @@ class PureLDP(Randomizer):
         # binary randomized response is eps0-LDP: both values of the others, both orders
         small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
         values = (large, small), (small, large)
-        laws = (ClassLaw(*pair, values[1], largest=self.eps0) for pair in (values, values[::-1]))
+        laws = (ClassLaw(*pair, values[1], known_loss=self.eps0) for pair in (values, values[::-1]))
         return ClassLaws(tuple(laws))
 
     def describe(self) -> str:
