@@ -27,6 +27,7 @@ USERS, EPS0 = 7, 1.5
 REPLACE_ONE = dp_accounting.NeighboringRelation.REPLACE_ONE
 ADD_OR_REMOVE = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
 SURVEY = Shuffle(PureLDP(EPS0), users=USERS)
+gaussian = functools.cache(theirs.from_gaussian_mechanism)
 
 
 def gaussian_delta(sigma: float, epsilon: mpmath.mpf) -> mpmath.mpf:
@@ -43,10 +44,10 @@ def survey_losses() -> list[tuple[mpmath.mpf, mpmath.mpf]]:
 
 @functools.cache
 def tails(pld: Any) -> tuple[list[float], list[mpmath.mpf], list[mpmath.mpf]]:
-    """The losses of a dp-accounting PLD, and the P-mass and the Q-mass from each of them on."""
+    """The losses of a dp-accounting PLD, and the P-mass and Q-mass from each on, inf included."""
     pmf = pld._pmf_remove.to_dense_pmf()
     losses = ((np.arange(pmf.size) + pmf._lower_loss) * pmf._discretization).tolist()
-    p, q = [mpmath.mpf(0)], [mpmath.mpf(0)]
+    p, q = [mpmath.mpf(pmf._infinity_mass)], [mpmath.mpf(0)]
     for loss, mass in zip(reversed(losses), reversed(pmf._probs.tolist()), strict=True):
         p.append(p[-1] + mpmath.mpf(mass))
         q.append(q[-1] + mpmath.mpf(mass) * mpmath.exp(-mpmath.mpf(loss)))
@@ -60,13 +61,7 @@ def given_delta(pld: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
         return 1 - alpha + alpha * given_delta(pld, -epsilon)
     losses, p, q = tails(pld)
     first = bisect.bisect_right(losses, epsilon)
-    infinite = pld._pmf_remove.to_dense_pmf()._infinity_mass
-    return mpmath.mpf(infinite) + p[first] - mpmath.exp(epsilon) * q[first]
-
-
-@functools.cache
-def gaussian(sigma: float) -> Any:
-    return theirs.from_gaussian_mechanism(sigma, value_discretization_interval=0.01)
+    return p[first] - mpmath.exp(epsilon) * q[first]
 
 
 @pytest.mark.parametrize("sigma", [0.8, 3.0])
@@ -74,7 +69,7 @@ def gaussian(sigma: float) -> Any:
 def test_gaussian_with_a_round_against_convolution(sigma: float, epsilon: float) -> None:
     """delta of the product is the mean of the Gaussian's profile at epsilon minus the round's loss:
     the bracket holds what their masses give, and the upper value what the closed form gives."""
-    pld = gaussian(sigma)
+    pld = gaussian(sigma, value_discretization_interval=0.01)
     accountant = Accountant()
     accountant.compose(SURVEY)
     accountant.compose(from_dp_accounting(pld, relation=REPLACE_ONE))
