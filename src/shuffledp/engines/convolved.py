@@ -109,8 +109,10 @@ def _bins(values: Array, masses: Array) -> tuple[NDArray[np.intp], Array, int, f
     bins = np.floor(place / width).astype(np.intp)
     first, last = min(int(bins.min()), 0), max(int(bins.max()), 0)
     edges: Array = scale * np.sinh(width * np.arange(first, last + 2))
-    edges[0] = min(edges[0], values.min())
-    edges[-1] = max(edges[-1], values.max())
+    # the ends are values that occur: a sum never grows beyond its users times the largest score,
+    # however wide the bins are
+    edges[0] = min(values.min(), edges[1])
+    edges[-1] = max(values.max(), edges[-2])
     return bins - first, edges, -first, 32 * UNIT * (1 + max(high, -low))
 
 
