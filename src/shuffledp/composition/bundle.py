@@ -20,10 +20,8 @@ from ..profiles.mixture import SenderCount
 from ..profiles.rounds import DEPTHS, PrivacyProfile, RoundProfile, Sampler
 from ..profiles.samples import Samples
 from ..profiles.subsampled import SubsampledProfile
+from . import tuning
 from .compose import Composition
-
-#: Width of compositions in relative epsilon, where buckets of counts are wide anyway.
-_COARSE = 2e-3
 
 
 @dataclass(frozen=True)
@@ -93,5 +91,7 @@ class BundledRounds:
         """For (t, s): f_t with the share s/n."""
         hidden, sent = key
         if hidden not in self._composed:
-            self._composed[hidden] = ComposedProfile(self.full(hidden), self.messages, _COARSE)
+            self._composed[hidden] = ComposedProfile(
+                self.full(hidden), self.messages, tuning.COARSE
+            )
         return SubsampledProfile(self._composed[hidden], sent / self.count.honest)
