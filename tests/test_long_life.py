@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 
 from shuffledp import Accountant, PureLDP, Shuffle
-from shuffledp.composition.compose import _KEPT_LATTICES
+from shuffledp.composition import tuning
 from shuffledp.mechanisms import ApproximateDP
 
 DELTAS = [10.0**-i for i in range(2, 11)]
@@ -51,4 +51,4 @@ def test_what_is_kept_between_queries_is_bounded() -> None:
     for i in range(12):
         asked.get_epsilon(10.0 ** -(3 + 5 * i), rtol=1e-3 / (1 + i))
     composition = asked._composed()
-    assert len(composition._made) <= _KEPT_LATTICES
+    assert len(composition._made) <= tuning.KEPT_LATTICES

@@ -9,9 +9,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from .._support.numeric import Bounds
-
-_ROUGH_RTOL = 0.1
-_FAR = 50.0  # stands for log(epsilon / target) where epsilon is infinite; -50 where it is 0
+from . import tuning
 
 #: Certified bounds of epsilon at a value and a relative width.
 Evaluate = Callable[[float, float], Bounds[float]]
@@ -105,7 +103,7 @@ def boundary(
             seen[index] = evaluate(grid.value(index), width)
         return _height(seen[index].upper, target)
 
-    coarse = partial(height, seen=rough, width=max(_ROUGH_RTOL, rtol))
+    coarse = partial(height, seen=rough, width=min(max(tuning.ROUGH_RTOL, rtol), 0.5))
     index = min(max(grid.index(start), grid.first), grid.last)
     good, bad = _walk(grid, sign, coarse, index, 0.7)
     good, bad = _close_in(grid, coarse, good, bad, 0.1)
@@ -126,7 +124,7 @@ def boundary(
 def _height(upper: float, target: float) -> float:
     """log(upper / target), positive if and only if the target is missed."""
     if upper <= 0 or math.isinf(upper):
-        return -_FAR if upper <= 0 else _FAR
+        return -tuning.FAR if upper <= 0 else tuning.FAR
     ratio = math.log(upper / target)
     return max(ratio, 1e-15) if upper > target else min(ratio, 0.0)
 

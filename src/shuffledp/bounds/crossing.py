@@ -8,9 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._support.numeric import BOTH, Array
-
-_MOST_CALLS = 100
-_NOTHING = 1e-12  # of the largest place: crossings below this are not told apart from 0
+from . import tuning
 
 
 def crossing(
@@ -78,14 +76,14 @@ def approach(sample: Sides, level: float, guess: float, top: float) -> float:
     Nothing is certified: it is where to begin.
     """
     side, x = _Side(level, top), guess
-    for _ in range(_MOST_CALLS):
+    for _ in range(tuning.MOST_CALLS):
         places = np.minimum([0.9 * x, 1.1 * x], top)
         lower, upper = sample(places)
         values = np.where(lower > 0, np.sqrt(lower) * np.sqrt(upper), upper)
         for place, value in zip(places.tolist(), values.tolist(), strict=True):
             side.learn(place, value)
         last, x = x, side.expected()
-        if 0.8 * last <= x <= 1.25 * last or x <= _NOTHING * top:
+        if 0.8 * last <= x <= 1.25 * last or x <= tuning.NOTHING * top:
             break
     return x
 
@@ -108,7 +106,7 @@ def enclose(
     """
     sides = (_Side(level, top), _Side(level, top))
     places = np.asarray(start, dtype=float)
-    for _ in range(_MOST_CALLS):
+    for _ in range(tuning.MOST_CALLS):
         for side, values in zip(sides, sample(places), strict=True):
             for x, value in zip(places.tolist(), values.tolist(), strict=True):
                 side.learn(x, value)
@@ -169,7 +167,7 @@ class _Side:
     def next_place(self, expected: float, shift: float, narrow: bool) -> float | None:
         """Where to look next: a little beyond where the function should cross; None when done."""
         width = self.high - self.low
-        if width <= abs(shift) * self.high or self.high <= _NOTHING * self._top:
+        if width <= abs(shift) * self.high or self.high <= tuning.NOTHING * self._top:
             return None
         near = self.high <= expected * (1 + 2 * shift) or self.low >= expected * (1 + 2 * shift)
         if near and narrow:

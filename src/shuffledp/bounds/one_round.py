@@ -10,23 +10,13 @@ import numpy as np
 from .._support.numeric import Array, Bounds
 from ..errors import NotCertified, ShuffleDPError
 from ..profiles.base import DEPTHS, ROUGH, PrivacyProfile, Sampler
+from . import tuning
 from .crossing import Sides, approach, enclose
-
-_REFINEMENTS = 6
-
-#: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
-SMALL_EPSILON = 1e-3
-#: Deltas below this need no relative accuracy.
-NEGLIGIBLE_DELTA = 1e-290
-#: So close to the largest loss (relatively) scores are lost in rounding: convexity takes over.
-_NEAR_TOP = 2.0**-30
-#: A refinement that leaves more than this share of the width is the last one.
-_PROGRESS = 0.8
 
 
 def aim(rtol: float) -> float:
     """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it."""
-    return max(0.1 * rtol, min(0.5 * rtol, 1e-4))
+    return max(tuning.LEAST_AIM * rtol, min(tuning.MOST_AIM * rtol, tuning.AIM))
 
 
 def depth_for(log_inverse_delta: float, ladder: Sequence[float] = DEPTHS) -> float:
@@ -45,7 +35,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     guess = approach(_sides(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
     start = np.minimum([guess * 0.9975, guess * 1.0025], top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
-    for refinement in range(_REFINEMENTS):
+    for refinement in range(tuning.REFINEMENTS):
         sampler = quick.sampler(depth, aim(rtol) / 4**refinement)
         # beyond the largest finite loss only the infinite one is left
         end = None if profile.bounded else sampler(np.array([top]))
@@ -55,7 +45,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         search = 2.5e-10 if quick.has_slopes else 1e-3 * rtol
         low, high = enclose(_sides(sampler, reached), delta, start, top, search, rtol)
         bounds = certified(low, high if reached else math.inf)
-        if bounds.upper - low <= rtol * max(high, SMALL_EPSILON):
+        if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds
         last, best = best, narrower(best, bounds)
         if refinement and not _improved(last, best):
@@ -72,18 +62,18 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
             return Bounds(0.0, 0.0)
         epsilon = top
     quick, points = profile.pointwise, np.array([epsilon, epsilon * (1 - rtol)])
-    near = top * (1 - _NEAR_TOP)
+    near = top * (1 - tuning.NEAR_TOP)
     if profile.bounded and epsilon > near:
         # delta is convex in e^epsilon and 0 at the top: below the chord that starts at `near`
         points[0] = near
         share = math.expm1(epsilon - top) / math.expm1(near - top) * (1 + 2.0**-48)
     depth = _deep_enough(quick, points[:1])
     best = Bounds(0.0, 1.0)
-    for refinement in range(_REFINEMENTS):
+    for refinement in range(tuning.REFINEMENTS):
         s = quick.sampler(depth, aim(rtol) / 4**refinement)(points)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
-        if bounds.upper <= max(s.lower[1], (1 + rtol) * lower, NEGLIGIBLE_DELTA):
+        if bounds.upper <= max(s.lower[1], (1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
             return bounds
         last, best = best, narrower(best, bounds)
         if refinement and not _improved(last, best):
@@ -98,7 +88,7 @@ def narrower(a: Bounds[float], b: Bounds[float]) -> Bounds[float]:
 
 def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
     """Is it worth going on?"""
-    return best.upper - best.lower <= _PROGRESS * (last.upper - last.lower)
+    return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
 
 
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:

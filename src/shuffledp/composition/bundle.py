@@ -22,10 +22,8 @@ from ..profiles.rounds import round_profile
 from ..profiles.samples import Samples
 from ..profiles.sender_count import SenderCount
 from ..profiles.subsampled import SubsampledProfile
+from . import tuning
 from .compose import Composition
-
-#: Width of compositions in relative epsilon, where buckets of counts are wide anyway.
-_COARSE = 2e-3
 
 
 @dataclass(frozen=True)
@@ -96,6 +94,6 @@ class BundledRounds:
         hidden, sent = key
         if hidden not in self._composed:
             self._composed[hidden] = ComposedProfile(
-                round_profile(self.law, hidden), self.messages, _COARSE
+                round_profile(self.law, hidden), self.messages, tuning.COARSE
             )
         return SubsampledProfile(self._composed[hidden], sent / self.count.honest)

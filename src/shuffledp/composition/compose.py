@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, Array, Bounds, Side
+from ..bounds import tuning as bounds_tuning
 from ..bounds.crossing import crossing
 from ..bounds.one_round import (
-    NEGLIGIBLE_DELTA,
-    SMALL_EPSILON,
     aim,
     certified,
     depth_for,
@@ -26,10 +25,10 @@ from ..bounds.one_round import (
     not_certified,
 )
 from ..profiles.base import PrivacyProfile
+from . import tuning
 from .pld import PLD, lower_pld, upper_pld
 from .split_sum import SplitSum, split
 from .tilted_sum import (
-    MAX_POINTS,
     LatticeTooLong,
     Parts,
     TiltedSum,
@@ -39,10 +38,7 @@ from .tilted_sum import (
     tilt_for_epsilon,
 )
 
-_REFINEMENTS = 8
-_OUTLINE_STEPS = 1 << 40
-_MAX_DIVISIONS = 1 << 40  # a lattice is sparse: only its points with mass cost anything
-_KEPT_LATTICES = 8
+# proof constants: docs/theory.md, "Constants"
 #: Where only the slope at the largest loss is given, that loss has been rounded up by less.
 _ENDS_BEFORE = 2.0**-46
 
@@ -74,7 +70,9 @@ class Composition:
             low = self._crossing(lower, delta, Side.LOWER)[0]
             if high == math.inf:
                 return certified(low, high), 1.0 if low == math.inf else 64.0
-            return certified(low, high), (high - low) / (rtol * max(high, SMALL_EPSILON))
+            return certified(low, high), (high - low) / (
+                rtol * max(high, bounds_tuning.SMALL_EPSILON)
+            )
 
         depth = depth_for(-math.log(delta) + math.log(self._total) + 14)
         worst = Bounds(0.0, self.max_loss if self.bounded else math.inf)
@@ -89,7 +87,7 @@ class Composition:
 
         def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
             high, low = _delta(upper, epsilon, Side.UPPER), _delta(lower, epsilon, Side.LOWER)
-            if high <= max((1 + rtol) * low, NEGLIGIBLE_DELTA):
+            if high <= max((1 + rtol) * low, bounds_tuning.NEGLIGIBLE_DELTA):
                 return certified(low, high), 1.0
             goal = _delta(lower, epsilon * (1 - rtol), Side.LOWER)
             return certified(low, high), 1.0 if high <= goal else 4.0
@@ -104,17 +102,18 @@ class Composition:
     ) -> list[Array]:
         """Lower or upper values at many epsilons, sharp down to a delta of about `least`.
 
-        A few tilts serve all of them.
+        A few tilts serve all of them. 0 and 1 where every lattice is too long.
         """
         depth = depth_for(-math.log(least) + math.log(self._total) + 14)
-        for _ in range(_REFINEMENTS):
+        for _ in range(bounds_tuning.LATTICES):
             try:
                 upper, lower = self._parts(depth, rtol, self._resolution)
                 on = {Side.LOWER: lower, Side.UPPER: upper}
                 return [_at_many(on[side], epsilon, side) for side in sides]
             except LatticeTooLong:
                 self._resolution /= 2
-        raise not_certified("delta", Bounds(0.0, 1.0), rtol)
+        trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
+        return [trivial[side] for side in sides]
 
     def _refined(
         self, what: str, attempt: Attempt, depth: float, rtol: float, worst: Bounds[float]
@@ -124,7 +123,7 @@ class Composition:
         An attempt returns its bounds and how many times too wide they are.
         """
         best, resolution = worst, self._resolution
-        for _ in range(_REFINEMENTS):
+        for _ in range(bounds_tuning.LATTICES):
             try:
                 parts = self._parts(depth, rtol, resolution)
                 bounds, excess = attempt(*parts)
@@ -138,7 +137,7 @@ class Composition:
                 return bounds
             best = narrower(best, bounds)
             deeper = depth_for(depth + 1) if what == "delta" else depth
-            if deeper > depth and self._cut_off(parts[0]) > 1e-3 * bounds.lower:
+            if deeper > depth and self._cut_off(parts[0]) > bounds_tuning.CUT_OFF * bounds.lower:
                 depth = deeper  # what was cut off is what makes the difference
             else:
                 resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
@@ -189,7 +188,7 @@ class Composition:
     def _parts(self, depth: float, rtol: float, resolution: float) -> tuple[Parts, Parts]:
         """The rounds' upper and lower PLDs on one lattice."""
         strides = self._strides(rtol, resolution)
-        divisions = round_up(max(self._anchor / min(strides), 16.0))
+        divisions = round_up(max(self._anchor / min(strides), tuning.LEAST_DIVISIONS))
         fine = 3 * aim(rtol) / resolution
         key = (divisions, depth, fine)
         made = self._made.get(key)
@@ -198,7 +197,7 @@ class Composition:
             if Fraction(step) * divisions < Fraction(self._anchor):
                 step = math.nextafter(step, math.inf)
             deviation = math.sqrt(log_mgf(self._outlines, 0.0)[2])
-            if 12 * deviation > MAX_POINTS * step or divisions > _MAX_DIVISIONS:
+            if 12 * deviation > tuning.MAX_POINTS * step or divisions > tuning.MAX_DIVISIONS:
                 raise LatticeTooLong
             parts: tuple[list[tuple[PLD, int]], list[tuple[PLD, int]]] = ([], [])
             for i, (profile, count) in enumerate(self._rounds):
@@ -207,8 +206,8 @@ class Composition:
                 for side, pld in zip(parts, pair, strict=True):
                     side.append((pld, count))
             made = parts
-            for old in list(self._made)[: 1 - _KEPT_LATTICES]:  # keep memory bounded
-                self._made.pop(old, None)
+            while len(self._made) >= tuning.KEPT_LATTICES:  # keep memory bounded
+                del self._made[next(iter(self._made))]
             self._made[key] = made
         return made
 
@@ -250,10 +249,13 @@ def _delta(parts: Parts, epsilon: float, side: Side) -> float:
 
 def _outline(profile: PrivacyProfile) -> PLD:
     """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
-    index = np.unique(np.geomspace(1, _OUTLINE_STEPS, 220).astype(np.int64))
-    index = np.append(0, index[index > _OUTLINE_STEPS * 1e-9])
-    step = profile.max_loss / _OUTLINE_STEPS
-    samples = profile.sampler(depth_for(700), 0.2)(np.minimum(step * index, profile.max_loss))
+    steps = tuning.OUTLINE_STEPS
+    index = np.unique(np.geomspace(1, steps, tuning.OUTLINE_POINTS).astype(np.int64))
+    index = np.append(0, index[index > steps * tuning.OUTLINE_LEAST])
+    step = profile.max_loss / steps
+    samples = profile.sampler(depth_for(700), tuning.OUTLINE_WIDTH)(
+        np.minimum(step * index, profile.max_loss)
+    )
     return upper_pld(step, index, samples)
 
 
@@ -269,12 +271,12 @@ def _discretize(
     top = math.ceil(end / step * (1 - 1e-14))
     if end == largest and Fraction(step) * top < Fraction(largest):
         top += 1
-    index = sparse_range(math.ceil(6 * _spread(outline) / step), top, stride)
+    index = sparse_range(math.ceil(tuning.DENSE * _spread(outline) / step), top, stride)
     epsilon: Array = step * index.astype(float)
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
     # differences of samples over a step h lose what the bracket of each is wide: h^2 for both
-    width = rtol if profile.has_slopes else rtol**2 / 1e-3
+    width = rtol if profile.has_slopes else rtol**2 / tuning.SLOPELESS
     samples = profile.sampler(depth, width)(epsilon)
     flat = not profile.bounded and epsilon[-1] >= largest
     lower = lower_pld(step, index, samples, flat)
@@ -285,7 +287,7 @@ def _discretize(
 
 def _spread(pld: PLD) -> float:
     """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
-    largest = pld.step * _OUTLINE_STEPS
+    largest = pld.step * tuning.OUTLINE_STEPS
     if pld.masses @ -np.expm1(-np.maximum(pld.losses, 0.0)) < 1e-12 * largest:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * pld.infinite) * largest

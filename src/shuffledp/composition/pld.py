@@ -18,6 +18,7 @@ from .._support.numeric import UNIT, Array, Side
 from ..profiles.convex import chord_slopes, convex_corners
 from ..profiles.samples import Samples
 
+# proof constants: docs/theory.md, "Constants"
 _ULP = 2 * UNIT
 _NEXT_TO_NOTHING = 1e-310  # a mass that no value can tell from 0
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from .._support.numeric import Side
 from ..profiles.convex import convex_corners
+from . import tuning
 from .pld import PLD
 from .tilted_sum import Parts, TiltedSum, infinite_mass
 
-_GAP = 10.0  # a tail this far (a power of e) below its log-concave majorant is split
-_MOST_TERMS = 40
-_NEGLIGIBLE = 1e-8  # share of delta that terms left out may have
+# proof constants: docs/theory.md, "Constants"
+_TERMS_ERROR = 1e-13  # relative, of a sum of terms and of how often each counts
 
 #: From the parts of a term, and how often it counts, to the tilt for it.
 TiltFor = Callable[[Parts, float], float]
@@ -37,7 +37,7 @@ class SplitSum:
         """As TiltedSum.delta: the terms add up, and all left out together are at most `rest`."""
         value = math.fsum(ways * term.delta(epsilon, side) for ways, term in self._terms)
         value += self._infinite + (self._rest if side is Side.UPPER else 0.0)
-        return min(1.0, value * (1 + side * 1e-13))
+        return min(1.0, value * (1 + side * _TERMS_ERROR))
 
 
 def split(parts: Parts, delta: float, tilt_for: TiltFor) -> SplitSum | None:
@@ -45,16 +45,16 @@ def split(parts: Parts, delta: float, tilt_for: TiltFor) -> SplitSum | None:
     halves = [_halves(pld) for pld, _ in parts]
     rare = [float(large.masses.sum()) for _, large in halves]
     expected = sum(p * count for p, (_, count) in zip(rare, parts, strict=True)) * (1 + 1e-12)
-    if expected == 0 or expected > 0.01:
+    if expected == 0 or expected > tuning.EXPECTED:
         return None
     # j or more rounds have a large loss with probability at most expected^j / j!
     most, rest = 0, expected
-    while rest > _NEGLIGIBLE * delta:
+    while rest > tuning.NEGLIGIBLE * delta:
         most += 1
         rest *= expected / (most + 1)
     counts = [count for _, count in parts]
     limits = [min(count, most) if p > 0 else 0 for count, p in zip(counts, rare, strict=True)]
-    if math.prod(limit + 1 for limit in limits) > _MOST_TERMS:
+    if math.prod(limit + 1 for limit in limits) > tuning.MOST_TERMS:
         return None
     terms = []
     for chosen in _choices(limits, most):
@@ -86,7 +86,7 @@ def _halves(pld: PLD) -> tuple[PLD, PLD]:
         depth = -np.log(np.cumsum(masses[::-1])[::-1])  # -log Pr[loss >= this]
         corner = convex_corners(losses, depth)
         gap = depth[1:] - np.interp(losses[:-1], losses[corner], depth[corner])
-        if gap.max() > _GAP:
+        if gap.max() > tuning.GAP:
             at = start + int(gap.argmax()) + 1
     small, large = (
         replace(pld, index=pld.index[part], masses=pld.masses[part], infinite=0.0)

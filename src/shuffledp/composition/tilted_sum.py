@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
+from . import tuning
 from .pld import PLD
 
+# proof constants: docs/theory.md, "Constants"
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
 _LOSS_ERROR = 2.0**-50
-#: Tilted mass that may fall outside the window, on either side.
-_OUTSIDE = 1e-16
-#: Longest transform: a few hundred megabytes at work.
-MAX_POINTS = 1 << 22
 
 #: PLDs on one lattice and how often each is used.
 Parts = Sequence[tuple[PLD, int]]
@@ -78,7 +76,7 @@ def _solve_tilt(parts: Parts, reached: Callable[[float, Cumulants], bool]) -> fl
     if largest == 0:
         return 0.0
     low, high = -25.0, min(50.0, math.log(1e15 / largest))  # exponents of e
-    for _ in range(12):
+    for _ in range(tuning.TILT_STEPS):
         middle = math.exp((low + high) / 2)
         cumulants = log_mgf(parts, middle)
         if middle * cumulants[1] >= 1e6 or reached(middle, cumulants):
@@ -89,7 +87,7 @@ def _solve_tilt(parts: Parts, reached: Callable[[float, Cumulants], bool]) -> fl
 
 
 class LatticeTooLong(Exception):
-    """The sum needs more than MAX_POINTS lattice points."""
+    """The sum needs more lattice points than a transform may have."""
 
 
 class TiltedSum:
@@ -100,9 +98,10 @@ class TiltedSum:
         self._step = parts[0][0].step
         self._log_mgf, mean, _ = log_mgf(parts, tilt)
         self.infinite = infinite_mass(parts)
-        first, last = _window(parts, tilt, self._log_mgf, mean, self._step)
+        self._outside = tuning.OUTSIDE  # mass, on either side of the window
+        first, last = _window(parts, tilt, self._log_mgf, mean, self._outside)
         size = 2 * round_up((last - first + 1) / 2)
-        if size > MAX_POINTS:
+        if size > tuning.MAX_POINTS:
             raise LatticeTooLong
         self._losses = self._step * (first + np.arange(size, dtype=float))
         # e^-709 .. e^709 is the range of a double: a larger factor becomes infinite, and the
@@ -176,7 +175,7 @@ class TiltedSum:
 
     def sharp(self, epsilon: float) -> bool:
         """Does rounding leave four digits of delta(epsilon)?"""
-        return self.delta(epsilon, Side.UPPER) <= 1.0001 * self.delta(epsilon, Side.LOWER)
+        return self.delta(epsilon, Side.UPPER) <= tuning.SHARP * self.delta(epsilon, Side.LOWER)
 
     def _delta(self, epsilon: float, side: Side) -> float:
         epsilon -= side * (_LOSS_ERROR * epsilon + self._loss_error)
@@ -185,7 +184,7 @@ class TiltedSum:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             gain = -np.expm1(epsilon - losses) * self._untilted[start:]
             # mass outside the window that is missed (upper) or has been folded in (lower)
-            outside = 2 * _OUTSIDE * _largest_gain(self._tilt)
+            outside = 2 * self._outside * _largest_gain(self._tilt)
             outside *= float(np.exp(self._log_mgf - self._tilt * epsilon))
             value = _dot(gain, self._masses[start:])
             noise = min(_dot(gain, self._error), self._norm_error * math.sqrt(_dot(gain, gain)))
@@ -220,16 +219,17 @@ def _largest_gain(tilt: float) -> float:
 
 
 def _window(
-    parts: Parts, tilt: float, log_norm: float, mean: float, step: float
+    parts: Parts, tilt: float, log_norm: float, mean: float, outside: float
 ) -> tuple[int, int]:
-    """Lattice points outside which the tilted sum has mass at most _OUTSIDE on each side.
+    """Lattice points beyond which the tilted sum has mass at most `outside` on each side.
 
     Chernoff: Pr[S >= b] <= exp(K(tilt + t) - K(tilt) - t b) for every t > 0, likewise below.
     """
+    step = parts[0][0].step
     bottom = sum(count * int(pld.index[0]) for pld, count in parts)
     top = sum(count * int(pld.index[-1]) for pld, count in parts)
     deviation = math.sqrt(log_mgf(parts, tilt)[2]) + step
-    need = -math.log(_OUTSIDE)
+    need = -math.log(outside)
     ends = []
     for direction in (-1, 1):
         best = math.inf

@@ -14,17 +14,17 @@ import math
 import numpy as np
 
 from .._support.numeric import UNIT, Array
+from . import tuning
 
+# proof constants: docs/theory.md, "Constants"
 # Gauss-Legendre rule on [0, 1]; 20 nodes and a cut-off at exp(-25) make the quadrature error
 # below 2e-9 whenever the interval is shorter than 1/4 in both of its natural scales.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
 _CUT_OFF = 25.0
 _LONGEST = 0.25
-_BATCH = 24  # terms added up at once
-#: Elements at once: 20 numbers for each stay in the cache, and below what the allocator has to ask
-#: the operating system for each time.
-_BLOCK = 1 << 9
+_LAST_TERM = 1e-18  # of the first one: then the rest is below 1e-14 of the sum
+_NO_RULE = 80  # trials up to which the interval is always longer
 
 # log(k!) - (k + 1/2) log k + k - log(2 pi)/2 for k < 16; the value at 0 is never used
 _STIRLING_TABLE = np.array(
@@ -43,7 +43,7 @@ def relative_error(trials: float, deviation: float) -> float:
     errors in the exponent add up to less than 32 units times |j - mp|, which is at most
     461 + 38 standard `deviation`s where the value is above 1e-300 (Bernstein).
     """
-    quadrature = 2e-9 if trials > 80 else 0.0
+    quadrature = 2e-9 if trials > _NO_RULE else 0.0
     return 4e-12 + quadrature + 32 * 38 * deviation * UNIT
 
 
@@ -95,9 +95,10 @@ def tail_sums(trials: Array, start: Array, odds: float) -> tuple[Array, Array]:
     length = _interval(m, j, odds)
     smooth = (length <= _LONGEST) & (odds * length <= _LONGEST) & (j < m)
     zeroth, first = np.empty(m.shape), np.empty(m.shape)
+    block = tuning.BLOCK
     for chosen, rule in ((smooth, _integrate), (~smooth, _add_up)):
         rows = np.flatnonzero(chosen)
-        for part in (rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK)):
+        for part in (rows[i : i + block] for i in range(0, len(rows), block)):
             zeroth[part], first[part] = rule(m[part], j[part], odds, length[part])
     return zeroth.reshape(shape), first.reshape(shape)
 
@@ -129,7 +130,8 @@ def _add_up(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Arra
     """Both sums term by term; at most about 400 terms are needed where this is called."""
     first_ratio = odds * (m - j) / (j + 1)
     mass, moment, last = np.ones((3, len(m)))  # of r_i / r_1, and its last value so far
-    i = np.arange(2.0, 2 + _BATCH)
+    batch = tuning.BATCH
+    i = np.arange(2.0, 2 + batch)
     more = np.flatnonzero(j < m)
     while len(more):
         left, known = (m - j + 1)[more, None], j[more, None]
@@ -139,6 +141,6 @@ def _add_up(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Arra
         mass[more] += np.einsum("ij->i", terms)
         moment[more] += np.einsum("ij,j->i", terms, i)
         last[more] = terms[:, -1]
-        more = more[last[more] > 1e-18]
-        i = i + _BATCH
+        more = more[last[more] > _LAST_TERM]
+        i = i + batch
     return 1.0 + first_ratio * mass, first_ratio * moment

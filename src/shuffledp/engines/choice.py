@@ -10,30 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, Array, Side
+from . import tuning
 from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss, one_user_stop_loss
 from .fourier import stop_loss
 from .problem import ScoreSums
 from .rare_scores import bulk_stop_loss, log_tail, rare_users
-
-_MOST_WAYS = 20_000  # up to so many ways to share out the scores are enumerated
-_MOST_LISTED = 200  # up to so many scoring users
-_LISTED_ROWS = 32  # worked out at once
-_VANISHING = 760.0  # e^-760 is below every double: more scoring users would be in vain
-_FEW_VALUES = 6  # so few may have one common and several rare ones
-_RARE = 2.0  # users that have rare scores, on average
-_SHALLOW, _DEEP = 60.0, 700.0  # log(1/probability) of the numbers of rare users that are left out
-_MANY = 64  # so many values may have a heavy tail,
-_HEAVY, _HEAVY_ROUGH = 1.02, 1.2  # which bounds further apart than this tell of,
-_FINE = 5e-5  # the first of them if a width below this is asked for;
-_FEW_USERS = 1 << 22  # so few users are summed without transforms
-_WORTH = 0.01  # for widths below this
 
 #: (lower, upper) of some rows.
 Bracket = tuple[Array, Array]
@@ -90,8 +77,8 @@ class Choice:
         self._least, self._sides = least, sides
         self._most = 0  # scoring users, as many as can be listed
         while (
-            self._most < min(users, _MOST_LISTED)
-            and math.comb(self._most + 1 + values, values) <= _MOST_WAYS
+            self._most < min(users, tuning.MOST_LISTED)
+            and math.comb(self._most + 1 + values, values) <= tuning.MOST_WAYS
         ):
             self._most += 1
         self.retired: frozenset[str] = frozenset()
@@ -115,7 +102,7 @@ class Choice:
         mean, most = sums.users * sums.probabilities.sum(axis=1), self._most
         few = mean <= most / 4 if most < sums.users else np.ones(len(mean), dtype=bool)
         largest = float(mean[few].max(initial=0.0))
-        while few.any() and most > 1 and log_tail(largest, most - 1) < -_VANISHING:
+        while few.any() and most > 1 and log_tail(largest, most - 1) < -tuning.VANISHING:
             most -= 1
         return Question(sums, width, self._least, self._sides, few, most)
 
@@ -138,8 +125,8 @@ def _few_score(question: Question, *_: Array) -> NDArray[np.bool_] | bool:
 
 def _list(question: Question, rows: NDArray[np.intp]) -> Bracket:
     lower, upper = np.empty((2, len(rows)))
-    for i in range(0, len(rows), _LISTED_ROWS):
-        part = slice(i, i + _LISTED_ROWS)
+    for i in range(0, len(rows), tuning.LISTED_ROWS):
+        part = slice(i, i + tuning.LISTED_ROWS)
         lower[part], upper[part] = enumerated_stop_loss(
             question.sums.rows(rows[part]), question.listed
         )
@@ -153,10 +140,18 @@ def _is_not_listed(question: Question) -> bool:
 def _others_rare(question: Question, *_: Array) -> NDArray[np.bool_] | bool:
     masses = question.sums.probabilities
     mean = question.users * (masses.sum(axis=1) - masses.max(axis=1))
-    return _is_not_listed(question) and question.values <= _FEW_VALUES and mean < _RARE
+    return _is_not_listed(question) and question.values <= tuning.FEW_VALUES and mean < tuning.RARE
 
 
-def _count_rare(
+def _count_rare(question: Question, rows: NDArray[np.intp]) -> Bracket:
+    return _rare_to(question, rows, tuning.SHALLOW)
+
+
+def _count_more_of_them(question: Question, rows: NDArray[np.intp]) -> Bracket:
+    return _rare_to(question, rows, tuning.DEEP, tuning.SHALLOW)
+
+
+def _rare_to(
     question: Question, rows: NDArray[np.intp], depth: float, known: float | None = None
 ) -> Bracket:
     """Lists rare users to `depth`, law by law, unless as many were listed for `known`."""
@@ -179,10 +174,10 @@ def _integrate(question: Question, rows: NDArray[np.intp]) -> Bracket:
 
 
 def _heavy_tail(question: Question, lower: Array, upper: Array) -> NDArray[np.bool_] | bool:
-    apart = _HEAVY if question.width < _FINE else _HEAVY_ROUGH
-    affordable = 1 < question.users <= _FEW_USERS and question.width < _WORTH
+    apart = tuning.HEAVY if question.width < tuning.FINE else tuning.HEAVY_ROUGH
+    affordable = 1 < question.users <= tuning.FEW_USERS and question.width < tuning.WORTH
     heavy = upper > apart * np.maximum(lower, question.least)
-    return affordable and question.values > _MANY and heavy
+    return affordable and question.values > tuning.MANY and heavy
 
 
 def _convolve(question: Question, rows: NDArray[np.intp]) -> Bracket:
@@ -207,13 +202,13 @@ RULES = (
         "one score is common and all others rare: no smoothing fits, but the users who have the "
         "rare ones can be listed, as many as matter at moderate deltas",
         _others_rare,
-        partial(_count_rare, depth=_SHALLOW),
+        _count_rare,
     ),
     Rule(
         "rare scores, far out",
         "as many as matter at any delta, where that was not enough",
         _others_rare,
-        partial(_count_rare, depth=_DEEP, known=_SHALLOW),
+        _count_more_of_them,
     ),
     Rule(
         "fourier",

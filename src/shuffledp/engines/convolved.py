@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
+from . import tuning
 from .problem import ScoreSums
-
-_BINS = 1 << 13
 
 
 class Atoms(NamedTuple):
@@ -105,12 +104,14 @@ def _bins(values: Array, masses: Array) -> tuple[NDArray[np.intp], Array, int, f
     with np.errstate(over="ignore"):  # what is farther out than 1e300 is in the first or last bin
         place = np.arcsinh(np.clip(values / scale, -1e300, 1e300))
     low, high = min(place.min(), 0.0), max(place.max(), 0.0)
-    width = max(high - low, 1e-9) / _BINS
+    width = max(high - low, 1e-9) / tuning.BINS
     bins = np.floor(place / width).astype(np.intp)
     first, last = min(int(bins.min()), 0), max(int(bins.max()), 0)
     edges: Array = scale * np.sinh(width * np.arange(first, last + 2))
-    edges[0] = min(edges[0], values.min())
-    edges[-1] = max(edges[-1], values.max())
+    # the ends are values that occur: a sum never grows beyond its users times the largest score,
+    # however wide the bins are
+    edges[0] = min(values.min(), edges[1])
+    edges[-1] = max(values.max(), edges[-2])
     return bins - first, edges, -first, 32 * UNIT * (1 + max(high, -low))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .._support.numeric import BOTH, UNIT, Array
 from .problem import ScoreSums
 
+# proof constants: docs/theory.md, "Constants"
 #: More than is lost, or gained, by rounding below the range of a double: 4 units of 5e-324 a term.
 LEAST = 1e-315
 

@@ -20,18 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
+from . import tuning
 from .enumerated import LEAST
 from .problem import ScoreSums
 
+# proof constants: docs/theory.md, "Constants"
 _ROUNDING = 20 * UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
 _MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
-_MAX_NODES = 1 << 20
-_MAX_TERMS = 1 << 26  # nodes times values
-_BLOCK = 1 << 17  # (law, node) pairs evaluated at once
-_UNTHREADED = 1 << 15  # multiplications in a product of matrices that is left to one thread
-_LITTLE = 1 << 12  # numbers that take hardly longer than one
-_FACTORS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0)  # of theta, for Markov's inequality
 
 
 def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
@@ -152,7 +148,7 @@ def _nodes(law: TiltedLaw, width: float) -> Nodes:
     Their copies, and what is beyond the last node, are e^-cut of the scale; both are charged.
     """
     theta, log_scale, threshold = law.theta, law.log_scale, law.sums.threshold
-    cut = min(15 - math.log(width), 37.0)
+    cut = min(tuning.CUT - math.log(width), tuning.MOST_CUT)
     others, log_mgf = _log_mgf(law)
     log_mgf -= others * threshold * (1 - 32 * UNIT)
     period = ((log_mgf - log_scale + cut) / (others - theta)).min(axis=0)
@@ -162,7 +158,8 @@ def _nodes(law: TiltedLaw, width: float) -> Nodes:
     # nothing to resolve: Markov's bound is below every delta
     deep = np.minimum(log_scale, log_scale - np.log(theta)) < _DEEPEST
     usable = np.isfinite(wanted) & ~deep
-    most_nodes = min(_MAX_NODES, max(_MAX_TERMS // law.sums.scores.shape[1], 1 << 14))
+    affordable = max(tuning.MAX_TERMS // law.sums.scores.shape[1], tuning.SOME_NODES)
+    most_nodes = min(tuning.MAX_NODES, affordable)
     count = np.where(usable, np.minimum(wanted, most_nodes), 1).astype(np.intp)
     return Nodes(period, step, count, others, log_mgf, deep)
 
@@ -177,7 +174,7 @@ def _integrals(law: TiltedLaw, nodes: Nodes) -> tuple[Array, Array, Array, NDArr
     while len(order):
         most = int(used[order[-1]])
         cost = most + 1 + math.isqrt(most) * law.sums.scores.shape[1] // 8
-        rows = order[-max(1, _BLOCK // cost) :]
+        rows = order[-max(1, tuning.PAIRS // cost) :]
         order = order[: -len(rows)]
         smooth[rows], bump[rows], error[rows] = _node_sums(law.rows(rows), nodes.step[rows], most)
         used[rows] = most
@@ -227,7 +224,7 @@ def _saddle(sums: ScoreSums) -> Array:
     high = np.log(600 / largest)
     low = np.minimum(low, high - 1)
     # several places between low and high are tried at once, if that is little work
-    tried = min(max(_LITTLE // scores.size, 1), 15)
+    tried = min(max(tuning.LITTLE // scores.size, 1), tuning.TRIED)
     part = np.arange(1, tried + 1) / (tried + 1)
     for _ in range(math.ceil(16 / math.log2(tried + 1))):
         middle = low[:, None] + (high - low)[:, None] * part  # [laws, tried]
@@ -315,7 +312,7 @@ def _product(b: Array, a: Array) -> Array:
     """The matrices b times the transposed a, in tiles so small that no threads are started for
     them: on a busy machine, waiting for those takes far longer than the work."""
     product: Array = np.empty((len(b), b.shape[1], a.shape[1]), dtype=complex)
-    side = max(math.isqrt(_UNTHREADED // b.shape[2]), 2)
+    side = max(math.isqrt(tuning.UNTHREADED // b.shape[2]), 2)
     for i in range(0, b.shape[1], side):
         for j in range(0, a.shape[1], side):
             tile = b[:, i : i + side] @ a[:, j : j + side].transpose(0, 2, 1)
@@ -329,11 +326,12 @@ def _log_mgf(law: TiltedLaw) -> tuple[Array, Array]:
     Without the threshold.
     """
     scores, probabilities, n = law.sums.scores, law.sums.probabilities, float(law.sums.users)
-    others = np.outer(_FACTORS, law.theta)
+    factors = 1 + np.array(tuning.BEYOND)
+    others = np.outer(factors, law.theta)
     values = np.empty(others.shape)
-    together = min(max(_LITTLE // scores.size, 1), len(_FACTORS))
-    for i in range(0, len(_FACTORS), together):
-        rows, factor = slice(i, i + together), np.array(_FACTORS[i : i + together])[:, None]
+    together = min(max(tuning.LITTLE // scores.size, 1), len(factors))
+    for i in range(0, len(factors), together):
+        rows, factor = slice(i, i + together), factors[i : i + together, None]
         exponent = np.minimum(others[rows, :, None] * scores, 700.0)  # [factors, laws, values]
         growth = probabilities * np.expm1(exponent)
         change = factor * law.relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))

@@ -13,14 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNIT, Array, Side
-from . import binomial
+from . import binomial, tuning
 from .enumerated import LEAST, exponent_error, log_ways, vectors_of_counts
 from .problem import ScoreSums
-
-_MOST_WAYS = 3000
-_MOST_RARE = 60
-_SMALL = 1e-13  # ways whose bound is below this share of the largest are not worked out
-_ROWS = 64  # worked out at once
 
 
 def rare_users(users: int, probabilities: Array, depth: float) -> int:
@@ -29,11 +24,14 @@ def rare_users(users: int, probabilities: Array, depth: float) -> int:
     kinds = len(probabilities) - 1
     mean = users * float(np.sort(probabilities)[:-1].sum())
     most = 0
-    while most < min(users, _MOST_RARE) and math.comb(most + 1 + kinds, kinds) <= _MOST_WAYS:
+    while (
+        most < min(users, tuning.MOST_RARE)
+        and math.comb(most + 1 + kinds, kinds) <= tuning.MOST_RARE_WAYS
+    ):
         most += 1
         if log_tail(mean, most) < -depth:
             break
-    return most if most == users or log_tail(mean, most) < -30 else 0
+    return most if most == users or log_tail(mean, most) < -tuning.LEAVES_OUT else 0
 
 
 def bulk_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
@@ -82,7 +80,8 @@ def log_tail(mean: float, most: int) -> float:
 
 
 def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    return [part for part in np.split(rows, range(_ROWS, len(rows), _ROWS)) if len(part)]
+    size = tuning.RARE_ROWS
+    return [part for part in np.split(rows, range(size, len(rows), size)) if len(part)]
 
 
 def _chance(common: float, rare: Array, margin: float, side: Side) -> tuple[float, float]:
@@ -122,7 +121,7 @@ def _mixture(
         reach: Array = np.where(tail, np.where(above, m - level, level), 0.0)
         at_most = reach * size * weight * _chernoff(level, m, p, q, tail)
         largest = (at_most + weight * np.maximum(plain, 0.0)).max(axis=1, keepdims=True)
-        worth = at_most > _SMALL * largest
+        worth = at_most > tuning.SMALL * largest
         exact = np.zeros(total.shape)
         up, down = worth & above, worth & ~above
         exact[up] = _call(m[up], level[up], p, q)

@@ -12,11 +12,11 @@ from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from ..engines.choice import Choice
 from ..engines.problem import ScoreSums
 from ..laws.classes import ClassLaw
+from . import tuning
 from .samples import Samples
 
+# proof constants: docs/theory.md, "Constants"
 _SLACK = 16 * UNIT
-_ROUGH = 0.01  # width at which laws are compared before the largest are evaluated finely
-_ROWS = 1 << 12  # (law, epsilon) pairs prepared at once
 
 
 class ClassSampler:
@@ -37,7 +37,7 @@ class ClassSampler:
         idle: int = 0,
     ) -> None:
         self._users, self._idle = users, idle
-        self._width = min(width, 0.1)
+        self._width = min(width, tuning.WIDEST)
         values = max(len(law.u) for law in laws)
         # [laws, values], filled up with classes without mass
         self._u, self._v, self._blanket = (
@@ -73,7 +73,7 @@ class ClassSampler:
         wanted: [laws, epsilons]. Laws that stay below `known` lower values need not be known well.
         """
         known = np.zeros(len(epsilon)) if known is None else known
-        chunk = max(1, _ROWS // len(self._u))
+        chunk = max(1, tuning.ROWS // len(self._u))
         parts = [
             self._evaluate(epsilon[i : i + chunk], wanted[:, i : i + chunk], known[i : i + chunk])
             for i in range(0, len(epsilon), chunk)
@@ -88,9 +88,9 @@ class ClassSampler:
         if len(self._u) == 1:
             return self._pairs(law, epsilon, self._width)
         lower, upper = np.zeros(wanted.shape), np.zeros(wanted.shape)
-        rough = self._pairs(law, epsilon[where], max(self._width, _ROUGH))
+        rough = self._pairs(law, epsilon[where], max(self._width, tuning.ROUGH))
         lower[law, where], upper[law, where] = rough
-        if self._width < _ROUGH:
+        if self._width < tuning.ROUGH:
             # only laws that may be the largest at this epsilon need to be known well
             law, where = np.nonzero(upper > np.maximum(lower.max(axis=0), known))
             lower[law, where], upper[law, where] = self._pairs(law, epsilon[where], self._width)

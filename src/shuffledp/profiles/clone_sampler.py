@@ -15,11 +15,12 @@ import numpy as np
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines import binomial
 from ..laws.three_point import ThreePointLaw
+from . import tuning
 from .samples import Samples
 
+# proof constants: docs/theory.md, "Constants"
 #: The threshold of the stop-loss is that of an epsilon within this relative distance.
 _EPSILON_ERROR = 2.0**-48
-_BLOCK = 1 << 18  # (epsilon, count) pairs evaluated at once
 
 
 class ThreePointSampler:
@@ -48,7 +49,7 @@ class ThreePointSampler:
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        rows = max(1, _BLOCK // len(self._counts))
+        rows = max(1, tuning.BLOCK // len(self._counts))
         parts = [self._evaluate(e) for e in np.split(epsilon, range(rows, len(epsilon), rows))]
         return Samples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -110,11 +111,11 @@ def _buckets(law: ThreePointLaw, others: int, depth: float, rtol: float) -> tupl
     """
     mean, variance = others * law.clone, others * law.clone * law.other
     low = max(0.0, math.floor(mean - bernstein(variance, depth)))
-    high = min(float(others), math.ceil(mean + bernstein(variance, 37.0)))
+    high = min(float(others), math.ceil(mean + bernstein(variance, tuning.ABOVE)))
     # a few hundred buckets where there are as many counts, more if rtol needs them
-    buckets = min(max(0.12 / rtol, 40.0), 400.0)
+    buckets = min(max(tuning.BUCKETS / rtol, tuning.FEWEST), tuning.MOST_BUCKETS)
     width = max(1.0, round(min(2 * rtol * max(low, mean / 2), (high - low) / buckets)))
-    halvings = low * 0.5 ** np.arange(1, 60)
+    halvings = low * 0.5 ** np.arange(1, tuning.HALVINGS + 1)
     edges = np.concatenate([[0.0], np.floor(halvings[::-1]), np.arange(low, high + 1, width)])
     first = np.unique(edges)
     following = np.append(first[1:], others + 1.0)

@@ -12,6 +12,7 @@ from ..laws.classes import sampled_loss
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
 
+# proof constants: docs/theory.md, "Constants"
 _ULP = 2 * UNIT
 
 

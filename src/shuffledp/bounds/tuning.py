@@ -1,0 +1,41 @@
+"""Constants of the searches that cost time or width only, whatever they are.
+
+tests/soundness/test_tuning.py sets each of them to extreme values; see engines/tuning.py.
+"""
+
+# Widths
+
+#: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
+SMALL_EPSILON = 1e-3
+#: Deltas below this need no relative accuracy.
+NEGLIGIBLE_DELTA = 1e-290
+#: Discretisations aim at the width AIM, but at no less than LEAST_AIM and no more than MOST_AIM
+#: times what was asked for: a finer lattice costs little, a second attempt everything.
+AIM, LEAST_AIM, MOST_AIM = 1e-4, 0.1, 0.5
+
+# One round
+
+#: Attempts, each at a quarter of the width of the one before.
+REFINEMENTS = 6
+#: A refinement that leaves more than this share of the width is the last one.
+PROGRESS = 0.8
+#: So close to the largest loss (relatively) scores are lost in rounding: convexity takes over.
+NEAR_TOP = 2.0**-30
+
+# Many rounds
+
+#: Attempts on lattices of growing resolution.
+LATTICES = 8
+#: Finite losses counted as infinite are too many if they are a larger share of delta than this.
+CUT_OFF = 1e-3
+
+# Root finding
+
+#: Calls after which a search is given up, with what was certified so far.
+MOST_CALLS = 100
+#: Crossings below this share of the largest place are not told apart from 0.
+NOTHING = 1e-12
+#: Width at which calibration finds out where to look.
+ROUGH_RTOL = 0.1
+#: Stands for log(epsilon / target) where epsilon is infinite, and its negative where it is 0.
+FAR = 50.0

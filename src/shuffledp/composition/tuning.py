@@ -1,0 +1,50 @@
+"""Constants of composition that cost time or width only, whatever they are.
+
+tests/soundness/test_tuning.py sets each of them to extreme values; see engines/tuning.py.
+"""
+
+# Lattices
+
+#: Lattice points of an outline: a power of two far above the ratio of the largest loss to any
+#: other that matters, since only points with mass cost anything.
+OUTLINE_STEPS = 1 << 40
+#: Losses of an outline, geometrically spaced: enough for the scale of things within some per cent.
+OUTLINE_POINTS = 220
+#: Losses below this share of the largest are no part of an outline.
+OUTLINE_LEAST = 1e-9
+#: The width at which outlines are sampled.
+OUTLINE_WIDTH = 0.2
+#: Divisions of the largest loss: a lattice is sparse, so it may have many.
+MAX_DIVISIONS = 1 << 40
+LEAST_DIVISIONS = 16.0
+#: Root mean square losses up to which a lattice is dense; the far tail needs fewer points.
+DENSE = 6.0
+#: Differences of samples over a step h lose what each sample's bracket is wide, so that without
+#: slopes it must be of the order of h^2: the width is squared and divided by this.
+SLOPELESS = 1e-3
+#: Lattices kept for the next query: a few megabytes each.
+KEPT_LATTICES = 8
+
+# Sums
+
+#: Longest transform: a few hundred megabytes at work.
+MAX_POINTS = 1 << 22
+#: Tilted mass that may fall outside the window, on either side: as much as rounding costs anyway.
+OUTSIDE = 1e-16
+#: Halvings of the range of the tilt: it need not be exact, and each costs a pass over the masses.
+TILT_STEPS = 12
+#: Upper and lower values a larger factor apart mean that a tilt does not fit the sum.
+SHARP = 1.0001
+#: A tail so far, as a power of e, below its log-concave majorant is split.
+GAP = 10.0
+#: Rounds with a rare large loss, on average, up to which these are counted.
+EXPECTED = 0.01
+#: Terms of a split sum, each of which is a transform.
+MOST_TERMS = 40
+#: Share of delta that terms left out may have: far below every width.
+NEGLIGIBLE = 1e-8
+
+# Bundles
+
+#: Width of compositions in relative epsilon, where buckets of counts are wide anyway.
+COARSE = 2e-3

@@ -1,0 +1,87 @@
+"""Constants of the engines that cost time or width only, whatever they are.
+
+tests/soundness/test_tuning.py sets each of them to extreme values. Constants on which soundness
+rests stand beside the code that needs them; docs/theory.md, "Constants", lists those.
+Times are of one core, 2026. Where none is named, nothing was measured beyond that the rounds of
+tests/data/brackets.json are fast and narrow with it: the comment says what it trades.
+"""
+
+# Which engine answers (choice.py)
+
+#: Up to so many ways to share out the scores are enumerated: 2 ms a row of three values.
+MOST_WAYS = 20_000
+#: Up to so many scoring users: more of them are left to the transforms, which are faster then.
+MOST_LISTED = 200
+#: Rows enumerated at once: the matrix of rows and ways stays at a few megabytes.
+LISTED_ROWS = 32
+#: Scoring users with a probability below e^-760, under every double, are not listed.
+VANISHING = 760.0
+#: So few values may have one common and several rare ones: of more there are too many ways.
+FEW_VALUES = 6
+#: Users with rare scores, on average, up to which these are listed; beyond, smoothing fits.
+RARE = 2.0
+#: log(1/probability) of what is left out of a list of rare users: first as little as matters at
+#: usual deltas, then, where that was not enough, as little as matters at any.
+SHALLOW, DEEP = 60.0, 700.0
+#: Laws of more values may have a heavy tail: those of densities, which have hundreds.
+MANY = 64
+#: Bounds a factor further apart than this tell of a heavy tail, if a width below FINE is asked for,
+HEAVY = 1.02
+#: or if not: a convolution has a width of some per cent itself.
+HEAVY_ROUGH = 1.2
+FINE = 5e-5
+#: So few users are summed without transforms: every doubling of the users is one convolution.
+FEW_USERS = 1 << 22
+#: Widths from which on a bracket is only compared with others: no convolution is worth it.
+WORTH = 0.01
+
+# Binomial tails (binomial.py)
+
+#: Terms added up at once: 1.5 ms for 2000 tails of 200 trials; 3.9 with 4 of them, 2.2 with 128.
+BATCH = 24
+#: Elements at once: 20 numbers for each stay in the cache, and below what the allocator has to ask
+#: the operating system for each time. 20,000 tails of 10^6 trials take 18 ms, 31 with 1 << 6 and 32
+#: with 1 << 12.
+BLOCK = 1 << 9
+
+# Rare scores (rare_scores.py)
+
+#: Ways to have rare scores that are listed at most: each costs a binomial tail.
+MOST_RARE_WAYS = 3000
+#: Users with rare scores that are listed at most.
+MOST_RARE = 60
+#: Lists that leave out more than e^-30 are not worth their time.
+LEAVES_OUT = 30.0
+#: Ways whose bound is below this share of the largest count with that bound.
+SMALL = 1e-13
+#: Rows worked out at once.
+RARE_ROWS = 64
+
+# Convolution (convolved.py)
+
+#: Narrow bins from which cells are made: far more than the few hundred points that are kept.
+BINS = 1 << 13
+
+# Fourier integral (fourier.py)
+
+#: Nodes at most, and nodes times values at most but for SOME_NODES: what is missing is charged.
+MAX_NODES = 1 << 20
+MAX_TERMS = 1 << 26
+SOME_NODES = 1 << 14
+#: (law, node) pairs evaluated at once: some twenty arrays of so many numbers.
+PAIRS = 1 << 17
+#: Multiplications in a product of matrices that is left to one thread: OpenBLAS starts more for
+#: larger ones, and on a busy machine waiting for them takes far longer than the work. On an idle
+#: one it makes no difference.
+UNTHREADED = 1 << 15
+#: Numbers that take numpy hardly longer than one.
+LITTLE = 1 << 12
+#: Places tried at once when the saddle point is looked for.
+TRIED = 15
+#: Other tilts for Markov's inequality: theta (1 + this). Near ones serve light tails, far ones
+#: heavy tails. Must be positive: the bound holds for tilts beyond theta.
+BEYOND = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+#: Copies and the nodes left out are e^-CUT of the scale times the width, but no less than e^-37,
+#: which rounding is larger than. Time grows with it (10, 15, 25: 0.10, 0.13, 0.22 s for 50 rows of
+#: four values at a width of 1e-4); 10 leaves the bracket as narrow there, far tails need more.
+CUT, MOST_CUT = 15.0, 37.0

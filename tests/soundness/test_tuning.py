@@ -1,0 +1,300 @@
+"""Tuning constants at extreme values: answers may get wide or slow, never wrong.
+
+Every number in every module `tuning` of the package is set to 1 and to 16 times itself, or to a
+thousandth and a thousand times itself. Then each engine, sampler and search is held against exact
+values. A constant that breaks one of them is no tuning constant: soundness rests on it.
+"""
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import oracles
+import shuffledp
+from oracles.sums import stop_loss_of_sum
+from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp._support.numeric import BOTH, Bounds
+from shuffledp.composition.bundle import BundledRounds
+from shuffledp.composition.pld import PLD
+from shuffledp.composition.split_sum import split
+from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for_epsilon
+from shuffledp.engines.choice import Choice
+from shuffledp.engines.convolved import convolved_stop_loss
+from shuffledp.engines.enumerated import enumerated_stop_loss
+from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.problem import ScoreSums
+from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
+from shuffledp.errors import NotCertified
+from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.profiles.class_sampler import ClassSampler
+from shuffledp.profiles.clone_sampler import ThreePointSampler
+from shuffledp.profiles.mixture import SenderCount
+from shuffledp.profiles.rounds import ThreePointProfile
+
+#: What was certified, and the truth or a tight enclosure of it.
+Checked = tuple[tuple[float, float], tuple[mpmath.mpf, mpmath.mpf]]
+
+
+def constants() -> Iterator[tuple[Any, str]]:
+    for found in pkgutil.walk_packages(shuffledp.__path__, "shuffledp."):
+        if found.name.endswith(".tuning"):
+            module = importlib.import_module(found.name)
+            for name, value in vars(module).items():
+                if name.isupper() and isinstance(value, int | float | tuple):
+                    yield module, name
+
+
+#: Less extreme, because these take too long else.
+MODERATE: dict[str, list[Any]] = {"TILT_STEPS": [3, 40], "LEAST_DIVISIONS": [0.016, 1600.0]}
+
+
+def extremes(name: str, value: Any) -> list[Any]:
+    if name in MODERATE:
+        return MODERATE[name]
+    if isinstance(value, int):
+        return [1, 16 * value]
+    if isinstance(value, tuple):
+        return [tuple(factor * part for part in value) for factor in (1e-3, 1e3)]
+    return [1e-3 * value, 1e3 * value]
+
+
+# Engines
+
+
+LAWS: list[tuple[list[float], list[float], int, float, int | None]] = [
+    # scores, probabilities, users, threshold, rare users that the oracle lists
+    ([2.0, -1.0, 0.5], [0.2, 0.3, 0.1], 9, 0.75, None),
+    ([1.5, -1.0], [0.375, 0.625], 900, 40.0, None),
+    ([40.0, -1.0], [0.0078125, 0.9921875], 300, 0.0, None),
+    ([500.0, -1.0, 30.0], [2.0**-12, 0.5, 2.0**-13], 400, 20.0, 12),
+    ([3.0, -2.0], [2.0**-20, 2.0**-19], 1000, 0.0, 8),
+]
+
+
+@cache
+def exact_stop_loss(case: int) -> tuple[mpmath.mpf, mpmath.mpf]:
+    scores, masses, users, threshold, most = LAWS[case]
+    z, p = ([Fraction(x) for x in column] for column in (scores, masses))
+    return stop_loss_of_sum(z, p, users, Fraction(threshold), most)
+
+
+def engines() -> Iterator[Checked]:
+    for case, (scores, masses, users, threshold, _) in enumerate(LAWS):
+        for parts in (1, 33):  # equal parts of each value, as a density has many
+            z, p = (np.repeat([column], parts, axis=1) for column in (scores, masses))
+            sums = ScoreSums(z, p / parts, np.abs(z), np.array([threshold]), users)
+            answers = [Choice(users, z.shape[1]).solve(sums, width) for width in (1e-4, 2e-3)]
+            answers.append(stop_loss(sums, 1e-2))
+            if parts == 1:
+                answers.append(enumerated_stop_loss(sums, min(users, 9)))
+                rare = rare_users(users, p[0], 60.0)
+                answers += [bulk_stop_loss(sums, rare)] if rare else []
+            elif users < 500:
+                answers.append(convolved_stop_loss(sums))
+            for lower, upper in answers:
+                yield (lower[0], upper[0]), exact_stop_loss(case)
+
+
+# Samplers
+
+EPSILONS = np.array([0.0, 0.2, 0.6, 1.2])
+PARTS = {"few": (8, 2.0), "many": (3000, 3.0)}
+
+
+@cache
+def exact_clones(which: str) -> list[mpmath.mpf]:
+    users, eps0 = PARTS[which]
+    return [oracles.clone_profile(users, eps0, e, "stronger-clones") for e in EPSILONS.tolist()]
+
+
+def samplers() -> Iterator[Checked]:
+    for which, (users, eps0) in PARTS.items():
+        law = ThreePointLaw.stronger_clones(eps0)
+        for sampler in (
+            ThreePointSampler(law, users, 60.0, 1e-2),
+            ClassSampler((law.classes, law.classes.thinned(0.5)), users, 1e-3),
+        ):
+            found = sampler(EPSILONS)
+            for i, exact in enumerate(exact_clones(which)):
+                # thinned, the law is smaller; the largest of both is that of the first
+                yield (found.lower[i], found.upper[i]), (exact, exact)
+
+
+# One round and many
+
+
+def asked(ask: Callable[..., Bounds[float]], *question: float, rtol: float) -> Bounds[float]:
+    try:
+        return ask(*question, rtol=rtol)
+    except NotCertified as error:
+        return error.bounds
+
+
+@cache
+def exact_rounds() -> tuple[mpmath.mpf, mpmath.mpf]:
+    return (
+        oracles.randomized_response_composition(0.5, 40, 3.0),
+        oracles.randomized_response_epsilon(0.5, 40, 1e-6),
+    )
+
+
+@cache
+def exact_mixture() -> list[oracles.Atom]:
+    atoms = [oracles.clone_pair_atoms(*kind, "stronger-clones") for kind in KINDS]
+    return oracles.compose_atoms(atoms)
+
+
+KINDS = [(5, 2.0), (9, 0.75)]
+
+
+@cache
+def exact_mixture_answers() -> tuple[mpmath.mpf, mpmath.mpf]:
+    atoms = exact_mixture()
+    return oracles.delta_of_atoms(atoms, 1.0), oracles.epsilon_of_atoms(atoms, 1e-3)
+
+
+@cache
+def exact_one_round() -> tuple[mpmath.mpf, mpmath.mpf]:
+    atoms = oracles.clone_pair_atoms(9, 0.75, "stronger-clones")
+    return oracles.delta_of_atoms(atoms, 0.3), oracles.epsilon_of_atoms(atoms, 1e-3)
+
+
+def rounds() -> Iterator[Checked]:
+    repeated = Accountant().compose(Shuffle(PureLDP(0.5), 1), 40)
+    mixture = Accountant()
+    for users, eps0 in KINDS:
+        mixture.compose(Shuffle(PureLDP(eps0), users))
+    one = Shuffle(PureLDP(0.75), 9)
+    for mechanism, (delta, epsilon), questions in (
+        (repeated, exact_rounds(), (3.0, 1e-6)),
+        (mixture, exact_mixture_answers(), (1.0, 1e-3)),
+        (one, exact_one_round(), (0.3, 1e-3)),
+    ):
+        yield asked(mechanism.delta_bounds, questions[0], rtol=1e-3), (delta, delta)
+        yield asked(mechanism.epsilon_bounds, questions[1], rtol=1e-3), (epsilon, epsilon)
+
+
+@cache
+def exact_near_top(epsilon: float) -> mpmath.mpf:
+    return oracles.clone_profile(9, 0.75, epsilon, "stronger-clones")
+
+
+def near_the_top() -> Iterator[Checked]:
+    for share in (2.0**-45, 2.0**-35, 2.0**-25, 2.0**-10):
+        epsilon = 0.75 * (1 - share)
+        exact = exact_near_top(epsilon)
+        yield asked(Shuffle(PureLDP(0.75), 9).delta_bounds, epsilon, rtol=1e-3), (exact, exact)
+
+
+def calibrated() -> Iterator[Checked]:
+    """So many rounds have a loss of at most 2: they must have it."""
+    rounds = Accountant().remaining_rounds(Shuffle(PureLDP(0.5), 1), 2.0, 1e-3, rtol=1e-2)
+    exact = exact_epsilon(rounds) if rounds else mpmath.mpf(0)
+    yield (0.0, 2.0), (exact, exact)
+
+
+@cache
+def exact_epsilon(rounds: int) -> mpmath.mpf:
+    return oracles.randomized_response_epsilon(0.5, rounds, 1e-3)
+
+
+# Sums of losses
+
+RARE = PLD(0.25, np.array([-1, 0, 1, 2, 3, 100]), np.array([0.25, 0.5, 0.24, 2e-3, 1e-7, 1e-22]), 0)
+TIMES = 4
+
+
+@cache
+def exact_sum(epsilon: float) -> mpmath.mpf:
+    law = {0: Fraction(1)}
+    for _ in range(TIMES):
+        after: dict[int, Fraction] = {}
+        for at, mass in law.items():
+            for step, more in zip(RARE.index.tolist(), RARE.masses.tolist(), strict=True):
+                after[at + step] = after.get(at + step, Fraction(0)) + mass * Fraction(more)
+        law = after
+    with mpmath.workdps(60):
+        return mpmath.fsum(
+            mpmath.mpf(p.numerator) / p.denominator * -mpmath.expm1(epsilon - mpmath.mpf(s) / 4)
+            for s, p in law.items()
+            if s / 4 > epsilon
+        )
+
+
+def sums_of_losses() -> Iterator[Checked]:
+    parts = [(RARE, TIMES)]
+    for epsilon in (0.3, 2.2, 12.0, 26.0):
+        exact = exact_sum(epsilon)
+        try:
+            tilted = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
+            tilt_for = partial(lambda e, term, _: tilt_for_epsilon(term, e), epsilon)
+            apart = split(parts, float(exact), tilt_for)
+        except LatticeTooLong:
+            continue
+        for total in (tilted, apart):
+            if total is not None:
+                lower, upper = (total.delta(epsilon, side) for side in BOTH)
+                yield (lower, upper), (exact, exact)
+
+
+@cache
+def exact_bundle(rate: float, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        magnified = mpmath.log1p(mpmath.expm1(epsilon) / rate)
+        return rate * oracles.randomized_response_composition(0.5, 3, magnified)
+
+
+def bundles() -> Iterator[Checked]:
+    law = ThreePointLaw.stronger_clones(0.5)
+    bundled = BundledRounds(lambda users: ThreePointProfile(law, users), SenderCount(4, 4, 2), 3)
+    found = bundled.profile((1, 2)).sampler(40.0, 1e-3)(np.array([0.1, 0.5]))
+    for i, epsilon in enumerate((0.1, 0.5)):
+        exact = exact_bundle(0.5, epsilon)
+        yield (found.lower[i], found.upper[i]), (exact, exact)
+
+
+PROBES = [engines, samplers, rounds, near_the_top, calibrated, sums_of_losses, bundles]
+#: What the constants of a folder have to do with; of any other folder, all.
+OF_FOLDER = {
+    "engines": [engines, samplers, near_the_top],
+    "profiles": [samplers, near_the_top, rounds],
+    "composition": [rounds, calibrated, sums_of_losses, bundles],
+    "bounds": [rounds, near_the_top, calibrated],
+}
+
+
+def check(probe: Callable[[], Iterator[Checked]]) -> None:
+    for (lower, upper), (least, most) in probe():
+        assert lower <= most
+        assert least <= upper
+        assert math.isfinite(lower)
+
+
+def test_there_are_such_constants() -> None:
+    assert len(list(constants())) > 50
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_probes_as_tuned(probe: Callable[[], Iterator[Checked]]) -> None:
+    check(probe)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("module", "name"), list(constants()), ids=lambda x: x if isinstance(x, str) else x.__name__
+)
+def test_extreme_values_cost_time_or_width_only(
+    module: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in extremes(name, getattr(module, name)):
+        monkeypatch.setattr(module, name, value)
+        for probe in OF_FOLDER.get(module.__name__.split(".")[1], PROBES):
+            check(probe)
