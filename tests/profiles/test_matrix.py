@@ -17,8 +17,7 @@ from shuffledp.accountant import repeated
 from shuffledp.laws import tuning
 from shuffledp.laws.classes import ClassLaw
 from shuffledp.laws.matrix import Matrix, PairsLaw, pair_law
-from shuffledp.profiles import matrix as pairs
-from shuffledp.profiles import pair_bounds
+from shuffledp.profiles import tuning
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.matrix import PairsProfile
 from shuffledp.profiles.rounds import round_profile
@@ -96,8 +95,8 @@ def test_pruning_is_the_same_as_evaluating_every_pair(
 def test_bounds_of_pairs_and_the_dominating_law_are_above_every_pair(
     seed: int, zeros: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "LEVELS", [200, 8][seed % 2])
-    monkeypatch.setattr(pair_bounds, "_DIRECT_WORK", [1 << 26, 0][seed % 2])
+    monkeypatch.setattr(of_laws, "LEVELS", [200, 8][seed % 2])
+    monkeypatch.setattr(tuning, "DIRECT_WORK", [1 << 26, 0][seed % 2])
     rows, users, idle = random_rows(seed, 6, 5, zeros), 1 + seed % 3, seed % 2
     profile = PairsProfile(Matrix(rows), users, idle)
     for epsilon in EPSILONS.tolist():
@@ -130,9 +129,8 @@ def test_pairs_that_are_not_evaluated_count_with_their_bound(
 ) -> None:
     rows, users = random_rows(3, 20, 6), 300
     close = PairsProfile(Matrix(rows), users).sampler(700.0, 1e-4)(EPSILONS)
-    monkeypatch.setattr(pairs, "_LEADERS", 1)
-    for name, value in (("_MOST_WORK", 0), ("_SOME", 1)):
-        monkeypatch.setattr(pair_bounds, name, value)
+    for name, value in (("LEADERS", 1), ("MOST_WORK", 0), ("SOME", 1)):
+        monkeypatch.setattr(tuning, name, value)
     wide = PairsProfile(Matrix(rows), users).sampler(700.0, 1e-4)(EPSILONS)
     assert (wide.upper >= close.lower).all()
     assert (wide.lower <= close.upper).all()

@@ -20,7 +20,16 @@ import pytest
 import oracles
 import shuffledp
 from oracles.sums import stop_loss_of_sum
-from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp import (
+    Accountant,
+    FiniteRandomizer,
+    Gaussian,
+    Laplace,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+    verify,
+)
 from shuffledp._support.numeric import BOTH, Bounds
 from shuffledp.composition.bundle import BundledRounds
 from shuffledp.composition.pld import PLD
@@ -36,8 +45,8 @@ from shuffledp.errors import NotCertified
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.clone_sampler import ThreePointSampler
-from shuffledp.profiles.mixture import SenderCount
-from shuffledp.profiles.rounds import ThreePointProfile
+from shuffledp.profiles.sender_count import SenderCount
+from shuffledp.randomizers import Randomizer
 
 #: What was certified, and the truth or a tight enclosure of it.
 Checked = tuple[tuple[float, float], tuple[mpmath.mpf, mpmath.mpf]]
@@ -120,7 +129,7 @@ def samplers() -> Iterator[Checked]:
         law = ThreePointLaw.stronger_clones(eps0)
         for sampler in (
             ThreePointSampler(law, users, 60.0, 1e-2),
-            ClassSampler((law.classes, law.classes.thinned(0.5)), users, 1e-3),
+            ClassSampler(law.classes.laws + law.thinned(0.5).laws, users, 1e-3),
         ):
             found = sampler(EPSILONS)
             for i, exact in enumerate(exact_clones(which)):
@@ -254,18 +263,95 @@ def exact_bundle(rate: float, epsilon: float) -> mpmath.mpf:
 
 def bundles() -> Iterator[Checked]:
     law = ThreePointLaw.stronger_clones(0.5)
-    bundled = BundledRounds(lambda users: ThreePointProfile(law, users), SenderCount(4, 4, 2), 3)
+    bundled = BundledRounds(law, SenderCount(4, 4, 2), 3)
     found = bundled.profile((1, 2)).sampler(40.0, 1e-3)(np.array([0.1, 0.5]))
     for i, epsilon in enumerate((0.1, 0.5)):
         exact = exact_bundle(0.5, epsilon)
         yield (found.lower[i], found.upper[i]), (exact, exact)
 
 
-PROBES = [engines, samplers, rounds, near_the_top, calibrated, sums_of_losses, bundles]
+MATRIX = FiniteRandomizer([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.6, 0.4, 0]])
+RESPONSE = RandomizedResponse(3, eps0=1.0)
+FEW_EPSILONS = (0.0, 0.4, 1.0)
+
+
+@cache
+def truths(randomizer: Randomizer) -> tuple[float, ...]:
+    """Of three users, on every dataset."""
+    return tuple(row.truth for row in verify(randomizer, 3, epsilons=FEW_EPSILONS).rows)
+
+
+def laws() -> Iterator[Checked]:
+    """What is attained, the truth, and the bound; and noise of one user in closed form."""
+    for randomizer in (MATRIX, RESPONSE):
+        survey = Shuffle(randomizer, 3)
+        for epsilon, truth in zip(FEW_EPSILONS, truths(randomizer), strict=True):
+            upper = survey.get_delta(epsilon)
+            exact = mpmath.mpf(truth)
+            attained = survey.attained_delta(epsilon) * (1 - 1e-15)  # the truth is a float here
+            yield (attained, upper), (exact, exact)
+    one, m = Shuffle(Gaussian(2.0), 1), mpmath.mpf(1) / 2
+    exact = mpmath.ncdf(m / 2 - 0.5 / m) - mpmath.exp(0.5) * mpmath.ncdf(-m / 2 - 0.5 / m)
+    yield asked(one.delta_bounds, 0.5, rtol=1e-2), (exact, exact)
+    exact = 1 - mpmath.exp((mpmath.mpf(0.25) - 1) / 2)
+    yield asked(Shuffle(Laplace(1.0), 1).delta_bounds, 0.25, rtol=1e-2), (exact, exact)
+
+
+COUNT = SenderCount(30_000, 50_000, 10_000)  # of 10,000 senders, those among 30,000 honest users
+BINARY = [[Fraction(4, 5), Fraction(1, 5)], [Fraction(1, 5), Fraction(4, 5)]]
+
+
+@cache
+def cumulated() -> list[mpmath.mpf]:
+    """Pr[count <= s] for all s, by the ratio of neighbouring masses."""
+    honest, others = COUNT.honest, COUNT.users - COUNT.honest
+    with mpmath.workdps(90):
+        mass = mpmath.binomial(others, COUNT.sample) / mpmath.binomial(COUNT.users, COUNT.sample)
+        total = [mass]
+        for s in range(COUNT.sample):
+            mass *= mpmath.mpf((honest - s) * (COUNT.sample - s))
+            mass /= (s + 1) * (others - COUNT.sample + s + 1)
+            total.append(total[-1] + mass)
+    return total
+
+
+@cache
+def exact_sample(epsilon: float) -> mpmath.mpf:
+    """Two of four users are drawn and two collude: the truth on all datasets."""
+    pairs = oracles.neighbouring_views(BINARY, 4, oracles.fixed_size(4, 2), 2)
+    worst = max(oracles.hockey_stick(pair, Fraction(math.exp(epsilon))) for pair in pairs)
+    return mpmath.mpf(worst.numerator) / worst.denominator
+
+
+def senders() -> Iterator[Checked]:
+    for depth, width in ((20.0, 0.01), (60.0, 1e-4)):
+        found = COUNT.buckets(depth, width)
+        for first, last, *mass in zip(*found[:4], strict=True):
+            exact = cumulated()[last] - (cumulated()[first - 1] if first else 0)
+            yield (mass[0], mass[1]), (exact, exact)
+    survey = Shuffle(FiniteRandomizer([[0.8, 0.2], [0.2, 0.8]]), 4, sample_rate=0.5, colluding=2)
+    for epsilon in FEW_EPSILONS:
+        exact = exact_sample(epsilon)
+        attained = survey.attained_delta(epsilon) * (1 - 1e-12)
+        yield (attained, survey.get_delta(epsilon) * (1 + 1e-12)), (exact, exact)
+
+
+PROBES = [
+    laws,
+    senders,
+    engines,
+    samplers,
+    rounds,
+    near_the_top,
+    calibrated,
+    sums_of_losses,
+    bundles,
+]
 #: What the constants of a folder have to do with; of any other folder, all.
 OF_FOLDER = {
     "engines": [engines, samplers, near_the_top],
-    "profiles": [samplers, near_the_top, rounds],
+    "laws": [laws],
+    "profiles": [laws, senders, samplers, near_the_top, rounds],
     "composition": [rounds, calibrated, sums_of_losses, bundles],
     "bounds": [rounds, near_the_top, calibrated],
 }

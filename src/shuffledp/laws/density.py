@@ -19,7 +19,7 @@ from .._support.numeric import UNIT, Array
 from . import tuning
 from .classes import ClassLaw, ClassLaws
 
-# proof constants: docs/theory.md, "Densities"
+# proof constants: docs/theory.md, "Constants"
 _LEAST = 1e-290  # shares below this are not told apart from 0
 _HIDDEN = 1e-40  # a blanket mass so small that no other user of a round is ever there
 

@@ -13,11 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import UNIT, Array
 from . import tuning
 from .classes import ClassLaw
 
-_UNIT = 2.0**-53
+# proof constants: docs/theory.md, "Constants"
 _MARGIN = 2.0**-40  # far more than the rounding of a few thousand positive terms
 _NEARLY_ALL = 1 - 2.0**-30
 
@@ -44,7 +44,7 @@ def _coupled(rows: Array, measure: Array) -> tuple[Array, Array, Array]:
     ratio, total = rows / measure, math.fsum(measure)
     values, masses = [], []
     for sign in (1, -1):  # b is the same as a for the negative ratios
-        x = sign * ratio + 2 * _UNIT * ratio
+        x = sign * ratio + 2 * UNIT * ratio
         levels = _levels(x)
         values.append(sign * levels[::-1])
         masses.append(_law_above(levels, _stop_loss(x, measure, levels), total)[::-1])
@@ -90,7 +90,7 @@ def _stop_loss(x: Array, measure: Array, levels: Array) -> Array:
     step[:, :-1] = part[:, 1:]
     step[:, :-2] += above[:, 2:] * np.diff(levels)[:-1]
     total = np.cumsum(step[:, ::-1], axis=1)[:, ::-1].max(axis=0)
-    result: Array = total * (1 + 4 * _UNIT * (count + x.shape[1] + 16))
+    result: Array = total * (1 + 4 * UNIT * (count + x.shape[1] + 16))
     return result
 
 

@@ -16,16 +16,10 @@ from .._support.numeric import BOTH, Array, Side
 from ..laws.classes import ClassLaw
 from ..laws.dominating import dominating_law
 from ..laws.matrix import Matrix, pair_law
+from . import tuning
 from .class_sampler import ClassSampler, last_slope
 from .pair_bounds import Candidates, PairBounds
 from .samples import Samples
-
-_LEADERS = 4  # pairs with the largest bounds, evaluated first
-_TOGETHER = 64  # epsilons
-_ROUGH = 0.01  # if no narrower a bracket is asked for, the bounds of most pairs are good enough
-#: Where pairs that are not evaluated raise delta by more than this factor, a width less than that
-#: would be in vain.
-_LIMITED, _LIMITED_WIDTH = 1.05, 1e-4
 
 
 @dataclass(frozen=True)
@@ -97,11 +91,11 @@ class PairsSampler:
     def __init__(self, profile: PairsProfile, depth: float, rtol: float) -> None:
         self._profile, self._depth = profile, depth
         self._width = max(rtol, profile.bounds.least_width)
-        self._close = rtol < _ROUGH
+        self._close = rtol < tuning.NO_PAIRS
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        parts = np.split(epsilon, range(_TOGETHER, len(epsilon), _TOGETHER))
+        parts = np.split(epsilon, range(tuning.TOGETHER, len(epsilon), tuning.TOGETHER))
         sides = zip(*(self._evaluate(part) for part in parts), strict=True)
         lower, upper = (np.concatenate(side) for side in sides)
         profile = self._profile
@@ -118,27 +112,29 @@ class PairsSampler:
 
     def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
         found = [self._profile.bounds.candidates(e) for e in epsilon.tolist()]
-        lower, upper = self._of_pairs(epsilon, found, [len(c.bound[:_LEADERS]) for c in found])
+        lower, upper = self._of_pairs(
+            epsilon, found, [len(c.bound[: tuning.LEADERS]) for c in found]
+        )
         above = self._above(epsilon).upper
         if self._profile.bounded:
             above *= epsilon < self._profile.max_loss
         # more pairs can only tell if they may have more, and if all together do
-        useful = (above > 1.0001 * upper) & self._close
+        useful = (above > tuning.CLOSE * upper) & self._close
         more = [
             0 if not some else c.above(low)
             for some, c, low in zip(useful, found, lower, strict=True)
         ]
-        if max(more, default=0) > _LEADERS:
+        if max(more, default=0) > tuning.LEADERS:
             counts = [max(count, 1) for count in more]
             low, high = self._of_pairs(epsilon, found, counts, lower)
             lower, upper = np.maximum(lower, low), np.maximum(upper, high)
         left_out = [
             max(c.rest, float(c.bound[count]) if count < len(c.bound) else 0.0)
-            for c, count in zip(found, np.maximum(more, _LEADERS), strict=True)
+            for c, count in zip(found, np.maximum(more, tuning.LEADERS), strict=True)
         ]
         total = np.minimum(above, np.maximum(upper, left_out))
-        if self._close and (total > _LIMITED * upper).any():
-            self._profile.bounds.least_width = _LIMITED_WIDTH
+        if self._close and (total > tuning.LIMITED * upper).any():
+            self._profile.bounds.least_width = tuning.LIMITED_WIDTH
         return lower, total
 
     def _of_pairs(

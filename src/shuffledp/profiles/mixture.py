@@ -16,14 +16,12 @@ import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.base import Law
+from . import tuning
 from .base import DEPTHS, PrivacyProfile, Sampler
 from .convex import chord_slopes
 from .rounds import round_profile
 from .samples import Samples
 from .sender_count import SenderCount
-
-#: How much wider than the rounds' own brackets buckets may be.
-_SHARE = 2.0
 
 
 class Rounds(Protocol):
@@ -104,7 +102,7 @@ class MixtureProfile:
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         # epsilon goes like the square root of the senders, so a bucket costs half its width
-        buckets = self.count.buckets(depth, 2 * _SHARE * rtol, self.rounds.coarse)
+        buckets = self.count.buckets(depth, 2 * tuning.SHARE * rtol, self.rounds.coarse)
         # a bucket of one count is exact; a wider one borrows the next bucket's first count
         following = np.append(buckets.first[1:], buckets.last[-1])
         last = np.where(buckets.last > buckets.first, following, buckets.last)

@@ -13,16 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, Array
+from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.classes import ClassLaw
+from . import tuning
 
-_UNIT = 2.0**-53
-_MOST_WORK = 400_000  # outputs of pairs that are evaluated at an epsilon, at most,
-_SOME = 32  # and so many pairs where that is not enough for all that may lead; see `rest`
-_DIRECT_WORK = 1 << 26  # up to so many terms are added up for outputs that no blanket covers
-_TILTS = 6  # tried to bound all pairs
-_NEAR = 0.02  # epsilons so near, in deviations of the loss, share their bounds
-_KEPT = 4
+# proof constants: docs/theory.md, "Constants"
 _BERRY_ESSEEN = 0.5  # 0.4748 has been proven
 
 
@@ -36,7 +31,7 @@ class Candidates(NamedTuple):
 
     def above(self, delta: float) -> int:
         """How many of them to evaluate, if the largest delta is at least this."""
-        return _SOME if self.rest > delta else int(np.searchsorted(-self.bound, -delta))
+        return tuning.SOME if self.rest > delta else int(np.searchsorted(-self.bound, -delta))
 
 
 class PairBounds:
@@ -51,7 +46,7 @@ class PairBounds:
         self._base = base[covered]
         self._ratio = rows[:, covered] / self._base  # [inputs, covered outputs]
         self._open = rows[:, ~covered]
-        self._most = max(_MOST_WORK // rows.shape[1], _SOME)
+        self._most = max(tuning.MOST_WORK // rows.shape[1], tuning.SOME)
         self._known: dict[int, Candidates] = {}
         self.least_width = 0.0
         # the pair whose scores vary most, for a start
@@ -60,13 +55,15 @@ class PairBounds:
         apart = square[:, None] + square - 2 * scaled @ scaled.T
         self._leader = _place(apart)
         spread = float(apart[self._leader])
-        self._near = min(_NEAR * math.sqrt(max(spread, 0.0) / self._users) or _NEAR, _NEAR)
+        self._near = min(
+            tuning.NEAR * math.sqrt(max(spread, 0.0) / self._users) or tuning.NEAR, tuning.NEAR
+        )
 
     def candidates(self, epsilon: float) -> Candidates:
         """The delta of a pair falls with epsilon: bounds at a slightly smaller one will do."""
         key = math.floor(epsilon / self._near)
         if key not in self._known:
-            for old in list(self._known)[: 1 - _KEPT]:
+            for old in list(self._known)[: 1 - tuning.KEPT]:
                 self._known.pop(old, None)
             with np.errstate(all="ignore"):
                 bound = self._bounds(min(key * self._near, epsilon))
@@ -89,7 +86,9 @@ class PairBounds:
         open_ = self._uncovered(epsilon) * users
         sums = np.full(open_.shape, np.inf)
         tried: set[tuple[int, int]] = set()
-        for _ in range(_TILTS):  # that of the leading pair, then of the one that leads with it, ...
+        for _ in range(
+            tuning.TILTS
+        ):  # that of the leading pair, then of the one that leads with it, ...
             tried.add(self._leader)
             theta = self._tilt(*self._scores(epsilon), epsilon)
             sums = np.minimum(sums, np.exp(self._log_stop_loss(epsilon, theta)))
@@ -138,14 +137,14 @@ class PairBounds:
         alpha, inputs, outputs = math.exp(epsilon), *self._open.shape
         if outputs == 0:
             return np.zeros((inputs, inputs))
-        if inputs**2 * outputs <= _DIRECT_WORK:
-            scaled = alpha * (1 - 8 * _UNIT) * self._open
+        if inputs**2 * outputs <= tuning.DIRECT_WORK:
+            scaled = alpha * (1 - 8 * UNIT) * self._open
             return np.array([np.maximum(u - scaled, 0.0).sum(axis=1) for u in self._open])
         # min(u, alpha v) >= u v / largest
         largest = np.maximum(self._open.max(axis=0), 1e-300)
         mass = self._open.sum(axis=1)[:, None]
         shared = self._open @ (self._open / largest).T
-        result: Array = np.maximum(mass - shared, 0.0) + 4 * _UNIT * (outputs + 8) * mass
+        result: Array = np.maximum(mass - shared, 0.0) + 4 * UNIT * (outputs + 8) * mass
         return result
 
     def _log_stop_loss(self, epsilon: float, theta: float, spread: bool = False) -> Array:
@@ -155,11 +154,11 @@ class PairBounds:
         # E e^(theta z) - 1 is the mean of a + b + ab, a > 0 > b
         a, b = base * np.expm1(theta * x), np.expm1(-theta * alpha * x)
         product, ones, twos = a @ b.T, a.sum(axis=1)[:, None], b @ base
-        relative = _UNIT * (16 + 4 * theta * alpha * float(x.max(initial=0.0)) + len(base))
+        relative = UNIT * (16 + 4 * theta * alpha * float(x.max(initial=0.0)) + len(base))
         slack = 2 * relative * (ones - twos - product)
         growth = ones + twos + product + slack
         exponent = n * np.log1p(growth)
-        exponent += 16 * _UNIT * (np.abs(exponent) + theta * held + 8) - theta * held
+        exponent += 16 * UNIT * (np.abs(exponent) + theta * held + 8) - theta * held
         # (s)_+ <= e^(theta s)/(e theta), and less on average if the tilted sum spreads
         factor = np.array(1 / (math.e * theta))
         if spread:

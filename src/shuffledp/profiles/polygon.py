@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import UNDERFLOW, Array
+from .._support.numeric import UNDERFLOW, UNIT, Array
 from .base import ANY_DEPTH, Sampler
 from .convex import convex_corners
 from .samples import Samples
 
+# proof constants: docs/theory.md, "Constants"
 #: A profile without any finite loss still needs a scale: its largest loss is called this.
 _NO_LOSS = 1e-6
-_ULP = 2.0**-52
+_ULP = 2 * UNIT
 
 
 @dataclass(frozen=True, eq=False)

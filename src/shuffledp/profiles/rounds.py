@@ -11,23 +11,19 @@ from typing import ClassVar
 import numpy as np
 
 from .._support.numeric import BOTH, Array, Side
-from ..laws import tuning as few
+from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
 from ..laws.density import DensityLaw
 from ..laws.few_users import mixed_laws
 from ..laws.matrix import LeadingPairsLaw, PairsLaw
 from ..laws.three_point import ThreePointLaw
+from . import tuning
 from .base import ANY_DEPTH, DEPTHS, ROUGH, PrivacyProfile, Sampler
 from .class_sampler import ClassSampler
 from .clone_sampler import ThreePointSampler
 from .matrix import PairsProfile
 from .samples import Samples
-
-#: Depths for profiles to which every step of depth costs.
-_FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, *DEPTHS[2:])
-#: Variance of the number of clones up to which each number is evaluated, for a narrow bracket.
-_FEW_CLONES = 4000.0
 
 
 @singledispatch
@@ -46,7 +42,7 @@ def _(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
 def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
     if not law.laws:
         return NothingLost()
-    few_of_all = law.values and not idle and users <= few.FEW_USERS
+    few_of_all = law.values and not idle and users <= of_laws.FEW_USERS
     of_all = mixed_laws(law.values, users) if few_of_all else ()
     return ClassProfile(law.laws, users, idle, of_all)
 
@@ -102,7 +98,7 @@ class ThreePointProfile:
 
     @property
     def pointwise(self) -> PrivacyProfile:
-        few_clones = self.users * self.law.clone * self.law.other <= _FEW_CLONES
+        few_clones = self.users * self.law.clone * self.law.other <= tuning.FEW_CLONES
         if few_clones or not self.bounded or self.law.weight != 1:
             return self
         return round_profile(self.law.classes, self.users)
@@ -161,7 +157,10 @@ class DensityProfile:
     users: int
     idle: int = 0
     has_slopes: ClassVar[bool] = False
-    depths: ClassVar[Sequence[float]] = _FINE_DEPTHS
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return tuning.FINE_DEPTHS
 
     @property
     def max_loss(self) -> float:
@@ -178,13 +177,12 @@ class DensityProfile:
         return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        if rtol >= ROUGH:  # an outline: what is far out in the tail must not spoil the rest
-            depth, rtol = min(depth, 60.0), 2e-3
-        # k cells cost about (2.5/k)^2 in relative epsilon
-        cells = round(min(max(2.5 / math.sqrt(rtol), 24.0), 4000.0))
+        if rtol >= ROUGH:
+            depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
+        wanted = tuning.CELLS / math.sqrt(rtol)
+        cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
         below, above = self.law.enclosed(cells, depth)
-        # cells are dear, so most of the width is left to them
-        width, top = rtol / 8, self.max_loss
+        width, top = rtol * tuning.ENGINE_SHARE, self.max_loss
         sides = BOTH if above is None else (Side.LOWER,)
         lower = ClassSampler(below.laws, self.users, width, sides, depth, self.idle)
         upper = lower

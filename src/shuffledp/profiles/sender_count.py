@@ -11,14 +11,8 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
 from ..engines import binomial
+from . import tuning
 from .clone_sampler import bernstein
-
-#: Points of a law of counts in each standard deviation; between them it is log-concave.
-_PER_DEVIATION = 48
-#: Standard deviations around the mean in which buckets are narrow.
-_CORE = 4.0
-#: Counts further out than this beyond the depth (as powers of e) are not told apart.
-_MARGIN = 12.0
 
 
 class Buckets(NamedTuple):
@@ -87,21 +81,21 @@ class SenderCount:
         """Buckets of counts, all but a probability of e^-depth, narrow around the mean: a
         relative `width` there, or some standard deviations if that is more."""
         variance, mean = self._variance, self.mean
-        deviation, reach = math.sqrt(variance), bernstein(variance, depth + _MARGIN)
+        deviation, reach = math.sqrt(variance), bernstein(variance, depth + tuning.MARGIN)
         low = max(self.least, math.floor(mean - reach))
         high = min(self.most, math.ceil(mean + reach))
-        stride = max(1, math.floor(deviation / _PER_DEVIATION))
+        stride = max(1, math.floor(deviation / tuning.PER_DEVIATION))
         point = np.append(np.arange(low, high, stride, dtype=np.int64), high)
         lower, upper = self._masses(point)
         # the farther from the mean, the less a wide bucket costs
-        far = np.maximum(np.abs(point - mean) / max(deviation, 1.0) - _CORE, 0.0)
+        far = np.maximum(np.abs(point - mean) / max(deviation, 1.0) - tuning.CORE, 0.0)
         core = max(width * mean, deviations * deviation, 1.0)
         wide = core * np.exp(np.minimum(far / 2, 50.0))
         place = np.cumsum(np.append(0.0, np.diff(point) / wide[:-1]))
         start = np.flatnonzero(np.diff(np.floor(place * (1 + 1e-12)), prepend=-1.0) > 0)
         first = point[start]
-        rest = 0.0 if low == self.least else math.exp(-depth - _MARGIN)
-        rest += 0.0 if high == self.most else math.exp(-depth - _MARGIN)
+        rest = 0.0 if low == self.least else math.exp(-depth - tuning.MARGIN)
+        rest += 0.0 if high == self.most else math.exp(-depth - tuning.MARGIN)
         lower, upper = (np.add.reduceat(side, start) for side in (lower, upper))
         # what a bucket has the others cannot have
         upper = np.minimum(upper, 1 - (lower.sum() - lower) + 4 * UNIT * len(lower))

@@ -24,3 +24,54 @@ BUCKETS, FEWEST, MOST_BUCKETS = 0.12, 40.0, 400.0
 ABOVE = 37.0
 #: Buckets that halve the counts far below the mean.
 HALVINGS = 59
+
+# Profiles of rounds (rounds.py)
+
+#: Depths for profiles to which every step of depth costs: densities.
+FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+#: Variance of the number of clones up to which each number is evaluated, for a narrow bracket;
+#: beyond, the Fourier engine is quicker for a few epsilons.
+FEW_CLONES = 4000.0
+#: k cells of a density cost about (2.5/k)^2 in relative epsilon; no fewer and no more of them.
+CELLS, FEWEST_CELLS, MOST_CELLS = 2.5, 24.0, 4000.0
+#: Share of the width that is left to the engines: cells are dear.
+ENGINE_SHARE = 1 / 8
+#: Depth and width of an outline of a density: what is far out in the tail must not spoil the rest.
+OUTLINE_DEPTH, OUTLINE_WIDTH = 60.0, 2e-3
+
+# Pairs of rows of a matrix (matrix.py, pair_bounds.py)
+
+#: Pairs with the largest bounds, evaluated first.
+LEADERS = 4
+#: Epsilons at once.
+TOGETHER = 64
+#: If no narrower a bracket is asked for, the bounds of most pairs are good enough.
+NO_PAIRS = 0.01
+#: How much larger than the evaluated pairs the law above all pairs must be to look at more pairs.
+CLOSE = 1.0001
+#: Where pairs that are not evaluated raise delta by more than this factor, a width less than that
+#: would be in vain.
+LIMITED, LIMITED_WIDTH = 1.05, 1e-4
+#: Outputs of pairs that are evaluated at an epsilon, at most: half a second,
+MOST_WORK = 400_000
+#: and so many pairs where that is not enough for all that may lead.
+SOME = 32
+#: Up to so many terms are added up for outputs that no blanket covers: 0.1 s.
+DIRECT_WORK = 1 << 26
+#: Tilts tried to bound all pairs.
+TILTS = 6
+#: Epsilons so near, in deviations of the loss, share their bounds,
+NEAR = 0.02
+#: of which so many are kept.
+KEPT = 4
+
+# Honest senders (sender_count.py, mixture.py)
+
+#: Points of a law of counts in each standard deviation; between them it is log-concave.
+PER_DEVIATION = 48
+#: Standard deviations around the mean in which buckets are narrow.
+CORE = 4.0
+#: Counts further out than this beyond the depth (as powers of e) are not told apart.
+MARGIN = 12.0
+#: How much wider than the rounds' own brackets buckets may be.
+SHARE = 2.0
