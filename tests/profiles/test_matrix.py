@@ -14,7 +14,7 @@ from shuffledp import (
     compare,
 )
 from shuffledp.accountant import repeated
-from shuffledp.laws import tuning
+from shuffledp.laws import tuning as of_laws
 from shuffledp.laws.classes import ClassLaw
 from shuffledp.laws.matrix import Matrix, PairsLaw, pair_law
 from shuffledp.profiles import tuning
