@@ -126,15 +126,6 @@ def test_no_eps0_no_bound() -> None:
     assert applied(Gaussian(1.0), 2000, 1.0, 1, 1e-3) == {}
 
 
-@dataclasses.dataclass(frozen=True)
-class Laplace:
-    """Stands for the randomizer of that name."""
-
-    eps0: float
-    name: str = "laplace"
-    analyses: tuple[str, ...] = ()
-
-
 def test_laplace_has_its_own_blanket() -> None:
     own = applied(Laplace(1.0), 10_000, 1.0, 1, 1e-6)
     generic = applied(PureLDP(1.0), 10_000, 1.0, 1, 1e-6)

@@ -11,18 +11,18 @@ from typing import Any
 
 from .. import accountant
 from ..errors import OutOfRange
-from ..randomizers import PureLDP
+from ..randomizers import Laplace, PureLDP, RandomizedResponse
 from ..shuffle import Shuffle
 from . import balle2019, clone_rdp, erlingsson2019, feldman2021, girgis2021, koskela2023
 from .bound import PublishedBound, local_epsilon_of
-from .composition import composed
+from .composition import for_one_round
 
 _PURE, _RR = "any eps0-LDP randomizer", "k-ary randomized response"
 _LOOSE = ", delta(epsilon) = Pr[Z >= epsilon], a loose upper bound of the divergence"
 
 
 def _response(randomizer: Any) -> tuple[int, float]:
-    if getattr(randomizer, "name", "") != "rr":
+    if not isinstance(randomizer, RandomizedResponse):
         raise OutOfRange(
             f"{randomizer!r} is not k-ary randomized response, the only randomizer of this "
             "theorem; give RandomizedResponse."
@@ -32,7 +32,7 @@ def _response(randomizer: Any) -> tuple[int, float]:
 
 def _girgis(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
     eps0 = local_epsilon_of(randomizer)
-    if getattr(randomizer, "name", "") == "laplace":
+    if isinstance(randomizer, Laplace):
         raise OutOfRange(
             f"{randomizer!r} has a continuum of outputs, and the theorem is for discrete "
             "randomizers; give a discrete one."
@@ -62,37 +62,37 @@ def _amplified(randomizer: Any, users: int, sample_rate: float, rounds: int, del
 
 #: Every bound, from the oldest to the newest.
 BOUNDS: tuple[PublishedBound, ...] = (
-    composed(
+    for_one_round(
         "Erlingsson et al. 2019",
         erlingsson2019.SOURCE,
         _PURE,
         lambda r, n, d: erlingsson2019.epsilon(local_epsilon_of(r), n, d),
     ),
-    composed(
+    for_one_round(
         "Balle et al. 2019, closed form",
         f"{balle2019.PAPER}, Theorem 3.1",
         _RR,
         lambda r, n, d: balle2019.closed_form(*_response(r), n, d),
     ),
-    composed(
+    for_one_round(
         "Balle et al. 2019, Hoeffding",
         f"{balle2019.PAPER}, Section 5, blanket with Hoeffding's inequality",
         f"{_PURE}; sharper for k-ary randomized response and Laplace",
         lambda r, n, d: balle2019.hoeffding(balle2019.blanket_of(r), n, d),
     ),
-    composed(
+    for_one_round(
         "Balle et al. 2019, Bennett",
         f"{balle2019.PAPER}, Section 5, blanket with Bennett's inequality",
         f"{_PURE}; sharper for k-ary randomized response and Laplace",
         lambda r, n, d: balle2019.bennett(balle2019.blanket_of(r), n, d),
     ),
-    composed(
+    for_one_round(
         "Feldman et al. 2021, closed form",
         f"{feldman2021.PAPER}, Theorem 3.1",
         _PURE,
         lambda r, n, d: feldman2021.closed_form(local_epsilon_of(r), n, d),
     ),
-    composed(
+    for_one_round(
         "Feldman et al. 2021, numerical",
         f"{feldman2021.PAPER}, Theorem 3.2 evaluated in steps of the clone count",
         _PURE,
@@ -121,13 +121,13 @@ BOUNDS: tuple[PublishedBound, ...] = (
         _PURE + ", subsampled, composed",
         _amplified,
     ),
-    composed(
+    for_one_round(
         "Koskela et al. 2023, weaker adversary",
         f"{koskela2023.PAPER}, k-ary randomized response, adversary A_w" + _LOOSE,
         _RR,
         lambda r, n, d: koskela2023.weak(*_response(r), n, d),
     ),
-    composed(
+    for_one_round(
         "Koskela et al. 2023, strong adversary (not a bound)",
         f"{koskela2023.PAPER}, k-ary randomized response, adversary A_s, as printed with "
         "independent counts: too low for some parameters",

@@ -18,6 +18,7 @@ from typing import Any
 
 from .._support import validate
 from ..errors import OutOfRange
+from ..randomizers import Laplace, RandomizedResponse
 from .bound import checked_delta, local_epsilon_of, smallest_epsilon
 
 PAPER = "Balle, Bell, Gascon, Nissim 2019 (CRYPTO)"
@@ -121,10 +122,10 @@ def blanket_of(randomizer: Any) -> Blanket:
     >>> round(blanket_of(PureLDP(eps0=1.0)).mass, 6)
     0.367879
     """
-    eps0, name = local_epsilon_of(randomizer), getattr(randomizer, "name", "")
-    if name == "rr":
+    eps0 = local_epsilon_of(randomizer)
+    if isinstance(randomizer, RandomizedResponse):
         return randomized_response(randomizer.k, eps0)
-    return laplace(eps0) if name == "laplace" else generic(eps0)
+    return laplace(eps0) if isinstance(randomizer, Laplace) else generic(eps0)
 
 
 def hoeffding_delta(blanket: Blanket, users: int, epsilon: float) -> float:

@@ -99,7 +99,7 @@ def subsampled(single: Single, sample_rate: float) -> Single:
     return sampled
 
 
-def composed(
+def for_one_round(
     name: str,
     source: str,
     applies_to: str,
