@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shuffledp import FiniteRandomizer, HadamardResponse, PureLDP, RandomizedResponse
+from shuffledp import FiniteRandomizer, HadamardResponse, Laplace, PureLDP, RandomizedResponse
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.published import (
     BOUNDS,
