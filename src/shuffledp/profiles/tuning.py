@@ -3,6 +3,12 @@
 tests/soundness/test_tuning.py sets each of them to extreme values; see engines/tuning.py.
 """
 
+# What is asked of a sampler (accuracy.py)
+
+#: Discretisations aim at the width AIM, but at no less than LEAST_AIM and no more than MOST_AIM
+#: times what was asked for: a finer lattice costs little, a second attempt everything.
+AIM, LEAST_AIM, MOST_AIM = 1e-4, 0.1, 0.5
+
 # Laws over classes (class_sampler.py)
 
 #: Width at which laws are compared before the largest are evaluated finely: a Fourier bracket of it
