@@ -10,6 +10,7 @@ from typing import Any, Self
 from ._support import validate
 from ._support.numeric import Bounds
 from ._support.tables import html_table, text_table
+from .bounds import composed as many_rounds
 from .bounds import one_round
 from .bounds.boundary import Multiples
 from .bounds.target import Calibration, Quest, meet
@@ -141,7 +142,7 @@ class Accountant(Guarantee):
             return self._composition
 
     def _by_profile(self) -> Sequence[tuple[PrivacyProfile, int]]:
-        """Rounds with equal profiles are one kind; sorted, so that their order does not matter.
+        """Rounds with equal profiles are one kind; Composition puts these in order.
 
         Rounds in which nothing is lost do not count.
         """
@@ -152,7 +153,7 @@ class Accountant(Guarantee):
                     for profile, times in round_.parts:
                         if profile.max_loss > 0 or not profile.bounded:
                             counts[profile] = counts.get(profile, 0) + count * times
-                self._kinds = sorted(counts.items(), key=repr)
+                self._kinds = tuple(counts.items())
             return self._kinds
 
     def _max_loss(self) -> float:
@@ -169,7 +170,7 @@ class Accountant(Guarantee):
             return Bounds(0.0, 0.0)
         if kinds[0][1] == len(kinds) == 1:
             return one_round.epsilon_bounds(kinds[0][0], delta, rtol)
-        return self._composed().epsilon_bounds(delta, rtol)
+        return many_rounds.epsilon_bounds(self._composed(), delta, rtol)
 
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         kinds = self._by_profile()
@@ -177,7 +178,7 @@ class Accountant(Guarantee):
             return Bounds(0.0, 0.0)
         if kinds[0][1] == len(kinds) == 1:
             return one_round.delta_bounds(kinds[0][0], epsilon, rtol)
-        return self._composed().delta_bounds(epsilon, rtol)
+        return many_rounds.delta_bounds(self._composed(), epsilon, rtol)
 
 
 def repeated(round_: Mechanism, rounds: int) -> Accountant:

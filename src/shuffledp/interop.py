@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from ._support import validate
 from ._support.numeric import Array, Side
 from .accountant import Accountant
-from .bounds.one_round import depth_for
-from .composition.compose import sparse_range
+from .composition.lattice import sparse_range
 from .composition.pld import PLD, upper_pld
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
 from .mechanisms import MAX_LOSS, GivenPLD
+from .profiles.accuracy import depth_for
 from .profiles.samples import Samples
 
 try:

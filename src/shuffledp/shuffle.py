@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ._support import validate
 from ._support.numeric import Bounds
-from .bounds import one_round
+from .bounds import composed, one_round
 from .composition.bundle import BundledRounds, ComposedProfile
 from .errors import InvalidParameter
 from .guarantee import Mechanism, anyway
@@ -149,13 +149,13 @@ class Shuffle(Mechanism):
     def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         profile = self.profile
         if isinstance(profile, ComposedProfile):
-            return profile.composition.epsilon_bounds(delta, rtol)
+            return composed.epsilon_bounds(profile.composition, delta, rtol)
         return one_round.epsilon_bounds(profile, delta, rtol)
 
     def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         profile = self.profile
         if isinstance(profile, ComposedProfile):
-            return profile.composition.delta_bounds(epsilon, rtol)
+            return composed.delta_bounds(profile.composition, epsilon, rtol)
         return one_round.delta_bounds(profile, epsilon, rtol)
 
     @property

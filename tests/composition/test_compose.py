@@ -7,10 +7,14 @@ import pickle
 import threading
 
 import mpmath
+import numpy as np
 import pytest
 
 import oracles
 from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp.bounds.composed import delta_bounds, epsilon_bounds
+from shuffledp.composition import tuning
+from shuffledp.composition.compose import Composition
 from shuffledp.errors import InvalidParameter
 
 Kind = tuple[int, float, str]  # users, eps0, analysis
@@ -256,3 +260,24 @@ def test_rounds_of_very_different_scale() -> None:
     total_variation.compose(Shuffle(PureLDP(20.0), 1))
     total_variation.compose(Shuffle(PureLDP(1e-3), 10**10), rounds=10**6)
     assert total_variation.delta_bounds(0.0).lower > 0.999
+
+
+def test_the_order_of_the_kinds_does_not_matter() -> None:
+    """Not even in the last bit, and whatever the profiles are called."""
+    rounds = [(Shuffle(PureLDP(eps0), users).profile, 2) for users, eps0 in ((50, 1.0), (9, 0.5))]
+    rounds.append((Shuffle(PureLDP(1.0), 60).profile, 1))
+    answers = set()
+    for order in itertools.permutations(rounds):
+        composition = Composition(order)
+        answers.add((epsilon_bounds(composition, 1e-5, 1e-3), delta_bounds(composition, 1.0, 1e-3)))
+    assert len(answers) == 1
+
+
+def test_deltas_are_trivial_where_every_lattice_is_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    composition = Composition([(Shuffle(PureLDP(1.0), 50).profile, 3)])
+    monkeypatch.setattr(tuning, "MAX_POINTS", 1)
+    lower, upper = composition.deltas(np.array([0.1, 1.0]), 1e-6, 1e-3)
+    assert lower.tolist() == [0.0, 0.0]
+    assert upper.tolist() == [1.0, 1.0]

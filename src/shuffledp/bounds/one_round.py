@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from .._support.numeric import Array, Bounds
-from ..errors import NotCertified, ShuffleDPError
-from ..profiles.base import DEPTHS, ROUGH, PrivacyProfile, Sampler
+from ..profiles import tuning as of_profiles
+from ..profiles.accuracy import aim, depth_for
+from ..profiles.base import PrivacyProfile, Sampler
 from . import tuning
+from .certificate import certified, narrower, not_certified
 from .crossing import Sides, approach, enclose
-
-
-def aim(rtol: float) -> float:
-    """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it."""
-    return max(tuning.LEAST_AIM * rtol, min(tuning.MOST_AIM * rtol, tuning.AIM))
-
-
-def depth_for(log_inverse_delta: float, ladder: Sequence[float] = DEPTHS) -> float:
-    """The ladder's first depth that is deep enough."""
-    return next((d for d in ladder if d >= log_inverse_delta), ladder[-1])
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
     """Certified epsilon of one round at 0 < delta < 1."""
     top, quick = profile.max_loss, profile.pointwise
     depth = depth_for(-math.log(delta) + 6, quick.depths)
-    rough = quick.sampler(depth, ROUGH)
+    rough = quick.sampler(depth, of_profiles.FIRST_LOOK)
     at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
@@ -81,11 +73,6 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
     raise not_certified("delta", best, rtol)
 
 
-def narrower(a: Bounds[float], b: Bounds[float]) -> Bounds[float]:
-    """What both say of the same number."""
-    return certified(max(a.lower, b.lower), min(a.upper, b.upper))
-
-
 def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
     """Is it worth going on?"""
     return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
@@ -94,7 +81,7 @@ def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
     """The depth at which this delta can be told from nothing."""
     for depth in profile.depths[:-1]:
-        if profile.sampler(depth, ROUGH)(epsilon).upper[0] > math.exp(6 - depth):
+        if profile.sampler(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
             return depth
     return profile.depths[-1]
 
@@ -129,21 +116,3 @@ def _sides(sampler: Sampler, both: bool = True) -> Sides:
         return samples.lower, samples.upper if both else samples.lower
 
     return sides
-
-
-def certified(lower: float, upper: float) -> Bounds[float]:
-    """Both sides enclose the same number: if they contradict each other, neither is to be used."""
-    if not lower <= upper:
-        raise ShuffleDPError(
-            f"the certified bounds {lower!r} and {upper!r} contradict each other; use neither and "
-            "report this as a bug of shuffledp."
-        )
-    return Bounds(lower, upper)
-
-
-def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified:
-    return NotCertified(
-        f"{what} was certified to lie in [{bounds.lower:.6g}, {bounds.upper:.6g}] only, wider than "
-        f"rtol={rtol:g} asks for; use those bounds or a larger rtol.",
-        bounds,
-    )

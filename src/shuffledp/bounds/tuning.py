@@ -9,9 +9,6 @@ tests/soundness/test_tuning.py sets each of them to extreme values; see engines/
 SMALL_EPSILON = 1e-3
 #: Deltas below this need no relative accuracy.
 NEGLIGIBLE_DELTA = 1e-290
-#: Discretisations aim at the width AIM, but at no less than LEAST_AIM and no more than MOST_AIM
-#: times what was asked for: a finer lattice costs little, a second attempt everything.
-AIM, LEAST_AIM, MOST_AIM = 1e-4, 0.1, 0.5
 
 # One round
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from .._support.numeric import Array
 from ..laws.base import Law
-from ..profiles.base import DEPTHS, PrivacyProfile, Sampler
+from ..profiles import tuning as of_profiles
+from ..profiles.base import PrivacyProfile, Sampler
 from ..profiles.rounds import round_profile
 from ..profiles.samples import Samples
 from ..profiles.sender_count import SenderCount
@@ -34,7 +35,10 @@ class ComposedProfile:
     rounds: int
     coarse: float = 0.0  # a width that is narrow enough
     has_slopes: ClassVar[bool] = False
-    depths: ClassVar[Sequence[float]] = DEPTHS
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return of_profiles.DEPTHS
 
     @cached_property
     def composition(self) -> Composition:

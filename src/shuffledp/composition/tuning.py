@@ -22,6 +22,8 @@ DENSE = 6.0
 #: Differences of samples over a step h lose what each sample's bracket is wide, so that without
 #: slopes it must be of the order of h^2: the width is squared and divided by this.
 SLOPELESS = 1e-3
+#: Halvings of the resolution after which no lattice is short enough.
+COARSER = 8
 #: Lattices kept for the next query: a few megabytes each.
 KEPT_LATTICES = 8
 

@@ -14,7 +14,7 @@ that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") ha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,10 @@ from .._support.numeric import UNIT, Array
 from . import tuning
 from .enumerated import LEAST
 from .problem import ScoreSums
+from .tilted_law import ROUNDING, TiltedLaw, log_mgf_beyond, tilted
 
 # proof constants: docs/theory.md, "Constants"
-_ROUNDING = 20 * UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
-_MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
 
 
 def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
@@ -47,43 +46,12 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         lower, upper = _bracket(scaled, unit, width)
     # (sum of scores)_+ is at most the sum of the (score)_+
-    gains = np.maximum(sums.scores + _ROUNDING * sums.magnitudes, 0.0)
+    gains = np.maximum(sums.scores + ROUNDING * sums.magnitudes, 0.0)
     most = sums.users * np.sum(sums.probabilities * gains, axis=1)
     most *= 1 + 1e-12 + sums.error
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
     return lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT) + LEAST
-
-
-@dataclass(frozen=True)
-class TiltedLaw:
-    """Scores in [-1, 1] under the tilt e^(theta z), and the noise that smooths their sum.
-
-    An entry for each row of `sums`: theta, the tilted probabilities, the deviation `tau` of the
-    noise and `log_scale`, the logarithm of E e^(theta (S + Z)). Then errors: `relative` of each
-    term p (e^(theta z) - 1) of the norm E e^(theta z), `change` of the norm, relative too, and
-    `log_error` of log_scale.
-    """
-
-    sums: ScoreSums
-    theta: Array
-    weights: Array
-    tau: Array
-    log_scale: Array
-    relative: Array
-    change: Array
-    log_error: Array
-
-    def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
-        columns = (getattr(self, field.name)[index] for field in fields(self)[1:])
-        return TiltedLaw(self.sums.rows(index), *columns)
-
-    @property
-    def log_reach(self) -> Array:
-        """What the rounding of scores and threshold can add to theta S, wherever S is."""
-        magnitude = float(self.sums.users) * self.sums.magnitudes.max(axis=1)
-        reach: Array = self.theta * _ROUNDING * (magnitude + self.sums.threshold)
-        return reach
 
 
 @dataclass(frozen=True)
@@ -104,7 +72,7 @@ class Nodes:
 
 def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
     """stop_loss for scores in [-1, 1], times unit; not finite where the range is left."""
-    law = _tilted(sums, width)
+    law = tilted(sums, width)
     nodes = _nodes(law, width)
     smooth, bump, charge, used = _integrals(law, nodes)
     charge += _beyond_the_last(law, used * nodes.step)
@@ -120,28 +88,6 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
     return np.where(deep, 0.0, lower * unit), np.where(deep, markov, upper * unit)
 
 
-def _tilted(sums: ScoreSums, width: float) -> TiltedLaw:
-    """The law under a tilt near the saddle point, with as much noise as the width allows."""
-    scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
-    n, theta = float(sums.users), _saddle(sums)
-    growth = probabilities * np.expm1(theta[:, None] * scores)
-    norm = 1 + growth.sum(axis=1)  # E e^(theta z)
-    weights = probabilities * np.exp(theta[:, None] * scores) / norm[:, None]
-    variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
-    deviation = np.sqrt(np.maximum(variance, 1e-300))
-    log_scale = n * np.log1p(growth.sum(axis=1)) - theta * threshold
-    # of a heavy tail the tilted law has a second hump: its deviation is no scale for the first
-    decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
-    tau = math.sqrt(width) * np.minimum(deviation, decay)
-    log_scale += (tau * theta) ** 2 / 2
-    # of each term of the norm, p (e^(theta z) - 1): its probability, the exponent, the sums
-    relative = UNIT * (32 + theta + scores.shape[1]) + sums.error
-    change = relative * np.abs(growth).sum(axis=1) / norm  # relative error of the norm
-    log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
-    log_error += 16 * UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
-    return TiltedLaw(sums, theta, weights, tau, log_scale, relative, change, log_error)
-
-
 def _nodes(law: TiltedLaw, width: float) -> Nodes:
     """Period and nodes such that what they miss is small beside the width.
 
@@ -149,7 +95,7 @@ def _nodes(law: TiltedLaw, width: float) -> Nodes:
     """
     theta, log_scale, threshold = law.theta, law.log_scale, law.sums.threshold
     cut = min(tuning.CUT - math.log(width), tuning.MOST_CUT)
-    others, log_mgf = _log_mgf(law)
+    others, log_mgf = log_mgf_beyond(law)
     log_mgf -= others * threshold * (1 - 32 * UNIT)
     period = ((log_mgf - log_scale + cut) / (others - theta)).min(axis=0)
     period = np.maximum(period, (np.maximum(-log_scale, 0) + cut + 3) / theta)
@@ -194,7 +140,7 @@ def _misplaced(law: TiltedLaw) -> Array:
     It matters where S > 0 up to that rounding, which is at most the scale under the tilted law.
     """
     magnitude = float(law.sums.users) * np.sum(law.weights * law.sums.magnitudes, axis=1)
-    moved: Array = _ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
+    moved: Array = ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
     return moved
 
 
@@ -212,32 +158,6 @@ def _noise_of_silence(law: TiltedLaw) -> Array:
     noise = law.tau / math.sqrt(2 * math.pi) * (1 - 16 * UNIT) - threshold / 2 * (1 + 16 * UNIT)
     known: Array = silent * np.maximum(noise, 0.0)
     return known
-
-
-def _saddle(sums: ScoreSums) -> Array:
-    """theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
-    scores, probabilities, n = sums.scores, sums.probabilities, float(sums.users)
-    largest = np.maximum(scores.max(axis=1), 1e-300)
-    rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
-    drift = np.maximum(np.sum(probabilities * scores, axis=1), 1e-300)
-    low = np.log(np.minimum(1e-3 / (rms * math.sqrt(n)), 0.1 / (n * drift)))
-    high = np.log(600 / largest)
-    low = np.minimum(low, high - 1)
-    # several places between low and high are tried at once, if that is little work
-    tried = min(max(tuning.LITTLE // scores.size, 1), tuning.TRIED)
-    part = np.arange(1, tried + 1) / (tried + 1)
-    for _ in range(math.ceil(16 / math.log2(tried + 1))):
-        middle = low[:, None] + (high - low)[:, None] * part  # [laws, tried]
-        theta = np.exp(middle)
-        growth = np.expm1(theta[:, :, None] * scores[:, None, :]) * probabilities[:, None, :]
-        mean = np.sum((growth + probabilities[:, None, :]) * scores[:, None, :], axis=2)
-        norm = 1 + growth.sum(axis=2)
-        rising = n * mean > (sums.threshold[:, None] + 2 / theta) * norm
-        after = np.where(rising.any(axis=1), rising.argmax(axis=1), tried)
-        width = (high - low) / (tried + 1)
-        low, high = low + after * width, low + (after + 1) * width
-    found: Array = np.exp(low)
-    return found
 
 
 def _node_sums(law: TiltedLaw, step: Array, count: int) -> tuple[Array, Array, Array]:
@@ -318,28 +238,6 @@ def _product(b: Array, a: Array) -> Array:
             tile = b[:, i : i + side] @ a[:, j : j + side].transpose(0, 2, 1)
             product[:, i : i + side, j : j + side] = tile
     return product
-
-
-def _log_mgf(law: TiltedLaw) -> tuple[Array, Array]:
-    """Some t > theta and log E e^(t (S + Z)) there, rounded up: [factors, laws].
-
-    Without the threshold.
-    """
-    scores, probabilities, n = law.sums.scores, law.sums.probabilities, float(law.sums.users)
-    factors = 1 + np.array(tuning.BEYOND)
-    others = np.outer(factors, law.theta)
-    values = np.empty(others.shape)
-    together = min(max(tuning.LITTLE // scores.size, 1), len(factors))
-    for i in range(0, len(factors), together):
-        rows, factor = slice(i, i + together), factors[i : i + together, None]
-        exponent = np.minimum(others[rows, :, None] * scores, 700.0)  # [factors, laws, values]
-        growth = probabilities * np.expm1(exponent)
-        change = factor * law.relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
-        values[rows] = n * np.log1p(growth.sum(axis=2)) + (law.tau * others[rows]) ** 2 / 2
-        values[rows] += n * change
-        unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
-        values[rows][unknown] = np.inf
-    return others, values
 
 
 def _copies(law: TiltedLaw, nodes: Nodes, raised: Array) -> Array:

@@ -10,13 +10,6 @@ from .samples import Samples
 
 Sampler = Callable[[Array], Samples]
 
-#: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
-#: that queries at neighbouring deltas share the same discretisation.
-DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
-#: And for profiles that resolve every delta alike.
-ANY_DEPTH = (DEPTHS[-1],)
-ROUGH = 0.01  # the relative width in epsilon at which to find out where to look closely
-
 
 class PrivacyProfile(Protocol):
     """delta(epsilon) of one round, the supremum over replace-one neighbours in both orders."""

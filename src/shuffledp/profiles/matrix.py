@@ -6,6 +6,7 @@ evaluated; docs/theory.md, section 8.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -30,7 +31,10 @@ class PairsProfile:
     users: int
     idle: int = 0
     has_slopes: ClassVar[bool] = False
-    depths: ClassVar[tuple[float, ...]] = (680.0,)
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
 
     @cached_property
     def _extremes(self) -> ClassLaw:

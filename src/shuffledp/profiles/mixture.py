@@ -17,7 +17,7 @@ import numpy as np
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.base import Law
 from . import tuning
-from .base import DEPTHS, PrivacyProfile, Sampler
+from .base import PrivacyProfile, Sampler
 from .convex import chord_slopes
 from .rounds import round_profile
 from .samples import Samples
@@ -86,7 +86,10 @@ class MixtureProfile:
     count: SenderCount
     rounds: Rounds
     has_slopes: bool = True
-    depths: ClassVar[Sequence[float]] = DEPTHS
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return tuning.DEPTHS
 
     @property
     def max_loss(self) -> float:

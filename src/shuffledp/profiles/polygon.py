@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from .base import ANY_DEPTH, Sampler
+from . import tuning
+from .base import Sampler
 from .convex import convex_corners
 from .samples import Samples
 
@@ -97,7 +98,10 @@ class PolygonProfile:
 
     polygons: tuple[Polygon, ...]
     has_slopes: ClassVar[bool] = True
-    depths: ClassVar[Sequence[float]] = ANY_DEPTH
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
 
     @property
     def max_loss(self) -> float:

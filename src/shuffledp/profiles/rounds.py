@@ -19,7 +19,7 @@ from ..laws.few_users import mixed_laws
 from ..laws.matrix import LeadingPairsLaw, PairsLaw
 from ..laws.three_point import ThreePointLaw
 from . import tuning
-from .base import ANY_DEPTH, DEPTHS, ROUGH, PrivacyProfile, Sampler
+from .base import PrivacyProfile, Sampler
 from .class_sampler import ClassSampler
 from .clone_sampler import ThreePointSampler
 from .matrix import PairsProfile
@@ -69,7 +69,10 @@ class NothingLost:
     max_loss: ClassVar[float] = 0.0
     bounded: ClassVar[bool] = True
     has_slopes: ClassVar[bool] = False
-    depths: ClassVar[Sequence[float]] = ANY_DEPTH
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
 
     @property
     def pointwise(self) -> NothingLost:
@@ -86,7 +89,10 @@ class ThreePointProfile:
     law: ThreePointLaw
     users: int
     has_slopes: ClassVar[bool] = True
-    depths: ClassVar[Sequence[float]] = DEPTHS
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return tuning.DEPTHS
 
     @property
     def max_loss(self) -> float:
@@ -119,7 +125,10 @@ class ClassProfile:
     idle: int = 0
     of_all: tuple[ClassLaw, ...] = ()
     has_slopes: ClassVar[bool] = False
-    depths: ClassVar[Sequence[float]] = ANY_DEPTH
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
 
     @property
     def max_loss(self) -> float:
@@ -177,7 +186,7 @@ class DensityProfile:
         return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        if rtol >= ROUGH:
+        if rtol >= tuning.FIRST_LOOK:
             depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
         wanted = tuning.CELLS / math.sqrt(rtol)
         cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))

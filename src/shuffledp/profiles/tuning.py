@@ -3,6 +3,20 @@
 tests/soundness/test_tuning.py sets each of them to extreme values; see engines/tuning.py.
 """
 
+# What is asked of a sampler (accuracy.py)
+
+#: Discretisations aim at the width AIM, but at no less than LEAST_AIM and no more than MOST_AIM
+#: times what was asked for: a finer lattice costs little, a second attempt everything.
+AIM, LEAST_AIM, MOST_AIM = 1e-4, 0.1, 0.5
+
+# How deep and how wide (base.py, accuracy.py)
+
+#: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
+#: that queries at neighbouring deltas share the same discretisation.
+DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
+#: The relative width in epsilon at which to find out where to look closely.
+FIRST_LOOK = 0.01
+
 # Laws over classes (class_sampler.py)
 
 #: Width at which laws are compared before the largest are evaluated finely: a Fourier bracket of it

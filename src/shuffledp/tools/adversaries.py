@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .._support import validate
 from ..accountant import repeated
+from ..bounds import composed as many_rounds
 from ..bounds.one_round import epsilon_bounds
 from ..composition.compose import Composition
 from ..guarantee import DEFAULT_RTOL, anyway
@@ -67,7 +68,9 @@ def _attained(round_: Shuffle, rounds: int, delta: float, rtol: float) -> float:
     if not alike:
         return single
     worst = max(alike, key=lambda profile: epsilon_bounds(profile, value, 0.1).lower)
-    return max(single, Composition([(worst, rounds)]).epsilon_bounds(value, rtol).lower)
+    return max(
+        single, many_rounds.epsilon_bounds(Composition([(worst, rounds)]), value, rtol).lower
+    )
 
 
 def _symmetric(law: ClassLaw) -> bool:

@@ -1,0 +1,120 @@
+"""Certified epsilon and delta of many rounds, from their composition.
+
+A question is tried on a lattice, and again on finer ones until its bracket is narrow enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from .._support.numeric import Bounds, Side
+from ..composition.compose import Composition, delta_at
+from ..composition.split_sum import SplitSum, split
+from ..composition.tilted_sum import (
+    LatticeTooLong,
+    Parts,
+    TiltedSum,
+    log_mgf,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
+from ..profiles.accuracy import depth_for
+from . import tuning
+from .certificate import certified, narrower, not_certified
+from .crossing import crossing
+
+#: From upper and lower PLDs to bounds and how many times too wide these are.
+Attempt = Callable[[Parts, Parts], tuple[Bounds[float], float]]
+
+
+def epsilon_bounds(composition: Composition, delta: float, rtol: float) -> Bounds[float]:
+    """Certified epsilon at 0 < delta < 1."""
+
+    def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
+        high = _crossing(composition, upper, delta, Side.UPPER)[1]
+        low = _crossing(composition, lower, delta, Side.LOWER)[0]
+        if high == math.inf:
+            return certified(low, high), 1.0 if low == math.inf else 64.0
+        wanted = rtol * max(high, tuning.SMALL_EPSILON)
+        return certified(low, high), (high - low) / wanted
+
+    depth = composition.depth_for(-math.log(delta) + 14)
+    worst = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
+    return _refined(composition, "epsilon", attempt, depth, rtol, worst)
+
+
+def delta_bounds(composition: Composition, epsilon: float, rtol: float) -> Bounds[float]:
+    """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol))."""
+    if epsilon >= composition.max_loss:
+        if composition.bounded:
+            return Bounds(0.0, 0.0)
+        epsilon = composition.max_loss
+
+    def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
+        high, low = delta_at(upper, epsilon, Side.UPPER), delta_at(lower, epsilon, Side.LOWER)
+        if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
+            return certified(low, high), 1.0
+        goal = delta_at(lower, epsilon * (1 - rtol), Side.LOWER)
+        return certified(low, high), 1.0 if high <= goal else 4.0
+
+    outlines = composition.lattices.outlines
+    tilt = tilt_for_epsilon(outlines, epsilon)
+    log_delta = log_mgf(outlines, tilt)[0] - tilt * epsilon
+    depth = composition.depth_for(-log_delta + 20)
+    return _refined(composition, "delta", attempt, depth, rtol, Bounds(0.0, 1.0))
+
+
+def _refined(
+    composition: Composition,
+    what: str,
+    attempt: Attempt,
+    depth: float,
+    rtol: float,
+    worst: Bounds[float],
+) -> Bounds[float]:
+    """Repeat an attempt on finer lattices until its bracket is narrow enough."""
+    best, resolution, succeeded = worst, composition.resolution, False
+    for _ in range(tuning.LATTICES):
+        try:
+            parts = composition.lattices.parts(depth, rtol, resolution)
+            bounds, excess = attempt(*parts)
+        except LatticeTooLong:
+            if succeeded:
+                break
+            resolution /= 2  # too much was asked for: find out what can be had
+            continue
+        if excess <= 1:
+            composition.resolution = resolution
+            return bounds
+        best, succeeded = narrower(best, bounds), True
+        deeper = depth_for(depth + 1) if what == "delta" else depth
+        if deeper > depth and composition.cut_off(parts[0]) > tuning.CUT_OFF * bounds.lower:
+            depth = deeper  # what was cut off is what makes the difference
+        else:
+            resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
+    raise not_certified(what, best, rtol)
+
+
+def _crossing(
+    composition: Composition, parts: Parts, delta: float, side: Side
+) -> tuple[float, float]:
+    """Where delta is crossed; if one tilt does not fit, by the number of rare large losses too."""
+    total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
+    found = _root(composition, total, delta, total.about(delta), side)
+    at = min(found[1], composition.max_loss)
+    if not total.sharp(at):
+        apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
+        if apart is not None:
+            again = _root(composition, apart, delta, at, side)
+            found = min(found, again) if side is Side.UPPER else max(found, again)
+    return found
+
+
+def _root(
+    composition: Composition, total: TiltedSum | SplitSum, delta: float, guess: float, side: Side
+) -> tuple[float, float]:
+    top = composition.max_loss
+    if not composition.bounded and total.delta(top, side) > delta:
+        return math.inf, math.inf
+    return crossing(lambda e: total.delta(e, side), delta, guess, top)

@@ -1,0 +1,175 @@
+"""From profiles to privacy loss distributions on one lattice: outlines, strides, sides.
+
+The upper and the lower PLD of a kind of round bound its profile whatever the lattice is. How fine
+it is costs time and width only, so it is chosen from coarse outlines of the rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import Array
+from ..profiles.accuracy import aim, depth_for
+from ..profiles.base import PrivacyProfile
+from . import tuning
+from .pld import PLD, lower_pld, upper_pld
+from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up
+
+# proof constants: docs/theory.md, "Constants"
+#: Where only the slope at the largest loss is given, that loss has been rounded up by less.
+_ENDS_BEFORE = 2.0**-46
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """`count` rounds with one profile.
+
+    The outline is a coarse upper PLD and the spread its root mean square loss: the scale of
+    things, nothing more.
+    """
+
+    profile: PrivacyProfile
+    count: int
+    outline: PLD
+    spread: float
+
+
+def kinds_of(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[Kind, ...]:
+    """The kinds, ordered by their numbers: the order of composing does not matter."""
+    kinds = []
+    for profile, count in rounds:
+        outline = _outline(profile)
+        kinds.append(Kind(profile, count, outline, _spread(outline)))
+    return tuple(sorted(kinds, key=_rank))
+
+
+def _rank(kind: Kind) -> tuple[float, ...]:
+    outline = kind.outline
+    at_one = float(outline.masses @ np.maximum(-np.expm1(-outline.losses), 0.0))
+    return kind.profile.max_loss, kind.spread, kind.count, outline.infinite, at_one
+
+
+class Lattices:
+    """The upper and lower PLDs of some kinds of rounds, and those made for earlier queries."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = kinds
+        self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
+        # a lattice contains the largest loss of the kind of round that counts most
+        self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss
+        self.made: dict[tuple[int, float, float], tuple[Parts, Parts]] = {}
+
+    def parts(self, depth: float, rtol: float, resolution: float) -> tuple[Parts, Parts]:
+        """(upper, lower) PLDs of the rounds, to deltas of e^-depth.
+
+        The width is that of rtol at a resolution of 1, and falls with its square.
+        """
+        strides = _strides(self._kinds, rtol, resolution)
+        divisions = round_up(max(self._anchor / min(strides), tuning.LEAST_DIVISIONS))
+        fine = 3 * aim(rtol) / resolution
+        key = (divisions, depth, fine)
+        made = self.made.get(key)
+        if made is None:
+            made = self._make(divisions, strides, depth, fine)
+            too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
+            for old in list(self.made)[:too_many]:  # keep memory bounded
+                self.made.pop(old, None)
+            self.made[key] = made
+        return made
+
+    def _make(
+        self, divisions: int, strides: Sequence[float], depth: float, fine: float
+    ) -> tuple[Parts, Parts]:
+        step = self._anchor / divisions
+        if Fraction(step) * divisions < Fraction(self._anchor):
+            step = math.nextafter(step, math.inf)
+        deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
+        if 12 * deviation > tuning.MAX_POINTS * step or divisions > tuning.MAX_DIVISIONS:
+            raise LatticeTooLong
+        upper, lower = [], []
+        for kind, wanted in zip(self._kinds, strides, strict=True):
+            stride = max(1, math.floor(wanted / step))
+            above, below = _discretize(kind, step, stride, depth, fine)
+            upper.append((above, kind.count))
+            lower.append((below, kind.count))
+        return upper, lower
+
+
+def _outline(profile: PrivacyProfile) -> PLD:
+    """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
+    steps = tuning.OUTLINE_STEPS
+    index = np.unique(np.geomspace(1, steps, tuning.OUTLINE_POINTS).astype(np.int64))
+    index = np.append(0, index[index > steps * tuning.OUTLINE_LEAST])
+    step = profile.max_loss / steps
+    sampler = profile.sampler(depth_for(700), tuning.OUTLINE_WIDTH)
+    return upper_pld(step, index, sampler(np.minimum(step * index, profile.max_loss)))
+
+
+def _spread(outline: PLD) -> float:
+    """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
+    largest = outline.step * tuning.OUTLINE_STEPS
+    if outline.masses @ -np.expm1(-np.maximum(outline.losses, 0.0)) < 1e-12 * largest:
+        return largest  # nothing but infinite loss, and rounding: any lattice will do
+    negligible = (1e-9 + 0.01 * outline.infinite) * largest
+    return max(math.sqrt(float(outline.masses @ outline.losses**2)), negligible)
+
+
+def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[float]:
+    """The distance of losses at which each kind of round should be sampled.
+
+    A distance h adds about h^2/6 to the variance of a round from above and takes h^2/3 from
+    below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
+    hardly count in the total may be sampled more coarsely.
+    """
+    unit = math.sqrt(4 * aim(rtol)) / resolution
+    total = sum(kind.spread**2 * kind.count for kind in kinds)
+    shares = [total / (len(kinds) * kind.count) for kind in kinds]
+    return [
+        unit * math.sqrt(max(kind.spread**2, share / resolution**2))
+        for kind, share in zip(kinds, shares, strict=True)
+    ]
+
+
+def _discretize(kind: Kind, step: float, stride: int, depth: float, rtol: float) -> tuple[PLD, PLD]:
+    """(upper, lower) PLD of one round on multiples of `step`, to deltas of e^-depth."""
+    profile, largest = kind.profile, kind.profile.max_loss
+    index = _sampled_points(kind, step, stride, depth)
+    epsilon: Array = step * index.astype(float)
+    if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
+        epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
+    # differences of samples over a step h lose what the bracket of each is wide: h^2 for both
+    width = rtol if profile.has_slopes else rtol**2 / tuning.SLOPELESS
+    samples = profile.sampler(depth, width)(epsilon)
+    flat = not profile.bounded and epsilon[-1] >= largest
+    lower = lower_pld(step, index, samples, flat)
+    if samples.slope_low is not None and not profile.has_slopes:
+        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + largest))
+    return upper_pld(step, index, samples), lower
+
+
+def _sampled_points(kind: Kind, step: float, stride: int, depth: float) -> NDArray[np.int64]:
+    """Lattice points up to the largest loss, or one beyond which delta is about e^-depth."""
+    outline, largest = kind.outline, kind.profile.max_loss
+    tail = np.cumsum(outline.masses[::-1])[::-1]
+    beyond = outline.losses[tail + outline.infinite <= math.exp(-depth)]
+    end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
+    top = math.ceil(end / step * (1 - 1e-14))
+    if end == largest and Fraction(step) * top < Fraction(largest):
+        top += 1
+    return sparse_range(math.ceil(tuning.DENSE * kind.spread / step), top, stride)
+
+
+def sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:
+    """0, stride, ..., dense, then geometrically sparser, top: the far tail needs fewer points."""
+    near = np.arange(0, min(dense, top), stride, dtype=np.int64)
+    if top <= dense:
+        return np.append(near, top)
+    count = math.ceil(math.log(top / dense) / math.log1p(stride / dense)) + 1
+    far = np.unique(np.rint(np.geomspace(dense, top, count + 1)).astype(np.int64))
+    return np.concatenate([near, far])

@@ -1,0 +1,121 @@
+"""Sums of scores under a tilt: where the Fourier integral is taken, its scale and all its errors.
+
+docs/theory.md ("Any score law") has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import UNIT, Array
+from . import tuning
+from .problem import ScoreSums
+
+# proof constants: docs/theory.md, "Constants"
+ROUNDING = 20 * UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
+_MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
+
+
+@dataclass(frozen=True)
+class TiltedLaw:
+    """Scores in [-1, 1] under the tilt e^(theta z), and the noise that smooths their sum.
+
+    An entry for each row of `sums`: theta, the tilted probabilities, the deviation `tau` of the
+    noise and `log_scale`, the logarithm of E e^(theta (S + Z)). Then errors: `relative` of each
+    term p (e^(theta z) - 1) of the norm E e^(theta z), `change` of the norm, relative too, and
+    `log_error` of log_scale.
+    """
+
+    sums: ScoreSums
+    theta: Array
+    weights: Array
+    tau: Array
+    log_scale: Array
+    relative: Array
+    change: Array
+    log_error: Array
+
+    def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
+        columns = (getattr(self, field.name)[index] for field in fields(self)[1:])
+        return TiltedLaw(self.sums.rows(index), *columns)
+
+    @property
+    def log_reach(self) -> Array:
+        """What the rounding of scores and threshold can add to theta S, wherever S is."""
+        magnitude = float(self.sums.users) * self.sums.magnitudes.max(axis=1)
+        reach: Array = self.theta * ROUNDING * (magnitude + self.sums.threshold)
+        return reach
+
+
+def tilted(sums: ScoreSums, width: float) -> TiltedLaw:
+    """The law under a tilt near the saddle point, with as much noise as the width allows."""
+    scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
+    n, theta = float(sums.users), _saddle(sums)
+    growth = probabilities * np.expm1(theta[:, None] * scores)
+    norm = 1 + growth.sum(axis=1)  # E e^(theta z)
+    weights = probabilities * np.exp(theta[:, None] * scores) / norm[:, None]
+    variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
+    deviation = np.sqrt(np.maximum(variance, 1e-300))
+    log_scale = n * np.log1p(growth.sum(axis=1)) - theta * threshold
+    # of a heavy tail the tilted law has a second hump: its deviation is no scale for the first
+    decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
+    tau = math.sqrt(width) * np.minimum(deviation, decay)
+    log_scale += (tau * theta) ** 2 / 2
+    # of each term of the norm, p (e^(theta z) - 1): its probability, the exponent, the sums
+    relative = UNIT * (32 + theta + scores.shape[1]) + sums.error
+    change = relative * np.abs(growth).sum(axis=1) / norm  # relative error of the norm
+    log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
+    log_error += 16 * UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
+    return TiltedLaw(sums, theta, weights, tau, log_scale, relative, change, log_error)
+
+
+def _saddle(sums: ScoreSums) -> Array:
+    """theta > 0 near the minimum of n K(theta) - 2 log theta, row by row."""
+    scores, probabilities, n = sums.scores, sums.probabilities, float(sums.users)
+    largest = np.maximum(scores.max(axis=1), 1e-300)
+    rms = np.sqrt(np.sum(probabilities * scores**2, axis=1))
+    drift = np.maximum(np.sum(probabilities * scores, axis=1), 1e-300)
+    low = np.log(np.minimum(1e-3 / (rms * math.sqrt(n)), 0.1 / (n * drift)))
+    high = np.log(600 / largest)
+    low = np.minimum(low, high - 1)
+    # several places between low and high are tried at once, if that is little work
+    tried = min(max(tuning.LITTLE // scores.size, 1), tuning.TRIED)
+    part = np.arange(1, tried + 1) / (tried + 1)
+    for _ in range(math.ceil(16 / math.log2(tried + 1))):
+        middle = low[:, None] + (high - low)[:, None] * part  # [laws, tried]
+        theta = np.exp(middle)
+        growth = np.expm1(theta[:, :, None] * scores[:, None, :]) * probabilities[:, None, :]
+        mean = np.sum((growth + probabilities[:, None, :]) * scores[:, None, :], axis=2)
+        norm = 1 + growth.sum(axis=2)
+        rising = n * mean > (sums.threshold[:, None] + 2 / theta) * norm
+        after = np.where(rising.any(axis=1), rising.argmax(axis=1), tried)
+        width = (high - low) / (tried + 1)
+        low, high = low + after * width, low + (after + 1) * width
+    found: Array = np.exp(low)
+    return found
+
+
+def log_mgf_beyond(law: TiltedLaw) -> tuple[Array, Array]:
+    """Some t > theta and log E e^(t (S + Z)) there, rounded up: [factors, laws].
+
+    Without the threshold.
+    """
+    scores, probabilities, n = law.sums.scores, law.sums.probabilities, float(law.sums.users)
+    factors = 1 + np.array(tuning.BEYOND)
+    others = np.outer(factors, law.theta)
+    values = np.empty(others.shape)
+    together = min(max(tuning.LITTLE // scores.size, 1), len(factors))
+    for i in range(0, len(factors), together):
+        rows, factor = slice(i, i + together), factors[i : i + together, None]
+        exponent = np.minimum(others[rows, :, None] * scores, 700.0)  # [factors, laws, values]
+        growth = probabilities * np.expm1(exponent)
+        change = factor * law.relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
+        values[rows] = n * np.log1p(growth.sum(axis=2)) + (law.tau * others[rows]) ** 2 / 2
+        values[rows] += n * change
+        unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
+        values[rows][unknown] = np.inf
+    return others, values

@@ -1,0 +1,18 @@
+"""How narrow and how deep profiles are sampled for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import tuning
+
+
+def aim(rtol: float) -> float:
+    """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it."""
+    return max(tuning.LEAST_AIM * rtol, min(tuning.MOST_AIM * rtol, tuning.AIM))
+
+
+def depth_for(log_inverse_delta: float, ladder: Sequence[float] = ()) -> float:
+    """The first depth of the ladder, or of the usual one, that is deep enough."""
+    ladder = ladder or tuning.DEPTHS
+    return next((d for d in ladder if d >= log_inverse_delta), ladder[-1])
