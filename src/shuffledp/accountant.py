@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Sequence
 from typing import Any, Self
@@ -10,14 +9,11 @@ from typing import Any, Self
 from ._support import validate
 from ._support.numeric import Bounds
 from ._support.tables import html_table, text_table
-from .bounds import composed as many_rounds
-from .bounds import one_round
 from .bounds.boundary import Multiples
+from .bounds.rounds import Rounds
 from .bounds.target import Calibration, Quest, meet
-from .composition.compose import Composition
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism, anyway
-from .profiles.base import PrivacyProfile
 
 
 class Accountant(Guarantee):
@@ -34,8 +30,7 @@ class Accountant(Guarantee):
 
     def __init__(self) -> None:
         self._rounds: dict[Mechanism, int] = {}
-        self._kinds: Sequence[tuple[PrivacyProfile, int]] | None = None
-        self._composition: Composition | None = None
+        self._known: Rounds | None = None
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
     def compose(self, round_: Mechanism, rounds: int = 1) -> Self:
@@ -54,7 +49,7 @@ class Accountant(Guarantee):
                     f"supported {validate.MAX_ROUNDS:.0e}; compose fewer."
                 )
             self._rounds[round_] = self._rounds.get(round_, 0) + more
-            self._kinds = self._composition = None
+            self._known = None
         return self
 
     @property
@@ -109,7 +104,7 @@ class Accountant(Guarantee):
         twin = Accountant()
         with self._lock:
             twin._rounds = dict(self._rounds)
-            twin._kinds, twin._composition = self._kinds, self._composition
+            twin._known = self._known
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -135,50 +130,14 @@ class Accountant(Guarantee):
         rows = [(f"{count:,}", *r.summary) for r, count in self.rounds]
         return html_table(f"{self.total_rounds:,} rounds, replace-one neighbours", head, rows)
 
-    def _composed(self) -> Composition:
+    @property
+    def _answers(self) -> Rounds:
         with self._lock:
-            if self._composition is None:
-                self._composition = Composition(self._by_profile())
-            return self._composition
-
-    def _by_profile(self) -> Sequence[tuple[PrivacyProfile, int]]:
-        """Rounds with equal profiles are one kind; Composition puts these in order.
-
-        Rounds in which nothing is lost do not count.
-        """
-        with self._lock:
-            if self._kinds is None:
-                counts: dict[PrivacyProfile, int] = {}
-                for round_, count in self.rounds:
-                    for profile, times in round_.parts:
-                        if profile.max_loss > 0 or not profile.bounded:
-                            counts[profile] = counts.get(profile, 0) + count * times
-                self._kinds = tuple(counts.items())
-            return self._kinds
-
-    def _max_loss(self) -> float:
-        kinds = self._by_profile()
-        if not kinds:
-            return 0.0
-        if not all(profile.bounded for profile, _ in kinds):
-            return math.inf
-        return self._composed().max_loss
-
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        kinds = self._by_profile()
-        if not kinds:
-            return Bounds(0.0, 0.0)
-        if kinds[0][1] == len(kinds) == 1:
-            return one_round.epsilon_bounds(kinds[0][0], delta, rtol)
-        return many_rounds.epsilon_bounds(self._composed(), delta, rtol)
-
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        kinds = self._by_profile()
-        if not kinds:
-            return Bounds(0.0, 0.0)
-        if kinds[0][1] == len(kinds) == 1:
-            return one_round.delta_bounds(kinds[0][0], epsilon, rtol)
-        return many_rounds.delta_bounds(self._composed(), epsilon, rtol)
+            if self._known is None:
+                self._known = Rounds(
+                    [(part, n * count) for r, count in self.rounds for part, n in r.parts]
+                )
+            return self._known
 
 
 def repeated(round_: Mechanism, rounds: int) -> Accountant:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._support import validate
 from ._support.numeric import Array, Bounds
-from .bounds import one_round
+from .bounds.rounds import Rounds
 from .errors import NotCertified
 from .profiles.base import PrivacyProfile
 
@@ -46,7 +45,7 @@ class Guarantee(ABC):
 
         If the width `rtol` is out of reach, the smallest value that was certified.
         """
-        return _each(validate.epsilons(epsilon), self._delta_bounds, rtol, wide=True).upper
+        return _each(validate.epsilons(epsilon), self._delta, rtol, wide=True).upper
 
     @overload
     def epsilon_bounds(self, delta: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -69,25 +68,22 @@ class Guarantee(ABC):
         self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL
     ) -> Bounds[float] | Bounds[Array]:
         """lower <= exact delta <= upper. `rtol` is a width in epsilon, as in `epsilon_bounds`."""
-        return _each(validate.epsilons(epsilon), self._delta_bounds, rtol)
+        return _each(validate.epsilons(epsilon), self._delta, rtol)
 
     def _epsilon(self, delta: float, rtol: float) -> Bounds[float]:
         """For one valid delta."""
         if delta == 0:
-            return Bounds(self._max_loss(), self._max_loss())
-        return Bounds(0.0, 0.0) if delta == 1 else self._epsilon_bounds(delta, rtol)
+            return Bounds(self._answers.max_loss(), self._answers.max_loss())
+        return Bounds(0.0, 0.0) if delta == 1 else self._answers.epsilon_bounds(delta, rtol)
 
-    @abstractmethod
-    def _max_loss(self) -> float:
-        """The epsilon of pure DP."""
-
-    @abstractmethod
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        """For one valid delta other than 0 and 1."""
-
-    @abstractmethod
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
+    def _delta(self, epsilon: float, rtol: float) -> Bounds[float]:
         """For one valid epsilon."""
+        return self._answers.delta_bounds(epsilon, rtol)
+
+    @property
+    @abstractmethod
+    def _answers(self) -> Rounds:
+        """The rounds that are asked about."""
 
 
 class Mechanism(Guarantee):
@@ -110,14 +106,9 @@ class Mechanism(Guarantee):
         """Profiles whose composition is the mechanism, and how often each counts."""
         return [(self.profile, 1)]
 
-    def _max_loss(self) -> float:
-        return self.profile.max_loss if self.profile.bounded else math.inf
-
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        return one_round.epsilon_bounds(self.profile, delta, rtol)
-
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        return one_round.delta_bounds(self.profile, epsilon, rtol)
+    @property
+    def _answers(self) -> Rounds:
+        return Rounds(self.parts)
 
 
 def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:

@@ -169,7 +169,7 @@ def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float)
 
 
 def _of_composition(accountant: Accountant, interval: float | None, truncation: float) -> PLD:
-    composition = accountant._composed()
+    composition = accountant._answers.composition
     step, index = _lattice(accountant, composition.max_loss, interval, truncation)
     epsilon = step * index.astype(float)
     places = np.minimum(epsilon, composition.max_loss)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ._support import validate
-from ._support.numeric import Bounds
-from .bounds import composed, one_round
+from .bounds import one_round
 from .composition.bundle import BundledRounds, ComposedProfile
 from .errors import InvalidParameter
 from .guarantee import Mechanism, anyway
@@ -145,18 +144,6 @@ class Shuffle(Mechanism):
         """delta as a function of epsilon."""
         ((one, count),) = self.parts
         return one if count == 1 else ComposedProfile(one, count)
-
-    def _epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        profile = self.profile
-        if isinstance(profile, ComposedProfile):
-            return composed.epsilon_bounds(profile.composition, delta, rtol)
-        return one_round.epsilon_bounds(profile, delta, rtol)
-
-    def _delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        profile = self.profile
-        if isinstance(profile, ComposedProfile):
-            return composed.delta_bounds(profile.composition, epsilon, rtol)
-        return one_round.delta_bounds(profile, epsilon, rtol)
 
     @property
     def law(self) -> Law:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from .._support import validate
 from ..accountant import repeated
-from ..bounds import composed as many_rounds
 from ..bounds.one_round import epsilon_bounds
-from ..composition.compose import Composition
+from ..bounds.rounds import Rounds
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..laws.classes import ClassLaw
 from ..profiles.rounds import ClassProfile, round_profile
@@ -67,10 +66,9 @@ def _attained(round_: Shuffle, rounds: int, delta: float, rtol: float) -> float:
     alike = [ClassProfile((law,), round_.users) for law in attained.laws if _symmetric(law)]
     if not alike:
         return single
-    worst = max(alike, key=lambda profile: epsilon_bounds(profile, value, 0.1).lower)
-    return max(
-        single, many_rounds.epsilon_bounds(Composition([(worst, rounds)]), value, rtol).lower
-    )
+    worst = max(alike, key=lambda profile: anyway(epsilon_bounds, profile, value, 0.1).lower)
+    composed = Rounds([(worst, rounds)])
+    return max(single, anyway(composed.epsilon_bounds, value, rtol).lower)
 
 
 def _symmetric(law: ClassLaw) -> bool:
