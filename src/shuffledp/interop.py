@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
-from ._support.numeric import Array, Side
+from ._support.numeric import Array, Bounds, Side
 from .accountant import Accountant
+from .bounds.certificate import not_certified
 from .composition.lattice import sparse_range
 from .composition.pld import PLD, upper_pld
 from .errors import InvalidParameter, OutOfRange
@@ -174,6 +175,8 @@ def _of_composition(accountant: Accountant, interval: float | None, truncation: 
     epsilon = step * index.astype(float)
     places = np.minimum(epsilon, composition.max_loss)
     (upper,) = composition.deltas(places, truncation, _RTOL, sides=(Side.UPPER,))
+    if upper.min() == 1:  # every lattice is too long
+        raise not_certified("delta", Bounds(0.0, 1.0), _RTOL)
     if composition.bounded:
         upper[epsilon >= composition.max_loss] = 0.0
     return upper_pld(step, index, Samples(np.zeros(len(upper)), upper))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,10 +25,26 @@ def crossing(
         value = f(x)
         return math.log(value / level) if value > 0 else -50.0
 
+    ends = _both_ends(height, guess, top, rtol)
+    return (0.0, 0.0) if ends is None else _close_in(height, ends, rtol)
+
+
+class _Ends(NamedTuple):
+    """Two places, and the heights there: positive at `low`, not at `high`."""
+
+    low: float
+    high: float
+    y_low: float
+    y_high: float
+
+
+def _both_ends(
+    height: Callable[[float], float], guess: float, top: float, rtol: float
+) -> _Ends | None:
+    """Walk from the guess, in growing strides, until both ends are known; None: no height > 0."""
     low, high = 0.0, top
     y_low, y_high = math.nan, -50.0
     x, stretch = min(max(guess, 1e-12 * top), (1 - 1e-6) * top), 1e-5
-    # walk from the guess until both ends are known
     while True:
         y = height(x)
         if y > 0:
@@ -40,14 +57,19 @@ def crossing(
             if low > 0:
                 break
             if x < 1e-12 * top or stretch > 1e6:
-                y = height(0.0)
-                if y <= 0:
-                    return 0.0, 0.0
-                low, y_low = 0.0, y
+                y_low = height(0.0)
+                if y_low <= 0:
+                    return None
                 break
             x = x / (1 + stretch)
         stretch *= 16
-    side = 0
+    return _Ends(low, high, y_low, y_high)
+
+
+def _close_in(height: Callable[[float], float], ends: _Ends, rtol: float) -> tuple[float, float]:
+    """False position with the Illinois rule: an end that stays twice counts half."""
+    low, high, y_low, y_high = ends
+    moved: str | None = None
     for _ in range(200):
         if high - low <= rtol * high:
             break
@@ -57,12 +79,12 @@ def crossing(
         y = height(x)
         if y > 0:
             low, y_low = x, y
-            y_high *= 0.5 if side == 1 else 1.0
-            side = 1
+            y_high *= 0.5 if moved == "low" else 1.0
+            moved = "low"
         else:
             high, y_high = x, y
-            y_low *= 0.5 if side == -1 else 1.0
-            side = -1
+            y_low *= 0.5 if moved == "high" else 1.0
+            moved = "high"
     return low, high
 
 

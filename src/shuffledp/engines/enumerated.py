@@ -49,13 +49,21 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
         value = np.exp(exponent + rest) * np.maximum((total + side * slack) / scale, 0.0)
         sides.append(value.sum(axis=1) * math.exp(side * error) + side * LEAST)
     if most < sums.users:
-        gains = np.sum(probabilities * np.maximum(scores + 20 * UNIT * magnitudes, 0.0), axis=1)
-        mean = np.maximum(n * active[:, 0] * (1 + margin), 1e-300)
-        log_tail = most * np.log(mean / most) + most - mean if most > 0 else np.zeros(len(mean))
-        log_tail = np.where(mean < most, log_tail, 0.0)  # Chernoff
-        beyond = np.exp(log_tail + np.log(np.maximum(n * gains, 1e-300)))
-        sides[1] += beyond * (1 + 1e-9 + margin)
+        sides[1] += _beyond(sums, most, margin)
     return sides[0], sides[1]
+
+
+def _beyond(sums: ScoreSums, most: int, margin: float) -> Array:
+    """n E[z_+] times Chernoff's bound of `most` or more scoring users among the others."""
+    n, probabilities = float(sums.users), sums.probabilities
+    gains = np.maximum(sums.scores + 20 * UNIT * sums.magnitudes, 0.0)
+    gain = np.sum(probabilities * gains, axis=1)
+    mean = np.maximum(n * probabilities.sum(axis=1) * (1 + margin), 1e-300)
+    log_tail = most * np.log(mean / most) + most - mean if most > 0 else np.zeros(len(mean))
+    log_tail = np.where(mean < most, log_tail, 0.0)
+    beyond = np.exp(log_tail + np.log(np.maximum(n * gain, 1e-300)))
+    result: Array = beyond * (1 + 1e-9 + margin)
+    return result
 
 
 def one_user_stop_loss(sums: ScoreSums) -> tuple[Array, Array]:
