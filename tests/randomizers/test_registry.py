@@ -14,14 +14,14 @@ from shuffledp.laws.classes import ClassLaws
 from shuffledp.laws.density import DensityLaw
 from shuffledp.randomizers import REGISTRY, Randomizer
 from shuffledp.randomizers.base import known_parameters, register
-from shuffledp.randomizers.parameter import Field, fields_of
+from shuffledp.randomizers.parameter import Parameter, parameters_of
 
 EVERY = pytest.mark.parametrize("name", REGISTRY)
 SEARCHED = [
-    (name, field)
+    (name, sought, parameter)
     for name, kind in REGISTRY.items()
-    for field in fields_of(kind).values()
-    if field.parameter.search is not None
+    for sought, parameter in parameters_of(kind).items()
+    if parameter.search is not None
 ]
 
 
@@ -32,12 +32,11 @@ def example(name: str, **changed: Any) -> Randomizer:
 def given(name: str, folder: Path, **changed: Any) -> dict[str, Any]:
     """The example's parameters as they are written down: a matrix in a file."""
     said = {**REGISTRY[name].example, **changed}
-    for field in fields_of(REGISTRY[name]).values():
-        if field.parameter.read is not None:
-            path = folder / f"{field.name}.csv"
-            rows = said[field.name]
-            path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
-            said[field.name] = str(path)
+    for key, parameter in parameters_of(REGISTRY[name]).items():
+        if parameter.read is not None:
+            path = folder / f"{key}.csv"
+            path.write_text("".join(",".join(map(str, row)) + "\n" for row in said[key]))
+            said[key] = str(path)
     return said
 
 
@@ -113,41 +112,42 @@ def test_a_plan_and_a_sweep_know_it(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "field"), SEARCHED, ids=lambda value: getattr(value, "name", value)
+    ("name", "sought", "parameter"),
+    SEARCHED,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_can_be_calibrated_is(name: str, field: Field) -> None:
+def test_what_can_be_calibrated_is(name: str, sought: str, parameter: Parameter) -> None:
     """The direction of the search is that of epsilon."""
 
     def make(value: float) -> Shuffle:
         said = {k: v for k, v in REGISTRY[name].example.items() if k not in ("eps0", "gamma")}
-        return Shuffle(REGISTRY[name](**{**said, field.name: value}), 50)
+        return Shuffle(REGISTRY[name](**{**said, sought: value}), 50)
 
-    search, least, most = field.parameter.search, field.parameter.least, field.parameter.most
-    assert search is not None and least < search.start < most
+    search = parameter.search
+    assert search is not None and parameter.least < search.start < parameter.most
     near = [make(search.start * factor).get_epsilon(1e-3, rtol=0.01) for factor in (0.9, 1.1)]
     assert (near[0] < near[1]) == search.grows
     target = float(rounded_up(make(search.start).get_epsilon(1e-3, rtol=0.01)))
-    found = calibrate(field.name, make, epsilon=target, delta=1e-3, rtol=0.1)
+    found = calibrate(sought, make, epsilon=target, delta=1e-3, rtol=0.1)
     assert found.achieved.upper <= target
     assert found.value == pytest.approx(search.start, rel=0.3)
 
 
 @EVERY
 def test_limits_are_kept_and_named(name: str) -> None:
-    for field in fields_of(REGISTRY[name]).values():
-        if field.parameter.read is not None:
+    for key, parameter in parameters_of(REGISTRY[name]).items():
+        if parameter.read is not None:
             continue
-        for wrong in (field.parameter.most * 1e3, -1, float("nan"), "x", None, True):
-            if wrong is None and not field.needed:
+        for wrong in (parameter.most * 1e3, -1, float("nan"), "x", None, True):
+            if wrong is None and not parameter.needed:
                 continue
-            with pytest.raises(ShuffleDPError, match=field.name):
-                example(name, **{field.name: wrong})
+            with pytest.raises(ShuffleDPError, match=key):
+                example(name, **{key: wrong})
 
 
 def test_parameters_of_one_name_are_of_one_kind() -> None:
     for uses in known_parameters().values():
-        kinds = {(f.parameter.whole, f.parameter.read, f.parameter.search) for _, f in uses}
-        assert len(kinds) == 1
+        assert len({(p.whole, p.read, p.search) for p in uses.values()}) == 1
 
 
 def test_a_name_is_given_once() -> None:

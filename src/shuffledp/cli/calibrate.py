@@ -9,12 +9,12 @@ import click
 from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY
-from ..randomizers.parameter import fields_of
+from ..randomizers.base import parameter_named
+from ..randomizers.parameter import parameters_of
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import parameters, randomizer_of, round_of
-from .numbers import Number
-from .options import JSON, KIND, PEOPLE, RTOL, SAMPLING, options, split
+from ..tools.protocol import randomizer_of, round_of
+from .options import JSON, KIND, PEOPLE, RTOL, SAMPLING, number, options, split
 from .report import json_report
 
 
@@ -26,11 +26,13 @@ from .report import json_report
     help="What to look for.",
 )
 @options(*KIND, *SAMPLING, *PEOPLE)
-@click.option("--users", type=Number(whole=True), help="Users in each round.")
-@click.option("--rounds", type=Number(whole=True), help="How many rounds are composed.  [1]")
-@click.option("--epsilon", type=Number(), required=True, help="The target: at most this epsilon")
-@click.option("--delta", type=Number(), required=True, help="at this delta.")
-@options(RTOL, JSON)
+@options(
+    number("users", "Users in each round.", whole=True),
+    number("rounds", "How many rounds are composed.  [1]", whole=True),
+    number("epsilon", "The target: at most this epsilon", required=True),
+    number("delta", "at this delta.", required=True),
+    *(RTOL, JSON),
+)
 def calibrate(
     find: str, epsilon: float, delta: float, rtol: float, as_json: bool, **given: Any
 ) -> None:
@@ -62,12 +64,12 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
     if name != "users" and given["users"] is None:
         raise InvalidParameter(f"--find {find} needs --users; add it.")
     kind, own, _ = split(given)
-    if name not in parameters():
+    if parameter_named(name) is None:
         randomizer_of(kind, own, dash="--")
-    elif kind in REGISTRY and name not in fields_of(REGISTRY[kind]):
+    elif kind in REGISTRY and name not in parameters_of(REGISTRY[kind]):
         raise InvalidParameter(
             f"--find {name} does not go with --randomizer {kind}, which has "
-            f"{', '.join(sorted(fields_of(REGISTRY[kind])))}; look for another parameter."
+            f"{', '.join(sorted(parameters_of(REGISTRY[kind])))}; look for another parameter."
         )
 
 

@@ -9,9 +9,9 @@ import click
 
 from ..guarantee import DEFAULT_RTOL
 from ..randomizers import REGISTRY
-from ..randomizers.base import known_parameters
+from ..randomizers.base import known_parameters, parameter_names
 from ..shuffle import USUAL_PEOPLE, Shuffle
-from ..tools.protocol import ANY, ROUND_OPTIONS, parameters, round_of
+from ..tools.protocol import ANY, ROUND_OPTIONS, round_of
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -27,28 +27,29 @@ def options(*choices: Option) -> Decorator:
     return decorate
 
 
-def parameter_options(but: Iterable[str] = (), *, lists: bool = False) -> list[Option]:
-    """An option for every parameter of a randomizer; or one that takes a list of values."""
-    made = []
-    for name, uses in known_parameters().items():
-        if name in but:
-            continue
-        parameter = uses[0][1].parameter
-        meanings = dict.fromkeys(field.parameter.meaning for _, field in uses)
-        said = "; ".join(meanings)
-        text = f"{said[0].upper()}{said[1:]} ({', '.join(kind for kind, _ in uses)})."
-        if parameter.read is not None:
-            made.append(click.option(f"--{name}", metavar="FILE", help=text))
-        elif lists:
-            made.append(list_option(name, text, whole=parameter.whole))
-        else:
-            made.append(click.option(f"--{name}", type=Number(parameter.whole), help=text))
-    return made
+def number(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
+    return click.option(f"--{name}", type=Number(whole), help=text, **more)
 
 
-def list_option(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
+def numbers(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
     """An option that takes a list of numbers."""
     return click.option(f"--{name}", type=Numbers(whole), metavar="LIST", help=text, **more)
+
+
+def parameter_options(
+    but: Iterable[str] = (), *, kind: Callable[..., Option] = number
+) -> list[Option]:
+    """An option for every parameter of a randomizer; of the kind `numbers`, for lists of values."""
+    made = []
+    for name, uses in known_parameters().items():
+        said = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
+        text = f"{said[0].upper()}{said[1:]} ({', '.join(uses)})."
+        parameter = next(iter(uses.values()))
+        if parameter.read is not None:
+            made.append(click.option(f"--{name}", metavar="FILE", help=text))
+        elif name not in but:
+            made.append(kind(name, text, whole=parameter.whole))
+    return made
 
 
 def randomizer_option(default: str | None = ANY) -> Option:
@@ -63,58 +64,38 @@ ANALYSIS = click.option(
     help="best, blanket, stronger-clones, clones, or strong (rr).",
 )
 KIND = (randomizer_option(), *parameter_options(), ANALYSIS)
-USERS = click.option("--users", type=Number(whole=True), required=True, help="Users in each round.")
+USERS = number("users", "Users in each round.", whole=True, required=True)
 SAMPLING = (
-    click.option(
-        "--sample-rate",
-        type=Number(),
-        help="Share of the users, at random, that sends in each round.  [default: 1]",
-    ),
+    number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
     click.option(
         "--sampling",
         help="fixed: exactly that share sends; poisson: each user with that probability.  "
         "[default: fixed]",
     ),
 )
-PEOPLE = (
-    click.option(
-        "--colluding",
-        type=Number(),
-        help="Users who tell the adversary all they know: up to so many, or a share below 1.",
-    ),
-    click.option(
-        "--dropouts",
-        type=Number(),
-        help="Users who do not send although they should: up to so many, or a share below 1.",
-    ),
-    click.option(
-        "--messages",
-        type=Number(whole=True),
-        help="Messages of each user in a round, protected together.  [default: 1]",
-    ),
+_PEOPLE = {
+    "colluding": "Users who tell the adversary all they know: up to so many, or a share below 1.",
+    "dropouts": "Users who do not send although they should: up to so many, or a share below 1.",
+    "messages": "Messages of each user in a round, protected together.  [default: 1]",
+}
+PEOPLE = [number(name, text, whole=name == "messages") for name, text in _PEOPLE.items()]
+ROUNDS = number(
+    "rounds", "How many rounds are composed.", whole=True, default="1", show_default=True
 )
-ROUNDS = click.option(
-    "--rounds",
-    type=Number(whole=True),
-    default="1",
-    show_default=True,
-    help="How many rounds are composed.",
-)
-RTOL = click.option(
-    "--rtol",
-    type=Number(),
+RTOL = number(
+    "rtol",
+    "Largest relative width of the certified bracket in epsilon.",
     default=DEFAULT_RTOL,
     show_default=True,
-    help="Largest relative width of the certified bracket in epsilon.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-DELTA = click.option("--delta", type=Number(), required=True, help="The delta.")
+DELTA = number("delta", "The delta.", required=True)
 PROTOCOL = (*KIND, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
 
 
 def split(given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """The name of the randomizer, its parameters, and the options of the round that were given."""
-    own = {name: given[name] for name in parameters() if given.get(name) is not None}
+    own = {name: given[name] for name in parameter_names() if given.get(name) is not None}
     kept = {name: given[name] for name in ROUND_OPTIONS if given.get(name) is not None}
     return given["randomizer"], own, kept
 

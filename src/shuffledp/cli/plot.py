@@ -17,7 +17,7 @@ from .options import (
     ROUNDS,
     SAMPLING,
     USERS,
-    list_option,
+    numbers,
     options,
     parameter_options,
     randomizer_option,
@@ -31,7 +31,7 @@ _DELTA = click.option("--delta", type=Number(), default="1e-6", show_default=Tru
 
 
 def _list(name: str, default: str, text: str, whole: bool = True) -> Any:
-    return list_option(name, text, whole=whole, default=default, show_default=True)
+    return numbers(name, text, whole=whole, default=default, show_default=True)
 
 
 @click.group()

@@ -8,27 +8,27 @@ from typing import Any
 
 import click
 
-from ..randomizers.base import known_parameters
+from ..tools.protocol import files
 from ..tools.sweep import sweep as run_sweep
-from .options import JSON, RTOL, list_option, options, parameter_options, randomizer_option
+from .options import JSON, RTOL, numbers, options, parameter_options, randomizer_option
 from .report import json_report
 
 _SOME_FAILED = 1
 
 
 @click.command()
-@options(randomizer_option(None), *parameter_options(lists=True))
+@options(randomizer_option(None), *parameter_options(kind=numbers))
 @click.option("--analysis", help="best, blanket, stronger-clones, clones or strong; with commas.")
 @options(
-    list_option("users", "Users in each round.", whole=True, required=True),
-    list_option("rounds", "How many rounds are composed.  [1]", whole=True),
-    list_option("sample-rate", "Share of the users that send each round."),
+    numbers("users", "Users in each round.", whole=True, required=True),
+    numbers("rounds", "How many rounds are composed.  [1]", whole=True),
+    numbers("sample-rate", "Share of the users that send each round."),
     click.option("--sampling", help="fixed or poisson; with commas."),
-    list_option("colluding", "Users who tell all they know, or their share."),
-    list_option("dropouts", "Users who do not send, or their share."),
-    list_option("messages", "Messages of each user in a round.  [1]", whole=True),
-    list_option("delta", "Find epsilon at these deltas."),
-    list_option("epsilon", "Find delta at these epsilons."),
+    numbers("colluding", "Users who tell all they know, or their share."),
+    numbers("dropouts", "Users who do not send, or their share."),
+    numbers("messages", "Messages of each user in a round.  [1]", whole=True),
+    numbers("delta", "Find epsilon at these deltas."),
+    numbers("epsilon", "Find delta at these epsilons."),
 )
 @options(RTOL)
 @click.option("--out", metavar="FILE", help="A .csv or .jsonl file, continued if it has begun.")
@@ -46,11 +46,10 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
           --delta 1e-6 --out sweep.csv
     """
     over, fixed = {}, {}
-    files = [name for name, uses in known_parameters().items() if uses[0][1].parameter.read]
     for name, value in given.items():
         if value is None:
             continue
-        values = value.split(",") if isinstance(value, str) and name not in files else value
+        values = value.split(",") if isinstance(value, str) and name not in files() else value
         if isinstance(values, list) and len(values) > 1:
             over[name] = values
         else:

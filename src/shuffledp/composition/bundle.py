@@ -28,13 +28,12 @@ from .compose import Composition
 
 
 @dataclass(frozen=True)
-class ComposedProfile:
+class ComposedProfile(PrivacyProfile):
     """The profile of `rounds` rounds of one kind, as if they were one."""
 
     one: PrivacyProfile
     rounds: int
     coarse: float = 0.0  # a width that is narrow enough
-    has_slopes: ClassVar[bool] = False
 
     @property
     def depths(self) -> Sequence[float]:
@@ -52,17 +51,11 @@ class ComposedProfile:
     def bounded(self) -> bool:
         return self.composition.bounded
 
-    @property
-    def pointwise(self) -> ComposedProfile:
-        return self
-
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        top, composition = self.max_loss, self.composition
-
         def sample(epsilon: Array) -> Samples:
-            inside = (epsilon < top) | (not self.bounded)
-            places = np.minimum(epsilon, top)
-            lower, upper = composition.deltas(places, math.exp(-depth), max(rtol, self.coarse))
+            inside, places = self.some_left(epsilon), np.minimum(epsilon, self.max_loss)
+            width = max(rtol, self.coarse)
+            lower, upper = self.composition.deltas(places, math.exp(-depth), width)
             return Samples(lower * inside, upper * inside)
 
         return sample

@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import Array
+from . import tuning
 from .samples import Samples
 
 Sampler = Callable[[Array], Samples]
 
 
-class PrivacyProfile(Protocol):
+class PrivacyProfile(ABC):
     """delta(epsilon) of one round, the supremum over replace-one neighbours in both orders."""
 
     @property
+    @abstractmethod
     def max_loss(self) -> float:
         """The largest finite loss: delta is constant from this epsilon on."""
-        ...
 
     @property
+    @abstractmethod
     def bounded(self) -> bool:
         """Is that constant 0, that is, is there no infinite loss?"""
-        ...
+
+    @abstractmethod
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
 
     @property
     def has_slopes(self) -> bool:
         """Do samples come with slopes? Otherwise these are taken from differences."""
-        ...
+        return False
 
     @property
     def depths(self) -> Sequence[float]:
-        """The depths between which a sampler makes a difference."""
-        ...
+        """The depths between which a sampler makes a difference; one if it resolves every delta."""
+        return tuning.DEPTHS[-1:]
 
     @property
     def pointwise(self) -> PrivacyProfile:
         """The same profile, by whatever is quickest for a few epsilons, with slopes or without."""
-        ...
+        return self
 
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
-        ...
+    def some_left(self, epsilon: Array) -> NDArray[np.bool_]:
+        """Where delta may be above 0."""
+        return (epsilon < self.max_loss) | (not self.bounded)

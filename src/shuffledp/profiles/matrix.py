@@ -6,10 +6,8 @@ evaluated; docs/theory.md, section 8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,23 +16,19 @@ from ..laws.classes import ClassLaw
 from ..laws.dominating import dominating_law
 from ..laws.matrix import Matrix, pair_law
 from . import tuning
+from .base import PrivacyProfile
 from .class_sampler import ClassSampler, last_slope
 from .pair_bounds import Candidates, PairBounds
 from .samples import Samples
 
 
 @dataclass(frozen=True)
-class PairsProfile:
+class PairsProfile(PrivacyProfile):
     """Profile of a shuffled round: the largest over all ordered pairs of rows of a matrix."""
 
     matrix: Matrix
     users: int
     idle: int = 0
-    has_slopes: ClassVar[bool] = False
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
 
     @cached_property
     def _extremes(self) -> ClassLaw:
@@ -56,10 +50,6 @@ class PairsProfile:
     def bounded(self) -> bool:
         rows = self.matrix.rows
         return not ((rows == 0).any(axis=0) & (rows > 0).any(axis=0)).any()
-
-    @property
-    def pointwise(self) -> PairsProfile:
-        return self
 
     @cached_property
     def bounds(self) -> PairBounds:

@@ -77,7 +77,7 @@ class SampledRounds:
 
 
 @dataclass(frozen=True)
-class MixtureProfile:
+class MixtureProfile(PrivacyProfile):
     """The number of senders is seen, whoever they are: the mean of the rounds' profiles.
 
     Counts are put together in buckets, whose rounds are bounded by one above and one below.
@@ -119,10 +119,9 @@ class MixtureProfile:
             (*pair, self.rounds.profile(key).sampler(depth, rtol)) for key, pair in masses.items()
         ]
         charge = UNIT * (len(parts) + 8)
-        top, bounded = self.max_loss, self.bounded
 
         def sample(epsilon: Array) -> Samples:
-            inside = (epsilon < top) | (not bounded)
+            inside = self.some_left(epsilon)
             total = np.zeros((3, len(epsilon)))  # the lower profile from below and above; the upper
             for lower, upper, sampler in parts:
                 s = sampler(epsilon)

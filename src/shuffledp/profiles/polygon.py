@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from . import tuning
-from .base import Sampler
+from .base import PrivacyProfile, Sampler
 from .convex import convex_corners
 from .samples import Samples
 
@@ -93,15 +91,11 @@ class Polygon:
 
 
 @dataclass(frozen=True, eq=False)
-class PolygonProfile:
+class PolygonProfile(PrivacyProfile):
     """The largest of some polygons, one for each order of the neighbours; alpha >= 1 suffices."""
 
     polygons: tuple[Polygon, ...]
     has_slopes: ClassVar[bool] = True
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
 
     @property
     def max_loss(self) -> float:
@@ -110,10 +104,6 @@ class PolygonProfile:
     @property
     def bounded(self) -> bool:
         return all(polygon.value[-1] == 0 for polygon in self.polygons)
-
-    @property
-    def pointwise(self) -> PolygonProfile:
-        return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """The values are exact up to rounding: neither a depth nor a width is needed."""

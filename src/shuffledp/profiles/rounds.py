@@ -63,27 +63,18 @@ def _(law: LeadingPairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
 
 
 @dataclass(frozen=True)
-class NothingLost:
+class NothingLost(PrivacyProfile):
     """The profile of a round whose messages do not depend on the values."""
 
     max_loss: ClassVar[float] = 0.0
     bounded: ClassVar[bool] = True
-    has_slopes: ClassVar[bool] = False
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
-
-    @property
-    def pointwise(self) -> NothingLost:
-        return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return lambda epsilon: Samples(0.0 * epsilon, 0.0 * epsilon)
 
 
 @dataclass(frozen=True)
-class ThreePointProfile:
+class ThreePointProfile(PrivacyProfile):
     """Profile of a shuffled round under a three-point score law (the clone analyses)."""
 
     law: ThreePointLaw
@@ -114,7 +105,7 @@ class ThreePointProfile:
 
 
 @dataclass(frozen=True)
-class ClassProfile:
+class ClassProfile(PrivacyProfile):
     """Profile of a shuffled round: the largest over some laws of classes of outputs.
 
     The laws `of_all` have as classes what the messages of all users together can be.
@@ -124,11 +115,6 @@ class ClassProfile:
     users: int
     idle: int = 0
     of_all: tuple[ClassLaw, ...] = ()
-    has_slopes: ClassVar[bool] = False
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return tuning.DEPTHS[-1:]  # all deltas are resolved alike
 
     @property
     def max_loss(self) -> float:
@@ -137,10 +123,6 @@ class ClassProfile:
     @property
     def bounded(self) -> bool:
         return all(law.bounded(self.idle) for law in self.laws + self.of_all)
-
-    @property
-    def pointwise(self) -> ClassProfile:
-        return self
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         first, *others = (
@@ -159,13 +141,12 @@ class ClassProfile:
 
 
 @dataclass(frozen=True)
-class DensityProfile:
+class DensityProfile(PrivacyProfile):
     """Profile of a shuffled round between those of laws over cells of outputs."""
 
     law: DensityLaw
     users: int
     idle: int = 0
-    has_slopes: ClassVar[bool] = False
 
     @property
     def depths(self) -> Sequence[float]:
@@ -181,17 +162,13 @@ class DensityProfile:
     def bounded(self) -> bool:
         return self.law.bounded
 
-    @property
-    def pointwise(self) -> DensityProfile:
-        return self
-
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if rtol >= tuning.FIRST_LOOK:
             depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
         wanted = tuning.CELLS / math.sqrt(rtol)
         cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
         below, above = self.law.enclosed(cells, depth)
-        width, top = rtol * tuning.ENGINE_SHARE, self.max_loss
+        width = rtol * tuning.ENGINE_SHARE
         sides = BOTH if above is None else (Side.LOWER,)
         lower = ClassSampler(below.laws, self.users, width, sides, depth, self.idle)
         upper = lower
@@ -199,8 +176,7 @@ class DensityProfile:
             upper = ClassSampler(above.laws, self.users, width, (Side.UPPER,), depth, self.idle)
 
         def sample(epsilon: Array) -> Samples:
-            inside = (epsilon < top) | (not self.bounded)
-            low = lower(epsilon)
+            inside, low = self.some_left(epsilon), lower(epsilon)
             high = low if above is None else upper(epsilon)
             return Samples(low.lower * inside, high.upper * inside)
 

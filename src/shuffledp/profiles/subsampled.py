@@ -23,7 +23,7 @@ def _magnified(epsilon: Array, rate: float, side: Side) -> Array:
 
 
 @dataclass(frozen=True)
-class SubsampledProfile:
+class SubsampledProfile(PrivacyProfile):
     """A random subset, the share `rate` of all users, takes part in the round with profile `full`.
 
     f_rate(alpha) = rate f(1 + (alpha - 1)/rate) for alpha >= 1 (Zhu, Dong, Wang 2022, Prop. 30).
@@ -61,7 +61,7 @@ class SubsampledProfile:
             found, count = inner(np.concatenate(points)), len(epsilon)
             lower = found.lower[count:] * self.rate * (1 - 4 * _ULP)
             upper = found.upper[:count] * self.rate * (1 + 4 * _ULP)
-            inside = (epsilon < self.max_loss) | (not self.bounded)
+            inside = self.some_left(epsilon)
             if found.slope_low is None or found.slope_high is None:
                 return Samples(lower * inside, upper * inside)
             low, high = found.slope_low[count:], found.slope_high[:count]

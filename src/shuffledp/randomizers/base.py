@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import Analysis
 from .exact import ExactMatrix
-from .parameter import Field, fields_of
+from .parameter import Parameter, parameters_of
 
 
 class Randomizer(ABC):
@@ -26,8 +26,8 @@ class Randomizer(ABC):
     example: ClassVar[Mapping[str, Any]]
 
     def __post_init__(self) -> None:
-        for field in fields_of(type(self)).values():
-            self._keep(field.name, field.parameter.checked(field.name, getattr(self, field.name)))
+        for name, parameter in parameters_of(type(self)).items():
+            self._keep(name, parameter.checked(name, getattr(self, name)))
 
     def _keep(self, name: str, value: Any) -> None:
         """Put a validated value into a frozen dataclass."""
@@ -73,14 +73,24 @@ def register(randomizer: Kind) -> Kind:
     """
     if REGISTRY.setdefault(randomizer.name, randomizer) is not randomizer:
         raise InvalidParameter(f"there are two randomizers {randomizer.name!r}; rename one.")
-    fields_of(randomizer)
+    parameters_of(randomizer)
     return randomizer
 
 
-def known_parameters() -> dict[str, list[tuple[str, Field]]]:
-    """Every parameter of a named randomizer, with the randomizers that have it."""
-    found: dict[str, list[tuple[str, Field]]] = {}
-    for name, randomizer in REGISTRY.items():
-        for field in fields_of(randomizer).values():
-            found.setdefault(field.name, []).append((name, field))
+def known_parameters() -> dict[str, dict[str, Parameter]]:
+    """Every parameter of a named randomizer: what it is in each randomizer that has it."""
+    found: dict[str, dict[str, Parameter]] = {}
+    for kind, randomizer in REGISTRY.items():
+        for name, parameter in parameters_of(randomizer).items():
+            found.setdefault(name, {})[kind] = parameter
     return found
+
+
+def parameter_named(name: str) -> Parameter | None:
+    """Parameters of one name are of one kind: any of them."""
+    return next(iter(known_parameters().get(name, {}).values()), None)
+
+
+def parameter_names(having: Callable[[Parameter], Any] = bool) -> list[str]:
+    """The names of all parameters of this kind."""
+    return [name for name, uses in known_parameters().items() if all(map(having, uses.values()))]

@@ -7,7 +7,7 @@ and the tests read them from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import Annotated, Any, get_type_hints
 
@@ -33,6 +33,7 @@ class Parameter:
     search: Search | None = None  # None: it cannot be calibrated
     check: Callable[[str, Any], Any] | None = None  # the value as it is kept, or an error
     read: Callable[[str], Any] | None = None  # for a parameter that is given as a file
+    needed: bool = True  # by the randomizer that has it
 
     def checked(self, name: str, value: Any) -> Any:
         """The value as it is kept; whatever is wrong with it is told in one sentence."""
@@ -43,26 +44,16 @@ class Parameter:
         return validate.between(name, value, self.least, self.most)
 
 
-@dataclass(frozen=True)
-class Field:
-    """A parameter of one randomizer."""
-
-    name: str
-    parameter: Parameter
-    needed: bool
-
-
 @cache
-def fields_of(randomizer: type[Any]) -> Mapping[str, Field]:
+def parameters_of(randomizer: type[Any]) -> Mapping[str, Parameter]:
     """The parameters of a class of randomizers, by name, in their order."""
     hints = get_type_hints(randomizer, include_extras=True)
-    found = {}
-    for field in fields(randomizer):
-        for extra in getattr(hints[field.name], "__metadata__", ()):
-            if isinstance(extra, Parameter):
-                needed = field.default is MISSING and field.default_factory is MISSING
-                found[field.name] = Field(field.name, extra, needed)
-    return found
+    return {
+        field.name: replace(extra, needed=field.default is MISSING)
+        for field in fields(randomizer)
+        for extra in getattr(hints[field.name], "__metadata__", ())
+        if isinstance(extra, Parameter)
+    }
 
 
 LocalEpsilon = Annotated[

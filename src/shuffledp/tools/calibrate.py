@@ -19,7 +19,7 @@ from ..bounds.boundary import Decimals, Grid, Multiples
 from ..bounds.target import Calibration, Quest, meet
 from ..errors import InvalidParameter, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
-from ..randomizers.base import known_parameters
+from ..randomizers.base import known_parameters, parameter_named
 from ..shuffle import Shuffle
 
 __all__ = ["Calibration", "calibrate", "searchable"]
@@ -27,11 +27,8 @@ __all__ = ["Calibration", "calibrate", "searchable"]
 
 def searchable() -> dict[str, bool]:
     """What `calibrate` can find: does epsilon grow with it?"""
-    found = {
-        name: uses[0][1].parameter.search.grows
-        for name, uses in known_parameters().items()
-        if uses[0][1].parameter.search is not None
-    }
+    known = {name: parameter_named(name) for name in known_parameters()}
+    found = {name: p.search.grows for name, p in known.items() if p is not None and p.search}
     return {**found, "users": False, "rounds": True, "sample_rate": True}
 
 
@@ -119,8 +116,7 @@ def _quest(find: str, make: Callable[[float], Mechanism]) -> Quest:
         users = whole.users if isinstance(whole, Shuffle) else 1
         grid: Grid = Multiples(users, over=users) if fixed else Decimals(1e-9, 1.0)
         return Quest(find, grid, 0.1, grows=True)
-    uses = known_parameters().get(find, [])
-    parameter = uses[0][1].parameter if uses else None
+    parameter = parameter_named(find)
     if parameter is None or parameter.search is None:
         raise InvalidParameter(
             f"find={validate.show(find)} cannot be looked for; choose one of "

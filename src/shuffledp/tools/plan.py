@@ -30,9 +30,9 @@ from .._support.text import rounded_down, rounded_up
 from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, anyway
-from ..randomizers.base import known_parameters
+from ..randomizers.base import parameter_names
 from ..shuffle import Shuffle
-from .protocol import ROUND_OPTIONS, parameters, round_of
+from .protocol import ROUND_OPTIONS, files, round_of
 
 _TARGET = ("epsilon", "delta")
 
@@ -201,15 +201,14 @@ class Plan:
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     fields = dict(_table(where, item))
-    known = ("name", "randomizer", *parameters(), "users", *ROUND_OPTIONS, "count")
+    known = ("name", "randomizer", *parameter_names(), "users", *ROUND_OPTIONS, "count")
     _check_keys(where, fields, known, ("randomizer", "users"))
-    files = [name for name, uses in known_parameters().items() if uses[0][1].parameter.read]
-    for key in ("name", "randomizer", "analysis", "sampling", *files):
+    for key in ("name", "randomizer", "analysis", "sampling", *files()):
         if key in fields and not isinstance(fields[key], str):
             raise InvalidParameter(
                 f"{where}.{key}={validate.show(fields[key])} is not text; put it in quotes."
             )
-    fields |= {name: str(folder / fields[name]) for name in files if name in fields}
+    fields |= {name: str(folder / fields[name]) for name in files() if name in fields}
     try:
         round_ = round_of(fields)
         name = fields.get("name", f"{number}: {round_.randomizer!r}")

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY, Randomizer
-from ..randomizers.base import known_parameters
-from ..randomizers.parameter import fields_of
+from ..randomizers.base import parameter_names
+from ..randomizers.parameter import parameters_of
 from ..shuffle import USUAL_PEOPLE, Shuffle
 
 #: The randomizer of which only eps0 is known, if none is named.
@@ -18,15 +18,14 @@ ANY = "pure-ldp"
 ROUND_OPTIONS = ("analysis", "sample_rate", "sampling", *USUAL_PEOPLE)
 
 
-def parameters() -> tuple[str, ...]:
-    """The names of the parameters of all randomizers."""
-    return tuple(sorted(known_parameters()))
-
-
-def counts() -> tuple[str, ...]:
+def counts() -> list[str]:
     """The names of all whole numbers that describe a protocol."""
-    whole = [n for n, uses in known_parameters().items() if uses[0][1].parameter.whole]
-    return ("users", "rounds", "messages", *whole)
+    return ["users", "rounds", "messages", *parameter_names(lambda parameter: parameter.whole)]
+
+
+def files() -> list[str]:
+    """The names of all parameters that are given as files."""
+    return parameter_names(lambda parameter: parameter.read)
 
 
 def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Randomizer:
@@ -37,17 +36,17 @@ def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Random
         raise InvalidParameter(
             f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(REGISTRY)}."
         )
-    known = fields_of(REGISTRY[kind])
+    known = parameters_of(REGISTRY[kind])
     kept = {name: value for name, value in given.items() if value is not None}
-    for name in sorted(name for name, field in known.items() if field.needed):
-        if name not in kept:
+    for name, parameter in known.items():
+        if parameter.needed and name not in kept:
             raise InvalidParameter(f"{dash}randomizer {kind} needs {dash}{name}; add it.")
     for name in sorted(kept.keys() - known.keys()):
         raise InvalidParameter(
             f"{dash}{name} does not go with {dash}randomizer {kind}; leave it out."
         )
     for name, value in kept.items():
-        read = known[name].parameter.read
+        read = known[name].read
         kept[name] = value if read is None else read(value)
     return REGISTRY[kind](**kept)
 
@@ -55,7 +54,7 @@ def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Random
 def round_of(given: Mapping[str, Any], dash: str = "") -> Shuffle:
     """The round that parameters by name describe; those that are None were not given."""
     said = {name: value for name, value in given.items() if value is not None}
-    own = {name: said[name] for name in parameters() if name in said}
+    own = {name: said[name] for name in parameter_names() if name in said}
     options = {name: said[name] for name in ROUND_OPTIONS if name in said}
     randomizer = randomizer_of(said.get("randomizer", ANY), own, dash)
     return Shuffle(randomizer, said["users"], **options)

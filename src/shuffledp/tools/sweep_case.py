@@ -7,7 +7,8 @@ from typing import Any
 
 from ..accountant import repeated
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
-from .protocol import ROUND_OPTIONS, parameters, round_of
+from ..randomizers.base import parameter_names
+from .protocol import ROUND_OPTIONS, round_of
 
 #: The parameters of a row, and the row itself.
 Case = dict[str, Any]
@@ -16,7 +17,15 @@ Row = dict[str, Any]
 
 def query_of(names: Sequence[str]) -> str:
     """What is asked for: epsilon if delta is given, and the other way round."""
-    known = ("randomizer", *parameters(), "users", "rounds", *ROUND_OPTIONS, "epsilon", "delta")
+    known = (
+        "randomizer",
+        *parameter_names(),
+        "users",
+        "rounds",
+        *ROUND_OPTIONS,
+        "epsilon",
+        "delta",
+    )
     for name in names:
         if name not in known:
             raise InvalidParameter(
