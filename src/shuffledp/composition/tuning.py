@@ -24,7 +24,7 @@ DENSE = 6.0
 SLOPELESS = 1e-3
 #: Halvings of the resolution after which no lattice is short enough.
 COARSER = 8
-#: Lattices kept for the next query: a few megabytes each.
+#: Lattices kept for the next query: memory for not sampling the profiles again.
 KEPT_LATTICES = 8
 
 # Sums

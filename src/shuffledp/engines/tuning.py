@@ -10,7 +10,7 @@ tests/data/brackets.json are fast and narrow with it: the comment says what it t
 
 #: Up to so many ways to share out the scores are enumerated: 2 ms a row of three values.
 MOST_WAYS = 20_000
-#: Up to so many scoring users: more of them are left to the transforms, which are faster then.
+#: Up to so many scoring users; more of them only if there is a single value, and transforms do.
 MOST_LISTED = 200
 #: Rows enumerated at once: the matrix of rows and ways stays at a few megabytes.
 LISTED_ROWS = 32
