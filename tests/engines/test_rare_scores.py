@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp import Accountant, HadamardResponse, RandomizedResponse, Shuffle
 from shuffledp.engines.problem import ScoreSums
-from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
+from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.profiles.class_sampler import ClassSampler
 
 
@@ -56,7 +56,7 @@ def test_stop_loss_against_enumeration(seed: int) -> None:
     for depth in (60.0, 700.0):
         most = rare_users(users, np.array(probabilities), depth)
         assert most > 0
-        low, high = bulk_stop_loss(sums_of(scores, probabilities, users, threshold), most)
+        low, high = rare_stop_loss(sums_of(scores, probabilities, users, threshold), most)
         exact = exact_stop_loss(scores, probabilities, users, threshold)
         assert low[0] <= exact <= high[0]
         if not full:  # what is left out, and what underflows; an error of 1e-16 may be all of 1 - p
@@ -75,7 +75,7 @@ def test_many_users_against_a_sum_over_the_common_score() -> None:
             for m in range(min(math.ceil(c * gain), users - c + 1)):
                 exact += chance * max(c * gain - m, 0)
                 chance *= mpmath.mpf(common) / rest * (users - c - m) / (m + 1)
-        low, high = bulk_stop_loss(sums_of([gain, -1.0], [p, common], users), 20)
+        low, high = rare_stop_loss(sums_of([gain, -1.0], [p, common], users), 20)
         assert low[0] <= exact * (1 + 1e-20)
         assert exact <= high[0]
         assert high[0] - low[0] <= 1e-7 * exact

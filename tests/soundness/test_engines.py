@@ -25,7 +25,7 @@ from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.enumerated import enumerated_stop_loss, one_user_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
-from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
+from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.clone_sampler import ThreePointSampler
 
@@ -169,7 +169,7 @@ def by_fourier(sums: ScoreSums, draw: random.Random) -> Sides:
 
 def by_bulk(sums: ScoreSums, draw: random.Random) -> Sides:
     most = rare_users(sums.users, sums.probabilities[0], draw.choice([60.0, 700.0]))
-    return bulk_stop_loss(sums, most) if most else (np.zeros(2), np.full(2, np.inf))
+    return rare_stop_loss(sums, most) if most else (np.zeros(2), np.full(2, np.inf))
 
 
 def by_convolution(sums: ScoreSums, draw: random.Random) -> Sides:
@@ -226,7 +226,7 @@ def test_a_rare_score_far_above_the_threshold() -> None:
     """The level, 1.6e-23 users, is lost beside 20: the sum is nearly always 0 or 10^23."""
     scores = np.array([[1.63e23]])
     sums = ScoreSums(scores, np.array([[6.1e-24]]), scores, np.array([2.686]), 20)
-    low, high = bulk_stop_loss(sums, 5)
+    low, high = rare_stop_loss(sums, 5)
     lower, upper = stop_loss_of_sum([Fraction(1.63e23)], [Fraction(6.1e-24)], 20, Fraction(2.686))
     assert low[0] <= lower <= upper <= high[0] <= low[0] * (1 + 1e-8)
 

@@ -40,7 +40,7 @@ from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
-from shuffledp.engines.rare_scores import bulk_stop_loss, rare_users
+from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.errors import NotCertified
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.class_sampler import ClassSampler
@@ -105,7 +105,7 @@ def engines() -> Iterator[Checked]:
             if parts == 1:
                 answers.append(enumerated_stop_loss(sums, min(users, 9)))
                 rare = rare_users(users, p[0], 60.0)
-                answers += [bulk_stop_loss(sums, rare)] if rare else []
+                answers += [rare_stop_loss(sums, rare)] if rare else []
             elif users < 500:
                 answers.append(convolved_stop_loss(sums))
             for lower, upper in answers:

@@ -20,7 +20,7 @@ from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss, one_user_stop_loss
 from .fourier import stop_loss
 from .problem import ScoreSums
-from .rare_scores import bulk_stop_loss, log_tail, rare_users
+from .rare_scores import log_tail, rare_stop_loss, rare_users
 
 #: (lower, upper) of some rows.
 Bracket = tuple[Array, Array]
@@ -161,7 +161,7 @@ def _rare_to(
         same = np.flatnonzero((masses == law).all(axis=1))
         count = rare_users(question.users, law, depth)
         if count > (0 if known is None else rare_users(question.users, law, known)):
-            lower[same], upper[same] = bulk_stop_loss(question.sums.rows(rows[same]), count)
+            lower[same], upper[same] = rare_stop_loss(question.sums.rows(rows[same]), count)
     return lower, upper
 
 

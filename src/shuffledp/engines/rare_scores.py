@@ -34,7 +34,7 @@ def rare_users(users: int, probabilities: Array, depth: float) -> int:
     return most if most == users or log_tail(mean, most) < -tuning.LEAVES_OUT else 0
 
 
-def bulk_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
+def rare_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     """(lower, upper) of E[(S_n)_+] for each row of `sums`, all with the same probabilities.
 
     Otherwise as enumerated.enumerated_stop_loss, with `most` users of rare scores.
