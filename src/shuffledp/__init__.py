@@ -5,6 +5,9 @@ These are the names that most users need. The rest is reached through its module
 `plotting`, `interop`, and the results of `tools`.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._support.text import rounded_up
 from .accountant import Accountant
 from .errors import NotCertified, ShuffleDPError
@@ -20,12 +23,14 @@ from .randomizers import (
     UnaryEncoding,
 )
 from .shuffle import Shuffle
-from .tools.adversaries import adversaries
-from .tools.calibrate import calibrate
-from .tools.compare import compare
-from .tools.plan import Plan
-from .tools.sweep import sweep
-from .tools.verify import verify
+
+if TYPE_CHECKING:
+    from .tools.adversaries import adversaries
+    from .tools.calibrate import calibrate
+    from .tools.compare import compare
+    from .tools.plan import Plan
+    from .tools.sweep import sweep
+    from .tools.verify import verify
 
 __version__ = "0.1.0"
 
@@ -51,3 +56,12 @@ __all__ = [
     "sweep",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The tools are loaded when they are first asked for: an accountant needs none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module 'shuffledp' has no attribute {name!r}")
+    tool = getattr(importlib.import_module(f".tools.{name.lower()}", __name__), name)
+    globals()[name] = tool
+    return tool
