@@ -36,9 +36,9 @@ from shuffledp.composition.pld import PLD
 from shuffledp.composition.split_sum import split
 from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for_epsilon
 from shuffledp.engines.choice import Choice
-from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.errors import NotCertified
@@ -106,8 +106,7 @@ def engines() -> Iterator[Checked]:
                 answers.append(enumerated_stop_loss(sums, min(users, 9)))
                 rare = rare_users(users, p[0], 60.0)
                 answers += [rare_stop_loss(sums, rare)] if rare else []
-            elif users < 500:
-                answers.append(convolved_stop_loss(sums))
+            answers.append(jump_stop_loss(sums, 1e-3))
             for lower, upper in answers:
                 yield (lower[0], upper[0]), exact_stop_loss(case)
 

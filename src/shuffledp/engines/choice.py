@@ -8,17 +8,17 @@ together with what is known already.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import BOTH, Array, Side
+from .._support.numeric import Array
 from . import tuning
 from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss, one_user_stop_loss
-from .fourier import stop_loss
+from .one_jump import jump_stop_loss
 from .problem import ScoreSums
 from .rare_scores import log_tail, rare_stop_loss, rare_users
 
@@ -28,16 +28,13 @@ Bracket = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Question:
-    """E[(S)_+] of each row of `sums`, to a relative `width`, on some sides.
+    """E[(S)_+] of each row of `sums`, to a relative `width`.
 
-    What is below `least` need not be known well. `few` are the rows of which so few users score
-    that `listed` scoring users are enough.
+    `few` are the rows of which so few users score that `listed` scoring users are enough.
     """
 
     sums: ScoreSums
     width: float
-    least: float
-    sides: Sequence[Side]
     few: NDArray[np.bool_]
     listed: int
 
@@ -49,53 +46,41 @@ class Question:
     def values(self) -> int:
         return int(self.sums.scores.shape[1])
 
-    def wider_than(self, width: float, lower: Array, upper: Array) -> NDArray[np.bool_]:
-        wide: NDArray[np.bool_] = upper - lower > width * np.maximum(lower, self.least)
-        return wide
-
 
 @dataclass(frozen=True)
 class Rule:
-    """An engine, the rows that it is for, and why. Once it was needed it may retire other rules."""
+    """An engine, the rows that it is for, and why."""
 
     name: str
     reason: str
-    suits: Callable[[Question, Array, Array], NDArray[np.bool_] | bool]
+    suits: Callable[[Question], NDArray[np.bool_] | bool]
     solve: Callable[[Question, NDArray[np.intp]], Bracket]
-    retires: tuple[str, ...] = ()
+    from_width: Callable[[], float] = float  # of brackets that are worth its time, relative
 
 
 class Choice:
-    """Answers for sums of scores with the same numbers of users and of values.
+    """Answers for sums of scores with the same numbers of users and of values."""
 
-    Remembers which rules have been `retired`, so that no time is lost on them again.
-    """
-
-    def __init__(
-        self, users: int, values: int, least: float = 0.0, sides: Sequence[Side] = BOTH
-    ) -> None:
-        self._least, self._sides = least, sides
+    def __init__(self, users: int, values: int, least: float = 0.0) -> None:
+        self._least = least
         self._most = 0  # scoring users, as many as can be listed
         while (
             self._most < min(users, tuning.MOST_LISTED)
             and math.comb(self._most + 1 + values, values) <= tuning.MOST_WAYS
         ):
             self._most += 1
-        self.retired: frozenset[str] = frozenset()
 
     def solve(self, sums: ScoreSums, width: float) -> Bracket:
         question = self._question(sums, width)
         lower, upper = _nothing_known(len(sums.scores))
         for rule in RULES:
-            if rule.name in self.retired:
-                continue
-            wide = question.wider_than(width, lower, upper)
-            rows = np.flatnonzero(wide & rule.suits(question, lower, upper))
+            worth = max(width, rule.from_width())
+            wide = upper - lower > worth * np.maximum(lower, self._least)
+            rows = np.flatnonzero(wide & rule.suits(question))
             if len(rows):
                 low, high = rule.solve(question, rows)
                 lower[rows] = np.maximum(lower[rows], low)
                 upper[rows] = np.minimum(upper[rows], high)
-                self.retired |= set(rule.retires)
         return lower, upper
 
     def _question(self, sums: ScoreSums, width: float) -> Question:
@@ -104,14 +89,14 @@ class Choice:
         largest = float(mean[few].max(initial=0.0))
         while few.any() and most > 1 and log_tail(largest, most - 1) < -tuning.VANISHING:
             most -= 1
-        return Question(sums, width, self._least, self._sides, few, most)
+        return Question(sums, width, few, most)
 
 
 def _nothing_known(rows: int) -> Bracket:
     return np.zeros(rows), np.full(rows, np.inf)
 
 
-def _is_one_user(question: Question, *_: Array) -> bool:
+def _is_one_user(question: Question) -> bool:
     return question.users == 1
 
 
@@ -119,7 +104,7 @@ def _one_user(question: Question, rows: NDArray[np.intp]) -> Bracket:
     return one_user_stop_loss(question.sums.rows(rows))
 
 
-def _few_score(question: Question, *_: Array) -> NDArray[np.bool_] | bool:
+def _few_score(question: Question) -> NDArray[np.bool_] | bool:
     return question.users > 1 and question.few
 
 
@@ -137,7 +122,7 @@ def _is_not_listed(question: Question) -> bool:
     return question.users > 1 and question.listed < question.users
 
 
-def _others_rare(question: Question, *_: Array) -> NDArray[np.bool_] | bool:
+def _others_rare(question: Question) -> NDArray[np.bool_] | bool:
     masses = question.sums.probabilities
     mean = question.users * (masses.sum(axis=1) - masses.max(axis=1))
     return _is_not_listed(question) and question.values <= tuning.FEW_VALUES and mean < tuning.RARE
@@ -165,23 +150,22 @@ def _rare_to(
     return lower, upper
 
 
-def _any_law(question: Question, *_: Array) -> bool:
+def _any_law(question: Question) -> bool:
     return _is_not_listed(question)
 
 
 def _integrate(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    return stop_loss(question.sums.rows(rows), question.width)
+    return jump_stop_loss(question.sums.rows(rows), question.width)
 
 
-def _heavy_tail(question: Question, lower: Array, upper: Array) -> NDArray[np.bool_] | bool:
-    apart = tuning.HEAVY if question.width < tuning.FINE else tuning.HEAVY_ROUGH
-    affordable = 1 < question.users <= tuning.FEW_USERS and question.width < tuning.WORTH
-    heavy = upper > apart * np.maximum(lower, question.least)
-    return affordable and question.values > tuning.MANY and heavy
+def _heavy_tail(question: Question) -> bool:
+    return 1 < question.users <= tuning.FEW_USERS and question.values > tuning.MANY
 
 
 def _convolve(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    return convolved_stop_loss(question.sums.rows(rows), question.sides)
+    if question.width >= tuning.WORTH:  # only compared with others
+        return _nothing_known(len(rows))
+    return convolved_stop_loss(question.sums.rows(rows))
 
 
 RULES = (
@@ -212,17 +196,17 @@ RULES = (
     ),
     Rule(
         "fourier",
-        "any law, at a cost that does not grow with the users; also far in the tail, where the "
-        "ways that were not listed may matter",
+        "any law, at a cost that does not grow with the users, big scores apart; also far in the "
+        "tail, where the ways that were not listed may matter",
         _any_law,
         _integrate,
     ),
     Rule(
         "convolved",
-        "no single scale fits a heavy tail: where few users meet one, sum without transforms, and "
-        "do not try the Fourier integral again",
+        "a tail so heavy that no score stands apart from the others: where few users meet one, "
+        "sum without transforms",
         _heavy_tail,
         _convolve,
-        retires=("fourier",),
+        lambda: tuning.HEAVY,
     ),
 )

@@ -8,13 +8,12 @@ so rounding costs a few relative units a convolution however small the result is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
+from .._support.numeric import UNDERFLOW, UNIT, Array, Side
 from . import tuning
 from .problem import ScoreSums
 
@@ -27,11 +26,9 @@ class Atoms(NamedTuple):
     error: float
 
 
-def convolved_stop_loss(sums: ScoreSums, sides: Sequence[Side] = BOTH) -> tuple[Array, Array]:
-    """(lower, upper) of E[(S_n)_+] for each row; a side that is not asked for is trivial."""
-    lower = _bound(sums, Side.LOWER) if Side.LOWER in sides else np.zeros(len(sums.scores))
-    upper = _bound(sums, Side.UPPER) if Side.UPPER in sides else np.full(len(sums.scores), np.inf)
-    return lower, upper
+def convolved_stop_loss(sums: ScoreSums) -> tuple[Array, Array]:
+    """(lower, upper) of E[(S_n)_+] for each row."""
+    return _bound(sums, Side.LOWER), _bound(sums, Side.UPPER)
 
 
 def _bound(sums: ScoreSums, side: Side) -> Array:

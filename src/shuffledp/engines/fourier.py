@@ -45,13 +45,18 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         lower, upper = _bracket(scaled, unit, width)
-    # (sum of scores)_+ is at most the sum of the (score)_+
-    gains = np.maximum(sums.scores + ROUNDING * sums.magnitudes, 0.0)
-    most = sums.users * np.sum(sums.probabilities * gains, axis=1)
-    most *= 1 + 1e-12 + sums.error
+    most = at_most(sums)
     upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
     lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
     return lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT) + LEAST
+
+
+def at_most(sums: ScoreSums) -> Array:
+    """(sum of scores)_+ is at most the sum of the (score)_+."""
+    gains = np.maximum(sums.scores + ROUNDING * sums.magnitudes, 0.0)
+    most: Array = sums.users * np.sum(sums.probabilities * gains, axis=1)
+    most *= 1 + (24 + gains.shape[1]) * UNIT + sums.error
+    return most
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,11 @@ RARE = 2.0
 #: log(1/probability) of what is left out of a list of rare users: first as little as matters at
 #: usual deltas, then, where that was not enough, as little as matters at any.
 SHALLOW, DEEP = 60.0, 700.0
+
 #: Laws of more values may have a heavy tail: those of densities, which have hundreds.
 MANY = 64
-#: Bounds a factor further apart than this tell of a heavy tail, if a width below FINE is asked for,
-HEAVY = 1.02
-#: or if not: a convolution has a width of some per cent itself.
-HEAVY_ROUGH = 1.2
-FINE = 5e-5
+#: Brackets wider than this are worth a convolution, which has a width of a per cent itself.
+HEAVY = 0.02
 #: So few users are summed without transforms: every doubling of the users is one convolution.
 FEW_USERS = 1 << 22
 #: Widths from which on a bracket is only compared with others: no convolution is worth it.
@@ -61,6 +59,14 @@ RARE_ROWS = 64
 
 #: Narrow bins from which cells are made: far more than the few hundred points that are kept.
 BINS = 1 << 13
+
+# One jump (one_jump.py)
+
+#: Deviations of the sum without big scores, beside its drift, that a score must exceed to be big:
+#: with 9 of them the negative part is below 1e-15 of the rest.
+JUMP = 9.0
+#: Tilts for what is as good as impossible, over the least big score.
+JUMP_TILTS = (1.0, 3.0, 6.0, 12.0, 25.0, 50.0, 100.0)
 
 # Fourier integral (fourier.py)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
+from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.choice import Choice
 from ..engines.problem import ScoreSums
 from ..laws.classes import ClassLaw
@@ -22,9 +22,8 @@ _SLACK = 16 * UNIT
 class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
-    Only the `sides` of it that are wanted are narrow; the other is as wide as it comes. What is
-    below e^-depth need not be known well. The users may be a random subset of them and `idle`
-    others.
+    What is below e^-depth need not be known well. The users may be a random subset of them and
+    `idle` others.
     """
 
     def __init__(
@@ -32,7 +31,6 @@ class ClassSampler:
         laws: Sequence[ClassLaw],
         users: int,
         width: float,
-        sides: Sequence[Side] = BOTH,
         depth: float = 700.0,
         idle: int = 0,
     ) -> None:
@@ -45,7 +43,7 @@ class ClassSampler:
             for columns in zip(*((law.u, law.v, law.blanket) for law in laws), strict=True)
         )
         self._error = max(law.mass_error for law in laws)
-        self._choice = Choice(users, values, users * math.exp(-depth), sides)
+        self._choice = Choice(users, values, users * math.exp(-depth))
         covered = self._blanket > 0
         safe = np.where(covered, self._blanket, 1.0)
         self._a = np.where(covered, self._u / safe, 0.0)

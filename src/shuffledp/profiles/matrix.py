@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._support.numeric import BOTH, Array, Side
+from .._support.numeric import Array
 from ..laws.classes import ClassLaw
 from ..laws.dominating import dominating_law
 from ..laws.matrix import Matrix, pair_law
@@ -100,9 +100,7 @@ class PairsSampler:
     def _above(self) -> ClassSampler:
         profile = self._profile
         law = (profile.dominating,)
-        return ClassSampler(
-            law, profile.users, self._width, (Side.UPPER,), self._depth, profile.idle
-        )
+        return ClassSampler(law, profile.users, self._width, self._depth, profile.idle)
 
     def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
         found = [self._profile.bounds.candidates(e) for e in epsilon.tolist()]
@@ -157,7 +155,5 @@ class PairsSampler:
         for column, mine in enumerate(wanted):
             mask[mine, column] = True
         profile = self._profile
-        sampler = ClassSampler(
-            tuple(place), profile.users, self._width, BOTH, self._depth, profile.idle
-        )
+        sampler = ClassSampler(tuple(place), profile.users, self._width, self._depth, profile.idle)
         return sampler.largest(epsilon, mask, known)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import BOTH, Array, Side
+from .._support.numeric import Array
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
@@ -169,11 +169,10 @@ class DensityProfile(PrivacyProfile):
         cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
         below, above = self.law.enclosed(cells, depth)
         width = rtol * tuning.ENGINE_SHARE
-        sides = BOTH if above is None else (Side.LOWER,)
-        lower = ClassSampler(below.laws, self.users, width, sides, depth, self.idle)
+        lower = ClassSampler(below.laws, self.users, width, depth, self.idle)
         upper = lower
         if above is not None:
-            upper = ClassSampler(above.laws, self.users, width, (Side.UPPER,), depth, self.idle)
+            upper = ClassSampler(above.laws, self.users, width, depth, self.idle)
 
         def sample(epsilon: Array) -> Samples:
             inside, low = self.some_left(epsilon), lower(epsilon)

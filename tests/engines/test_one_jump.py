@@ -1,0 +1,76 @@
+"""Sums that are large because one score is: closed form and the rest, against exact sums."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from shuffledp.engines import one_jump
+from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.one_jump import jump_stop_loss
+from shuffledp.engines.problem import ScoreSums
+
+
+def solve(sums: ScoreSums, width: float = 1e-5) -> tuple[float, float]:
+    lower, upper = jump_stop_loss(sums, width)
+    return float(lower[0]), float(upper[0])
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("users", [2, 3, 7, 24])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize("level", [None, 0, 1])
+def test_against_counting_at_any_level(
+    law: Law,
+    users: int,
+    threshold: Fraction,
+    level: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever is called big: the level of the engine itself, or any positive score."""
+    if level is not None:
+        positive = sorted(float(z) for z in law[0] if z > 0)
+        chosen = positive[min(level, len(positive) - 1)]
+        monkeypatch.setattr(one_jump, "_level", lambda sums: np.array([chosen]))
+    truth = float(stop_loss_by_counting(law, users, threshold))
+    lower, upper = solve(ScoreSums(*columns(law, threshold), users))
+    assert lower <= truth * (1 + 1e-13)
+    assert truth * (1 - 1e-13) <= upper
+
+
+def test_scores_over_twelve_decades() -> None:
+    """Two users: the square of the law, added up."""
+    scores = np.concatenate([np.geomspace(1e-3, 1e9, 150), -np.geomspace(1e-3, 1e9, 150)])
+    masses = np.abs(scores) ** -0.7
+    masses /= 1.2 * masses.sum()
+    values, weights = np.append(scores, 0.0), np.append(masses, 1 - masses.sum())
+    pairs = np.maximum(np.add.outer(values, values), 0.0)
+    truth = float(weights @ pairs @ weights)
+    sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), 2)
+    lower, upper = solve(sums)
+    assert lower <= truth * (1 + 1e-12)
+    assert truth * (1 - 1e-12) <= upper
+
+
+@pytest.mark.parametrize("big", [10**4, 10**8])
+@pytest.mark.parametrize("chance", [Fraction(1, 2**30), Fraction(1, 2**17), Fraction(1, 2**10)])
+def test_one_rare_big_score_is_nearly_exact(big: int, chance: Fraction) -> None:
+    """Coins of 1 and -1, and rarely a score that outweighs all of them."""
+    law = (Fraction(1), Fraction(-1), Fraction(big)), (Fraction(3, 8), Fraction(1, 2), chance)
+    truth = float(stop_loss_by_counting(law, 40))
+    lower, upper = solve(ScoreSums(*columns(law), 40), 1e-6)
+    assert lower <= truth * (1 + 1e-13)
+    assert truth * (1 - 1e-13) <= upper
+    assert upper <= lower * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("users", [10, 1000])
+def test_a_light_tail_is_left_to_the_integral(users: int) -> None:
+    x = np.linspace(-3, 3, 300)
+    masses = np.exp(-(x**2) / 2)
+    masses *= 0.8 / masses.sum()
+    scores = np.exp(x / 2) - 1.03 * math.exp(1 / 8)
+    sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), users)
+    assert solve(sums) == tuple(float(side[0]) for side in stop_loss(sums, 1e-5))
