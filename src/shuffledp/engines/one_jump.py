@@ -14,6 +14,7 @@ user alone outweighs all others. docs/theory.md ("Any score law") has the proofs
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNIT, Array
 from . import tuning
@@ -24,15 +25,30 @@ from .tilted_law import ROUNDING
 
 def jump_stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     """(lower, upper) of E[(S_n)_+] for each row; as fourier.stop_loss where no score is big."""
+    level = np.full(len(sums.scores), np.inf)
     with np.errstate(over="ignore"):
-        level = _level(sums)
+        heavy = np.flatnonzero(_stands_apart(sums))
+        if len(heavy):
+            level[heavy] = _level(sums.rows(heavy))
+    some, none = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
+    if len(some) == 0:
+        return stop_loss(sums, width)
     lower, upper = np.empty((2, len(level)))
-    some, none = np.flatnonzero(np.isfinite(level)), np.flatnonzero(np.isinf(level))
+    lower[some], upper[some] = _split(sums.rows(some), level[some], width)
     if len(none):
         lower[none], upper[none] = stop_loss(sums.rows(none), width)
-    if len(some):
-        lower[some], upper[some] = _split(sums.rows(some), level[some], width)
     return lower, upper
+
+
+def _stands_apart(sums: ScoreSums) -> NDArray[np.bool_]:
+    """Does the largest score exceed what all smaller ones add up to? Then it pays to look for the
+    least one that does."""
+    z, p = sums.scores, sums.probabilities
+    top = z.max(axis=1)
+    others = np.minimum(np.abs(z), top[:, None])
+    square = np.sum(np.where(z < top[:, None], p * others**2, 0.0), axis=1)
+    result: NDArray[np.bool_] = top > sums.threshold + tuning.JUMP * np.sqrt(sums.users * square)
+    return result
 
 
 def _level(sums: ScoreSums) -> Array:
