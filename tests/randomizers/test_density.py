@@ -213,3 +213,24 @@ def test_parameters() -> None:
         Laplace(-1.0)
     assert Shuffle(Gaussian(1.0), users=10).get_epsilon(0.0) == math.inf
     assert Shuffle(Laplace(1.0), users=10).get_epsilon(0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("sigma", "users", "epsilon", "low", "high"),
+    [
+        (1.0, 1000, 0.25, 1.023e-7, 1.038e-7),
+        (1.0, 10, 1.0, 7.79e-3, 7.94e-3),
+        (0.5, 1000, 5.0, 1.1881e-7, 1.1889e-7),
+        (0.5, 1000, 3.0, 1.5318e-5, 1.5331e-5),
+        (0.5, 10**5, 0.5, 8.3288e-7, 8.3320e-7),
+        (0.5, 10**8, 0.01, 4.4685e-10, 4.4695e-10),
+    ],
+)
+def test_heavy_tails_against_another_program(
+    sigma: float, users: int, epsilon: float, low: float, high: float
+) -> None:
+    """Brackets by quadrature of the moment generating function, without cells."""
+    lower, upper = Shuffle(Gaussian(sigma), users).delta_bounds(epsilon)
+    assert lower <= high
+    assert low <= upper
+    assert upper <= 1.02 * lower

@@ -119,16 +119,29 @@ def _split(sums: ScoreSums, level: Array, width: float) -> tuple[Array, Array]:
 
 
 def _far(sums: ScoreSums, x: Array, level: Array, error: float) -> Array:
-    """A bound of E[(X - level)_+], X a sum of n - 1 values x with the scores' probabilities:
-    (s)_+ <= e^(theta s) / (e theta), at the best of a few theta."""
-    best = np.full(len(x), np.inf)
+    """A bound of E[(X - level)_+], X a sum of n - 1 values x with the scores' probabilities.
+
+    (s)_+ <= e^(theta s) / (e theta) for the values up to a few 1/theta, at about the best theta;
+    larger ones add at most their mean.
+    """
+
+    def bound(theta: Array) -> Array:
+        exponent = theta[:, None] * x
+        usual = exponent <= tuning.JUMP_USUAL
+        growth = sums.probabilities * np.expm1(np.where(usual, exponent, 0.0))
+        total = np.sum(growth + (error + 4 * UNIT * np.abs(exponent)) * np.abs(growth), axis=1)
+        log_mgf, at_level = (sums.users - 1) * np.log1p(total), theta * level
+        log_mgf += 16 * UNIT * (np.abs(log_mgf) + at_level + 8)
+        chernoff = np.exp(log_mgf - at_level - 1 - np.log(theta)) * (1 + 1e-9)
+        rest = sums.users * np.sum(sums.probabilities * np.where(usual, 0.0, x), axis=1)
+        result: Array = chernoff + rest * (1 + 2 * error)
+        return np.where(np.isnan(result), np.inf, result)
+
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for factor in tuning.JUMP_TILTS:
-            theta = factor / np.maximum(level, 1e-300)
-            exponent = theta[:, None] * x
-            growth = sums.probabilities * np.expm1(exponent)
-            total = np.sum(growth + (error + 4 * UNIT * np.abs(exponent)) * np.abs(growth), axis=1)
-            log_mgf = (sums.users - 1) * np.log1p(total)
-            log_mgf += 16 * UNIT * (np.abs(log_mgf) + factor + 8) - factor
-            best = np.fmin(best, np.exp(log_mgf - 1 - np.log(theta)) * (1 + 1e-9))
+        theta = 1 / np.maximum(level, 1e-300)
+        best = bound(theta)
+        for factor in tuning.JUMP_TILTS:  # far apart first, then nearer and nearer
+            for other in (theta * factor, theta / factor):
+                found = bound(other)
+                theta, best = np.where(found < best, other, theta), np.minimum(found, best)
     return best

@@ -65,8 +65,10 @@ BINS = 1 << 13
 #: Deviations of the sum without big scores, beside its drift, that a score must exceed to be big:
 #: with 9 of them the negative part is below 1e-15 of the rest.
 JUMP = 9.0
-#: Tilts for what is as good as impossible, over the least big score.
-JUMP_TILTS = (1.0, 3.0, 6.0, 12.0, 25.0, 50.0, 100.0)
+#: Factors of the tilt for what is as good as impossible, tried upwards and downwards in turn.
+JUMP_TILTS = (1000.0, 100.0, 30.0, 8.0, 3.0, 1.7, 1.3)
+#: Exponents up to which values count with that tilt; larger ones count with their mean.
+JUMP_USUAL = 3.0
 
 # Fourier integral (fourier.py)
 
