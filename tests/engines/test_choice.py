@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from shuffledp.engines import choice
 from shuffledp.engines.choice import RULES, Bracket, Choice, Question, Rule
@@ -31,9 +30,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
     def watched(rule: Rule) -> Rule:
-        def solve(question: Question, rows: NDArray[np.intp]) -> Bracket:
+        def solve(question: Question) -> Bracket:
             names.append(rule.name)
-            return rule.solve(question, rows)
+            return rule.solve(question)
 
         return replace(rule, solve=solve)
 

@@ -1,12 +1,14 @@
 """Sums that are large because one score is: closed form and the rest, against exact sums."""
 
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from oracles.sums import stop_loss_of_sum
 from shuffledp.engines import one_jump
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_jump import jump_stop_loss
@@ -74,3 +76,23 @@ def test_a_light_tail_is_left_to_the_integral(users: int) -> None:
     scores = np.exp(x / 2) - 1.03 * math.exp(1 / 8)
     sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), users)
     assert solve(sums) == tuple(float(side[0]) for side in stop_loss(sums, 1e-5))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rare_scores_of_any_size_at_any_level(seed: int) -> None:
+    """One common score and rare ones over eleven decades, up to 30,000 users; whatever is big."""
+    draw = random.Random(seed)
+    users = draw.choice([2, 5, 20, 200, 30_000])
+    scores, masses = [-(10 ** draw.uniform(-2, 1))], [draw.uniform(0.1, 0.45)]
+    for sign in (1, draw.choice([1, -1]), draw.choice([1, -1])):
+        scores.append(sign * 10 ** draw.uniform(-3, 8))
+        masses.append(min(0.1, 10 ** draw.uniform(-9, 0.5) / users))
+    held = draw.choice([0.0, 10 ** draw.uniform(-2, 3)])
+    z, p = np.array([scores]), np.array([masses])
+    sums = ScoreSums(z, p, np.abs(z), np.array([held]), users)
+    level = np.array([draw.choice([z for z in scores if z > 0]) * draw.choice([1.0, 0.5])])
+    exact, chances = ([Fraction(x) for x in column] for column in (scores, masses))
+    least, most = stop_loss_of_sum(exact, chances, users, Fraction(held), min(users, 14))
+    lower, upper = one_jump._split(sums, level, draw.choice([1e-1, 1e-3, 1e-5]))
+    assert lower[0] <= most
+    assert least <= upper[0]

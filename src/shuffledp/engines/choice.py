@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,27 @@ class Question:
     few: NDArray[np.bool_]
     listed: int
 
-    @property
-    def users(self) -> int:
-        return self.sums.users
+    def rows(self, index: NDArray[np.intp]) -> Question:
+        return replace(self, sums=self.sums.rows(index), few=self.few[index])
 
     @property
-    def values(self) -> int:
-        return int(self.sums.scores.shape[1])
+    def all_listed(self) -> bool:
+        return self.listed >= self.sums.users
+
+    @property
+    def rare(self) -> NDArray[np.bool_]:
+        """The rows of few values of which one is common and all others are rare."""
+        masses = self.sums.probabilities
+        mean = self.sums.users * (masses.sum(axis=1) - masses.max(axis=1))
+        few_values = masses.shape[1] <= tuning.FEW_VALUES and not self.all_listed
+        rows: NDArray[np.bool_] = (mean < tuning.RARE) & few_values
+        return rows
+
+    @property
+    def many_values(self) -> bool:
+        """As a density has, and so few users that their law can be convolved."""
+        few_users = 1 < self.sums.users <= tuning.FEW_USERS and self.width < tuning.WORTH
+        return few_users and self.sums.scores.shape[1] > tuning.MANY
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class Rule:
     name: str
     reason: str
     suits: Callable[[Question], NDArray[np.bool_] | bool]
-    solve: Callable[[Question, NDArray[np.intp]], Bracket]
+    solve: Callable[[Question], Bracket]
     from_width: Callable[[], float] = float  # of brackets that are worth its time, relative
 
 
@@ -78,7 +92,7 @@ class Choice:
             wide = upper - lower > worth * np.maximum(lower, self._least)
             rows = np.flatnonzero(wide & rule.suits(question))
             if len(rows):
-                low, high = rule.solve(question, rows)
+                low, high = rule.solve(question.rows(rows))
                 lower[rows] = np.maximum(lower[rows], low)
                 upper[rows] = np.minimum(upper[rows], high)
         return lower, upper
@@ -96,117 +110,65 @@ def _nothing_known(rows: int) -> Bracket:
     return np.zeros(rows), np.full(rows, np.inf)
 
 
-def _is_one_user(question: Question) -> bool:
-    return question.users == 1
-
-
-def _one_user(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    return one_user_stop_loss(question.sums.rows(rows))
-
-
-def _few_score(question: Question) -> NDArray[np.bool_] | bool:
-    return question.users > 1 and question.few
-
-
-def _list(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    lower, upper = np.empty((2, len(rows)))
-    for i in range(0, len(rows), tuning.LISTED_ROWS):
-        part = slice(i, i + tuning.LISTED_ROWS)
-        lower[part], upper[part] = enumerated_stop_loss(
-            question.sums.rows(rows[part]), question.listed
-        )
+def _list(question: Question) -> Bracket:
+    lower, upper = np.empty((2, len(question.few)))
+    for start in range(0, len(lower), tuning.LISTED_ROWS):
+        rows = np.arange(start, min(start + tuning.LISTED_ROWS, len(lower)))
+        lower[rows], upper[rows] = enumerated_stop_loss(question.sums.rows(rows), question.listed)
     return lower, upper
 
 
-def _is_not_listed(question: Question) -> bool:
-    return question.users > 1 and question.listed < question.users
-
-
-def _others_rare(question: Question) -> NDArray[np.bool_] | bool:
-    masses = question.sums.probabilities
-    mean = question.users * (masses.sum(axis=1) - masses.max(axis=1))
-    return _is_not_listed(question) and question.values <= tuning.FEW_VALUES and mean < tuning.RARE
-
-
-def _count_rare(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    return _rare_to(question, rows, tuning.SHALLOW)
-
-
-def _count_more_of_them(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    return _rare_to(question, rows, tuning.DEEP, tuning.SHALLOW)
-
-
-def _rare_to(
-    question: Question, rows: NDArray[np.intp], depth: float, known: float | None = None
-) -> Bracket:
+def _list_rare(question: Question, depth: float, known: float | None = None) -> Bracket:
     """Lists rare users to `depth`, law by law, unless as many were listed for `known`."""
-    lower, upper = _nothing_known(len(rows))
-    masses = question.sums.probabilities[rows]
+    lower, upper = _nothing_known(len(question.few))
+    masses, users = question.sums.probabilities, question.sums.users
     for law in np.unique(masses, axis=0):
         same = np.flatnonzero((masses == law).all(axis=1))
-        count = rare_users(question.users, law, depth)
-        if count > (0 if known is None else rare_users(question.users, law, known)):
-            lower[same], upper[same] = rare_stop_loss(question.sums.rows(rows[same]), count)
+        count = rare_users(users, law, depth)
+        if count > (0 if known is None else rare_users(users, law, known)):
+            lower[same], upper[same] = rare_stop_loss(question.sums.rows(same), count)
     return lower, upper
-
-
-def _any_law(question: Question) -> bool:
-    return _is_not_listed(question)
-
-
-def _integrate(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    return jump_stop_loss(question.sums.rows(rows), question.width)
-
-
-def _heavy_tail(question: Question) -> bool:
-    return 1 < question.users <= tuning.FEW_USERS and question.values > tuning.MANY
-
-
-def _convolve(question: Question, rows: NDArray[np.intp]) -> Bracket:
-    if question.width >= tuning.WORTH:  # only compared with others
-        return _nothing_known(len(rows))
-    return convolved_stop_loss(question.sums.rows(rows))
 
 
 RULES = (
     Rule(
         "one user",
         "the sum is one score: a mean over its values",
-        _is_one_user,
-        _one_user,
+        lambda q: q.sums.users == 1,
+        lambda q: one_user_stop_loss(q.sums),
     ),
     Rule(
         "enumerated",
         "few users score, or there are few users: every way to share out the scores can be listed",
-        _few_score,
+        lambda q: q.few & (q.sums.users > 1),
         _list,
     ),
     Rule(
         "rare scores",
         "one score is common and all others rare: no smoothing fits, but the users who have the "
         "rare ones can be listed, as many as matter at moderate deltas",
-        _others_rare,
-        _count_rare,
+        lambda q: q.rare,
+        lambda q: _list_rare(q, tuning.SHALLOW),
     ),
     Rule(
         "rare scores, far out",
         "as many as matter at any delta, where that was not enough",
-        _others_rare,
-        _count_more_of_them,
+        lambda q: q.rare,
+        lambda q: _list_rare(q, tuning.DEEP, tuning.SHALLOW),
     ),
     Rule(
         "fourier",
         "any law, at a cost that does not grow with the users, big scores apart; also far in the "
         "tail, where the ways that were not listed may matter",
-        _any_law,
-        _integrate,
+        lambda q: not q.all_listed,
+        lambda q: jump_stop_loss(q.sums, q.width),
     ),
     Rule(
         "convolved",
         "a tail so heavy that no score stands apart from the others: where few users meet one, "
         "sum without transforms",
-        _heavy_tail,
-        _convolve,
+        lambda q: q.many_values,
+        lambda q: convolved_stop_loss(q.sums),
         lambda: tuning.HEAVY,
     ),
 )
