@@ -72,7 +72,7 @@ class Lattices:
         """
         strides = _strides(self._kinds, rtol, resolution)
         divisions = round_up(max(self._anchor / min(strides), tuning.LEAST_DIVISIONS))
-        fine = 3 * aim(rtol) / resolution
+        fine = 3 * aim(rtol, _dear(self._kinds)) / resolution
         key = (divisions, depth, fine)
         made = self.made.get(key)
         if made is None:
@@ -120,6 +120,10 @@ def _spread(outline: PLD) -> float:
     return max(math.sqrt(float(outline.masses @ outline.losses**2)), negligible)
 
 
+def _dear(kinds: Sequence[Kind]) -> bool:
+    return any(kind.profile.dear for kind in kinds)
+
+
 def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[float]:
     """The distance of losses at which each kind of round should be sampled.
 
@@ -127,7 +131,7 @@ def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[floa
     below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
     hardly count in the total may be sampled more coarsely.
     """
-    unit = math.sqrt(4 * aim(rtol)) / resolution
+    unit = math.sqrt(4 * aim(rtol, _dear(kinds))) / resolution
     total = sum(kind.spread**2 * kind.count for kind in kinds)
     shares = [total / (len(kinds) * kind.count) for kind in kinds]
     return [

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from . import tuning
 
 
-def aim(rtol: float) -> float:
+def aim(rtol: float, dear: bool = False) -> float:
     """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it."""
-    return max(tuning.LEAST_AIM * rtol, min(tuning.MOST_AIM * rtol, tuning.AIM))
+    usual = tuning.DEAR_AIM if dear else tuning.AIM
+    return max(tuning.LEAST_AIM * rtol, min(tuning.MOST_AIM * rtol, usual))
 
 
 def depth_for(log_inverse_delta: float, ladder: Sequence[float] = ()) -> float:

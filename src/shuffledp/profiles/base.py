@@ -43,6 +43,11 @@ class PrivacyProfile(ABC):
         return tuning.DEPTHS[-1:]
 
     @property
+    def dear(self) -> bool:
+        """Is narrowing a sample so dear that many of them should be no narrower than needed?"""
+        return False
+
+    @property
     def pointwise(self) -> PrivacyProfile:
         """The same profile, by whatever is quickest for a few epsilons, with slopes or without."""
         return self

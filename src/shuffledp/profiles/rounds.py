@@ -153,6 +153,10 @@ class DensityProfile(PrivacyProfile):
         return tuning.FINE_DEPTHS
 
     @property
+    def dear(self) -> bool:
+        return True
+
+    @property
     def max_loss(self) -> float:
         # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1
         rate = self.users / (self.users + self.idle)

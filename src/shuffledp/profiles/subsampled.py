@@ -49,6 +49,10 @@ class SubsampledProfile(PrivacyProfile):
         return self.full.depths
 
     @property
+    def dear(self) -> bool:
+        return self.full.dear
+
+    @property
     def pointwise(self) -> PrivacyProfile:
         return SubsampledProfile(self.full.pointwise, self.rate)
 
