@@ -30,9 +30,7 @@ def _values(name: str, more: str = "") -> Any:
 @click.command()
 @options(
     *PROTOCOL,
-    _values(
-        "delta", "The delta; several with commas or by repeating the option. 0 asks for pure DP."
-    ),
+    _values("delta", " 0 asks for pure DP."),
 )
 def epsilon(values: Sequence[Sequence[float]], **given: Any) -> None:
     """Which epsilon holds at a given delta.

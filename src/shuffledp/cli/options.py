@@ -53,7 +53,7 @@ def parameter_options(
 
 
 def randomizer_option(default: str | None = ANY) -> Option:
-    text = f"One of {', '.join(REGISTRY)}."
+    text = f"One of {', '.join(sorted(REGISTRY))}."
     return click.option("--randomizer", default=default, show_default=True, help=text)
 
 

@@ -78,12 +78,13 @@ def register(randomizer: Kind) -> Kind:
 
 
 def known_parameters() -> dict[str, dict[str, Parameter]]:
-    """Every parameter of a named randomizer: what it is in each randomizer that has it."""
+    """Every parameter of a named randomizer, what most of them have first: what it is in each
+    randomizer that has it."""
     found: dict[str, dict[str, Parameter]] = {}
     for kind, randomizer in REGISTRY.items():
         for name, parameter in parameters_of(randomizer).items():
             found.setdefault(name, {})[kind] = parameter
-    return found
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
 def parameter_named(name: str) -> Parameter | None:

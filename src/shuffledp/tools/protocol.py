@@ -34,7 +34,7 @@ def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Random
         close = difflib.get_close_matches(str(kind), REGISTRY, 1)
         hint = f"did you mean {close[0]}? Choose" if close else "choose"
         raise InvalidParameter(
-            f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(REGISTRY)}."
+            f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(REGISTRY))}."
         )
     known = parameters_of(REGISTRY[kind])
     kept = {name: value for name, value in given.items() if value is not None}
