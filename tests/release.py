@@ -33,7 +33,7 @@ def main() -> None:
     answer = json.loads(
         shell("epsilon", "--eps0", "4", "--users", "10000", "--delta", "1e-6", "--json")
     )
-    if not 0.4108 < answer["lower"] <= answer["upper"] < 0.4109:
+    if not 0.4108 < answer["lower"][0] <= answer["upper"][0] < 0.4109:
         sys.exit(f"a wrong answer: {answer}")
     versions = f"numpy {numpy.__version__}, click {importlib.metadata.version('click')}"
     print(f"shuffledp {shuffledp.__version__} works with {versions}; commands: {', '.join(names)}")
