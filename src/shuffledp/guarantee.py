@@ -34,7 +34,7 @@ class Guarantee(ABC):
 
         If the width `rtol` is out of reach, the smallest value that was certified.
         """
-        return _each(validate.deltas(delta), self._epsilon, rtol, wide=True).upper
+        return _each(validate.deltas(delta), self._answers.epsilon_bounds, rtol, wide=True).upper
 
     @overload
     def get_delta(self, epsilon: float, *, rtol: float = ...) -> float: ...
@@ -45,7 +45,7 @@ class Guarantee(ABC):
 
         If the width `rtol` is out of reach, the smallest value that was certified.
         """
-        return _each(validate.epsilons(epsilon), self._delta, rtol, wide=True).upper
+        return _each(validate.epsilons(epsilon), self._answers.delta_bounds, rtol, wide=True).upper
 
     @overload
     def epsilon_bounds(self, delta: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -58,7 +58,7 @@ class Guarantee(ABC):
 
         `rtol` is the largest relative width; NotCertified tells what was reached instead.
         """
-        return _each(validate.deltas(delta), self._epsilon, rtol)
+        return _each(validate.deltas(delta), self._answers.epsilon_bounds, rtol)
 
     @overload
     def delta_bounds(self, epsilon: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -68,17 +68,7 @@ class Guarantee(ABC):
         self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL
     ) -> Bounds[float] | Bounds[Array]:
         """lower <= exact delta <= upper. `rtol` is a width in epsilon, as in `epsilon_bounds`."""
-        return _each(validate.epsilons(epsilon), self._delta, rtol)
-
-    def _epsilon(self, delta: float, rtol: float) -> Bounds[float]:
-        """For one valid delta."""
-        if delta == 0:
-            return Bounds(self._answers.max_loss(), self._answers.max_loss())
-        return Bounds(0.0, 0.0) if delta == 1 else self._answers.epsilon_bounds(delta, rtol)
-
-    def _delta(self, epsilon: float, rtol: float) -> Bounds[float]:
-        """For one valid epsilon."""
-        return self._answers.delta_bounds(epsilon, rtol)
+        return _each(validate.epsilons(epsilon), self._answers.delta_bounds, rtol)
 
     @property
     @abstractmethod

@@ -52,8 +52,10 @@ class Rounds:
         return self.composition.max_loss if self._only is None else self._only.max_loss
 
     def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        """At 0 < delta < 1."""
-        if not self._kinds:
+        """At any delta; 0 asks for pure DP."""
+        if delta == 0:
+            return Bounds(*[self.max_loss()] * 2)
+        if delta == 1 or not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.epsilon_bounds(self._only, delta, rtol)
