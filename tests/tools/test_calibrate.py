@@ -226,6 +226,11 @@ def test_bad_targets() -> None:
         ("rounds", lambda k: k, "not a round"),
         ("k", lambda k: Shuffle(RandomizedResponse(k, eps0=1.0), 10), "choose one of .*users"),
         ("epsilon", lambda e: None, "cannot be looked for"),
+        (
+            "users",
+            lambda n: Shuffle(PureLDP(1.0), n, sample_rate=1 / 3, colluding=-1),
+            "colluding=-1 is negative",
+        ),
     ],
 )
 def test_bad_questions(find: str, make: Any, words: str) -> None:

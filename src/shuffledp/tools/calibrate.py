@@ -27,8 +27,12 @@ __all__ = ["Calibration", "calibrate", "searchable"]
 
 def searchable() -> dict[str, bool]:
     """What `calibrate` can find: does epsilon grow with it?"""
-    known = {name: parameter_named(name) for name in known_parameters()}
-    found = {name: p.search.grows for name, p in known.items() if p is not None and p.search}
+    found = {
+        name: parameter.search.grows
+        for name, uses in known_parameters().items()
+        for parameter in uses.values()
+        if parameter.search is not None
+    }
     return {**found, "users": False, "rounds": True, "sample_rate": True}
 
 
@@ -112,9 +116,9 @@ def _quest(find: str, make: Callable[[float], Mechanism]) -> Quest:
         return Quest(find, Multiples(validate.MAX_USERS // unit, unit), 1e5, grows=False)
     if find == "sample_rate":
         whole = make(1.0)
-        fixed = isinstance(whole, Shuffle) and whole.sampling == "fixed"
-        users = whole.users if isinstance(whole, Shuffle) else 1
-        grid: Grid = Multiples(users, over=users) if fixed else Decimals(1e-9, 1.0)
+        grid: Grid = Decimals(1e-9, 1.0)
+        if isinstance(whole, Shuffle) and whole.sampling == "fixed":
+            grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
     parameter = parameter_named(find)
     if parameter is None or parameter.search is None:
@@ -133,9 +137,11 @@ def _smallest_population(make: Callable[[float], Mechanism]) -> int:
     """The fewest users of whom the sampled share is whole, up to the rounding of a float."""
     try:
         round_ = make(validate.MAX_USERS)
-        sampled = isinstance(round_, Shuffle) and round_.sampling == "fixed"
-        rate = round_.sample_rate if isinstance(round_, Shuffle) and sampled else 1.0
+        fixed = isinstance(round_, Shuffle) and round_.sampling == "fixed"
+        rate = round_.sample_rate if isinstance(round_, Shuffle) and fixed else 1.0
     except SampleNotWhole as error:
         rate = error.rate
     shares = (Fraction(rate).limit_denominator(10**digits) for digits in range(13))
-    return next(s for s in shares if math.isclose(s, rate, rel_tol=1e-10)).denominator
+    unit = next(s for s in shares if math.isclose(s, rate, rel_tol=1e-10)).denominator
+    make(validate.MAX_USERS // unit * unit)  # what is wrong with it now is not the number of users
+    return unit
