@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting, twelve_decades
 from shuffledp.engines.convolved import convolved_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
@@ -45,13 +45,7 @@ def test_many_scores_against_fourier(users: int) -> None:
 
 
 def test_heavy_tails_against_a_sum_over_the_largest() -> None:
-    """Two users with scores over twelve decades: the square of the law, added up."""
-    scores = np.concatenate([np.geomspace(1e-3, 1e9, 150), -np.geomspace(1e-3, 1e9, 150)])
-    masses = np.abs(scores) ** -0.7
-    masses /= 1.2 * masses.sum()
-    values, weights = np.append(scores, 0.0), np.append(masses, 1 - masses.sum())
-    pairs = np.maximum(np.add.outer(values, values), 0.0)
-    truth = float(weights @ pairs @ weights)
+    scores, masses, truth = twelve_decades()
     sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), 2)
     lower, upper = both_sides(sums)
     assert lower <= truth * (1 + 1e-12)

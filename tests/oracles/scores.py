@@ -56,3 +56,13 @@ def columns(
     """One row of floats: (scores, probabilities, magnitudes of the scores, threshold)."""
     scores, masses = (np.array([[float(x) for x in column]]) for column in law)
     return scores, masses, np.abs(scores), np.array([float(threshold)])
+
+
+def twelve_decades() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """(scores, probabilities, E[(S)_+] of two users): the square of a law, added up."""
+    scores = np.concatenate([np.geomspace(1e-3, 1e9, 150), -np.geomspace(1e-3, 1e9, 150)])
+    masses = np.abs(scores) ** -0.7
+    masses /= 1.2 * masses.sum()
+    values, weights = np.append(scores, 0.0), np.append(masses, 1 - masses.sum())
+    pairs = np.maximum(np.add.outer(values, values), 0.0)
+    return scores, masses, float(weights @ pairs @ weights)
