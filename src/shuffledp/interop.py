@@ -179,7 +179,7 @@ def _of_composition(accountant: Accountant, interval: float | None, truncation: 
         raise not_certified("delta", Bounds(0.0, 1.0), _RTOL)
     if composition.bounded:
         upper[epsilon >= composition.max_loss] = 0.0
-    return upper_pld(step, index, Samples(np.zeros(len(upper)), upper))
+    return upper_pld(step, index, Samples.without_slopes(np.zeros(len(upper)), upper))
 
 
 def _lattice(

@@ -106,7 +106,7 @@ def test_without_slopes_wide_samples_still_enclose_the_exact_profile(noise: floa
     draw = np.random.default_rng(1)
     lower = values * (1 - noise * draw.random(len(values)) - 2e-16)
     upper = values * (1 + noise * draw.random(len(values)) + 2e-16)
-    pld = lower_pld(step, index, Samples(lower, upper))
+    pld = lower_pld(step, index, Samples.without_slopes(lower, upper))
     for epsilon in np.linspace(0, eps0, 173).tolist():
         truth = oracles.clone_profile(users, eps0, epsilon, "stronger-clones")
         assert profile_of(pld, epsilon) <= truth
@@ -121,5 +121,5 @@ def test_a_straight_profile_keeps_its_largest_loss_although_its_samples_are_wide
     values[-1] = 0.0
     lower, upper = values * (1 - noise), values * (1 + noise)
     slope = np.where(index == divisions, 1 / (math.exp(eps0) + 1) * (1 - 1e-12), 0.0)
-    pld = lower_pld(step, index, Samples(lower, upper, slope))
+    pld = lower_pld(step, index, Samples(lower, upper, slope, np.full(len(slope), np.inf)))
     assert pld.masses @ pld.losses >= (1 - 2 * noise) * eps0 * math.tanh(eps0 / 2)

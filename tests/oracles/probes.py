@@ -31,7 +31,7 @@ from shuffledp.engines.choice import Choice
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_jump import jump_stop_loss
-from shuffledp.engines.problem import ScoreSums
+from shuffledp.engines.problem import ScoreSums, without_slope
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.errors import NotCertified
 from shuffledp.laws.three_point import ThreePointLaw
@@ -72,11 +72,11 @@ def engines() -> Iterator[Checked]:
             answers = [Choice(users, z.shape[1]).solve(sums, width) for width in (1e-4, 2e-3)]
             answers.append(stop_loss(sums, 1e-2))
             if parts == 1:
-                answers.append(enumerated_stop_loss(sums, min(users, 9)))
+                answers.append(without_slope(*enumerated_stop_loss(sums, min(users, 9))))
                 rare = rare_users(users, p[0], 60.0)
-                answers += [rare_stop_loss(sums, rare)] if rare else []
+                answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
             answers.append(jump_stop_loss(sums, 1e-3))
-            for lower, upper in answers:
+            for lower, upper, *_ in answers:
                 yield (lower[0], upper[0]), exact_stop_loss(case)
 
 

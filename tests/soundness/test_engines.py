@@ -164,7 +164,7 @@ def by_enumeration(sums: ScoreSums, draw: random.Random) -> Sides:
 
 
 def by_fourier(sums: ScoreSums, draw: random.Random) -> Sides:
-    return stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4, 1e-7]))
+    return stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4, 1e-7]))[:2]
 
 
 def by_bulk(sums: ScoreSums, draw: random.Random) -> Sides:
@@ -173,7 +173,7 @@ def by_bulk(sums: ScoreSums, draw: random.Random) -> Sides:
 
 
 def by_one_jump(sums: ScoreSums, draw: random.Random) -> Sides:
-    return jump_stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4]))
+    return jump_stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4]))[:2]
 
 
 def by_mean(sums: ScoreSums, draw: random.Random) -> Sides:

@@ -34,8 +34,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         if end is not None and end.lower[0] > delta:
             return Bounds(math.inf, math.inf)
         reached = end is None or end.upper[0] <= delta
-        search = 2.5e-10 if quick.has_slopes else 1e-3 * rtol
-        low, high = enclose(_sides(sampler, reached), delta, start, top, search, rtol)
+        low, high = enclose(_sides(sampler, reached), delta, start, top, tuning.SEARCH, rtol)
         bounds = certified(low, high if reached else math.inf)
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds

@@ -36,3 +36,6 @@ NOTHING = 1e-12
 ROUGH_RTOL = 0.1
 #: Stands for log(epsilon / target) where epsilon is infinite, and its negative where it is 0.
 FAR = 50.0
+
+#: How near the search for epsilon comes to where each side crosses delta, if the sides are so near.
+SEARCH = 2.5e-10

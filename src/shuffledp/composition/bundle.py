@@ -56,7 +56,7 @@ class ComposedProfile(PrivacyProfile):
             inside, places = self.some_left(epsilon), np.minimum(epsilon, self.max_loss)
             width = max(rtol, self.coarse)
             lower, upper = self.composition.deltas(places, math.exp(-depth), width)
-            return Samples(lower * inside, upper * inside)
+            return Samples.without_slopes(lower * inside, upper * inside)
 
         return sample
 

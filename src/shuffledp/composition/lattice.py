@@ -22,7 +22,7 @@ from .pld import PLD, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up
 
 # proof constants: docs/theory.md, "Constants"
-#: Where only the slope at the largest loss is given, that loss has been rounded up by less.
+#: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
 _ENDS_BEFORE = 2.0**-46
 
 
@@ -72,7 +72,8 @@ class Lattices:
         """
         strides = _strides(self._kinds, rtol, resolution)
         divisions = round_up(max(self._anchor / min(strides), tuning.LEAST_DIVISIONS))
-        fine = 3 * aim(rtol, _dear(self._kinds)) / resolution
+        dear = _dear(self._kinds)
+        fine = (tuning.DEAR_SHARE if dear else tuning.SHARE) * aim(rtol, dear) / resolution
         key = (divisions, depth, fine)
         made = self.made.get(key)
         if made is None:
@@ -147,12 +148,10 @@ def _discretize(kind: Kind, step: float, stride: int, depth: float, rtol: float)
     epsilon: Array = step * index.astype(float)
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
-    # differences of samples over a step h lose what the bracket of each is wide: h^2 for both
-    width = rtol if profile.has_slopes else rtol**2 / tuning.SLOPELESS
-    samples = profile.sampler(depth, width)(epsilon)
+    samples = profile.sampler(depth, rtol)(epsilon)
     flat = not profile.bounded and epsilon[-1] >= largest
     lower = lower_pld(step, index, samples, flat)
-    if samples.slope_low is not None and not profile.has_slopes:
+    if samples.lower[-1] == 0 and samples.slope_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + largest))
     return upper_pld(step, index, samples), lower
 

@@ -94,11 +94,8 @@ def lower_pld(
 
 def _end_slopes(samples: Samples, excess: Array) -> tuple[Array, Array]:
     """In each cell an upper bound of minus the slope at its left end, a lower one at its right."""
-    if samples.slope_low is not None and samples.slope_high is not None:
-        return samples.slope_high[:-1], samples.slope_low[1:]
     steep, flat = chord_slopes(samples.lower, samples.upper, excess)
-    if samples.slope_low is not None:
-        flat = np.maximum(flat, samples.slope_low)
+    steep, flat = np.minimum(steep, samples.slope_high), np.maximum(flat, samples.slope_low)
     return steep[:-1], flat[1:]
 
 

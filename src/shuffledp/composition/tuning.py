@@ -19,9 +19,9 @@ MAX_DIVISIONS = 1 << 40
 LEAST_DIVISIONS = 16.0
 #: Root mean square losses up to which a lattice is dense; the far tail needs fewer points.
 DENSE = 6.0
-#: Differences of samples over a step h lose what each sample's bracket is wide, so that without
-#: slopes it must be of the order of h^2: the width is squared and divided by this.
-SLOPELESS = 1e-3
+#: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
+#: whose time goes into samples.
+SHARE, DEAR_SHARE = 0.5, 3.0
 #: Halvings of the resolution after which no lattice is short enough.
 COARSER = 8
 #: Lattices kept for the next query: memory for not sampling the profiles again.

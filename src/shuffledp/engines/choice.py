@@ -14,16 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array
 from . import tuning
 from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss, one_user_stop_loss
 from .one_jump import jump_stop_loss
-from .problem import ScoreSums
+from .problem import Bracket, ScoreSums, without_slope
 from .rare_scores import log_tail, rare_stop_loss, rare_users
-
-#: (lower, upper) of some rows.
-Bracket = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -86,16 +82,20 @@ class Choice:
 
     def solve(self, sums: ScoreSums, width: float) -> Bracket:
         question = self._question(sums, width)
-        lower, upper = _nothing_known(len(sums.scores))
+        found = np.array(_nothing_known(len(sums.scores)))
         for rule in RULES:
+            lower, upper = found[:2]
             worth = max(width, rule.from_width())
             wide = upper - lower > worth * np.maximum(lower, self._least)
             rows = np.flatnonzero(wide & rule.suits(question))
             if len(rows):
-                low, high = rule.solve(question.rows(rows))
-                lower[rows] = np.maximum(lower[rows], low)
-                upper[rows] = np.minimum(upper[rows], high)
-        return lower, upper
+                again = np.array(rule.solve(question.rows(rows)))
+                found[1, rows] = np.minimum(upper[rows], again[1])
+                # a line belongs to its lower value
+                better = again[0] > lower[rows]
+                for side in (0, 2, 3):
+                    found[side, rows[better]] = again[side, better]
+        return Bracket(*found)
 
     def _question(self, sums: ScoreSums, width: float) -> Question:
         mean, most = sums.users * sums.probabilities.sum(axis=1), self._most
@@ -107,7 +107,7 @@ class Choice:
 
 
 def _nothing_known(rows: int) -> Bracket:
-    return np.zeros(rows), np.full(rows, np.inf)
+    return without_slope(np.zeros(rows), np.full(rows, np.inf))
 
 
 def _list(question: Question) -> Bracket:
@@ -115,19 +115,19 @@ def _list(question: Question) -> Bracket:
     for start in range(0, len(lower), tuning.LISTED_ROWS):
         rows = np.arange(start, min(start + tuning.LISTED_ROWS, len(lower)))
         lower[rows], upper[rows] = enumerated_stop_loss(question.sums.rows(rows), question.listed)
-    return lower, upper
+    return without_slope(lower, upper)
 
 
 def _list_rare(question: Question, depth: float, known: float | None = None) -> Bracket:
     """Lists rare users to `depth`, law by law, unless as many were listed for `known`."""
-    lower, upper = _nothing_known(len(question.few))
+    lower, upper = np.zeros(len(question.few)), np.full(len(question.few), np.inf)
     masses, users = question.sums.probabilities, question.sums.users
     for law in np.unique(masses, axis=0):
         same = np.flatnonzero((masses == law).all(axis=1))
         count = rare_users(users, law, depth)
         if count > (0 if known is None else rare_users(users, law, known)):
             lower[same], upper[same] = rare_stop_loss(question.sums.rows(same), count)
-    return lower, upper
+    return without_slope(lower, upper)
 
 
 RULES = (
@@ -135,7 +135,7 @@ RULES = (
         "one user",
         "the sum is one score: a mean over its values",
         lambda q: q.sums.users == 1,
-        lambda q: one_user_stop_loss(q.sums),
+        lambda q: without_slope(*one_user_stop_loss(q.sums)),
     ),
     Rule(
         "enumerated",
@@ -168,7 +168,7 @@ RULES = (
         "a tail so heavy that no score stands apart from the others: where few users meet one, "
         "sum without transforms",
         lambda q: q.many_values,
-        lambda q: convolved_stop_loss(q.sums),
+        lambda q: without_slope(*convolved_stop_loss(q.sums)),
         lambda: tuning.HEAVY,
     ),
 )

@@ -6,7 +6,9 @@ of one score, less its share of the threshold. For any theta > 0 (Bromwich, Lapl
     E[(S + Z)_+] = 1/(2 pi i) int exp(n K(w) + tau^2 w^2/2) / w^2 dw   over Re w = theta,
 
 where Z ~ N(0, tau^2) is independent. Jensen makes this an upper bound of E[(S)_+], and
-(s)_+ >= E[(s + Z)_+] - tau phi(s/tau) gives the lower one, the same integral of 1/w^2 - tau^2.
+(s)_+ >= s Phi(s/tau) = E[(s + Z)_+] - tau phi(s/tau) gives the lower one, the same integral of
+1/w^2 - tau^2. For any weight in [0, 1] E[(S)_+] >= E[weight S], whatever alpha is: with the weight
+Phi(S/tau) at one alpha that is a line below the profile, whose slope is one more integral.
 By Poisson summation the trapezoidal rule adds only positive terms (periodic copies). Everything
 that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") has the proof.
 """
@@ -14,7 +16,7 @@ that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") ha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +24,16 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array
 from . import tuning
 from .enumerated import LEAST
-from .problem import ScoreSums
+from .nodes import Missing, Nodes, change_error, characteristic, lively_blocks
+from .problem import Bracket, ScoreSums
 from .tilted_law import ROUNDING, TiltedLaw, log_mgf_beyond, tilted
 
 # proof constants: docs/theory.md, "Constants"
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
 
 
-def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
-    """(lower, upper) of E[(S_n)_+] for each row of `sums`.
+def stop_loss(sums: ScoreSums, width: float) -> Bracket:
+    """E[(S_n)_+] for each row of `sums`, and a line below it.
 
     `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
     about the relative width of the bracket in epsilon.
@@ -44,11 +47,15 @@ def stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
         threshold=sums.threshold / unit,
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper = _bracket(scaled, unit, width)
+        lower, upper, slope_low, slope_high = _bracket(scaled, unit, width)
     most = at_most(sums)
-    upper = np.where(np.isfinite(upper), np.minimum(upper, most), most)
-    lower = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
-    return lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT) + LEAST
+    known = np.isfinite(lower) & (lower > 0)  # else the line is 0 itself
+    return Bracket(
+        np.where(known, lower, 0.0) * (1 - 4 * UNIT),
+        np.where(np.isfinite(upper), np.minimum(upper, most), most) * (1 + 4 * UNIT) + LEAST,
+        np.where(known & (slope_low > 0), slope_low, 0.0) * (1 - 4 * UNIT),
+        np.where(known, np.where(np.isnan(slope_high), np.inf, slope_high), 0.0) * (1 + 4 * UNIT),
+    )
 
 
 def at_most(sums: ScoreSums) -> Array:
@@ -59,84 +66,81 @@ def at_most(sums: ScoreSums) -> Array:
     return most
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """The trapezoidal rule of each row: `step` = 2 pi / `period`, and how many nodes there are.
-
-    `log_mgf` bounds log E e^(t (S + Z)) at the `others`, some t > theta. A `deep` row is below
-    every delta: Markov's bound is all that is said of it.
-    """
-
-    period: Array
-    step: Array
-    count: NDArray[np.intp]
-    others: Array
-    log_mgf: Array
-    deep: NDArray[np.bool_]
-
-
-def _bracket(sums: ScoreSums, unit: Array, width: float) -> tuple[Array, Array]:
+def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
     """stop_loss for scores in [-1, 1], times unit; not finite where the range is left."""
-    law = tilted(sums, width)
-    nodes = _nodes(law, width)
-    smooth, bump, charge, used = _integrals(law, nodes)
-    charge += _beyond_the_last(law, used * nodes.step)
-    charge += _misplaced(law)
+    law, cut = tilted(sums, width), min(tuning.CUT - math.log(width), tuning.MOST_CUT)
+    beyond = _Beyond(law)
+    period = beyond.period(cut)
+    # nothing to resolve: Markov's bound is below every delta
+    deep = np.minimum(law.log_scale, law.log_scale - np.log(law.theta)) < _DEEPEST
+    nodes = _nodes(law, period, cut, deep)
+    smooth, bump, slope, charge, slope_charge = _integrals(law, nodes, cut)
+    missing, slope_missing = _beyond_the_last(law, nodes)
+    charge, slope_charge = charge + missing + _misplaced(law), slope_charge + slope_missing
     high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
     raised = (smooth + charge) * high
     upper = raised - _noise_of_silence(law)
-    lower = (smooth - law.tau**2 * bump - charge) * low - _copies(law, nodes, raised)
+    lower = (smooth - law.tau**2 * bump - charge) * low - beyond.copies(period, raised)
     # (s)_+ <= e^(theta s) / (e theta)
     log_markov = law.log_scale + law.log_error + law.log_reach - 1 - np.log(law.theta)
     markov = np.exp(log_markov + np.log(unit)) * (1 + 1e-9)
-    deep = nodes.deep
-    return np.where(deep, 0.0, lower * unit), np.where(deep, markov, upper * unit)
+    return Bracket(
+        np.where(deep, 0.0, lower * unit),
+        np.where(deep, markov, upper * unit),
+        (slope - slope_charge) * low - beyond.slope_copies(period),
+        (slope + slope_charge) * high,
+    )
 
 
-def _nodes(law: TiltedLaw, width: float) -> Nodes:
-    """Period and nodes such that what they miss is small beside the width.
-
-    Their copies, and what is beyond the last node, are e^-cut of the scale; both are charged.
-    """
-    theta, log_scale, threshold = law.theta, law.log_scale, law.sums.threshold
-    cut = min(tuning.CUT - math.log(width), tuning.MOST_CUT)
-    others, log_mgf = log_mgf_beyond(law)
-    log_mgf -= others * threshold * (1 - 32 * UNIT)
-    period = ((log_mgf - log_scale + cut) / (others - theta)).min(axis=0)
-    period = np.maximum(period, (np.maximum(-log_scale, 0) + cut + 3) / theta)
+def _nodes(law: TiltedLaw, period: Array, cut: float, deep: NDArray[np.bool_]) -> Nodes:
+    """So many that what is beyond the last one is e^-cut of the scale; it is charged."""
     step = 2 * math.pi / period
     wanted = np.ceil(math.sqrt(2 * cut) / (law.tau * step))
-    # nothing to resolve: Markov's bound is below every delta
-    deep = np.minimum(log_scale, log_scale - np.log(theta)) < _DEEPEST
     usable = np.isfinite(wanted) & ~deep
-    affordable = max(tuning.MAX_TERMS // law.sums.scores.shape[1], tuning.SOME_NODES)
-    most_nodes = min(tuning.MAX_NODES, affordable)
-    count = np.where(usable, np.minimum(wanted, most_nodes), 1).astype(np.intp)
-    return Nodes(period, step, count, others, log_mgf, deep)
+    count = np.where(usable, np.minimum(wanted, tuning.MAX_NODES), 1).astype(np.intp)
+    return Nodes(step, count)
 
 
-def _integrals(law: TiltedLaw, nodes: Nodes) -> tuple[Array, Array, Array, NDArray[np.intp]]:
-    """The node sums of every row, and how many nodes were used.
+def _integrals(law: TiltedLaw, nodes: Nodes, cut: float) -> Array:
+    """The node sums of every row and their errors: [5, rows], as _node_sums.
 
-    Laws with similar numbers of nodes are evaluated together, all with the most of them.
+    Rows with similar numbers of blocks that matter are evaluated together.
     """
-    smooth, bump, error = np.empty((3, len(law.theta)))
-    used, order = nodes.count.copy(), np.argsort(nodes.count)
+    found, order = np.zeros((5, len(law.theta))), np.argsort(nodes.number)
+    size, values = tuning.BLOCK_NODES, law.sums.scores.shape[1]
+    most_blocks = max(tuning.MAX_TERMS // (values * size), tuning.SOME_BLOCKS)
     while len(order):
-        most = int(used[order[-1]])
-        cost = most + 1 + math.isqrt(most) * law.sums.scores.shape[1] // 8
-        rows = order[-max(1, tuning.PAIRS // cost) :]
-        order = order[: -len(rows)]
-        smooth[rows], bump[rows], error[rows] = _node_sums(law.rows(rows), nodes.step[rows], most)
-        used[rows] = most
-    return smooth, bump, error, used
+        together = max(1, tuning.LOOKED * size // int(nodes.number[order[-1]] + size))
+        rows, order = order[-together:], order[:-together]
+        part, rule = law.rows(rows), Nodes(nodes.step[rows], nodes.number[rows])
+        missing = Missing(part, rule)
+        blocks, rank = lively_blocks(part, rule, cut, missing).ranked()
+        kept = rank < most_blocks
+        missing.add(blocks.where(~kept), size, np.zeros((~kept).sum()))
+        found[3, rows] += missing.value
+        found[4, rows] += missing.slope * part.most_fall
+        row, first, rank = blocks.row[kept], blocks.first[kept], rank[kept]
+        counts = np.bincount(row, minlength=len(rows))
+        left = np.argsort(counts)
+        while len(left):
+            most = int(counts[left[-1]])
+            cost = most * size + (size + 3 * most) * values // 8
+            some, left = np.split(left, [max(len(left) - max(1, tuning.PAIRS // cost), 0)])[::-1]
+            place = np.full(len(rows), -1)
+            place[some] = np.arange(len(some))
+            mine = place[row] >= 0
+            starts = np.full((len(some), most), -1)
+            starts[place[row[mine]], rank[mine]] = first[mine]
+            found[:, rows[some]] += _node_sums(part.rows(some), rule.step[some], starts)
+    return found
 
 
-def _beyond_the_last(law: TiltedLaw, end: Array) -> Array:
+def _beyond_the_last(law: TiltedLaw, nodes: Nodes) -> tuple[Array, Array]:
     """What is missing beyond the last node, t = end: the modulus is at most e^(-tau^2 t^2/2)."""
-    last = law.tau * end
-    missing: Array = np.exp(-(last**2) / 2) * law.tau / (math.pi * last) * (1 + 1 / last**2)
-    return missing
+    size = tuning.BLOCK_NODES
+    last = law.tau * nodes.step * ((nodes.number // size + 1) * size - 1)
+    mass = np.exp(-(last**2) / 2) / (math.pi * last) * (1 + 1e-9)
+    return mass * law.tau * (1 + 1 / last**2), mass / last * law.most_fall
 
 
 def _misplaced(law: TiltedLaw) -> Array:
@@ -165,95 +169,82 @@ def _noise_of_silence(law: TiltedLaw) -> Array:
     return known
 
 
-def _node_sums(law: TiltedLaw, step: Array, count: int) -> tuple[Array, Array, Array]:
-    """Trapezoidal sums of 1/w^2 and of 1, in units of the scale, and their rounding error."""
-    theta, tau, n = law.theta[:, None], law.tau[:, None], float(law.sums.users)
-    t = step[:, None] * np.arange(count + 1)  # [laws, nodes]
-    change = _characteristic(law.sums.scores, law.weights, step, count)  # E e^(itz) - 1, tilted
+def _node_sums(law: TiltedLaw, step: Array, starts: Array) -> Array:
+    """Trapezoidal sums of 1/w^2, of 1 and of the slope, in units of the scale; then the errors of
+    the first two together, and of the slope. `starts` are the first nodes of blocks, -1 for none.
+    """
+    users, held = float(law.sums.users), law.sums.threshold[:, None]
+    theta, tau = law.theta[:, None], law.tau[:, None]
+    index = (starts[:, :, None] + np.arange(tuning.BLOCK_NODES)).reshape(len(step), -1)
+    used = np.repeat(starts >= 0, tuning.BLOCK_NODES, axis=1)
+    t = step[:, None] * np.maximum(index, 0)  # [rows, nodes]
+    twice = np.where(index == 0, 1.0, 2.0) * used * step[:, None] / (2 * math.pi)
+    change, falling = characteristic(law, step, np.maximum(starts, 0))
     real, imag = change.real, change.imag
-    near_one = 2 * real + real**2 + imag**2  # |E e^(itz)|^2 - 1
+    near_one = 2 * real + real**2 + imag**2  # |E~ e^(itz)|^2 - 1
     far = np.hypot(1 + real, imag)
-    log_modulus = n * np.where(
-        near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far)
-    )
-    turned, held = n * np.arctan2(imag, 1 + real), law.sums.threshold[:, None] * t
-    drift = tau**2 * theta * t
-    phase = turned - held + drift
+    log_far = np.where(near_one > -0.5, np.log1p(np.maximum(near_one, -0.5)) / 2, np.log(far))
+    angle, drift = np.arctan2(imag, 1 + real), tau**2 * theta * t
     envelope = np.exp(-((tau * t) ** 2) / 2)
-    modulus = np.exp(log_modulus) * envelope
-    w = theta + 1j * t
-    values = modulus * np.exp(1j * phase)
-    twice = np.where(np.arange(count + 1) == 0, 1.0, 2.0) * step[:, None] / (2 * math.pi)
-    smooth = np.sum(twice * (values / w**2).real, axis=1)
-    bump = np.sum(twice * values.real, axis=1)
-    # of logarithm and phase; then of the change itself
-    exponent = 16 * UNIT * (np.abs(turned) + np.abs(log_modulus) + 2 * held + drift + 8)
-    size = _change_error(law, t)
-    exponent += n * size / np.maximum(far**2 - size, 1e-300)
-    # where that is too much, all that the term can be
-    at_most = 2 * envelope * np.exp(n * np.log(np.minimum(far + size + 16 * UNIT, 1.0)))
-    charge = np.where(exponent < 0.5, modulus * np.expm1(np.minimum(exponent, 0.5)), at_most)
-    weight = 1 / np.abs(w) ** 2 + tau**2
-    error = np.sum(twice * charge * weight, axis=1)
-    return smooth, bump, error
+    phase = (users - 1) * angle - held * t + drift
+    w, others = theta + 1j * t, np.exp((users - 1) * log_far) * envelope
+    base = others * np.exp(1j * phase) * twice
+    values = base * (1 + change)
+    falls = users * falling + law.sums.held * (1 + change)
+    # the relative error of logarithm and phase; then of the change itself
+    exponent = 16 * UNIT * (users * (np.abs(angle) - log_far) + 2 * held * t + drift + 8)
+    size = change_error(law, np.arange(len(step))[:, None], t)
+    exponent += users * size / np.maximum(far**2 - size, 1e-300)
+    # where that is too much, all that a term can be, twice
+    small, grown = exponent < 0.5, np.expm1(np.minimum(exponent, 0.5))
+    at_most = np.exp((users - 1) * np.log(np.minimum(far + size + 16 * UNIT, 1.0))) * envelope
+    charge = np.where(small, others * far * grown, 2 * at_most) * twice
+    err = users * law.fall_error(t) + law.sums.held * size
+    slope_charge = others * (np.abs(falls) * grown + 2 * err)
+    slope_charge = np.where(small, slope_charge, 2 * at_most * law.most_fall[:, None]) * twice
+    return np.array(
+        [
+            np.sum((values / w**2).real, axis=1),
+            np.sum(values.real, axis=1),
+            np.sum((base * falls / w).real, axis=1),
+            np.sum(charge * (1 / np.abs(w) ** 2 + tau**2), axis=1),
+            np.sum(slope_charge / np.abs(w), axis=1),
+        ]
+    )
 
 
-def _change_error(law: TiltedLaw, t: Array) -> Array:
-    """Bound of the error of E e^(itz) - 1 at each node: angles, weights and sums."""
-    scores, relative = law.sums.scores, (law.relative + law.change)[:, None]
-    moved = t * np.sum(law.weights * np.abs(scores), axis=1)[:, None]  # E |tz|
-    size: Array = 32 * UNIT * moved + (2 * relative + 64 * UNIT) * np.minimum(moved, 4.0)
-    size += 4 * scores.shape[1] * UNIT * np.minimum(moved, 4.0)
-    return size
+class _Beyond:
+    """Markov's bounds at some t > theta, by which the periodic copies S + j L, j != 0, are few."""
 
+    def __init__(self, law: TiltedLaw) -> None:
+        self._law = law
+        self._tilts, self._log_mgf = log_mgf_beyond(law)  # [factors, rows]
+        self._log_mgf -= self._tilts * law.sums.threshold * (1 - 32 * UNIT)
 
-def _characteristic(scores: Array, weights: Array, step: Array, count: int) -> Array:
-    """E e^(i k step z) - 1 for k = 0 .. count: [laws, nodes].
+    def period(self, cut: float) -> Array:
+        """L such that the copies are e^-cut of the scale."""
+        theta, scale = self._law.theta, self._law.log_scale
+        period: Array = ((self._log_mgf - scale + cut) / (self._tilts - theta)).min(axis=0)
+        return np.maximum(period, (np.maximum(-scale, 0) + cut + 3) / theta)
 
-    With k = l m + j, e^(ik step z) = (1 + a_j)(1 + b_l): a product of two small matrices does it,
-    and the a_j and b_l are small where the angles are, so nothing cancels.
-    """
-    inner = math.isqrt(count) + 1
-    outer = count // inner + 1
+    def copies(self, period: Array, raised: Array) -> Array:
+        """What they add to the trapezoidal sum, of which `raised` is an upper bound."""
+        decay = np.exp(-self._law.theta * period)
+        above = (raised + period) * decay / (1 - decay) ** 2
+        total: Array = (above + self._below(period, 1 + np.log(self._tilts))) * (1 + 1e-6)
+        return total
 
-    def turned(angle: Array) -> Array:
-        turn: Array = np.empty((*angle.shape, scores.shape[1]), dtype=complex)
-        angles = angle[:, :, None] * scores[:, None, :]
-        turn.real = -2 * np.sin(angles / 2) ** 2
-        turn.imag = np.sin(angles)
-        return turn
+    def slope_copies(self, period: Array) -> Array:
+        """What they add to the slope: each is at most the sum of all falls."""
+        sums, decay = self._law.sums, np.exp(-self._law.theta * period)
+        mean = sums.users * np.sum(sums.probabilities * sums.slopes, axis=1) + sums.held
+        most = sums.users * sums.slopes.max(axis=1) + sums.held
+        total: Array = mean * decay / (1 - decay) + most * self._below(period, 0.0)
+        return total * (1 + 1e-6)
 
-    a = turned(step[:, None] * np.arange(inner))  # [laws, inner, values]
-    b = turned(step[:, None] * (inner * np.arange(outer + 1)))
-    b[:, -1] = 1.0  # for the mean of the a_j, in the same product
-    b *= weights[:, None, :]
-    product = _product(b, a)
-    change = product[:, :-1] + product[:, -1:] + b[:, :-1].sum(axis=2)[:, :, None]
-    result: Array = change.reshape(len(scores), -1)[:, : count + 1]
-    return result
-
-
-def _product(b: Array, a: Array) -> Array:
-    """The matrices b times the transposed a, in tiles so small that no threads are started for
-    them: on a busy machine, waiting for those takes far longer than the work."""
-    product: Array = np.empty((len(b), b.shape[1], a.shape[1]), dtype=complex)
-    side = max(math.isqrt(tuning.UNTHREADED // b.shape[2]), 2)
-    for i in range(0, b.shape[1], side):
-        for j in range(0, a.shape[1], side):
-            tile = b[:, i : i + side] @ a[:, j : j + side].transpose(0, 2, 1)
-            product[:, i : i + side, j : j + side] = tile
-    return product
-
-
-def _copies(law: TiltedLaw, nodes: Nodes, raised: Array) -> Array:
-    """Bound of what the periodic copies S + j L, j != 0, add to the trapezoidal sum.
-
-    `raised` is an upper bound of the sum itself.
-    """
-    theta, period, others = law.theta, nodes.period, nodes.others
-    decay = np.exp(-theta * period)
-    above = (raised + period) * decay / (1 - decay) ** 2
-    rate = (others - theta) * period
-    below = np.exp(np.minimum(nodes.log_mgf - rate - 1 - np.log(others), 700)) / -np.expm1(-rate)
-    total: Array = (above + below.min(axis=0)) * (1 + 1e-6)  # for their own roundings
-    return total
+    def _below(self, period: Array, lowered: Array | float) -> Array:
+        """Of e^(theta j L) Pr[S > j L] or E[(S - j L)_+], j >= 1, by the best tilt."""
+        rate = (self._tilts - self._law.theta) * period
+        exponent = np.minimum(self._log_mgf - rate - lowered, 700)
+        below: Array = (np.exp(exponent) / -np.expm1(-rate)).min(axis=0)
+        return below

@@ -1,14 +1,14 @@
 """Heavy tails: a sum that is large because one user's score is, in closed form.
 
-No tilt fits scores that are rarely far larger than all others together. With J the number of users
-whose score is at least B ("big"), S the sum of the scores minus a threshold T and p = Pr[big],
+No tilt fits scores that are rarely far larger than all others together. Call a score big if it is
+at least B and low if it is below -B. A user with a low score outweighs all others, so that such
+sums count for next to nothing. With J the number of users whose score is big, none being low,
 
     E[(S)_+] = E[(S)_+; J = 0] + E[S; J >= 1] + E[(S)_-; J >= 1].
 
 The second term is closed form, the third is next to nothing if B is larger than the sum of the
-other scores ever is, and what is left is a law without big scores, which the Fourier integral is
-quick for. Scores below -B are raised to it, which raises E[(S)_+] by next to nothing, since such a
-user alone outweighs all others. docs/theory.md ("Any score law") has the proofs.
+other scores ever is, and what is left is a law without big or low scores, which the Fourier
+integral is quick for. docs/theory.md ("Any score law") has the proofs.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import BOTH, UNIT, Array
+from .._support.numeric import UNIT, Array
 from . import tuning
 from .fourier import at_most, stop_loss
-from .problem import ScoreSums
+from .problem import Bracket, ScoreSums
 from .tilted_law import ROUNDING
 
 
-def jump_stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
-    """(lower, upper) of E[(S_n)_+] for each row; as fourier.stop_loss where no score is big."""
+def jump_stop_loss(sums: ScoreSums, width: float) -> Bracket:
+    """E[(S_n)_+] for each row; as fourier.stop_loss where no score is big."""
     level = np.full(len(sums.scores), np.inf)
     with np.errstate(over="ignore"):
         heavy = np.flatnonzero(_stands_apart(sums))
@@ -33,29 +33,30 @@ def jump_stop_loss(sums: ScoreSums, width: float) -> tuple[Array, Array]:
     some, none = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
     if len(some) == 0:
         return stop_loss(sums, width)
-    lower, upper = np.empty((2, len(level)))
-    lower[some], upper[some] = _split(sums.rows(some), level[some], width)
+    found = np.empty((4, len(level)))
+    found[:, some] = _split(sums.rows(some), level[some], width)
     if len(none):
-        lower[none], upper[none] = stop_loss(sums.rows(none), width)
-    return lower, upper
+        found[:, none] = stop_loss(sums.rows(none), width)
+    return Bracket(*found)
 
 
 def _stands_apart(sums: ScoreSums) -> NDArray[np.bool_]:
     """Does the largest score exceed what all smaller ones add up to? Then it pays to look for the
     least one that does."""
-    z, p = sums.scores, sums.probabilities
-    top = z.max(axis=1)
-    others = np.minimum(np.abs(z), top[:, None])
-    square = np.sum(np.where(z < top[:, None], p * others**2, 0.0), axis=1)
-    result: NDArray[np.bool_] = top > sums.threshold + tuning.JUMP * np.sqrt(sums.users * square)
+    z, p, n = sums.scores, sums.probabilities, float(sums.users)
+    top = np.maximum(z.max(axis=1), 1e-300)
+    others = np.where(z < top[:, None], np.maximum(z / top[:, None], -1.0), 0.0)
+    drift, square = np.sum(p * others, axis=1), np.sum(p * others**2, axis=1)
+    spread = np.sqrt(n * np.maximum(square - drift**2, 0.0))
+    result: NDArray[np.bool_] = sums.threshold / top + tuning.JUMP * spread < 1
     return result
 
 
 def _level(sums: ScoreSums) -> Array:
     """B: the least score that exceeds what all smaller ones add up to; infinite without one.
 
-    Any B is sound. The drift and some deviations of the sum without big scores make the third term
-    small enough to be forgotten.
+    Any B is sound if half of the law is nearer to 0. The drift and some deviations of the sum
+    without big scores make the third term small enough to be forgotten.
     """
     unit = np.maximum(np.abs(sums.scores).max(axis=1, keepdims=True), 1e-300)
     order = np.argsort(np.abs(sums.scores), axis=1)
@@ -66,56 +67,76 @@ def _level(sums: ScoreSums) -> Array:
         return total
 
     below = np.where(z < 0, p, 0.0)
-    raised = np.cumsum(below[:, ::-1], axis=1)[:, ::-1]  # mass that is raised to -z
-    n = float(sums.users)
-    drift = np.abs(n * (before(p * z) - z * raised))
-    deviation = np.sqrt(n * np.maximum(before(p * z**2) + z**2 * raised, 0.0))
-    big = z > sums.threshold[:, None] / unit + drift + tuning.JUMP * deviation
-    big &= np.cumsum((p * (z > 0))[:, ::-1], axis=1)[:, ::-1] <= 0.5  # of all scores from here on
+    low = np.cumsum(below[:, ::-1], axis=1)[:, ::-1]  # mass that is low if z is big: next to none
+    n, mean, square = float(sums.users), before(p * z) - z * low, before(p * z**2) + z**2 * low
+    deviation = np.sqrt(n * np.maximum(square - mean**2, 0.0))
+    big = z > sums.threshold[:, None] / unit + n * np.abs(mean) + tuning.JUMP * deviation
+    big &= np.cumsum(p[:, ::-1], axis=1)[:, ::-1] <= 0.5  # of all scores that far from 0
     # the score itself, not what scaling made of it
     scores = np.take_along_axis(sums.scores, order, axis=1)
     level: Array = np.where(big & (p > 0), scores, np.inf).min(axis=1)
     return level
 
 
-def _split(sums: ScoreSums, level: Array, width: float) -> tuple[Array, Array]:
-    """With the scores from `level` on as big ones and no score below minus it."""
-    n, held, p = float(sums.users), sums.threshold, sums.probabilities
-    raised = sums.scores < -level[:, None]
-    z = np.maximum(sums.scores, -level[:, None])
-    # what is surely below the level is exactly at it after being raised
-    surely = sums.scores + ROUNDING * sums.magnitudes <= -level[:, None]
-    size = np.where(surely, level[:, None], sums.magnitudes)
-    big = z >= level[:, None]
+def _split(sums: ScoreSums, level: Array, width: float) -> Bracket:
+    """With the scores from `level` on as big ones and those below minus it as low ones."""
+    n, held, z, p = float(sums.users), sums.threshold, sums.scores, sums.probabilities
+    size = sums.magnitudes
+    big, low = z >= level[:, None], z < -level[:, None]
+    usual = ~(big | low)
     error = sums.error + (24 + z.shape[1]) * UNIT  # relative, of a sum of probabilities or scores
-    chance = np.sum(p * big, axis=1)
-    log_none = n * np.log1p(-chance)
-    slack = 2.5 * n * chance * error - 16 * UNIT * log_none
-    some, others = -np.expm1(log_none), -np.expm1((n - 1) * np.log1p(-chance))
-    closed, magnitude = (
-        n * (np.sum(p * x * big, axis=1) + np.sum(p * x * ~big, axis=1) * others) + sign * some
-        for x, sign in ((z, -held), (size, held))
+    some_low, left_out = np.sum(p * low, axis=1), np.sum(p * ~usual, axis=1)
+    chance = np.sum(p * big, axis=1) / (1 - some_low)  # of a big score if it is not low
+    some, others = (-np.expm1(m * np.log1p(-chance)) for m in (n, n - 1))
+    log_none_low, log_none = (n - 1) * np.log1p(-some_low), n * np.log1p(-left_out)
+    none_low = np.exp(log_none_low)
+
+    def closed(x: Array, once: Array | float) -> Array:
+        """E[sum of x + once; some score is big, none low]."""
+        mean = np.sum(p * x * big, axis=1) + np.sum(p * x * usual, axis=1) * others
+        total: Array = none_low * (n * mean + once * some * (1 - some_low))
+        return total
+
+    slack = (
+        2.5 * n * error * mass - 16 * UNIT * log
+        for mass, log in ((some_low, log_none_low), (left_out, log_none))
     )
-    rest = ScoreSums(
-        np.where(big, 0.0, z),
-        np.where(big, 0.0, p) / (1 - chance)[:, None],
-        np.where(big, 0.0, size),
-        held,
-        sums.users,
-        2 * sums.error + (40 + z.shape[1]) * UNIT,
+    closed_error, none_error = (np.expm1(x) for x in slack)
+    closed_error += 6 * error
+    rest = stop_loss(
+        ScoreSums(
+            np.where(usual, z, 0.0),
+            np.where(usual, p, 0.0) / (1 - left_out)[:, None],
+            np.where(usual, size, 0.0),
+            held,
+            sums.users,
+            2 * sums.error + (40 + z.shape[1]) * UNIT,
+            np.where(usual, sums.slopes, 0.0),
+            sums.held,
+        ),
+        width,
     )
-    low, high = (
-        np.exp(log_none + side * slack) * part + closed + side * 6 * error * magnitude
-        for side, part in zip(BOTH, stop_loss(rest, width), strict=True)
-    )
+    none, with_big, fall = np.exp(log_none), closed(z, -held), closed(sums.slopes, sums.held)
+    charge = closed_error * closed(size, held)
+    down, up = none / (1 + none_error), none * (1 + none_error)
+    lower = down * rest.lower + with_big - charge
+    upper = up * rest.upper + with_big + charge
     least = np.where(big, z - ROUNDING * size, np.inf).min(axis=1)
-    high += n * chance * (1 + error) * _far(sums, ROUNDING * size - z, least - held, error)
-    # whoever was raised outweighs all others that are not big
-    usual = _far(sums, np.where(big, 0.0, z + ROUNDING * size), level + held, error)
-    gain = np.minimum(n * np.sum(p * size * big, axis=1) + usual, 1e300)
-    low -= n * np.sum(p * raised, axis=1) * gain * (1 + 3 * error)
-    upper = np.minimum(high * (1 + 8 * UNIT), at_most(sums))
-    return np.maximum(low, 0.0) * (1 - 8 * UNIT), upper
+    negative = _far(sums, np.where(low, 0.0, ROUNDING * size - z), least - held, error)
+    upper += n * np.sum(p * big, axis=1) * (1 + error) * np.minimum(negative, 1e300)
+    # whoever has a low score outweighs all others that are not big
+    level = np.where(low, z + ROUNDING * size, -np.inf)
+    ahead = _far(sums, np.where(usual, z + ROUNDING * size, 0.0), held - level.max(axis=1), error)
+    gain = np.minimum(n * np.sum(p * size * big, axis=1) + ahead, 1e300)
+    upper += np.where(some_low > 0, n * some_low * gain * (1 + 3 * error), 0.0)
+    return Bracket(
+        np.maximum(lower, 0.0) * (1 - 8 * UNIT),
+        np.minimum(upper * (1 + 8 * UNIT), at_most(sums)),
+        np.where(
+            lower > 0, np.maximum(down * rest.slope_low + fall * (1 - closed_error), 0.0), 0.0
+        ),
+        np.where(lower > 0, up * rest.slope_high + fall * (1 + closed_error), 0.0),
+    )
 
 
 def _far(sums: ScoreSums, x: Array, level: Array, error: float) -> Array:

@@ -1,8 +1,9 @@
-"""What the engines are asked for."""
+"""What the engines are asked for, and what they answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ class ScoreSums:
     the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves,
     `error` plus 16 units the relative error of the probabilities. The `threshold` >= 0 of each row,
     which has a relative error of at most 16 units, is subtracted from the sum of the scores.
+
+    As alpha grows, each score falls by its `falls` >= 0, with a relative error of 16 units, and the
+    sum by `held` more; who is not interested in slopes leaves them out.
     """
 
     scores: Array
@@ -26,13 +30,35 @@ class ScoreSums:
     threshold: Array
     users: int
     error: float = 0.0
+    falls: Array | None = None
+    held: float = 0.0
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
-        return ScoreSums(
-            self.scores[index],
-            self.probabilities[index],
-            self.magnitudes[index],
-            self.threshold[index],
-            self.users,
-            self.error,
+        return replace(
+            self,
+            scores=self.scores[index],
+            probabilities=self.probabilities[index],
+            magnitudes=self.magnitudes[index],
+            threshold=self.threshold[index],
+            falls=None if self.falls is None else self.falls[index],
         )
+
+    @property
+    def slopes(self) -> Array:
+        """The falls of all values."""
+        return np.zeros(self.scores.shape) if self.falls is None else self.falls
+
+
+class Bracket(NamedTuple):
+    """lower <= E[(S)_+] <= upper, and a line below it: for every other alpha, E[(S)_+] is at least
+    `lower` minus some slope times the change of alpha; that slope lies between the last two."""
+
+    lower: Array
+    upper: Array
+    slope_low: Array
+    slope_high: Array
+
+
+def without_slope(lower: Array, upper: Array) -> Bracket:
+    """A bracket that says nothing of slopes."""
+    return Bracket(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))

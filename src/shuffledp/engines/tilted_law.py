@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from .problem import ScoreSums
 
 # proof constants: docs/theory.md, "Constants"
 ROUNDING = 20 * UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
+MORE = 1.1  # covers the error of the weights in a mean, and in the root of one
 _MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
 
 
@@ -42,6 +44,27 @@ class TiltedLaw:
     def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
         columns = (getattr(self, field.name)[index] for field in fields(self)[1:])
         return TiltedLaw(self.sums.rows(index), *columns)
+
+    @cached_property
+    def mean_size(self) -> Array:
+        """E~ |z|."""
+        size: Array = np.sum(self.weights * np.abs(self.sums.scores), axis=1)
+        return size
+
+    @cached_property
+    def most_fall(self) -> Array:
+        """All that the sum can fall by, on average: n E~[fall] + held, rounded up."""
+        mean = np.sum(self.weights * self.sums.slopes, axis=1)
+        most: Array = float(self.sums.users) * mean * MORE + self.sums.held
+        return most
+
+    def fall_error(self, t: Array) -> Array:
+        """Bound of the error of E~[fall e^(itz)]: weights and sums, angles. t: [rows, nodes]."""
+        fall = self.weights * self.sums.slopes
+        rounding = self.relative + self.change + (96 + 4 * fall.shape[1]) * UNIT
+        turned = 32 * UNIT * np.sum(fall * np.abs(self.sums.scores), axis=1)
+        error: Array = (rounding * fall.sum(axis=1))[:, None] + turned[:, None] * t
+        return error
 
     @property
     def log_reach(self) -> Array:

@@ -72,10 +72,18 @@ JUMP_USUAL = 3.0
 
 # Fourier integral (fourier.py)
 
-#: Nodes at most, and nodes times values at most but for SOME_NODES: what is missing is charged.
+#: Nodes at most; nodes that are evaluated times values at most, but for SOME_BLOCKS blocks: what
+#: is missing is charged.
 MAX_NODES = 1 << 20
 MAX_TERMS = 1 << 26
-SOME_NODES = 1 << 14
+SOME_BLOCKS = 1 << 10
+#: Nodes that are evaluated together if the integrand may matter at one of them.
+BLOCK_NODES = 16
+#: Parts into which a larger block is split if the integrand may matter in it.
+SPLIT = 4
+#: Blocks looked at at once, and angles evaluated for them at once.
+LOOKED = 1 << 18
+ANGLES = 1 << 16
 #: (law, node) pairs evaluated at once: some twenty arrays of so many numbers, which should stay in
 #: the cache. 100 rounds of randomized response take 120 ms; 220 ms with 1 << 17.
 PAIRS = 1 << 14

@@ -33,11 +33,6 @@ class PrivacyProfile(ABC):
         """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
 
     @property
-    def has_slopes(self) -> bool:
-        """Do samples come with slopes? Otherwise these are taken from differences."""
-        return False
-
-    @property
     def depths(self) -> Sequence[float]:
         """The depths between which a sampler makes a difference; one if it resolves every delta."""
         return tuning.DEPTHS[-1:]
@@ -49,7 +44,7 @@ class PrivacyProfile(ABC):
 
     @property
     def pointwise(self) -> PrivacyProfile:
-        """The same profile, by whatever is quickest for a few epsilons, with slopes or without."""
+        """The same profile, by whatever is quickest for a few epsilons."""
         return self
 
     def some_left(self, epsilon: Array) -> NDArray[np.bool_]:

@@ -59,14 +59,14 @@ class ClassSampler:
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        lower, upper = self.largest(epsilon, np.ones((len(self._u), len(epsilon)), dtype=bool))
-        slope = np.where(epsilon == self._end.max(), self._last_slope, 0.0)
-        return Samples(lower, np.minimum(upper, 1.0), slope)
+        found = self.largest(epsilon, np.ones((len(self._u), len(epsilon)), dtype=bool))
+        slope = np.where(epsilon == self._end.max(), self._last_slope, found.slope_low)
+        return Samples(found.lower, np.minimum(found.upper, 1.0), slope, found.slope_high)
 
     def largest(
         self, epsilon: Array, wanted: NDArray[np.bool_], known: Array | None = None
-    ) -> tuple[Array, Array]:
-        """(lower, upper) at each epsilon of the largest delta of the laws `wanted` there.
+    ) -> Samples:
+        """The largest delta, at each epsilon, of the laws `wanted` there.
 
         wanted: [laws, epsilons]. Laws that stay below `known` lower values need not be known well.
         """
@@ -76,45 +76,54 @@ class ClassSampler:
             self._evaluate(epsilon[i : i + chunk], wanted[:, i : i + chunk], known[i : i + chunk])
             for i in range(0, len(epsilon), chunk)
         ]
-        lower, upper = (np.concatenate(side) for side in zip(*parts, strict=True))
-        return lower, upper
+        return Samples(*np.concatenate(parts, axis=1))
 
-    def _evaluate(
-        self, epsilon: Array, wanted: NDArray[np.bool_], known: Array
-    ) -> tuple[Array, Array]:
+    def _evaluate(self, epsilon: Array, wanted: NDArray[np.bool_], known: Array) -> Array:
         law, where = np.nonzero(wanted)
         if len(self._u) == 1:
             return self._pairs(law, epsilon, self._width)
-        lower, upper = np.zeros(wanted.shape), np.zeros(wanted.shape)
-        rough = self._pairs(law, epsilon[where], max(self._width, tuning.ROUGH))
-        lower[law, where], upper[law, where] = rough
+        found = np.zeros((4, *wanted.shape))
+        rough = max(self._width, tuning.ROUGH)
+        found[:, law, where] = self._pairs(law, epsilon[where], rough)
         if self._width < tuning.ROUGH:
             # only laws that may be the largest at this epsilon need to be known well
-            law, where = np.nonzero(upper > np.maximum(lower.max(axis=0), known))
-            lower[law, where], upper[law, where] = self._pairs(law, epsilon[where], self._width)
-        return lower.max(axis=0), upper.max(axis=0)
+            law, where = np.nonzero(found[1] > np.maximum(found[0].max(axis=0), known))
+            found[:, law, where] = self._pairs(law, epsilon[where], self._width)
+        best: Array = found[:, found[0].argmax(axis=0), np.arange(len(epsilon))]
+        best[1] = found[1].max(axis=0)
+        return best
 
-    def _pairs(self, law: NDArray[np.intp], epsilon: Array, width: float) -> tuple[Array, Array]:
-        """(lower, upper) of each pair of a law and an epsilon."""
+    def _pairs(self, law: NDArray[np.intp], epsilon: Array, width: float) -> Array:
+        """The samples of each pair of a law and an epsilon: [4, pairs]."""
         alpha, slack = np.exp(epsilon)[:, None], _SLACK + self._error
         uncovered = self._blanket[law] == 0
         open_u, open_v = self._u[law] * uncovered, alpha * self._v[law] * uncovered
-        lower = np.maximum((1 - slack) * open_u - (1 + slack) * open_v, 0.0).sum(axis=1)
-        upper = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
+        least = (1 - slack) * open_u - (1 + slack) * open_v
+        found = np.empty((4, len(law)))
+        found[0] = np.maximum(least, 0.0).sum(axis=1)
+        found[1] = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
+        found[2:] = np.sum(self._v[law], axis=1, where=uncovered & (least > 0))
         population = self._users + self._idle
-        lower, upper = (side * (self._users / population) for side in (lower, upper))
+        found *= self._users / population
         a, b = self._a[law], self._b[law]
         some = (epsilon < self._end[law]) & ~uncovered.all(axis=1)
         if some.any():
-            scores, magnitudes = (a - alpha * b)[some], (a + alpha * b)[some]
-            idle = self._idle * np.expm1(epsilon[some])  # each of them scores 1 - alpha
-            masses = self._blanket[law[some]]
-            sums = ScoreSums(scores, masses, magnitudes, idle, self._users, self._error)
-            low, high = self._choice.solve(sums, width)
-            lower[some] += (1 - _SLACK) * low / population
-            upper[some] += (1 + _SLACK) * high / population
-        lower, upper = (1 - _SLACK) * lower, (1 + _SLACK) * upper + UNDERFLOW * some
-        return np.where(lower > UNDERFLOW, lower, 0.0), upper
+            sums = ScoreSums(
+                (a - alpha * b)[some],
+                self._blanket[law[some]],
+                (a + alpha * b)[some],
+                self._idle * np.expm1(epsilon[some]),  # each of them scores 1 - alpha
+                self._users,
+                self._error,
+                b[some],
+                self._idle,
+            )
+            outward = np.array([[-1], [1], [-1], [1]]) * _SLACK
+            found[:, some] += np.array(self._choice.solve(sums, width)) * (1 + outward) / population
+        found *= 1 + np.array([[-1], [1], [-1], [1]]) * np.array([[_SLACK]] * 2 + [[2 * slack]] * 2)
+        found[1] += UNDERFLOW * some
+        found[0, found[0] <= UNDERFLOW] = 0.0
+        return found
 
 
 def last_slope(law: ClassLaw, users: int, largest: float) -> float:

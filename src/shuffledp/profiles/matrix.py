@@ -6,7 +6,7 @@ evaluated; docs/theory.md, section 8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,7 @@ from . import tuning
 from .base import PrivacyProfile
 from .class_sampler import ClassSampler, last_slope
 from .pair_bounds import Candidates, PairBounds
-from .samples import Samples
+from .samples import Samples, joined, larger_of
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,10 @@ class PairsSampler:
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
         parts = np.split(epsilon, range(tuning.TOGETHER, len(epsilon), tuning.TOGETHER))
-        sides = zip(*(self._evaluate(part) for part in parts), strict=True)
-        lower, upper = (np.concatenate(side) for side in sides)
+        found = joined([self._evaluate(part) for part in parts])
         profile = self._profile
-        slope = np.where(epsilon == profile.max_loss, profile.last_slope, 0.0)
-        return Samples(lower, np.minimum(upper, 1.0), slope)
+        slope = np.where(epsilon == profile.max_loss, profile.last_slope, found.slope_low)
+        return replace(found, upper=np.minimum(found.upper, 1.0), slope_low=slope)
 
     @cached_property
     def _above(self) -> ClassSampler:
@@ -102,32 +101,29 @@ class PairsSampler:
         law = (profile.dominating,)
         return ClassSampler(law, profile.users, self._width, self._depth, profile.idle)
 
-    def _evaluate(self, epsilon: Array) -> tuple[Array, Array]:
+    def _evaluate(self, epsilon: Array) -> Samples:
         found = [self._profile.bounds.candidates(e) for e in epsilon.tolist()]
-        lower, upper = self._of_pairs(
-            epsilon, found, [len(c.bound[: tuning.LEADERS]) for c in found]
-        )
+        best = self._of_pairs(epsilon, found, [len(c.bound[: tuning.LEADERS]) for c in found])
         above = self._above(epsilon).upper
         if self._profile.bounded:
             above *= epsilon < self._profile.max_loss
         # more pairs can only tell if they may have more, and if all together do
-        useful = (above > tuning.CLOSE * upper) & self._close
+        useful = (above > tuning.CLOSE * best.upper) & self._close
         more = [
             0 if not some else c.above(low)
-            for some, c, low in zip(useful, found, lower, strict=True)
+            for some, c, low in zip(useful, found, best.lower, strict=True)
         ]
         if max(more, default=0) > tuning.LEADERS:
             counts = [max(count, 1) for count in more]
-            low, high = self._of_pairs(epsilon, found, counts, lower)
-            lower, upper = np.maximum(lower, low), np.maximum(upper, high)
+            best = larger_of(best, self._of_pairs(epsilon, found, counts, best.lower))
         left_out = [
             max(c.rest, float(c.bound[count]) if count < len(c.bound) else 0.0)
             for c, count in zip(found, np.maximum(more, tuning.LEADERS), strict=True)
         ]
-        total = np.minimum(above, np.maximum(upper, left_out))
-        if self._close and (total > tuning.LIMITED * upper).any():
+        total = np.minimum(above, np.maximum(best.upper, left_out))
+        if self._close and (total > tuning.LIMITED * best.upper).any():
             self._profile.bounds.least_width = tuning.LIMITED_WIDTH
-        return lower, total
+        return replace(best, upper=total)
 
     def _of_pairs(
         self,
@@ -135,8 +131,8 @@ class PairsSampler:
         found: list[Candidates],
         counts: list[int],
         known: Array | None = None,
-    ) -> tuple[Array, Array]:
-        """(lower, upper) of the largest delta of as many candidates of each epsilon."""
+    ) -> Samples:
+        """The largest delta of as many candidates of each epsilon."""
         place: dict[ClassLaw, int] = {}
         pairs: dict[tuple[int, int], int] = {}
         wanted: list[list[int]] = []

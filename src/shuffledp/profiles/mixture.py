@@ -9,7 +9,7 @@ it, the round is one of a sample of the honest users (docs/theory.md, "Collusion
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -85,7 +85,6 @@ class MixtureProfile(PrivacyProfile):
 
     count: SenderCount
     rounds: Rounds
-    has_slopes: bool = True
 
     @property
     def depths(self) -> Sequence[float]:
@@ -98,10 +97,6 @@ class MixtureProfile(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return all(end.bounded for end in self.rounds.ends)
-
-    @property
-    def pointwise(self) -> MixtureProfile:
-        return replace(self, has_slopes=False)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         # epsilon goes like the square root of the senders, so a bucket costs half its width
@@ -122,15 +117,21 @@ class MixtureProfile(PrivacyProfile):
 
         def sample(epsilon: Array) -> Samples:
             inside = self.some_left(epsilon)
-            total = np.zeros((3, len(epsilon)))  # the lower profile from below and above; the upper
+            # the lower profile from below and above, its lines, and the upper profile
+            total = np.zeros((5, len(epsilon)))
             for lower, upper, sampler in parts:
                 s = sampler(epsilon)
-                total += lower * s.lower, lower * s.upper, upper * s.upper
-            low, high = total[0] * (1 - charge), total[1] * (1 + charge)
-            most = np.minimum(total[2] * (1 + charge) + buckets.rest + UNDERFLOW, 1.0) * inside
-            if not self.has_slopes:
-                return Samples(low * inside, most)
-            steep, flat = chord_slopes(low, high, np.expm1(epsilon))
-            return Samples(low * inside, most, flat, steep)
+                if lower:  # an unknown slope is infinite
+                    total[:4] += lower * np.array(astuple(s))
+                total[4] += upper * s.upper
+            low, high, flat, steep, most = (
+                side * (1 + sign * charge)
+                for side, sign in zip(total, (-1, 1, -1, 1, 1), strict=True)
+            )
+            most = np.minimum(most + buckets.rest + UNDERFLOW, 1.0)
+            if epsilon[0] == 0 and (np.diff(epsilon) > 0).all():
+                steepest, flattest = chord_slopes(low, high, np.expm1(epsilon))
+                steep, flat = np.minimum(steep, steepest), np.maximum(flat, flattest)
+            return Samples(low * inside, most * inside, flat, steep)
 
         return sample

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -95,7 +94,6 @@ class PolygonProfile(PrivacyProfile):
     """The largest of some polygons, one for each order of the neighbours; alpha >= 1 suffices."""
 
     polygons: tuple[Polygon, ...]
-    has_slopes: ClassVar[bool] = True
 
     @property
     def max_loss(self) -> float:

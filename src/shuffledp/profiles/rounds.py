@@ -23,7 +23,7 @@ from .base import PrivacyProfile, Sampler
 from .class_sampler import ClassSampler
 from .clone_sampler import ThreePointSampler
 from .matrix import PairsProfile
-from .samples import Samples
+from .samples import Samples, larger_of
 
 
 @singledispatch
@@ -70,7 +70,7 @@ class NothingLost(PrivacyProfile):
     bounded: ClassVar[bool] = True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return lambda epsilon: Samples(0.0 * epsilon, 0.0 * epsilon)
+        return lambda epsilon: Samples(*np.zeros((4, len(epsilon))))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,6 @@ class ThreePointProfile(PrivacyProfile):
 
     law: ThreePointLaw
     users: int
-    has_slopes: ClassVar[bool] = True
 
     @property
     def depths(self) -> Sequence[float]:
@@ -133,11 +132,10 @@ class ClassProfile(PrivacyProfile):
         if not others:
             return first
 
-        def larger(epsilon: Array) -> Samples:
-            a, b = first(epsilon), others[0](epsilon)
-            return Samples(np.maximum(a.lower, b.lower), np.maximum(a.upper, b.upper))
+        def both(epsilon: Array) -> Samples:
+            return larger_of(first(epsilon), others[0](epsilon))
 
-        return larger
+        return both
 
 
 @dataclass(frozen=True)
@@ -181,6 +179,6 @@ class DensityProfile(PrivacyProfile):
         def sample(epsilon: Array) -> Samples:
             inside, low = self.some_left(epsilon), lower(epsilon)
             high = low if above is None else upper(epsilon)
-            return Samples(low.lower * inside, high.upper * inside)
+            return Samples(low.lower * inside, high.upper * inside, low.slope_low, low.slope_high)
 
         return sample

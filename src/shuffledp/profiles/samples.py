@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
 
 from .._support.numeric import Array
 
@@ -11,12 +14,29 @@ from .._support.numeric import Array
 class Samples:
     """A profile f(alpha) = delta(log alpha) at some epsilons, certified.
 
-    lower <= f <= upper. If slopes are given, then `lower` belongs to a profile itself, of which
-    minus the slope in alpha, the mass of Q with a larger loss, lies in [slope_low, slope_high].
-    `slope_low` alone is a bound of minus the slope of f from the left, 0 where nothing is known.
+    lower <= f <= upper. Through each (alpha, lower) goes a line that is nowhere above f; minus its
+    slope lies in [slope_low, slope_high], which is [0, inf] if nothing is known of it.
     """
 
     lower: Array
     upper: Array
-    slope_low: Array | None = None
-    slope_high: Array | None = None
+    slope_low: Array
+    slope_high: Array
+
+    @classmethod
+    def without_slopes(cls, lower: Array, upper: Array) -> Samples:
+        return cls(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """At the epsilons of all parts, one after the other."""
+    return Samples(*(np.concatenate(side) for side in zip(*map(astuple, parts), strict=True)))
+
+
+def larger_of(a: Samples, b: Samples) -> Samples:
+    """Of the larger of two profiles."""
+    first, lower = a.lower >= b.lower, np.maximum(a.lower, b.lower)
+    low, high = (
+        np.where(first, getattr(a, side), getattr(b, side)) for side in ("slope_low", "slope_high")
+    )
+    return Samples(lower, np.maximum(a.upper, b.upper), low, high)

@@ -41,10 +41,6 @@ class SubsampledProfile(PrivacyProfile):
         return self.full.bounded
 
     @property
-    def has_slopes(self) -> bool:
-        return self.full.has_slopes
-
-    @property
     def depths(self) -> Sequence[float]:
         return self.full.depths
 
@@ -66,9 +62,7 @@ class SubsampledProfile(PrivacyProfile):
             lower = found.lower[count:] * self.rate * (1 - 4 * _ULP)
             upper = found.upper[:count] * self.rate * (1 + 4 * _ULP)
             inside = self.some_left(epsilon)
-            if found.slope_low is None or found.slope_high is None:
-                return Samples(lower * inside, upper * inside)
-            low, high = found.slope_low[count:], found.slope_high[:count]
+            low, high = found.slope_low[count:], found.slope_high[count:]
             return Samples(lower * inside, upper * inside, low * inside, high)
 
         return sample

@@ -1,0 +1,141 @@
+"""Which nodes of the Fourier integral matter, and the characteristic function there.
+
+With n users the integrand has the modulus |E~ e^(itz)|^n, next to nothing at most nodes. With
+d(t)^2 = 1 - |E~ e^(itz)|^2 this is at most e^(-n d^2/2), and d changes by at most the root mean
+square score per unit of t: one value of d says how far around it there is nothing. So blocks of
+nodes are looked at in their middle, split where that is not enough, and those that are left are
+evaluated. docs/theory.md ("Any score law") has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import UNIT, Array
+from . import tuning
+from .tilted_law import MORE, TiltedLaw
+
+
+class Nodes(NamedTuple):
+    """The trapezoidal rule of each row: the distance of its nodes, and how many there are."""
+
+    step: Array
+    number: NDArray[np.intp]
+
+
+class Blocks(NamedTuple):
+    """Nodes first, first + 1, ..., first + size - 1 of some rows."""
+
+    row: NDArray[np.intp]
+    first: NDArray[np.int64]
+
+    def where(self, some: NDArray[np.bool_]) -> Blocks:
+        return Blocks(self.row[some], self.first[some])
+
+    def ranked(self) -> tuple[Blocks, NDArray[np.intp]]:
+        """And the place of each among those of its row, which follow each other."""
+        counts = np.bincount(self.row)
+        return self, np.arange(len(self.row)) - (np.cumsum(counts) - counts)[self.row]
+
+
+class Missing:
+    """What nodes that are left out may have, of sums of 1/|w|^2 + tau^2 and of 1/|w|."""
+
+    def __init__(self, law: TiltedLaw, nodes: Nodes) -> None:
+        self._law, self._nodes = law, nodes
+        self.value, self.slope = np.zeros((2, len(law.theta)))
+
+    def add(self, blocks: Blocks, size: int, decay: Array) -> None:
+        """Blocks in which |E~ e^(itz)|^(n-1) is at most e^-decay."""
+        row, rows = blocks.row, len(self.value)
+        start, step = self._nodes.step[row] * blocks.first, self._nodes.step[row]
+        tau, far = self._law.tau[row], np.hypot(self._law.theta[row], start)
+        mass = size * step / math.pi * np.exp(-decay - (tau * start) ** 2 / 2) * (1 + 1e-9)
+        self.value += np.bincount(row, mass * (far**-2 + tau**2), rows)
+        self.slope += np.bincount(row, mass / far, rows)
+
+
+def lively_blocks(law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing) -> Blocks:
+    """The blocks of BLOCK nodes in which the integrand may exceed e^-cut of the scale."""
+    size = tuning.BLOCK_NODES
+    while size <= nodes.number.max():
+        size *= tuning.SPLIT
+    blocks = Blocks(np.arange(len(law.theta)), np.zeros(len(law.theta), dtype=np.int64))
+    others = float(law.sums.users - 1)
+    spread = np.sqrt(others * np.sum(law.weights * law.sums.scores**2, axis=1)) * MORE
+    while True:
+        half = nodes.step[blocks.row] * (size / 2)
+        middle = nodes.step[blocks.row] * (blocks.first + size / 2)
+        apart = np.sqrt(others * _distance(law, blocks.row, middle)) - spread[blocks.row] * half
+        decay = np.maximum(apart, 0.0) ** 2 / 2
+        alive = ~(decay > cut)
+        missing.add(blocks.where(~alive), size, decay[~alive])
+        blocks = blocks.where(alive)
+        if size == tuning.BLOCK_NODES:
+            return blocks
+        size //= tuning.SPLIT
+        children = blocks.first[:, None] + size * np.arange(tuning.SPLIT)
+        blocks = Blocks(np.repeat(blocks.row, tuning.SPLIT), children.ravel())
+        blocks = blocks.where(blocks.first <= nodes.number[blocks.row])
+
+
+def _distance(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
+    """1 - |E~ e^(itz)|^2 for these rows at these t, from below."""
+    found = np.empty(len(row))
+    chunk = max(1, tuning.ANGLES // law.sums.scores.shape[1])
+    for i in range(0, len(row), chunk):
+        rows = row[i : i + chunk]
+        angles, weights = t[i : i + chunk, None] * law.sums.scores[rows], law.weights[rows]
+        real = -2 * np.sum(weights * np.sin(angles / 2) ** 2, axis=1)
+        imag = np.sum(weights * np.sin(angles), axis=1)
+        found[i : i + chunk] = -2 * real - real**2 - imag**2
+    away: Array = np.maximum(found - 4 * change_error(law, row, t), 0.0)
+    return away
+
+
+def change_error(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
+    """Bound of the error of E~ e^(itz) - 1 for these rows at these t: angles, weights, sums."""
+    moved = t * law.mean_size[row]  # E~ |tz|
+    rounding = 2 * (law.relative + law.change) + (64 + 4 * law.sums.scores.shape[1]) * UNIT
+    size: Array = 32 * UNIT * moved + rounding[row] * np.minimum(moved, 4.0)
+    return size
+
+
+def characteristic(law: TiltedLaw, step: Array, first: Array) -> tuple[Array, Array]:
+    """E~ e^(itz) - 1 and E~[fall e^(itz)] at the nodes of blocks: [rows, blocks * BLOCK].
+
+    At node first + j, e^(itz) = (1 + a_j)(1 + b), b at the first node of the block: a product of
+    two small matrices does it, and a and b are small where the angles are, so nothing cancels.
+    """
+    scores, weights = law.sums.scores, law.weights
+
+    def turned(place: Array) -> Array:
+        angles = (step[:, None] * place)[:, :, None] * scores[:, None, :]
+        turn: Array = np.empty(angles.shape, dtype=complex)
+        turn.real = -2 * np.sin(angles / 2) ** 2
+        turn.imag = np.sin(angles)
+        return turn
+
+    a = turned(np.broadcast_to(np.arange(tuning.BLOCK_NODES), (len(step), tuning.BLOCK_NODES)))
+    b = turned(first) * weights[:, None, :]
+    fall = (b + weights[:, None, :]) * law.sums.slopes[:, None, :]
+    both = np.concatenate([b, weights[:, None, :], fall], axis=1)
+    product, blocks = _product(both, a), b.shape[1]
+    change = product[:, :blocks] + product[:, blocks : blocks + 1] + b.sum(axis=2)[:, :, None]
+    falling = product[:, blocks + 1 :] + fall.sum(axis=2)[:, :, None]
+    return change.reshape(len(step), -1), falling.reshape(len(step), -1)
+
+
+def _product(b: Array, a: Array) -> Array:
+    """The matrices b times the transposed a, in tiles so small that no threads are started for
+    them: on a busy machine, waiting for those takes far longer than the work."""
+    product: Array = np.empty((len(b), b.shape[1], a.shape[1]), dtype=complex)
+    side = max(tuning.UNTHREADED // (b.shape[2] * a.shape[1]), 1)
+    turned = a.transpose(0, 2, 1)
+    for i in range(0, b.shape[1], side):
+        product[:, i : i + side] = b[:, i : i + side] @ turned
+    return product
