@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from ..guarantee import DEFAULT_RTOL
-from ..randomizers import REGISTRY
+from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters, parameter_names
 from ..shuffle import USUAL_PEOPLE, Shuffle
-from ..tools.protocol import ANY, ROUND_OPTIONS, round_of
+from ..tools.protocol import ANY, ROUND_OPTIONS, randomizer_of, round_of
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -36,11 +36,12 @@ def numbers(name: str, text: str, *, whole: bool = False, **more: Any) -> Option
     return click.option(f"--{name}", type=Numbers(whole), metavar="LIST", help=text, **more)
 
 
-def parameter_options(
-    but: Iterable[str] = (), *, kind: Callable[..., Option] = number
+def randomizer_options(
+    default: str | None = ANY, *, but: Iterable[str] = (), kind: Callable[..., Option] = number
 ) -> list[Option]:
-    """An option for every parameter of a randomizer; of the kind `numbers`, for lists of values."""
-    made = []
+    """The randomizer and every parameter of one; of the kind `numbers`, for lists of values."""
+    text = f"One of {', '.join(sorted(REGISTRY))}."
+    made = [click.option("--randomizer", default=default, show_default=True, help=text)]
     for name, uses in known_parameters().items():
         said = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
         text = f"{said[0].upper()}{said[1:]} ({', '.join(uses)})."
@@ -52,18 +53,12 @@ def parameter_options(
     return made
 
 
-def randomizer_option(default: str | None = ANY) -> Option:
-    text = f"One of {', '.join(sorted(REGISTRY))}."
-    return click.option("--randomizer", default=default, show_default=True, help=text)
-
-
 ANALYSIS = click.option(
     "--analysis",
     default="best",
     show_default=True,
     help="best, blanket, stronger-clones, clones, or strong (rr).",
 )
-KIND = (randomizer_option(), *parameter_options(), ANALYSIS)
 USERS = number("users", "Users in each round.", whole=True, required=True)
 SAMPLING = (
     number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
@@ -90,7 +85,12 @@ RTOL = number(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 DELTA = number("delta", "The delta.", required=True)
-PROTOCOL = (*KIND, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
+PROTOCOL = (*randomizer_options(), ANALYSIS, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
+
+
+def round_options(but: Iterable[str] = ()) -> list[Option]:
+    """All that describes a round but its users."""
+    return [*randomizer_options(but=but), ANALYSIS, *SAMPLING, *PEOPLE]
 
 
 def split(given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
@@ -98,6 +98,12 @@ def split(given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
     own = {name: given[name] for name in parameter_names() if given.get(name) is not None}
     kept = {name: given[name] for name in ROUND_OPTIONS if given.get(name) is not None}
     return given["randomizer"], own, kept
+
+
+def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
+    """The randomizer that the options describe, and the same for a report."""
+    kind, own, _ = split(given)
+    return randomizer_of(kind, own, dash="--"), {"randomizer": kind, **own}
 
 
 def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._support.numeric import Array
 from ..errors import ShuffleDPError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Points = Sequence[float] | Array
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
 
@@ -37,11 +39,11 @@ class Curve:
     """One line: what it is (drawn alike everywhere), which one it is, and its points."""
 
     method: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Points
+    y: Points
     label: str = ""
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
+    low: Points | None = None
+    high: Points | None = None
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .._support.progress import progress
 from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
-from .._support.validate import show, tolerance
+from .._support.validate import instance, show, tolerance
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
 from .protocol import counts
@@ -102,14 +102,13 @@ def sweep(
     >>> [round(row["epsilon_upper"], 3) for row in table]
     [1.853, 3.267, 0.411, 0.854]
     """
-    if not isinstance(over, Mapping):
-        raise InvalidParameter(
-            f"over={show(over)} is not a dictionary; give lists by name, like {{'users': [10]}}."
-        )
+    wrong = "is not a dictionary; give lists by name, like {'users': [10]}."
+    instance(over, Mapping, wrong, "over")
     cases = _cases(over, fixed, tolerance(rtol))
     file = None if out is None else SweepFile(out, columns(cases[0]))
     rows: list[Row] = [] if file is None else file.resume(cases)
-    with _progress(len(cases), len(rows)) as report:
+    with progress(len(cases), "rows") as report:
+        report(len(rows))
         for new in _evaluated(cases[len(rows) :], jobs):
             if file is not None:
                 file.append(new)
@@ -183,26 +182,3 @@ def _joblib(jobs: int | None) -> Any:
             f"jobs={jobs} needs joblib, which is not installed; run pip install 'shuffledp[sweep]'."
         ) from None
     return Parallel(n_jobs=-1 if jobs is None else jobs)
-
-
-class _progress:
-    """A bar on stderr if that is a terminal."""
-
-    def __init__(self, total: int, done: int) -> None:
-        self._bar: Any = None
-        if sys.stderr.isatty():
-            import click  # only a terminal needs it
-
-            self._bar = click.progressbar(length=total, label="rows", file=sys.stderr)
-        self._done = done
-
-    def __enter__(self) -> Callable[[int], None]:
-        if self._bar is None:
-            return lambda _: None
-        bar = self._bar.__enter__()
-        bar.update(self._done)
-        return lambda count: bar.update(count)
-
-    def __exit__(self, *error: Any) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*error)
