@@ -13,8 +13,8 @@ from ..randomizers.base import parameter_named
 from ..randomizers.parameter import parameters_of
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import randomizer_of, round_of
-from .options import JSON, RTOL, number, options, round_options, split
+from ..tools.protocol import randomizer_of, round_of, split
+from .options import JSON, RTOL, number, options, round_options
 from .report import json_report
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .._support.files import replacing
+from .._support.files import replacing, writing
 from ..errors import InvalidParameter
 from ..tools.style import new_figure
 
@@ -33,10 +33,5 @@ def _savable(context: Any, option: Any, path: str | None) -> str | None:
 
 
 def save(axes: Any, path: str) -> None:
-    try:
-        with replacing(path) as temporary:
-            axes.figure.savefig(temporary)
-    except OSError as error:
-        raise InvalidParameter(
-            f"{path} cannot be written: {error.strerror}; choose another file."
-        ) from None
+    with writing(path), replacing(path) as temporary:
+        axes.figure.savefig(temporary)

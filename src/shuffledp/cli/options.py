@@ -9,9 +9,9 @@ import click
 
 from ..guarantee import DEFAULT_RTOL
 from ..randomizers import REGISTRY, Randomizer
-from ..randomizers.base import known_parameters, parameter_names
+from ..randomizers.base import known_parameters
 from ..shuffle import USUAL_PEOPLE, Shuffle
-from ..tools.protocol import ANY, ROUND_OPTIONS, randomizer_of, round_of
+from ..tools.protocol import ANY, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -28,12 +28,14 @@ def options(*choices: Option) -> Decorator:
 
 
 def number(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
-    return click.option(f"--{name}", type=Number(whole), help=text, **more)
+    shown = "default" in more
+    return click.option(f"--{name}", type=Number(whole), help=text, show_default=shown, **more)
 
 
 def numbers(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
     """An option that takes a list of numbers."""
-    return click.option(f"--{name}", type=Numbers(whole), metavar="LIST", help=text, **more)
+    more |= {"metavar": "LIST", "help": text, "show_default": "default" in more}
+    return click.option(f"--{name}", type=Numbers(whole), **more)
 
 
 def randomizer_options(
@@ -53,12 +55,8 @@ def randomizer_options(
     return made
 
 
-ANALYSIS = click.option(
-    "--analysis",
-    default="best",
-    show_default=True,
-    help="best, blanket, stronger-clones, clones, or strong (rr).",
-)
+_ANALYSES = "best, blanket, stronger-clones, clones, or strong (rr)."
+ANALYSIS = click.option("--analysis", default="best", show_default=True, help=_ANALYSES)
 USERS = number("users", "Users in each round.", whole=True, required=True)
 SAMPLING = (
     number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
@@ -74,14 +72,9 @@ _PEOPLE = {
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
 PEOPLE = [number(name, text, whole=name == "messages") for name, text in _PEOPLE.items()]
-ROUNDS = number(
-    "rounds", "How many rounds are composed.", whole=True, default="1", show_default=True
-)
+ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="1")
 RTOL = number(
-    "rtol",
-    "Largest relative width of the certified bracket in epsilon.",
-    default=DEFAULT_RTOL,
-    show_default=True,
+    "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 DELTA = number("delta", "The delta.", required=True)
@@ -91,13 +84,6 @@ PROTOCOL = (*randomizer_options(), ANALYSIS, USERS, *SAMPLING, *PEOPLE, ROUNDS, 
 def round_options(but: Iterable[str] = ()) -> list[Option]:
     """All that describes a round but its users."""
     return [*randomizer_options(but=but), ANALYSIS, *SAMPLING, *PEOPLE]
-
-
-def split(given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The name of the randomizer, its parameters, and the options of the round that were given."""
-    own = {name: given[name] for name in parameter_names() if given.get(name) is not None}
-    kept = {name: given[name] for name in ROUND_OPTIONS if given.get(name) is not None}
-    return given["randomizer"], own, kept
 
 
 def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:

@@ -7,18 +7,14 @@ from typing import Any
 import click
 
 from ..accountant import repeated
-from ..tools.protocol import randomizer_of
+from ..tools.protocol import randomizer_of, split
 from .figure import picture_option, save
-from .numbers import Number
-from .options import ROUNDS, USERS, numbers, options, round_options, split, take_round
+from .options import ROUNDS, USERS, number, numbers, options, round_options, take_round
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
 _OUT = picture_option("--out", "The picture: .png, .pdf or .svg.", required=True)
-_DELTA = click.option("--delta", type=Number(), default="1e-6", show_default=True, help="At delta.")
-
-
-def _list(name: str, default: str, text: str, whole: bool = True) -> Any:
-    return numbers(name, text, whole=whole, default=default, show_default=True)
+_CURVES = (number("delta", "At delta.", default="1e-6"), _PUBLISHED, _OUT)
+_MANY = "1,3,10,30,100,300,1000"
 
 
 @click.group()
@@ -43,8 +39,9 @@ def profile(rounds: int, picture: str, **given: Any) -> None:
 
 
 @plot.command("epsilon-vs-users")
-@options(*round_options(), _list("users", "1e3,1e4,1e5,1e6,1e7", "Users in each round."))
-@options(_list("rounds", "1", "How many rounds are composed."), _DELTA, _PUBLISHED, _OUT)
+@options(*round_options())
+@options(numbers("users", "Users in each round.", whole=True, default="1e3,1e4,1e5,1e6,1e7"))
+@options(numbers("rounds", "How many rounds are composed.", whole=True, default="1"), *_CURVES)
 def epsilon_vs_users(
     users: list[int], rounds: list[int], delta: float, published: bool, picture: str, **given: Any
 ) -> None:
@@ -59,7 +56,7 @@ def epsilon_vs_users(
 
 @plot.command("epsilon-vs-rounds")
 @options(*round_options(), USERS)
-@options(_list("rounds", "1,3,10,30,100,300,1000", "Rounds to compose."), _DELTA, _PUBLISHED, _OUT)
+@options(numbers("rounds", "Rounds to compose.", whole=True, default=_MANY), *_CURVES)
 def epsilon_vs_rounds(
     rounds: list[int], delta: float, published: bool, picture: str, **given: Any
 ) -> None:
@@ -73,8 +70,8 @@ def epsilon_vs_rounds(
 @plot.command()
 # --eps0 is a list here, and gamma is another way to say it
 @options(*round_options(but=("eps0", "gamma")))
-@options(_list("eps0", "0.5:6:0.5", "Local epsilons.", whole=False))
-@options(_list("users", "1e3,1e4,1e5,1e6", "Users in the round."), _DELTA, _PUBLISHED, _OUT)
+@options(numbers("eps0", "Local epsilons.", default="0.5:6:0.5"))
+@options(numbers("users", "Users in the round.", whole=True, default="1e3,1e4,1e5,1e6"), *_CURVES)
 def amplification(
     users: list[int], eps0: list[float], delta: float, published: bool, picture: str, **given: Any
 ) -> None:

@@ -70,6 +70,10 @@ def checked_delta(value: Any) -> float:
     return delta
 
 
+def checked(users: Any, delta: Any) -> tuple[int, float]:
+    return validate.count("users", users, validate.MAX_USERS), checked_delta(delta)
+
+
 def sampled_users(users: int, sample_rate: Any) -> int:
     """How many of `users` users send each round."""
     return validate.sample_size(users, validate.sample_rate(sample_rate))

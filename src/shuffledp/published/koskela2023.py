@@ -35,7 +35,7 @@ def strong_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
     >>> round(koskela2023.strong_delta(3, 0.5, 4, math.log(1.5)), 4)
     0.7301
     """
-    k, gamma, _ = _checked(k, gamma, users)
+    k, gamma = _checked(k, gamma, users)
     return _Strong(k, gamma, users).delta(epsilon)
 
 
@@ -69,7 +69,7 @@ def weak_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
     >>> round(koskela2023.weak_delta(3, 0.5, 4, math.log(1.5)), 4)
     0.5054
     """
-    k, gamma, _ = _checked(k, gamma, users)
+    k, gamma = _checked(k, gamma, users)
     return _Weak(k, gamma, users).delta(epsilon)
 
 
@@ -133,7 +133,7 @@ def strong(k: int, gamma: float, users: int, delta: float) -> float:
     1.001
     """
     delta = checked_delta(delta)
-    k, gamma, _ = _checked(k, gamma, users)
+    k, gamma = _checked(k, gamma, users)
     # the strong adversary may see a value that nobody sent at random: no epsilon is enough then
     nobody = math.exp((users - 1) * math.log1p(-gamma / k))
     if delta <= nobody + 1e-30:
@@ -152,7 +152,7 @@ def weak(k: int, gamma: float, users: int, delta: float) -> float:
     0.732
     """
     delta = checked_delta(delta)
-    k, gamma, _ = _checked(k, gamma, users)
+    k, gamma = _checked(k, gamma, users)
     eps0 = math.log1p(k * (1 - gamma) / gamma)
     return _bisected(_Weak(k, gamma, users).delta, eps0, delta)
 
@@ -169,7 +169,7 @@ def _bisected(delta_of: Callable[[float], float], top: float, delta: float) -> f
     return high
 
 
-def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
+def _checked(k: int, gamma: float, users: int) -> tuple[int, float]:
     k = validate.count("k", k, 10**12, least=2)
     users = validate.count("users", users, validate.MAX_USERS)
     if not 2 <= users <= _MOST_STRONG:
@@ -177,4 +177,4 @@ def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
             f"users={users} is outside 2 .. {_MOST_STRONG:g}, where this sum is evaluated; "
             "give a number inside."
         )
-    return k, validate.probability("gamma", gamma), users - 1
+    return k, validate.probability("gamma", gamma)

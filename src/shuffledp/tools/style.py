@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._support.extras import load
 from .._support.numeric import Array
-from ..errors import ShuffleDPError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,19 +59,11 @@ class Panel:
     ylim: tuple[float, float] | None = None
 
 
-class NoMatplotlib(ShuffleDPError, ImportError):
-    """Figures need the extra `plot`."""
-
-
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure; one sentence if matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise NoMatplotlib(
-            "figures need matplotlib, which is not installed; run pip install 'shuffledp[plot]'."
-        ) from None
-    return Figure(figsize=(width, height), dpi=110, layout="constrained")
+    module = load("matplotlib.figure", "figures need", "'shuffledp[plot]'")
+    figure: Figure = module.Figure(figsize=(width, height), dpi=110, layout="constrained")
+    return figure
 
 
 def wrapped(title: str, width: int = 72) -> str:
