@@ -151,7 +151,7 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     title = f"Plan at delta = {ledger.delta:g}, replace-one: {verdict}"
     _finish(axes, "after", "running epsilon", title)
     uppers = [bounds.upper for bounds in running if math.isfinite(bounds.upper)]
-    axes.set_ylim(bottom=0, top=1.15 * max(ledger.epsilon, *uppers))
+    axes.set_ylim(bottom=0, top=1.15 * max([ledger.epsilon, *uppers]))
     return axes
 
 
