@@ -6,6 +6,7 @@ Machines differ and are noisy: read the ratios, which compare medians from the s
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import itertools
 import json
@@ -19,7 +20,7 @@ from shuffledp._support.files import replacing, write_text_atomically
 from shuffledp.bounds import Bounds
 from shuffledp.randomizers import Randomizer
 
-from . import depth, paper, peers, straightforward
+from . import atlas, depth, paper, peers, straightforward
 from .measuring import timed
 
 DELTA = 1e-6
@@ -98,7 +99,9 @@ def main() -> None:
         report[repr(randomizer)] = rows
     against = paper.measure(options.repeats)
     paper.show(against)
-    report["paper"] = against
+    asked = atlas.measure()
+    atlas.show(asked)
+    report |= {"paper": against, "atlas": [dataclasses.asdict(answer) for answer in asked]}
     usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     empty, imported = start_up("-c", "pass"), start_up("-c", "import shuffledp")
     answer = start_up("-m", "shuffledp", "epsilon", "--eps0", "4", "--users", "1e9",

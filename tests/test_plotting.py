@@ -11,6 +11,7 @@ import pytest
 from shuffledp import Accountant, Plan, PureLDP, RandomizedResponse, Shuffle, compare, plotting
 from shuffledp.errors import InvalidParameter
 from shuffledp.published import BOUNDS
+from shuffledp.randomizers import Gaussian
 from shuffledp.tools.plan import PlannedRound
 
 SURVEY = Shuffle(PureLDP(2.0), 1_000)
@@ -65,6 +66,13 @@ def test_ledger_against_its_target() -> None:
     axes = plotting.plot_ledger(ledger)
     assert list(drawn(axes, "running epsilon")[1]) == [e.running.upper for e in ledger.entries]
     assert "exceeds the target" in axes.get_title()
+
+
+def test_ledger_without_a_finite_epsilon() -> None:
+    ledger = Plan(0.5, 0.0, (PlannedRound("a", Shuffle(Gaussian(2.0), 100), 1),)).ledger()
+    axes = plotting.plot_ledger(ledger)
+    assert ledger.entries[0].running.upper == math.inf
+    assert axes.get_ylim()[1] == pytest.approx(1.15 * 0.5)
 
 
 def test_pyplot_is_not_touched() -> None:

@@ -77,11 +77,8 @@ def to_dp_accounting(
         if what.total_rounds > 1:
             return _exported(_of_composition(what, interval, truncation))
         what = what.rounds[0][0]
-    if not isinstance(what, Mechanism):
-        raise InvalidParameter(
-            f"{validate.show(what)} is neither a round nor an accountant; give a Shuffle, another "
-            "mechanism or an Accountant."
-        )
+    wrong = "is neither a round nor an accountant; give a Shuffle, another mechanism or an "
+    validate.instance(what, Mechanism, wrong + "Accountant.")
     return _exported(_of_profile(what, interval, truncation))
 
 
@@ -111,10 +108,8 @@ def from_dp_accounting(
     >>> 2.2 < from_dp_accounting(pld, relation="replace-one").get_epsilon(1e-6) < 2.5
     True
     """
-    if not isinstance(pld, PrivacyLossDistribution):
-        raise InvalidParameter(
-            f"{validate.show(pld)} is not a dp-accounting PrivacyLossDistribution; give one."
-        )
+    wrong = "is not a dp-accounting PrivacyLossDistribution; give one."
+    validate.instance(pld, PrivacyLossDistribution, wrong)
     known = isinstance(relation, (str, NeighboringRelation))
     if not known or relation not in ("replace-one", NeighboringRelation.REPLACE_ONE):
         raise InvalidParameter(
@@ -233,16 +228,11 @@ class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
     mechanism: Mechanism
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.mechanism, Mechanism):
-            raise InvalidParameter(
-                f"mechanism={validate.show(self.mechanism)} is not a mechanism; give a Shuffle or "
-                "one such as ApproximateDP."
-            )
+        wrong = "is not a mechanism; give a Shuffle or one such as ApproximateDP."
+        validate.instance(self.mechanism, Mechanism, wrong, "mechanism")
 
 
-class ShuffleAccountant(
-    privacy_accountant.PrivacyAccountant  # type: ignore[misc,unused-ignore]
-):
+class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[misc,unused-ignore]
     """A dp-accounting accountant that knows `ShuffleDpEvent` and composes with shuffledp.
 
     Replace-one neighbours. All other events are those of dp-accounting's PLDAccountant, which

@@ -123,19 +123,14 @@ class GivenPLD(Mechanism):
         infinite = validate.real("infinite", self.infinite)
         if not 0 <= infinite <= 1:
             raise InvalidParameter(f"infinite={infinite!r} is outside [0, 1]; give a probability.")
-        if not isinstance(self.symmetric, bool):
-            raise InvalidParameter(
-                f"symmetric={validate.show(self.symmetric)} is no truth value; give True or False."
-            )
+        wrong = "is no truth value; give True or False."
+        validate.instance(self.symmetric, bool, wrong, "symmetric")
         if self.symmetric and self.reverse is not None:
             raise InvalidParameter("symmetric=True contradicts reverse=...; leave one of them out.")
-        if self.reverse is not None and not isinstance(self.reverse, GivenPLD):
-            raise InvalidParameter(
-                f"reverse={validate.show(self.reverse)} is not a GivenPLD; give one or none."
-            )
+        wrong = "is not a GivenPLD; give one or none."
+        validate.instance(self.reverse, (GivenPLD, type(None)), wrong, "reverse")
         _lacking("P", math.fsum(masses) + infinite)
-        for array in (losses, masses):
-            array.flags.writeable = False
+        losses.flags.writeable = masses.flags.writeable = False
         for name, value in (("losses", losses), ("masses", masses), ("infinite", infinite)):
             object.__setattr__(self, name, value)
 
@@ -205,11 +200,7 @@ def _numbers(name: str, values: Any, check: Any = validate.real) -> Array:
     if isinstance(values, np.ndarray) and values.dtype == float and values.ndim == 1:
         if len(values) and np.isfinite(values).all():
             return values.copy()
-    elif (
-        not isinstance(values, (Sequence, np.ndarray))
-        or isinstance(values, (str, bytes))
-        or getattr(values, "ndim", 1) == 0
-    ):
+    elif not validate.listed(values):
         raise InvalidParameter(f"{name}={validate.show(values)} is not a list; give numbers.")
     if len(values) == 0:
         raise InvalidParameter(f"{name} is empty; give at least one number.")

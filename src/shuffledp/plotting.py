@@ -7,8 +7,7 @@ saved or shown. Needs the extra `plot`; pyplot and its global state are never to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +15,10 @@ import numpy as np
 from ._support import validate
 from ._support.numeric import Bounds
 from .accountant import Accountant, repeated
-from .errors import InvalidParameter, OutOfRange
+from .errors import InvalidParameter
 from .guarantee import Guarantee, anyway
 from .published import BOUNDS
+from .published.bound import or_nan
 from .randomizers import Randomizer
 from .shuffle import USUAL_PEOPLE, Shuffle
 from .tools import style
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
 _LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)))  # 5 x 6 pairs
 
+Case = tuple[float, Shuffle, int]  # a place on the axis, and how many of which rounds are there
+
 
 def plot_profile(
     guarantee: Guarantee,
@@ -39,10 +41,7 @@ def plot_profile(
     ax: Axes | None = None,
 ) -> Axes:
     """delta against epsilon, of a round or of an accountant, down to delta = 1e-12 if not told."""
-    if not isinstance(guarantee, Guarantee):
-        raise InvalidParameter(
-            f"{validate.show(guarantee)} has no profile; give a round or an accountant."
-        )
+    validate.instance(guarantee, Guarantee, "has no profile; give a round or an accountant.")
     axes = _axes(ax)
     if epsilons is None:
         ends = (guarantee.get_epsilon(delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3))
@@ -51,8 +50,8 @@ def plot_profile(
     xs: list[float] = _ascending("epsilons", epsilons, 0.0)
     points = [(x, anyway(guarantee.delta_bounds, x)) for x in xs]
     _curve(axes, points, len(axes.lines), label)
-    _finish(axes, "epsilon", "certified delta", f"Privacy profile, {_described(guarantee)}")
-    return _log_scaled(axes, "y")
+    title = f"Privacy profile, {_described(guarantee)}"
+    return _finish(axes, "epsilon", "certified delta", title, log="y")
 
 
 def plot_epsilon_vs_users(
@@ -71,16 +70,14 @@ def plot_epsilon_vs_users(
     number of rounds, where they apply.
     """
     axes, xs = _axes(ax, published), _ascending("users", users, 1)
-    for i, count in enumerate(_some("rounds", rounds)):
-        points = [(n, _epsilon(Shuffle(randomizer, n, **options), count, delta)) for n in xs]
-        _curve(axes, points, i, _times(count), at_end=True)
-    if published:
-        rate = _fixed_rate(**options)
-        _published(axes, xs, lambda bound, n: bound(randomizer, n, rate, rounds[0], delta))
+    curves = {
+        _times(count): [(n, Shuffle(randomizer, n, **options), count) for n in xs]
+        for count in _some("rounds", rounds)
+    }
+    _epsilons(axes, curves, delta, published)
     title = f"{randomizer!r}, {_said(**options)}delta = {delta:g}, replace-one"
     note = f"published bounds are for {_times(rounds[0])}" if published else ""
-    _finish(axes, "users", "certified epsilon", title, note)
-    return _log_scaled(axes, "xy")
+    return _finish(axes, "users", "certified epsilon", title, note, log="xy")
 
 
 def plot_epsilon_vs_rounds(
@@ -93,16 +90,9 @@ def plot_epsilon_vs_rounds(
 ) -> Axes:
     """epsilon against the number of rounds like this one."""
     axes, xs = _axes(ax, published), _ascending("rounds", rounds, 1)
-    _curve(axes, [(k, _epsilon(round_, k, delta)) for k in xs], len(axes.lines), "certified")
-    if published:
-        people = {name: getattr(round_, name) for name in USUAL_PEOPLE}
-        rate = _fixed_rate(round_.sample_rate, round_.sampling, **people)
-        _published(
-            axes, xs, lambda bound, k: bound(round_.randomizer, round_.users, rate, k, delta)
-        )
+    _epsilons(axes, {"certified": [(k, round_, k) for k in xs]}, delta, published, at_end=False)
     title = f"{_described(round_)}, delta = {delta:g}"
-    _finish(axes, "rounds", "certified epsilon", title)
-    return _log_scaled(axes, "xy")
+    return _finish(axes, "rounds", "certified epsilon", title, log="xy")
 
 
 def plot_amplification(
@@ -122,30 +112,25 @@ def plot_amplification(
     amplifies privacy.
     """
     axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
-    make = partial(validate.made, family, "eps0")
-    for i, count in enumerate(_some("users", users)):
-        points = [(x, _epsilon(Shuffle(make(x), count, **options), 1, delta)) for x in xs]
-        _curve(axes, points, i, f"{int(count):,} users", at_end=True)
+    make = validate.maker("family", family, "randomizer", "eps0", "a class of randomizers")
+    curves = {
+        f"{int(count):,} users": [(x, Shuffle(make(eps0=x), count, **options), 1) for x in xs]
+        for count in _some("users", users)
+    }
+    _epsilons(axes, curves, delta, published)
     axes.plot(xs, xs, color=style.GREY, linewidth=1, label="_local")
     middle = xs[len(xs) // 2]
     place = {"xytext": (-8, 6), "ha": "right"}
     style.label_end(axes, middle, middle, "local guarantee", style.GREY, **place)
-    if published:
-        rate = _fixed_rate(**options)
-        _published(axes, xs, lambda bound, x: bound(make(x), users[0], rate, 1, delta))
     name = called or getattr(family, "__name__", "randomizer")
     title = f"{name}, one round, {_said(**options)}delta = {delta:g}, replace-one"
     note = f"published bounds are for {users[0]:,} users" if published else ""
-    _finish(axes, "eps0", "certified epsilon", title, note)
-    return _log_scaled(axes, "y")
+    return _finish(axes, "eps0", "certified epsilon", title, note, log="y")
 
 
 def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     """The running epsilon of a plan after each entry, with its bracket, against the target."""
-    if not isinstance(ledger, Ledger):
-        raise InvalidParameter(
-            f"{validate.show(ledger)} is not a ledger; give plan.ledger() of a plan."
-        )
+    validate.instance(ledger, Ledger, "is not a ledger; give plan.ledger() of a plan.")
     axes = _axes(ax)
     running = [entry.running for entry in ledger.entries]
     _curve(axes, list(enumerate(running, 1)), 0, "running epsilon", marker="o")
@@ -165,12 +150,9 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     verdict = "fits" if ledger.fits else "exceeds the target"
     title = f"Plan at delta = {ledger.delta:g}, replace-one: {verdict}"
     _finish(axes, "after", "running epsilon", title)
-    axes.set_ylim(bottom=0, top=1.15 * max(ledger.epsilon, _top(running)))
+    uppers = [bounds.upper for bounds in running if math.isfinite(bounds.upper)]
+    axes.set_ylim(bottom=0, top=1.15 * max([ledger.epsilon, *uppers]))
     return axes
-
-
-def _top(running: Iterable[Bounds[float]]) -> float:
-    return max((bounds.upper for bounds in running if math.isfinite(bounds.upper)), default=0.0)
 
 
 def _axes(ax: Axes | None, tall: bool = False) -> Axes:
@@ -189,27 +171,27 @@ def _ascending(name: str, values: Sequence[Any], least: float) -> list[Any]:
 
 
 def _some(name: str, values: Sequence[Any]) -> Sequence[Any]:
-    listed = isinstance(values, (Sequence, np.ndarray)) and getattr(values, "ndim", 1) == 1
-    if not listed or isinstance(values, (str, bytes)) or len(values) == 0:
+    if not validate.listed(values) or len(values) == 0:
         raise InvalidParameter(
             f"{name}={validate.show(values)} is not a list of numbers; give one."
         )
     return values
 
 
-def _log_scaled(axes: Axes, which: str) -> Axes:
-    """On logarithms, which need something above 0 to show."""
-    shown = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
-    if not any((ys > 0).any() for ys in shown if len(ys) > 1):
-        raise InvalidParameter(
-            "no value of the curve is positive and finite; choose another delta, analysis or range."
-        )
-    axes.set(**{f"{axis}scale": "log" for axis in which})
-    return axes
-
-
-def _epsilon(round_: Shuffle, rounds: int, delta: float) -> Bounds[float]:
-    return anyway(repeated(round_, rounds).epsilon_bounds, validate.delta(delta))
+def _epsilons(
+    axes: Axes,
+    curves: Mapping[str, Sequence[Case]],
+    delta: float,
+    published: bool,
+    at_end: bool = True,
+) -> None:
+    """A curve of certified values for each label; bounds of the literature for the first."""
+    delta = validate.delta(delta)
+    for i, (label, cases) in enumerate(curves.items(), 0 if at_end else len(axes.lines)):
+        points = [(x, anyway(repeated(round_, k).epsilon_bounds, delta)) for x, round_, k in cases]
+        _curve(axes, points, i, label, at_end)
+    if published:
+        _published(axes, next(iter(curves.values())), delta)
 
 
 def _curve(
@@ -243,41 +225,35 @@ def _said(
     return sampled + named + ("" if analysis == "best" else f"analysis {analysis}, ")
 
 
-def _fixed_rate(
-    sample_rate: float = 1.0, sampling: str = "fixed", analysis: str = "best", **people: float
-) -> float:
-    if any(people.get(name, usual) != usual for name, usual in USUAL_PEOPLE.items()):
+def _published(axes: Axes, cases: Sequence[Case], delta: float) -> None:
+    """The proven bounds of the literature, thin; left out where they do not apply."""
+    sample = cases[0][1]
+    unusual = [name for name, usual in USUAL_PEOPLE.items() if getattr(sample, name) != usual]
+    if unusual:
         raise InvalidParameter(
             "published bounds are for rounds of honest users with one message each; leave out "
-            f"published or {', '.join(people)}."
+            f"published or {', '.join(unusual)}."
         )
-    if sampling != "fixed" and sample_rate < 1:
+    if sample.sampling != "fixed" and sample.sample_rate < 1:
         raise InvalidParameter(
             "published bounds are for samples of a fixed size; leave out published or "
-            f"sampling={sampling!r}."
+            f"sampling={sample.sampling!r}."
         )
-    return sample_rate
-
-
-def _published(
-    axes: Axes, xs: Sequence[Any], ask: Callable[[Callable[..., float], Any], float]
-) -> None:
-    """The proven bounds of the literature, thin; left out where they do not apply."""
     for i, bound in enumerate(bound for bound in BOUNDS if bound.proven):
-        ys = []
-        for x in xs:
-            try:
-                ys.append(ask(bound.epsilon, x))
-            except OutOfRange:
-                ys.append(math.nan)
+        ys = [
+            or_nan(bound.epsilon, r.randomizer, r.users, r.sample_rate, rounds, delta)
+            for _, r, rounds in cases
+        ]
         if any(math.isfinite(y) for y in ys):
             line = _LINES[(i + i // 5) % len(_LINES)]
             colour = _COLOURS[1 + i % 5]  # the first is ours
             look: dict[str, Any] = {"color": colour, "linestyle": line, "linewidth": 1}
+            xs = [x for x, _, _ in cases]
             axes.plot(xs, ys, alpha=0.8, marker=".", markersize=3, label=bound.name, **look)
 
 
-def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
+def _finish(axes: Axes, x: str, y: str, title: str, note: str = "", log: str = "") -> Axes:
+    """Labels and a legend; on logarithms, which need something above 0 to show."""
     axes.set(xlabel=x, ylabel=y)
     axes.set_title(style.wrapped(title), fontsize=9.5)
     style.finish(axes)
@@ -287,6 +263,13 @@ def _finish(axes: Axes, x: str, y: str, title: str, note: str = "") -> None:
         if named > 4:  # below the picture
             place |= {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2}
         axes.legend(title=note or None, handlelength=4, **place)
+    shown = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
+    if log and not any((ys > 0).any() for ys in shown if len(ys) > 1):
+        raise InvalidParameter(
+            "no value of the curve is positive and finite; choose another delta, analysis or range."
+        )
+    axes.set(**{f"{axis}scale": "log" for axis in log})
+    return axes
 
 
 def _times(rounds: int) -> str:

@@ -15,6 +15,7 @@ import oracles
 from shuffledp.cli.app import main
 from shuffledp.cli.reproduce import FIGURES
 from shuffledp.reproduce import result
+from shuffledp.tools import style
 
 
 def run(*arguments: str) -> int:
@@ -274,7 +275,7 @@ def test_control_c_leaves_the_old_files(
         monkeypatch.setattr(Path, "write_text", interrupted)
     if kind == "csv":
         monkeypatch.setattr(result.Result, "_write_csv", interrupted_rows)
-    monkeypatch.setattr(result, "draw", lambda *arguments: Figure())
+    monkeypatch.setattr(style, "draw", lambda *arguments: Figure())
     curves = [result.Curve("method", [1.0, 2.0], [0.5, 0.25])]
     panel = result.Panel("panel", "x", "y", curves)
     figure = result.Result("one", "title", "caption", {}, [panel])

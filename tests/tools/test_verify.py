@@ -165,7 +165,7 @@ def test_the_shell_exits_with_1(
     def lying(kind: str, given: object, dash: str) -> Randomizer:
         return Liar(MATRIX, more=2)
 
-    monkeypatch.setattr(sys.modules["shuffledp.cli.verify"], "randomizer_of", lying)
+    monkeypatch.setattr(sys.modules["shuffledp.cli.options"], "randomizer_of", lying)
     with pytest.raises(SystemExit) as stop:
         main(["verify", "--matrix", "any", "--users", "4"])
     assert stop.value.code == 1

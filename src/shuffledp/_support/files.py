@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..errors import InvalidParameter
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -40,6 +42,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         with suppress(OSError):
             os.unlink(name)
         raise
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Why a file cannot be written is told in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidParameter(
+            f"{path} cannot be written: {error.strerror}; choose another file."
+        ) from None
 
 
 def write_text_atomically(path: str | os.PathLike[str], text: str) -> None:

@@ -1,8 +1,11 @@
-"""Numbers for people: upper values rounded up, lower ones down."""
+"""Numbers for people, upper values rounded up, lower ones down; and for JSON."""
 
 from __future__ import annotations
 
+import json
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 
 def rounded_up(value: float, digits: int = 4) -> str:
@@ -34,3 +37,22 @@ def _text(value: float, digits: int, rounding: str) -> str:
 def plain(value: float) -> str:
     """A number that was given, in full: 1e-06, 0.25, and 1 for 1.0."""
     return repr(value).removesuffix(".0")
+
+
+def json_text(value: Any, **how: Any) -> str:
+    """As JSON, which has no infinity: what is not finite becomes null. Arrays become lists.
+
+    >>> json_text({"upper": [0.5, math.inf]})
+    '{"upper": [0.5, null]}'
+    """
+    return json.dumps(_finite(value), **how)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _finite(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

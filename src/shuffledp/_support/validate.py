@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._support.numeric import Array
 from ..errors import InvalidParameter, OutOfRange, SampleNotWhole
+
+T = TypeVar("T")
 
 MAX_EPS0 = 200.0
 MIN_EPS0 = 1e-6
@@ -130,20 +133,37 @@ def sample_size(users: int, rate: float) -> int:
     return sampled
 
 
-def made(family: Any, name: str, value: float) -> Any:
-    """What a family of randomizers makes of a parameter."""
-    if not callable(family):
+def instance(value: T, kind: type | tuple[type, ...], wrong: str, name: str = "") -> T:
+    """The value, which is to be of that kind; else the error says what is `wrong` with it."""
+    if not isinstance(value, kind):
+        raise InvalidParameter(f"{name}{'=' if name else ''}{show(value)} {wrong}")
+    return value
+
+
+def listed(values: Any) -> bool:
+    """Is it a list, a tuple or an array of one dimension?"""
+    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
+        return False
+    return getattr(values, "ndim", 1) == 1
+
+
+def maker(argument: str, given: Any, what: str, name: str, such: str) -> Callable[..., Any]:
+    """The given function; that it makes nothing of `name` alone is told in one sentence."""
+    shown = f"{argument}={show(given)}"
+    if not callable(given):
         raise InvalidParameter(
-            f"family={show(family)} does not make randomizers; give a callable that takes {name}, "
-            "such as a class of randomizers."
+            f"{shown} does not make {what}s; give a function from {name} to one, such as {such}."
         )
-    try:
-        return family(**{name: value})
-    except TypeError as error:
-        raise InvalidParameter(
-            f"family={show(family)} makes no randomizer of {name} alone: {error}; give a callable "
-            f"that takes {name}."
-        ) from error
+
+    def make(*value: Any, **named: Any) -> Any:
+        try:
+            return given(*value, **named)
+        except TypeError as error:
+            raise InvalidParameter(
+                f"{shown} makes no {what} of {name} alone: {error}; give a function of {name}."
+            ) from error
+
+    return make
 
 
 def tolerance(value: Any) -> float:

@@ -8,7 +8,7 @@ import click
 
 from ..shuffle import USUAL_PEOPLE
 from ..tools.plan import Ledger, Plan
-from .figure import savable, save
+from .figure import picture_option, save
 from .options import JSON, RTOL, options
 from .report import json_report
 
@@ -17,8 +17,7 @@ _EXCEEDED = 1
 
 @click.command()
 @click.argument("plan", metavar="PLAN.toml")
-@click.option("--plot", "picture", metavar="FILE", help="Draw the running epsilon to a file.")
-@options(RTOL, JSON)
+@options(picture_option("--plot", "Draw the running epsilon to a file."), RTOL, JSON)
 def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
     """The ledger of a plan of rounds; exit code 1 if it exceeds its target.
 
@@ -26,8 +25,6 @@ def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
       shuffledp account plan.toml
       shuffledp account plan.toml --json --plot ledger.png
     """
-    if picture:
-        savable(picture)
     ledger = Plan.read(plan).ledger(rtol=rtol)
     if picture:
         from ..plotting import plot_ledger

@@ -8,23 +8,12 @@ import click
 
 from .._support.text import plain, rounded_down, rounded_up
 from ..tools.adversaries import adversaries as ladder
-from ..tools.protocol import randomizer_of
-from .options import (
-    DELTA,
-    JSON,
-    ROUNDS,
-    RTOL,
-    USERS,
-    options,
-    parameter_options,
-    randomizer_option,
-    split,
-)
+from .options import DELTA, JSON, ROUNDS, RTOL, USERS, options, randomizer_options, take_randomizer
 from .report import json_report
 
 
 @click.command()
-@options(randomizer_option("rr"), *parameter_options(), USERS, ROUNDS, RTOL, JSON, DELTA)
+@options(*randomizer_options("rr"), USERS, ROUNDS, RTOL, JSON, DELTA)
 def adversaries(
     delta: float, users: int, rounds: int, rtol: float, as_json: bool, **given: Any
 ) -> None:
@@ -34,12 +23,11 @@ def adversaries(
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
       shuffledp adversaries --randomizer subset --k 8 --size 2 --eps0 2 --users 1e5 --delta 1e-6
     """
-    kind, own, _ = split(given)
-    randomizer = randomizer_of(kind, own, dash="--")
+    randomizer, protocol = take_randomizer(given)
     rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol)
     if as_json:
         answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
-        protocol = {"randomizer": kind, **own, "users": users, "rounds": rounds, "rtol": rtol}
+        protocol |= {"users": users, "rounds": rounds, "rtol": rtol}
         click.echo(json_report("adversaries", answer, protocol))
         return
     click.echo(

@@ -21,7 +21,7 @@ from .reproduce import reproduce
 from .sweep import sweep
 from .verify import verify
 
-BAD_INPUT, NOT_CERTIFIED, BUG = 2, 3, 70  # 70 is EX_SOFTWARE of sysexits.h
+BAD_INPUT, NOT_CERTIFIED, INTERRUPTED, BUG = 2, 3, 130, 70  # 70 is EX_SOFTWARE of sysexits.h
 
 
 @click.group(
@@ -63,31 +63,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(BAD_INPUT)
     try:
         code = cli.main(args=arguments, prog_name="shuffledp", standalone_mode=False)
-    except click.ClickException as error:
-        click.echo(f"shuffledp: {error.format_message()}", err=True)
-        code = BAD_INPUT
-    except NotCertified as error:
-        click.echo(f"shuffledp: {error}", err=True)
-        code = NOT_CERTIFIED
-    except ShuffleDPError as error:
-        click.echo(f"shuffledp: {error}", err=True)
-        code = BAD_INPUT
-    except OSError as error:  # commands speak for their files; what remains is the output
-        click.echo(
-            f"shuffledp: the output cannot be written: {error.strerror}; write it elsewhere.",
-            err=True,
-        )
-        code = BAD_INPUT
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("shuffledp: interrupted", err=True)
-        code = 130
-    except Exception as error:
-        if os.environ.get("SHUFFLEDP_DEBUG", "0") != "0":
+    except (Exception, KeyboardInterrupt) as error:
+        code, sentence = _complaint(error)
+        if code == BUG and os.environ.get("SHUFFLEDP_DEBUG", "0") != "0":
             raise
-        click.echo(
-            f"shuffledp: this is a bug of shuffledp: {type(error).__name__}: {error}; please "
-            "report it, with the traceback that SHUFFLEDP_DEBUG=1 in the environment shows.",
-            err=True,
-        )
-        code = BUG
+        click.echo(f"shuffledp: {sentence}", err=True)
     sys.exit(code)
+
+
+def _complaint(error: BaseException) -> tuple[int, str]:
+    """The exit code of an error, and what is said of it."""
+    if isinstance(error, click.ClickException):
+        return BAD_INPUT, error.format_message()
+    if isinstance(error, ShuffleDPError):
+        return NOT_CERTIFIED if isinstance(error, NotCertified) else BAD_INPUT, str(error)
+    if isinstance(error, OSError):  # commands speak for their files; what remains is the output
+        return BAD_INPUT, f"the output cannot be written: {error.strerror}; write it elsewhere."
+    if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
+        return INTERRUPTED, "interrupted"
+    return BUG, (
+        f"this is a bug of shuffledp: {type(error).__name__}: {error}; please report it, with the "
+        "traceback that SHUFFLEDP_DEBUG=1 in the environment shows."
+    )

@@ -13,8 +13,8 @@ from ..randomizers.base import parameter_named
 from ..randomizers.parameter import parameters_of
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import randomizer_of, round_of
-from .options import JSON, KIND, PEOPLE, RTOL, SAMPLING, number, options, split
+from ..tools.protocol import randomizer_of, round_of, split
+from .options import JSON, RTOL, number, options, round_options
 from .report import json_report
 
 
@@ -25,8 +25,8 @@ from .report import json_report
     type=click.Choice([name.replace("_", "-") for name in searchable()]),
     help="What to look for.",
 )
-@options(*KIND, *SAMPLING, *PEOPLE)
 @options(
+    *round_options(),
     number("users", "Users in each round.", whole=True),
     number("rounds", "How many rounds are composed.  [1]", whole=True),
     number("epsilon", "The target: at most this epsilon", required=True),

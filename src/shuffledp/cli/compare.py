@@ -7,15 +7,13 @@ from typing import Any
 import click
 
 from ..tools.compare import compare as comparison
-from .figure import savable, save
+from .figure import picture_option, save
 from .options import DELTA, PROTOCOL, options, take_round
 from .report import json_report
 
 
 @click.command()
-@options(*PROTOCOL)
-@options(DELTA)
-@click.option("--plot", "picture", metavar="FILE", help="Draw it too: .png, .pdf or .svg.")
+@options(*PROTOCOL, DELTA, picture_option("--plot", "Draw it too: .png, .pdf or .svg."))
 def compare(
     rounds: int, delta: float, rtol: float, as_json: bool, picture: str | None, **given: Any
 ) -> None:
@@ -24,8 +22,6 @@ def compare(
     \b
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
     """
-    if picture is not None:
-        savable(picture)
     round_, protocol = take_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)
     if picture is not None:

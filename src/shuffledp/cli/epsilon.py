@@ -28,10 +28,7 @@ def _values(name: str, more: str = "") -> Any:
 
 
 @click.command()
-@options(
-    *PROTOCOL,
-    _values("delta", " 0 asks for pure DP."),
-)
+@options(*PROTOCOL, _values("delta", " 0 asks for pure DP."))
 def epsilon(values: Sequence[Sequence[float]], **given: Any) -> None:
     """Which epsilon holds at a given delta.
 
@@ -39,7 +36,7 @@ def epsilon(values: Sequence[Sequence[float]], **given: Any) -> None:
       shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
       shuffledp epsilon --eps0 1 --users 1e9 --delta 1e-6,1e-9 --json
     """
-    _answer("epsilon", "delta", list(chain.from_iterable(values)), **given)
+    _answer("epsilon", "delta", [*chain(*values)], **given)
 
 
 @click.command()
@@ -51,18 +48,11 @@ def delta(values: Sequence[Sequence[float]], **given: Any) -> None:
       shuffledp delta --eps0 4 --users 10000 --rounds 4 --epsilon 1
       shuffledp delta --eps0 4 --users 1e5 --analysis clones --epsilon 0.1,0.2 --json
     """
-    _answer("delta", "epsilon", list(chain.from_iterable(values)), **given)
+    _answer("delta", "epsilon", [*chain(*values)], **given)
 
 
 def _answer(
-    query: str,
-    at: str,
-    values: list[float],
-    *,
-    rounds: int,
-    rtol: float,
-    as_json: bool,
-    **given: Any,
+    query: str, at: str, values: list[float], rounds: int, rtol: float, as_json: bool, **given: Any
 ) -> None:
     round_, protocol = take_round(given)
     accountant = repeated(round_, rounds)

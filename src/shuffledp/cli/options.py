@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from ..guarantee import DEFAULT_RTOL
-from ..randomizers import REGISTRY
-from ..randomizers.base import known_parameters, parameter_names
+from ..randomizers import REGISTRY, Randomizer
+from ..randomizers.base import known_parameters
 from ..shuffle import USUAL_PEOPLE, Shuffle
-from ..tools.protocol import ANY, ROUND_OPTIONS, round_of
+from ..tools.protocol import ANY, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -28,19 +28,22 @@ def options(*choices: Option) -> Decorator:
 
 
 def number(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
-    return click.option(f"--{name}", type=Number(whole), help=text, **more)
+    shown = "default" in more
+    return click.option(f"--{name}", type=Number(whole), help=text, show_default=shown, **more)
 
 
 def numbers(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
     """An option that takes a list of numbers."""
-    return click.option(f"--{name}", type=Numbers(whole), metavar="LIST", help=text, **more)
+    more |= {"metavar": "LIST", "help": text, "show_default": "default" in more}
+    return click.option(f"--{name}", type=Numbers(whole), **more)
 
 
-def parameter_options(
-    but: Iterable[str] = (), *, kind: Callable[..., Option] = number
+def randomizer_options(
+    default: str | None = ANY, *, but: Iterable[str] = (), kind: Callable[..., Option] = number
 ) -> list[Option]:
-    """An option for every parameter of a randomizer; of the kind `numbers`, for lists of values."""
-    made = []
+    """The randomizer and every parameter of one; of the kind `numbers`, for lists of values."""
+    text = f"One of {', '.join(sorted(REGISTRY))}."
+    made = [click.option("--randomizer", default=default, show_default=True, help=text)]
     for name, uses in known_parameters().items():
         said = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
         text = f"{said[0].upper()}{said[1:]} ({', '.join(uses)})."
@@ -52,18 +55,8 @@ def parameter_options(
     return made
 
 
-def randomizer_option(default: str | None = ANY) -> Option:
-    text = f"One of {', '.join(sorted(REGISTRY))}."
-    return click.option("--randomizer", default=default, show_default=True, help=text)
-
-
-ANALYSIS = click.option(
-    "--analysis",
-    default="best",
-    show_default=True,
-    help="best, blanket, stronger-clones, clones, or strong (rr).",
-)
-KIND = (randomizer_option(), *parameter_options(), ANALYSIS)
+_ANALYSES = "best, blanket, stronger-clones, clones, or strong (rr)."
+ANALYSIS = click.option("--analysis", default="best", show_default=True, help=_ANALYSES)
 USERS = number("users", "Users in each round.", whole=True, required=True)
 SAMPLING = (
     number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
@@ -79,25 +72,24 @@ _PEOPLE = {
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
 PEOPLE = [number(name, text, whole=name == "messages") for name, text in _PEOPLE.items()]
-ROUNDS = number(
-    "rounds", "How many rounds are composed.", whole=True, default="1", show_default=True
-)
+ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="1")
 RTOL = number(
-    "rtol",
-    "Largest relative width of the certified bracket in epsilon.",
-    default=DEFAULT_RTOL,
-    show_default=True,
+    "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 DELTA = number("delta", "The delta.", required=True)
-PROTOCOL = (*KIND, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
+PROTOCOL = (*randomizer_options(), ANALYSIS, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
 
 
-def split(given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The name of the randomizer, its parameters, and the options of the round that were given."""
-    own = {name: given[name] for name in parameter_names() if given.get(name) is not None}
-    kept = {name: given[name] for name in ROUND_OPTIONS if given.get(name) is not None}
-    return given["randomizer"], own, kept
+def round_options(but: Iterable[str] = ()) -> list[Option]:
+    """All that describes a round but its users."""
+    return [*randomizer_options(but=but), ANALYSIS, *SAMPLING, *PEOPLE]
+
+
+def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
+    """The randomizer that the options describe, and the same for a report."""
+    kind, own, _ = split(given)
+    return randomizer_of(kind, own, dash="--"), {"randomizer": kind, **own}
 
 
 def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:

@@ -7,31 +7,14 @@ from typing import Any
 import click
 
 from ..accountant import repeated
-from ..tools.protocol import randomizer_of
-from .figure import savable, save
-from .numbers import Number
-from .options import (
-    ANALYSIS,
-    KIND,
-    PEOPLE,
-    ROUNDS,
-    SAMPLING,
-    USERS,
-    numbers,
-    options,
-    parameter_options,
-    randomizer_option,
-    split,
-    take_round,
-)
+from ..tools.protocol import randomizer_of, split
+from .figure import picture_option, save
+from .options import ROUNDS, USERS, number, numbers, options, round_options, take_round
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
-_OUT = click.option("--out", required=True, metavar="FILE", help="The picture: .png, .pdf or .svg.")
-_DELTA = click.option("--delta", type=Number(), default="1e-6", show_default=True, help="At delta.")
-
-
-def _list(name: str, default: str, text: str, whole: bool = True) -> Any:
-    return numbers(name, text, whole=whole, default=default, show_default=True)
+_OUT = picture_option("--out", "The picture: .png, .pdf or .svg.", required=True)
+_CURVES = (number("delta", "At delta.", default="1e-6"), _PUBLISHED, _OUT)
+_MANY = "1,3,10,30,100,300,1000"
 
 
 @click.group()
@@ -47,81 +30,59 @@ def plot() -> None:
 
 
 @plot.command()
-@options(*KIND, *SAMPLING, *PEOPLE, USERS, ROUNDS, _OUT)
-def profile(rounds: int, out: str, **given: Any) -> None:
+@options(*round_options(), USERS, ROUNDS, _OUT)
+def profile(rounds: int, picture: str, **given: Any) -> None:
     """delta against epsilon."""
     from ..plotting import plot_profile
 
-    savable(out)
-    save(plot_profile(repeated(take_round(given)[0], rounds)), out)
+    save(plot_profile(repeated(take_round(given)[0], rounds)), picture)
 
 
 @plot.command("epsilon-vs-users")
-@options(*KIND, *SAMPLING, *PEOPLE, _list("users", "1e3,1e4,1e5,1e6,1e7", "Users in each round."))
-@options(_list("rounds", "1", "How many rounds are composed."), _DELTA, _PUBLISHED, _OUT)
+@options(*round_options())
+@options(numbers("users", "Users in each round.", whole=True, default="1e3,1e4,1e5,1e6,1e7"))
+@options(numbers("rounds", "How many rounds are composed.", whole=True, default="1"), *_CURVES)
 def epsilon_vs_users(
-    users: list[int],
-    rounds: list[int],
-    delta: float,
-    published: bool,
-    out: str,
-    **given: Any,
+    users: list[int], rounds: list[int], delta: float, published: bool, picture: str, **given: Any
 ) -> None:
     """epsilon against users, a curve for each number of rounds."""
     from ..plotting import plot_epsilon_vs_users
 
-    savable(out)
     kind, own, kept = split(given)
-    drawn = plot_epsilon_vs_users(
-        randomizer_of(kind, own, dash="--"),
-        users,
-        delta=delta,
-        rounds=rounds,
-        published=published,
-        **kept,
-    )
-    save(drawn, out)
+    randomizer = randomizer_of(kind, own, dash="--")
+    shown = {"delta": delta, "rounds": rounds, "published": published, **kept}
+    save(plot_epsilon_vs_users(randomizer, users, **shown), picture)
 
 
 @plot.command("epsilon-vs-rounds")
-@options(*KIND, *SAMPLING, *PEOPLE, USERS)
-@options(_list("rounds", "1,3,10,30,100,300,1000", "Rounds to compose."), _DELTA, _PUBLISHED, _OUT)
+@options(*round_options(), USERS)
+@options(numbers("rounds", "Rounds to compose.", whole=True, default=_MANY), *_CURVES)
 def epsilon_vs_rounds(
-    rounds: list[int], delta: float, published: bool, out: str, **given: Any
+    rounds: list[int], delta: float, published: bool, picture: str, **given: Any
 ) -> None:
     """epsilon against rounds."""
     from ..plotting import plot_epsilon_vs_rounds
 
-    savable(out)
     round_, _ = take_round(given)
-    save(plot_epsilon_vs_rounds(round_, rounds, delta=delta, published=published), out)
+    save(plot_epsilon_vs_rounds(round_, rounds, delta=delta, published=published), picture)
 
 
 @plot.command()
 # --eps0 is a list here, and gamma is another way to say it
-@options(randomizer_option(), *parameter_options(but=("eps0", "gamma")), ANALYSIS)
-@options(*SAMPLING, *PEOPLE)
-@options(_list("eps0", "0.5:6:0.5", "Local epsilons.", whole=False))
-@options(_list("users", "1e3,1e4,1e5,1e6", "Users in the round."), _DELTA, _PUBLISHED, _OUT)
+@options(*round_options(but=("eps0", "gamma")))
+@options(numbers("eps0", "Local epsilons.", default="0.5:6:0.5"))
+@options(numbers("users", "Users in the round.", whole=True, default="1e3,1e4,1e5,1e6"), *_CURVES)
 def amplification(
-    users: list[int],
-    eps0: list[float],
-    delta: float,
-    published: bool,
-    out: str,
-    **given: Any,
+    users: list[int], eps0: list[float], delta: float, published: bool, picture: str, **given: Any
 ) -> None:
     """epsilon of one round against eps0, a curve for each number of users."""
     from ..plotting import plot_amplification
 
-    savable(out)
     kind, own, kept = split(given)
 
     def family(eps0: float) -> Any:
         return randomizer_of(kind, {**own, "eps0": eps0}, dash="--")
 
     called = " ".join([kind, *(f"{name}={value}" for name, value in own.items())])
-    drawn = plot_amplification(
-        family, eps0, users, delta=delta, published=published, called=called, **kept
-    )
-    save(drawn, out)
+    shown = {"delta": delta, "published": published, "called": called, **kept}
+    save(plot_amplification(family, eps0, users, **shown), picture)

@@ -10,14 +10,14 @@ import click
 
 from ..tools.protocol import files
 from ..tools.sweep import sweep as run_sweep
-from .options import JSON, RTOL, numbers, options, parameter_options, randomizer_option
+from .options import JSON, RTOL, numbers, options, randomizer_options
 from .report import json_report
 
 _SOME_FAILED = 1
 
 
 @click.command()
-@options(randomizer_option(None), *parameter_options(kind=numbers))
+@options(*randomizer_options(None, kind=numbers))
 @click.option("--analysis", help="best, blanket, stronger-clones, clones or strong; with commas.")
 @options(
     numbers("users", "Users in each round.", whole=True, required=True),

@@ -7,37 +7,19 @@ from typing import Any
 
 import click
 
-from ..tools.protocol import randomizer_of
 from ..tools.verify import verify as enumerate_and_compare
 from .numbers import Numbers
-from .options import (
-    ANALYSIS,
-    JSON,
-    RTOL,
-    USERS,
-    options,
-    parameter_options,
-    randomizer_option,
-    split,
-)
+from .options import ANALYSIS, JSON, RTOL, USERS, options, randomizer_options, take_randomizer
 from .report import json_report
 
 _VIOLATED = 1
 
 
 @click.command()
-@options(randomizer_option("matrix"), *parameter_options(), ANALYSIS, USERS, RTOL, JSON)
+@options(*randomizer_options("matrix"), ANALYSIS, USERS, RTOL, JSON)
 @click.option("--epsilon", type=Numbers(), help="Epsilons, with commas; else shares of the most.")
-@click.pass_context
 def verify(
-    context: click.Context,
-    /,
-    users: int,
-    analysis: str,
-    rtol: float,
-    as_json: bool,
-    epsilon: list[float] | None,
-    **given: Any,
+    users: int, analysis: str, rtol: float, as_json: bool, epsilon: list[float] | None, **given: Any
 ) -> None:
     """Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.
 
@@ -45,24 +27,19 @@ def verify(
       shuffledp verify --matrix R.csv --users 5
       shuffledp verify --randomizer rr --k 3 --gamma 0.5 --users 8 --analysis stronger-clones
     """
-    kind, own, _ = split(given)
+    randomizer, protocol = take_randomizer(given)
+    progress = _show_progress if sys.stderr.isatty() else None
     result = enumerate_and_compare(
-        randomizer_of(kind, own, dash="--"),
-        users,
-        analysis,
-        epsilons=epsilon,
-        rtol=rtol,
-        progress=_show_progress if sys.stderr.isatty() else None,
+        randomizer, users, analysis, epsilons=epsilon, rtol=rtol, progress=progress
     )
     if as_json:
         rows = [row._asdict() for row in result.rows]
-        protocol = {"analysis": result.analysis, "randomizer": kind, **own}
         answer = {"holds": result.holds, "datasets": result.datasets, "rows": rows}
-        protocol |= {"users": result.users, "rtol": rtol}
+        protocol = {"analysis": result.analysis, **protocol, "users": result.users, "rtol": rtol}
         click.echo(json_report("verify", answer, protocol))
     else:
         click.echo(str(result))
-    context.exit(0 if result.holds else _VIOLATED)
+    sys.exit(0 if result.holds else _VIOLATED)
 
 
 def _show_progress(done: int, total: int) -> None:

@@ -7,6 +7,7 @@ Each refuses with `OutOfRange` outside its range of validity.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import accountant
@@ -21,13 +22,34 @@ _PURE, _RR = "any eps0-LDP randomizer", "k-ary randomized response"
 _LOOSE = ", delta(epsilon) = Pr[Z >= epsilon], a loose upper bound of the divergence"
 
 
-def _response(randomizer: Any) -> tuple[int, float]:
-    if not isinstance(randomizer, RandomizedResponse):
-        raise OutOfRange(
-            f"{randomizer!r} is not k-ary randomized response, the only randomizer of this "
-            "theorem; give RandomizedResponse."
-        )
-    return randomizer.k, randomizer.gamma
+def _pure(name: str, source: str, epsilon: Callable[[float, int, float], float]) -> PublishedBound:
+    """For one round of any eps0-LDP randomizer."""
+    return for_one_round(name, source, _PURE, lambda r, n, d: epsilon(local_epsilon_of(r), n, d))
+
+
+def _response(
+    name: str, source: str, epsilon: Callable[[int, float, int, float], float], proven: bool = True
+) -> PublishedBound:
+    """For one round of k-ary randomized response."""
+
+    def rule(randomizer: Any, users: int, delta: float) -> float:
+        if not isinstance(randomizer, RandomizedResponse):
+            raise OutOfRange(
+                f"{randomizer!r} is not k-ary randomized response, the only randomizer of this "
+                "theorem; give RandomizedResponse."
+            )
+        return epsilon(randomizer.k, randomizer.gamma, users, delta)
+
+    return for_one_round(name, source, _RR, rule, proven)
+
+
+def _blanket(inequality: str, epsilon: Callable[[Any, int, float], float]) -> PublishedBound:
+    return for_one_round(
+        f"Balle et al. 2019, {inequality}",
+        f"{balle2019.PAPER}, Section 5, blanket with {inequality}'s inequality",
+        f"{_PURE}; sharper for k-ary randomized response and Laplace",
+        lambda r, n, d: epsilon(balle2019.blanket_of(r), n, d),
+    )
 
 
 def _girgis(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
@@ -62,41 +84,21 @@ def _amplified(randomizer: Any, users: int, sample_rate: float, rounds: int, del
 
 #: Every bound, from the oldest to the newest.
 BOUNDS: tuple[PublishedBound, ...] = (
-    for_one_round(
-        "Erlingsson et al. 2019",
-        erlingsson2019.SOURCE,
-        _PURE,
-        lambda r, n, d: erlingsson2019.epsilon(local_epsilon_of(r), n, d),
+    _pure("Erlingsson et al. 2019", erlingsson2019.SOURCE, erlingsson2019.epsilon),
+    _response(
+        "Balle et al. 2019, closed form", f"{balle2019.PAPER}, Theorem 3.1", balle2019.closed_form
     ),
-    for_one_round(
-        "Balle et al. 2019, closed form",
-        f"{balle2019.PAPER}, Theorem 3.1",
-        _RR,
-        lambda r, n, d: balle2019.closed_form(*_response(r), n, d),
-    ),
-    for_one_round(
-        "Balle et al. 2019, Hoeffding",
-        f"{balle2019.PAPER}, Section 5, blanket with Hoeffding's inequality",
-        f"{_PURE}; sharper for k-ary randomized response and Laplace",
-        lambda r, n, d: balle2019.hoeffding(balle2019.blanket_of(r), n, d),
-    ),
-    for_one_round(
-        "Balle et al. 2019, Bennett",
-        f"{balle2019.PAPER}, Section 5, blanket with Bennett's inequality",
-        f"{_PURE}; sharper for k-ary randomized response and Laplace",
-        lambda r, n, d: balle2019.bennett(balle2019.blanket_of(r), n, d),
-    ),
-    for_one_round(
+    _blanket("Hoeffding", balle2019.hoeffding),
+    _blanket("Bennett", balle2019.bennett),
+    _pure(
         "Feldman et al. 2021, closed form",
         f"{feldman2021.PAPER}, Theorem 3.1",
-        _PURE,
-        lambda r, n, d: feldman2021.closed_form(local_epsilon_of(r), n, d),
+        feldman2021.closed_form,
     ),
-    for_one_round(
+    _pure(
         "Feldman et al. 2021, numerical",
         f"{feldman2021.PAPER}, Theorem 3.2 evaluated in steps of the clone count",
-        _PURE,
-        lambda r, n, d: feldman2021.numerical(local_epsilon_of(r), n, d).upper,
+        lambda eps0, n, d: feldman2021.numerical(eps0, n, d).upper,
     ),
     PublishedBound(
         "Girgis et al. 2021",
@@ -121,18 +123,16 @@ BOUNDS: tuple[PublishedBound, ...] = (
         _PURE + ", subsampled, composed",
         _amplified,
     ),
-    for_one_round(
+    _response(
         "Koskela et al. 2023, weaker adversary",
         f"{koskela2023.PAPER}, k-ary randomized response, adversary A_w" + _LOOSE,
-        _RR,
-        lambda r, n, d: koskela2023.weak(*_response(r), n, d),
+        koskela2023.weak,
     ),
-    for_one_round(
+    _response(
         "Koskela et al. 2023, strong adversary (not a bound)",
         f"{koskela2023.PAPER}, k-ary randomized response, adversary A_s, as printed with "
         "independent counts: too low for some parameters",
-        _RR,
-        lambda r, n, d: koskela2023.strong(*_response(r), n, d),
+        koskela2023.strong,
         proven=False,
     ),
 )

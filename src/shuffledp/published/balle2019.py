@@ -19,7 +19,7 @@ from typing import Any
 from .._support import validate
 from ..errors import OutOfRange
 from ..randomizers import Laplace, RandomizedResponse
-from .bound import checked_delta, local_epsilon_of, smallest_epsilon
+from .bound import checked, local_epsilon_of, smallest_epsilon
 
 PAPER = "Balle, Bell, Gascon, Nissim 2019 (CRYPTO)"
 
@@ -34,8 +34,7 @@ def closed_form(k: int, gamma: float, users: int, delta: float) -> float:
     0.570111
     """
     k = validate.count("k", k, 10**12, least=2)
-    gamma, delta = validate.probability("gamma", gamma), checked_delta(delta)
-    users = validate.count("users", users, validate.MAX_USERS)
+    gamma, (users, delta) = validate.probability("gamma", gamma), checked(users, delta)
     if users < 2:
         raise OutOfRange(f"users={users} leaves nobody to hide among; give at least 2 users.")
     answers = (users - 1) * gamma / k
@@ -174,7 +173,7 @@ def hoeffding(blanket: Blanket, users: int, delta: float) -> float:
     >>> round(hoeffding(generic(1.0), 10_000, 1e-6), 6)
     0.166634
     """
-    users, delta = validate.count("users", users, validate.MAX_USERS), checked_delta(delta)
+    users, delta = checked(users, delta)
     return smallest_epsilon(lambda e: hoeffding_delta(blanket, users, e), blanket.eps0, delta)
 
 
@@ -184,7 +183,7 @@ def bennett(blanket: Blanket, users: int, delta: float) -> float:
     >>> round(bennett(generic(1.0), 10_000, 1e-6), 6)
     0.166166
     """
-    users, delta = validate.count("users", users, validate.MAX_USERS), checked_delta(delta)
+    users, delta = checked(users, delta)
     return smallest_epsilon(lambda e: bennett_delta(blanket, users, e), blanket.eps0, delta)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -69,6 +70,10 @@ def checked_delta(value: Any) -> float:
     return delta
 
 
+def checked(users: Any, delta: Any) -> tuple[int, float]:
+    return validate.count("users", users, validate.MAX_USERS), checked_delta(delta)
+
+
 def sampled_users(users: int, sample_rate: Any) -> int:
     """How many of `users` users send each round."""
     return validate.sample_size(users, validate.sample_rate(sample_rate))
@@ -77,12 +82,20 @@ def sampled_users(users: int, sample_rate: Any) -> int:
 def local_epsilon_of(randomizer: Any) -> float:
     """eps0 of a randomizer, within the supported range; OutOfRange if it has none."""
     eps0 = getattr(randomizer, "eps0", None)
-    if eps0 is None or not 0 <= eps0 < float("inf"):
+    if eps0 is None or not 0 <= eps0 < math.inf:
         raise OutOfRange(
             f"{validate.show(randomizer)} is not eps0-LDP for any finite eps0, which this bound "
             "needs; give a randomizer with an eps0."
         )
     return validate.local_epsilon(eps0)
+
+
+def or_nan(epsilon: Callable[..., float], *given: Any) -> float:
+    """An epsilon, or NaN where the bound does not apply: a gap in a picture."""
+    try:
+        return epsilon(*given)
+    except OutOfRange:
+        return math.nan
 
 
 def smallest_epsilon(delta_of: Callable[[float], float], eps0: float, delta: float) -> float:

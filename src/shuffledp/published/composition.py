@@ -8,13 +8,14 @@ A round is given as a function from its delta to its epsilon.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from .._support import validate
 from ..errors import OutOfRange
 from .bound import PublishedBound, checked_delta, sampled_users
 
+T = TypeVar("T")
 Single = Callable[[float], float]
 
 #: Shares of delta that are tried for the slack delta' of advanced composition.
@@ -42,19 +43,15 @@ def advanced(single: Single, rounds: int, delta: float) -> float:
     1.7634
     """
     rounds, delta = validate.count("rounds", rounds, validate.MAX_ROUNDS), checked_delta(delta)
-    best, reason = math.inf, None
-    for share in SHARES:
-        try:
-            epsilon = single((1 - share) * delta / rounds)
-        except OutOfRange as error:
-            reason = error
-            continue
-        if epsilon < 300:  # beyond it basic composition is better and e^epsilon may overflow
-            slack = math.sqrt(2 * rounds * -math.log(share * delta))
-            best = min(best, epsilon * slack + rounds * epsilon * math.expm1(epsilon))
-    if best == math.inf and reason is not None:
-        raise reason
-    return best
+
+    def with_slack(share: float) -> float:
+        epsilon = single((1 - share) * delta / rounds)
+        if epsilon >= 300:  # basic composition is better and e^epsilon may overflow
+            return math.inf
+        slack = math.sqrt(2 * rounds * -math.log(share * delta))
+        return epsilon * slack + rounds * epsilon * math.expm1(epsilon)
+
+    return _least(with_slack, SHARES)
 
 
 def better(single: Single, rounds: int, delta: float) -> float:
@@ -65,10 +62,15 @@ def better(single: Single, rounds: int, delta: float) -> float:
     """
     if rounds == 1:
         return single(delta)
+    return _least(lambda rule: rule(single, rounds, delta), (basic, advanced))
+
+
+def _least(epsilon: Callable[[T], float], choices: Iterable[T]) -> float:
+    """The smallest epsilon of those choices for which there is one; if there is none, why."""
     values, reason = [], None
-    for rule in (basic, advanced):
+    for choice in choices:
         try:
-            values.append(rule(single, rounds, delta))
+            values.append(epsilon(choice))
         except OutOfRange as error:
             reason = error
     if reason is not None and not values:

@@ -6,7 +6,7 @@ import math
 
 from .._support import validate
 from ..errors import OutOfRange
-from .bound import checked_delta
+from .bound import checked
 
 SOURCE = (
     "Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019 (SODA), the amplification "
@@ -23,8 +23,7 @@ def epsilon(eps0: float, users: int, delta: float) -> float:
     >>> round(erlingsson2019.epsilon(0.5, 10_000, 1e-6), 6)
     0.223015
     """
-    eps0, delta = validate.local_epsilon(eps0), checked_delta(delta)
-    users = validate.count("users", users, validate.MAX_USERS)
+    eps0, (users, delta) = validate.local_epsilon(eps0), checked(users, delta)
     if eps0 > 0.5:
         raise OutOfRange(f"eps0={eps0:g} is above 1/2, where the theorem ends; take a smaller one.")
     if users < 1000:

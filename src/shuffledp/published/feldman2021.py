@@ -12,7 +12,7 @@ from ..bounds.crossing import crossing
 from ..engines import binomial
 from ..errors import OutOfRange
 from ._binomial import interval, masses
-from .bound import checked_delta
+from .bound import checked
 
 PAPER = "Feldman, McMillan, Talwar 2021 (FOCS)"
 _BUCKETS = 1000  # as many steps as the default step size may lead to
@@ -29,8 +29,7 @@ def closed_form(eps0: float, users: int, delta: float) -> float:
     >>> round(feldman2021.closed_form(4.0, 100_000, 1e-6), 6)
     0.534634
     """
-    eps0, delta = validate.local_epsilon(eps0), checked_delta(delta)
-    users = validate.count("users", users, validate.MAX_USERS)
+    eps0, (users, delta) = validate.local_epsilon(eps0), checked(users, delta)
     limit = math.log(users / (16 * math.log(2 / delta)))
     if eps0 > limit:
         raise OutOfRange(
@@ -56,8 +55,7 @@ def numerical(eps0: float, users: int, delta: float, *, step: int | None = None)
     >>> [round(x, 6) for x in feldman2021.numerical(4.0, 100_000, 1e-6, step=100)]
     [0.167393, 0.172357]
     """
-    eps0, delta = validate.local_epsilon(eps0), checked_delta(delta)
-    users = validate.count("users", users, validate.MAX_USERS)
+    eps0, (users, delta) = validate.local_epsilon(eps0), checked(users, delta)
     others, p, q = users - 1, math.exp(-eps0), -math.expm1(-eps0)
     low, high = interval(others, p, q, math.log(2e12 / delta))
     if step is None:

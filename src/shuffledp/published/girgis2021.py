@@ -84,15 +84,9 @@ def _rdp(eps0: float, sent: int, rate: float, order: int) -> float:
     # 4 (E-1)^2 / (kbar E) in place of ((E^2-1)/E)^2 2 Gamma(1) 2 / kbar
     square = 2 * (eps0 + math.log(-math.expm1(-eps0))) - eps0
     common[0] = choose[0] + 2 * log_rate + math.log(4) + square - log_kbar
-    return _log1p_sum(np.concatenate([common, rare])) / (order - 1)
+    total = np.logaddexp.reduce(np.concatenate([common, rare]), initial=0.0)  # log(1 + their sum)
+    return float(total) / (order - 1)
 
 
 def _log_gamma(x: Array) -> Array:
     return np.fromiter((math.lgamma(value) for value in x), float, len(x))
-
-
-def _log1p_sum(logs: Array) -> float:
-    """log(1 + sum of e^logs)."""
-    top = float(logs.max())
-    total = top + math.log(float(np.exp(logs - top).sum()))
-    return math.log1p(math.exp(total)) if total < 700 else total

@@ -35,7 +35,6 @@ def strong_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
     >>> round(koskela2023.strong_delta(3, 0.5, 4, math.log(1.5)), 4)
     0.7301
     """
-    k, gamma, _ = _checked(k, gamma, users)
     return _Strong(k, gamma, users).delta(epsilon)
 
 
@@ -43,6 +42,7 @@ class _Strong:
     """The sum behind `strong_delta`, over the counts that are likely enough."""
 
     def __init__(self, k: int, gamma: float, users: int) -> None:
+        k, gamma = _checked(k, gamma, users)
         share = gamma / k
         self._low, self._high = interval(users - 1, share, 1 - share, _DEPTH)
         self._counts = np.arange(self._low, self._high + 1, dtype=float)
@@ -69,7 +69,6 @@ def weak_delta(k: int, gamma: float, users: int, epsilon: float) -> float:
     >>> round(koskela2023.weak_delta(3, 0.5, 4, math.log(1.5)), 4)
     0.5054
     """
-    k, gamma, _ = _checked(k, gamma, users)
     return _Weak(k, gamma, users).delta(epsilon)
 
 
@@ -78,12 +77,12 @@ class _Weak:
     question, and Bin(s, 1/2) of these the first one, with density gamma + k (1-gamma) N1/m."""
 
     def __init__(self, k: int, gamma: float, users: int) -> None:
+        self._k, self._gamma = k, gamma = _checked(k, gamma, users)
         if users > _MOST_USERS:
             raise OutOfRange(
                 f"users={users} is above {_MOST_USERS}, the most for which this sum is evaluated; "
                 "give fewer users."
             )
-        self._k, self._gamma = k, gamma
         low, high = interval(users - 1, gamma, 1 - gamma, _DEPTH)
         random = np.arange(low, high + 1, dtype=float)
         chance = np.exp(binomial.log_pmf(np.array(users - 1.0), random, gamma, 1 - gamma))
@@ -133,7 +132,7 @@ def strong(k: int, gamma: float, users: int, delta: float) -> float:
     1.001
     """
     delta = checked_delta(delta)
-    k, gamma, _ = _checked(k, gamma, users)
+    k, gamma = _checked(k, gamma, users)
     # the strong adversary may see a value that nobody sent at random: no epsilon is enough then
     nobody = math.exp((users - 1) * math.log1p(-gamma / k))
     if delta <= nobody + 1e-30:
@@ -151,10 +150,8 @@ def weak(k: int, gamma: float, users: int, delta: float) -> float:
     >>> round(koskela2023.weak(4, 0.25, 1000, 1e-7), 3)
     0.732
     """
-    delta = checked_delta(delta)
-    k, gamma, _ = _checked(k, gamma, users)
-    eps0 = math.log1p(k * (1 - gamma) / gamma)
-    return _bisected(_Weak(k, gamma, users).delta, eps0, delta)
+    delta, law = checked_delta(delta), _Weak(k, gamma, users)
+    return _bisected(law.delta, math.log1p(k * (1 - gamma) / gamma), delta)
 
 
 def _bisected(delta_of: Callable[[float], float], top: float, delta: float) -> float:
@@ -169,7 +166,7 @@ def _bisected(delta_of: Callable[[float], float], top: float, delta: float) -> f
     return high
 
 
-def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
+def _checked(k: int, gamma: float, users: int) -> tuple[int, float]:
     k = validate.count("k", k, 10**12, least=2)
     users = validate.count("users", users, validate.MAX_USERS)
     if not 2 <= users <= _MOST_STRONG:
@@ -177,4 +174,4 @@ def _checked(k: int, gamma: float, users: int) -> tuple[int, float, int]:
             f"users={users} is outside 2 .. {_MOST_STRONG:g}, where this sum is evaluated; "
             "give a number inside."
         )
-    return k, validate.probability("gamma", gamma), users - 1
+    return k, validate.probability("gamma", gamma)

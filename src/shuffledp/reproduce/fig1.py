@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._support.numeric import Array
-from . import ours
+from ..published import feldman2021
 from .clone_curves import TAU, compare
 from .fourier_accountant import Grid
 from .result import Curve, Panel, Result, Settings
@@ -47,5 +47,5 @@ def run(settings: Settings) -> Result:
 def _feldman(settings: Settings) -> Curve:
     """Their numerical method bounds one round: epsilon at each delta."""
     deltas = np.geomspace(1e-2, FLOOR, 7 if settings.quick else 25).tolist()
-    epsilons = ours.feldman_numerical(EPS0, USERS, deltas)
+    epsilons = [feldman2021.numerical(EPS0, USERS, delta).upper for delta in deltas]
     return Curve("Feldman et al. 2021, numerical", epsilons, deltas)

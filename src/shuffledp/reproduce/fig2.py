@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..published import girgis2021
+from ..published.bound import or_nan
 from . import ours
 from .clone_curves import TAU
 from .clone_pld import ClonePair
@@ -26,16 +28,11 @@ def run(settings: Settings) -> Result:
         rounds = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000]
     by_users = [_point(n, [FIXED_ROUNDS], grid)[0] for n in users]
     by_rounds = _point(FIXED_USERS, rounds, grid)
+    titles = f"n_c = {FIXED_ROUNDS} rounds, delta = 1/n", f"n = {FIXED_USERS:,} users, delta = 1/n"
     panels = [
-        Panel(
-            f"n_c = {FIXED_ROUNDS} rounds, delta = 1/n", "users n", "epsilon",
-            _curves(by_users, "users"), xscale="log",
-        ),
-        Panel(
-            f"n = {FIXED_USERS:,} users, delta = 1/n", "rounds n_c", "epsilon",
-            _curves(by_rounds, "rounds"), xscale="log",
-        ),
-    ]  # fmt: skip
+        Panel(titles[0], "users n", "epsilon", _curves(by_users, "users"), xscale="log"),
+        Panel(titles[1], "rounds n_c", "epsilon", _curves(by_rounds, "rounds"), xscale="log"),
+    ]
     return Result(
         "fig2",
         f"Figure 2. Subsampled shufflers: eps0 = {EPS0:g}, rate gamma = {RATE:g}, replace-one",
@@ -65,9 +62,9 @@ def _point(users: int, rounds: list[int], grid: Grid) -> list[dict[str, Any]]:
             row[method] = composed.epsilon(delta, composed.periodisation + composed.rounding)
         certified = (CLONES, "clones"), (STRONGER, "stronger-clones"), (AS_ONE, "best")
         for method, analysis in certified:
-            bounds = ours.subsampled_epsilon(users, EPS0, RATE, analysis, k, delta)
+            bounds = ours.clones(users, EPS0, analysis, k, RATE).epsilon_bounds(delta)
             row[method], row[f"{method}, lower"] = bounds.upper, bounds.lower
-        row["Girgis et al. 2021, RDP"] = ours.girgis_epsilon(users, EPS0, RATE, k, delta)
+        row["Girgis et al. 2021, RDP"] = or_nan(girgis2021.epsilon, EPS0, users, RATE, k, delta)
         rows.append(row)
     return rows
 

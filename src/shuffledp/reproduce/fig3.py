@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from .._support.numeric import Array
+from ..published import balle2019
+from ..published.bound import or_nan
+from ..randomizers import RandomizedResponse
 from . import ours
 from .fourier_accountant import Grid, GridPLD
 from .krr_pld import PrintedRandomizedResponse
-from .result import Curve, Panel, Result, Settings, progress
+from .result import Curve, Panel, Result, Settings, counted, table
 
 USERS, K, GAMMA, WIDTH, TAU = 1000, 4, 0.25, 20.0, 1e-14
 REACH = {1: 1.6, 4: 3.2, 16: 6.4}  # largest epsilon for each number of rounds
@@ -28,21 +30,19 @@ def run(settings: Settings) -> Result:
         epsilons = np.linspace(0.0, reach, points)
         curves = []
         for adversary, analysis in TRUE.items():
-            true = ours.response_delta(USERS, K, GAMMA, analysis, rounds, epsilons)
-            printed = {}
+            columns: dict[str, Array] = {"epsilon": epsilons}
             for joint, word in ((False, "independent"), (True, "joint")):
-                composed = plds[adversary, joint].compose(rounds)
-                printed[word] = composed.tail(epsilons)
-                method = f"{adversary} as printed, {word} counts"
-                curves.append(Curve(method, epsilons.tolist(), printed[word].tolist()))
+                printed = plds[adversary, joint].compose(rounds).tail(epsilons)
+                curves.append(Curve(f"{adversary} as printed, {word} counts", epsilons, printed))
+                columns[f"printed_{word}"] = printed
+            true = ours.response(USERS, K, GAMMA, analysis, rounds).delta_bounds(epsilons)
             method = f"{adversary}, true divergence (ours)"
-            low, high = true.lower.tolist(), true.upper.tolist()
-            curves.append(Curve(method, epsilons.tolist(), high, "", low, high))
-            rows += _rows(adversary, rounds, epsilons, printed, true.lower, true.upper)
+            curves.append(Curve(method, epsilons, true.upper, "", *true))
+            columns |= {"true_lower": true.lower, "true_upper": true.upper}
+            rows += table(columns, adversary=adversary, rounds=rounds)
         if rounds == 1:
-            attained = ours.response_attained(USERS, K, GAMMA, epsilons.tolist())
-            method = "attained by actual datasets (ours)"
-            curves.append(Curve(method, epsilons.tolist(), attained.tolist()))
+            attained = ours.attained(RandomizedResponse(K, gamma=GAMMA), USERS, epsilons)
+            curves.append(Curve("attained by actual datasets (ours)", epsilons, attained))
             curves.append(_balle(points))
         panels.append(Panel(f"n_c = {rounds}", "epsilon", "delta", curves, ylim=(FLOOR, 2.0)))
     return Result(
@@ -60,35 +60,13 @@ def run(settings: Settings) -> Result:
 
 def _printed(adversary: str, joint: bool, grid: Grid) -> GridPLD:
     law = PrintedRandomizedResponse(USERS, K, GAMMA, adversary, joint, TAU)
-    return GridPLD.of(progress(law.atoms(), USERS, f"k-RR, {adversary}"), law.infinite, grid)
+    return GridPLD.of(counted(law.atoms(), USERS, f"k-RR, {adversary}"), law.infinite, grid)
 
 
 def _balle(points: int) -> Curve:
     """The closed form, where it applies (epsilon <= 1): epsilon at each delta."""
     deltas = np.geomspace(0.999, 1e-3, 4 * points).tolist()
-    epsilons = ours.balle_closed_form(K, GAMMA, USERS, deltas)
-    inside = [i for i, epsilon in enumerate(epsilons) if math.isfinite(epsilon)]
-    x, y = [epsilons[i] for i in inside], [deltas[i] for i in inside]
+    every = [(or_nan(balle2019.closed_form, K, GAMMA, USERS, delta), delta) for delta in deltas]
+    inside = [(epsilon, delta) for epsilon, delta in every if math.isfinite(epsilon)]
+    x, y = zip(*inside, strict=True)
     return Curve("Balle et al. 2019, Thm 3.1", x, y)
-
-
-def _rows(
-    adversary: str,
-    rounds: int,
-    epsilons: Array,
-    printed: dict[str, Array],
-    lower: Array,
-    upper: Array,
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "adversary": adversary,
-            "rounds": rounds,
-            "epsilon": float(epsilons[i]),
-            "printed_independent": float(printed["independent"][i]),
-            "printed_joint": float(printed["joint"][i]),
-            "true_lower": float(lower[i]),
-            "true_upper": float(upper[i]),
-        }
-        for i in range(len(epsilons))
-    ]

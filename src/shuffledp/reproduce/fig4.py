@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._support.numeric import Array
-from . import ours
-from .gaussian_shuffle import (
-    CUBE,
-    Estimate,
-    beyond_the_cube,
-    monte_carlo,
-    on_sorted_grid,
-    one_dimensional,
-)
-from .result import Curve, Panel, Result, Settings, progress
+from ..randomizers import Gaussian
+from . import gaussian_shuffle, ours
+from .gaussian_shuffle import CUBE, Estimate
+from .result import Curve, Panel, Result, Settings, counted
 
 SIGMA = 2.0
 CUBE_METHOD, GRID_METHOD = "Monte Carlo on the cube (99.9 % band)", "regular grid, m^n/n! points"
@@ -37,10 +30,8 @@ def run(settings: Settings) -> Result:
         curves += more
         rows.append(row)
     panels = [Panel("n = 1 ... 7, as in the paper", "epsilon", "delta", curves, ylim=(3e-8, 0.5))]
-    many = _many(settings)
-    panels.append(
-        Panel("n = 10 ... 10^6", "epsilon", "delta", many, xscale="log", ylim=(1e-9, 0.5))
-    )
+    look: dict[str, Any] = {"xscale": "log", "ylim": (1e-9, 0.5)}
+    panels.append(Panel("n = 10 ... 10^6", "epsilon", "delta", _many(settings), **look))
     return Result(
         "fig4",
         f"Figure 4. Shuffled Gaussian, sigma = {SIGMA:g}: H(M(X') || M(X)), X = 0, X' = e_1",
@@ -54,17 +45,16 @@ def run(settings: Settings) -> Result:
 
 def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve], dict[str, Any]]:
     """Monte Carlo on the cube and from the law, the sorted grid, and the exact value."""
-    x = epsilons.tolist()
     estimate = _estimate(users, epsilons, settings, "cube")
     drawn = _estimate(users, epsilons, settings, "law")
-    some = x[:: 3 if settings.quick else 1]
-    exact = ours.gaussian_attained(users, SIGMA, some, _width(settings))
+    some = epsilons[:: 3 if settings.quick else 1]
+    exact = ours.attained(Gaussian(SIGMA), users, some, _width(settings))
     low, high = estimate.band()
-    beyond = beyond_the_cube(users, SIGMA)
-    high = high + beyond
+    beyond = gaussian_shuffle.beyond_the_cube(users, SIGMA)
+    plain = gaussian_shuffle.one_dimensional(users, SIGMA, epsilons)
     row: dict[str, Any] = {
         "users": users,
-        "epsilon": x,
+        "epsilon": epsilons,
         "exact_epsilon": some,
         "exact": exact,
         "mean": estimate.mean,
@@ -73,18 +63,17 @@ def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve]
         "law_mean": drawn.mean,
         "law_error": drawn.error,
         "law_samples": drawn.samples,
+        "plain": plain,
     }
-    plain = one_dimensional(users, SIGMA, epsilons)
-    row["plain"] = plain
-    curves = [Curve(PLAIN_METHOD, x, plain.tolist(), f"n = {users}")]
-    curves.append(Curve(EXACT_METHOD, some, exact))
-    curves += [
-        Curve(CUBE_METHOD, x, estimate.mean.tolist(), "", low.tolist(), high.tolist()),
+    curves = [
+        Curve(PLAIN_METHOD, epsilons, plain, f"n = {users}"),
+        Curve(EXACT_METHOD, some, exact),
+        Curve(CUBE_METHOD, epsilons, estimate.mean, "", low, high + beyond),
     ]
     if users in POINTS:
         points = POINTS[users] // (2 if settings.quick and users > 2 else 1)
-        values, evaluations = on_sorted_grid(users, SIGMA, epsilons, points)
-        curves.append(Curve(GRID_METHOD, x, values.tolist()))
+        values, evaluations = gaussian_shuffle.on_sorted_grid(users, SIGMA, epsilons, points)
+        curves.append(Curve(GRID_METHOD, epsilons, values))
         row |= {"grid": values, "grid_points": points, "grid_evaluations": evaluations}
     return curves, row
 
@@ -100,19 +89,17 @@ def _many(settings: Settings) -> list[Curve]:
     for digits in range(1, 7):
         users = 10**digits
         scale = 3 / math.sqrt(users)
-        x = np.geomspace(scale / 30, scale, 5 if settings.quick else 25).tolist()
-        exact = ours.gaussian_attained(users, SIGMA, x, _width(settings))
-        plain = one_dimensional(users, SIGMA, np.array(x)).tolist()
-        curves.append(Curve(PLAIN_METHOD, x, plain, f"10^{digits}"))
-        curves.append(Curve(EXACT_METHOD, x, exact))
+        x = np.geomspace(scale / 30, scale, 5 if settings.quick else 25)
+        exact = ours.attained(Gaussian(SIGMA), users, x, _width(settings))
+        plain = gaussian_shuffle.one_dimensional(users, SIGMA, x)
+        curves += [Curve(PLAIN_METHOD, x, plain, f"10^{digits}"), Curve(EXACT_METHOD, x, exact)]
     return curves
 
 
 def _estimate(users: int, epsilons: Array, settings: Settings, where: str) -> Estimate:
     samples = settings.draws if where == "cube" else max(settings.draws // 10, 1)
-    chunks = monte_carlo(users, SIGMA, epsilons, samples, settings.seed, where)
-    last: Sequence[Estimate | None] = [
-        *progress(chunks, samples // (1 << 18) + 2, f"Monte Carlo, n={users}, {where}")
-    ]
-    assert last[-1] is not None
-    return last[-1]
+    chunks = gaussian_shuffle.monte_carlo(users, SIGMA, epsilons, samples, settings.seed, where)
+    label = f"Monte Carlo, n={users}, {where}"
+    *_, last = counted(chunks, samples // (1 << 18) + 2, label)
+    assert last is not None
+    return last

@@ -43,9 +43,6 @@ class Grid:
     def step(self) -> float:
         return 2 * self.half_width / self.points
 
-    def losses(self) -> Array:
-        return np.asarray(np.arange(-(self.points // 2), self.points // 2) * self.step)
-
 
 @dataclass(frozen=True)
 class GridPLD:

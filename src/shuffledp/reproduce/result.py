@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
-import math
-import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import __version__
 from .._support import validate
 from .._support.files import replacing, write_text_atomically
+from .._support.progress import progress
+from .._support.text import json_text
 from ..errors import InvalidParameter
-from ..tools.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    Curve,
-    Look,
-    Panel,
-    draw,
-)
+from ..tools import style
+from ..tools.style import Curve, Look, Panel
 
 T = TypeVar("T")
 
@@ -39,30 +26,30 @@ CLONES, STRONGER = "ours, clones (certified)", "ours, stronger clones (certified
 AS_ONE = "ours, sampling and shuffling as one (certified)"
 
 LOOKS = {
-    PAPER: Look(ORANGE, "-", 4.5),
-    PAPER_STRONGER: Look(SKY, "-", 4.5),
-    CLONES: Look(BLACK, "--", 1.4),
-    STRONGER: Look(BLUE, "-.", 1.8),
-    AS_ONE: Look(GREEN, "-", 1.8),
-    "Feldman et al. 2021, numerical": Look(VERMILION, ":", 2.2),
-    "Girgis et al. 2021, RDP": Look(VERMILION, ":", 2.2),
-    "Balle et al. 2019, Thm 3.1": Look(GREY, ":", 2.2),
-    "A_s as printed, independent counts": Look(PURPLE, "-", 3.4),
-    "A_w as printed, independent counts": Look(SKY, "-", 3.4),
-    "A_s as printed, joint counts": Look(PURPLE, ":", 1.6),
-    "A_w as printed, joint counts": Look(SKY, ":", 1.6),
-    "A_s, true divergence (ours)": Look(VERMILION, "--", 1.6),
-    "A_w, true divergence (ours)": Look(GREEN, "-.", 1.8),
-    "attained by actual datasets (ours)": Look(BLACK, (0, (1, 3)), 2.6),
-    "Monte Carlo on the cube (99.9 % band)": Look(ORANGE, "", 1.0, "o"),
-    "regular grid, m^n/n! points": Look(VERMILION, "", 1.0, "x"),
-    "one-dimensional, plain FFT": Look(GREY, "-", 1.2),
-    "one-dimensional, certified (ours)": Look(BLUE, "-.", 1.8),
-    "paper's PLD, all O(n^2) terms": Look(VERMILION, ":", 2.2, "s"),
-    "paper's PLD, Hoeffding O(n)": Look(ORANGE, "-", 2.2, "o"),
-    "paper's subsampled pair (one order only)": Look(ORANGE, "-", 4.5),
-    "paper's accountant on the closed pair": Look(PURPLE, "--", 2.2),
-    "paper's accountant on the closed stronger pair": Look(SKY, "-", 4.5),
+    PAPER: Look(style.ORANGE, "-", 4.5),
+    PAPER_STRONGER: Look(style.SKY, "-", 4.5),
+    CLONES: Look(style.BLACK, "--", 1.4),
+    STRONGER: Look(style.BLUE, "-.", 1.8),
+    AS_ONE: Look(style.GREEN, "-", 1.8),
+    "Feldman et al. 2021, numerical": Look(style.VERMILION, ":", 2.2),
+    "Girgis et al. 2021, RDP": Look(style.VERMILION, ":", 2.2),
+    "Balle et al. 2019, Thm 3.1": Look(style.GREY, ":", 2.2),
+    "A_s as printed, independent counts": Look(style.PURPLE, "-", 3.4),
+    "A_w as printed, independent counts": Look(style.SKY, "-", 3.4),
+    "A_s as printed, joint counts": Look(style.PURPLE, ":", 1.6),
+    "A_w as printed, joint counts": Look(style.SKY, ":", 1.6),
+    "A_s, true divergence (ours)": Look(style.VERMILION, "--", 1.6),
+    "A_w, true divergence (ours)": Look(style.GREEN, "-.", 1.8),
+    "attained by actual datasets (ours)": Look(style.BLACK, (0, (1, 3)), 2.6),
+    "Monte Carlo on the cube (99.9 % band)": Look(style.ORANGE, "", 1.0, "o"),
+    "regular grid, m^n/n! points": Look(style.VERMILION, "", 1.0, "x"),
+    "one-dimensional, plain FFT": Look(style.GREY, "-", 1.2),
+    "one-dimensional, certified (ours)": Look(style.BLUE, "-.", 1.8),
+    "paper's PLD, all O(n^2) terms": Look(style.VERMILION, ":", 2.2, "s"),
+    "paper's PLD, Hoeffding O(n)": Look(style.ORANGE, "-", 2.2, "o"),
+    "paper's subsampled pair (one order only)": Look(style.ORANGE, "-", 4.5),
+    "paper's accountant on the closed pair": Look(style.PURPLE, "--", 2.2),
+    "paper's accountant on the closed stronger pair": Look(style.SKY, "-", 4.5),
 }
 
 
@@ -112,13 +99,12 @@ class Result:
                 f"--out {folder} cannot be made: {error.strerror}; give a folder."
             ) from None
         written = [folder / f"{self.name}.json", folder / f"{self.name}.csv"]
-        write_text_atomically(
-            written[0], json.dumps(self._report(settings, seconds), indent=1) + "\n"
-        )
+        report = self._report(settings, seconds)
+        write_text_atomically(written[0], json_text(report, indent=1) + "\n")
         with replacing(written[1]) as temporary, temporary.open("w", newline="") as file:
             self._write_csv(csv.writer(file))
         if self.panels:
-            figure = draw(self.title, self.caption, self.panels, LOOKS)
+            figure = style.draw(self.title, self.caption, self.panels, LOOKS)
             for suffix in ("png", "pdf"):
                 path = folder / f"{self.name}.{suffix}"
                 # no dates in the files: the same data gives the same picture
@@ -129,30 +115,23 @@ class Result:
         return written
 
     def _report(self, settings: Settings, seconds: float) -> dict[str, Any]:
-        report: dict[str, Any] = _plain(
-            {
-                "schema_version": 1,
-                "figure": self.name,
-                "title": self.title,
-                "caption": self.caption,
-                "parameters": self.parameters,
-                "relation": "replace-one",
-                "quick": settings.quick,
-                "seconds": round(seconds, 2),
-                "panels": [
-                    {
-                        "title": panel.title,
-                        "x": panel.xlabel,
-                        "y": panel.ylabel,
-                        "curves": [vars(curve) for curve in panel.curves],
-                    }
-                    for panel in self.panels
-                ],
-                "tables": self.tables,
-                "version": __version__,
-            }
-        )
-        return report
+        panels = [
+            {"title": p.title, "x": p.xlabel, "y": p.ylabel, "curves": [*map(vars, p.curves)]}
+            for p in self.panels
+        ]
+        return {
+            "schema_version": 1,
+            "figure": self.name,
+            "title": self.title,
+            "caption": self.caption,
+            "parameters": self.parameters,
+            "relation": "replace-one",
+            "quick": settings.quick,
+            "seconds": round(seconds, 2),
+            "panels": panels,
+            "tables": self.tables,
+            "version": __version__,
+        }
 
     def _write_csv(self, writer: Any) -> None:
         if not self.panels:
@@ -163,38 +142,24 @@ class Result:
         writer.writerow(("panel", "method", "label", "x", "y", "low", "high"))
         for panel in self.panels:
             for curve in panel.curves:
-                blank = [""] * len(curve.x)
-                rows = zip(curve.x, curve.y, curve.low or blank, curve.high or blank, strict=True)
-                for row in rows:
-                    writer.writerow((panel.title, curve.method, curve.label, *row))
+                sides = curve.x, curve.y, curve.low, curve.high
+                points = (repeat("") if side is None else side for side in sides)
+                for point in zip(*points, strict=False):
+                    writer.writerow((panel.title, curve.method, curve.label, *point))
 
 
-def _plain(value: Any) -> Any:
-    """Numbers that JSON knows: what is not finite becomes null."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def table(columns: Mapping[str, Iterable[Any]], **same: Any) -> list[dict[str, Any]]:
+    """Rows of columns of one length, each with what is the same in all of them."""
+    lines = zip(*columns.values(), strict=True)
+    return [{**same, **dict(zip(columns, line, strict=True))} for line in lines]
 
 
-def progress(items: Iterable[T], total: int, label: str) -> Iterator[T]:
-    """The items; on a terminal a line on stderr says how far they are."""
-    shown, begun = sys.stderr.isatty(), time.monotonic()
-    last = -1
-    for done, item in enumerate(items, start=1):
-        yield item
-        percent = 100 * done // max(total, 1)
-        if shown and percent != last and time.monotonic() - begun > 0.5:
-            bar = "#" * (percent // 5)
-            sys.stderr.write(f"\r{label[:40]:<40} [{bar:<20}] {percent:3d} %")
-            sys.stderr.flush()
-            last = percent
-    if shown and last >= 0:
-        sys.stderr.write("\r" + " " * 70 + "\r")
-        sys.stderr.flush()
+def counted(items: Iterable[T], total: int, label: str) -> Iterator[T]:
+    """The items; on a terminal a bar says how far they are."""
+    with progress(total, label) as more:
+        for item in items:
+            yield item
+            more(1)
 
 
-__all__ = ["LOOKS", "Curve", "Panel", "Result", "Settings", "progress"]
+__all__ = ["LOOKS", "Curve", "Panel", "Result", "Settings", "counted", "table"]

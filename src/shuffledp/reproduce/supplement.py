@@ -52,22 +52,17 @@ def _local_epsilon() -> float:
 
 def _against_strong(rounds: int, grid: Grid, settings: Settings) -> Panel:
     epsilons = np.linspace(0.0, 0.4 * math.sqrt(rounds), 6 if settings.quick else 31)
-    x = epsilons.tolist()
     law = PrintedRandomizedResponse(K_USERS, K, GAMMA, "A_s", True, TAU)
     composed = GridPLD.of(law.atoms(), law.infinite, grid).compose(rounds)
     printed = composed.tail(epsilons) + composed.periodisation + composed.rounding
-    curves = [Curve("A_s as printed, joint counts", x, printed.tolist())]
+    curves = [Curve("A_s as printed, joint counts", epsilons, printed)]
     for method, analysis in (
         (CLONES, "clones"),
         (STRONGER, "stronger-clones"),
         ("A_s, true divergence (ours)", "strong"),
         ("A_w, true divergence (ours)", "blanket"),
     ):
-        bounds = ours.response_delta(K_USERS, K, GAMMA, analysis, rounds, epsilons)
-        curves.append(
-            Curve(
-                method, x, bounds.upper.tolist(), "", bounds.lower.tolist(), bounds.upper.tolist()
-            )
-        )
+        bounds = ours.response(K_USERS, K, GAMMA, analysis, rounds).delta_bounds(epsilons)
+        curves.append(Curve(method, epsilons, bounds.upper, "", *bounds))
     title = f"{K}-RR, n = {K_USERS:,}, n_c = {rounds}"
     return Panel(title, "epsilon", "delta", curves, ylim=(1e-14, 1.0))

@@ -11,14 +11,10 @@ from . import ours
 from .clone_curves import TAU
 from .clone_pld import ClonePair
 from .fourier_accountant import Grid, GridPLD
-from .result import Curve, Panel, Result, Settings, progress
+from .result import CLONES, Curve, Panel, Result, Settings, counted
 
 EPS0, DELTA = 4.0, 1e-6
-ALL, KEPT, MINE = (
-    "paper's PLD, all O(n^2) terms",
-    "paper's PLD, Hoeffding O(n)",
-    "ours, clones (certified)",
-)
+ALL, KEPT = "paper's PLD, all O(n^2) terms", "paper's PLD, Hoeffding O(n)"
 
 
 def run(settings: Settings) -> Result:
@@ -34,23 +30,14 @@ def run(settings: Settings) -> Result:
         if users <= largest_kept:
             row["kept"] = _paper(ClonePair(users, EPS0, tau=TAU), grid, epsilon)
         rows.append(row)
+    terms, times = _curves(rows, "terms"), _curves(rows, "seconds")
+    times.append(Curve(CLONES, [r["users"] for r in rows], [r["ours_seconds"] for r in rows]))
+    title = "terms of the privacy loss distribution"
     panels = [
-        Panel(
-            "terms of the privacy loss distribution", "users n", "terms",
-            [_curve(ALL, rows, "all", "terms"), _curve(KEPT, rows, "kept", "terms")],
-            xscale="log",
-        ),
-        Panel(
-            "seconds on one core, one round", "users n", "seconds",
-            [
-                _curve(ALL, rows, "all", "seconds"),
-                _curve(KEPT, rows, "kept", "seconds"),
-                Curve(MINE, [r["users"] for r in rows], [r["ours_seconds"] for r in rows]),
-            ],
-            xscale="log",
-        ),
+        Panel(title, "users n", "terms", terms, xscale="log"),
+        Panel("seconds on one core, one round", "users n", "seconds", times, xscale="log"),
         _effect(5_000 if settings.quick else 10_000, grid, 9 if settings.quick else 33),
-    ]  # fmt: skip
+    ]
     return Result(
         "truncation",
         f"Section 3.2. From O(n^2) to O(n) to flat: eps0 = {EPS0:g}, one round",
@@ -67,14 +54,14 @@ def _ours(users: int) -> tuple[float, float]:
     times, epsilon = [], 0.0
     for _ in range(3):
         start = time.perf_counter()
-        epsilon = ours.clone_epsilon(users, EPS0, "clones", 1, DELTA).upper
+        epsilon = ours.clones(users, EPS0, "clones").epsilon_bounds(DELTA).upper
         times.append(time.perf_counter() - start)
     return epsilon, min(times)
 
 
 def _paper(pair: ClonePair, grid: Grid, epsilon: float) -> dict[str, float]:
     start = time.perf_counter()
-    rows = progress(pair.atoms(), pair.users, f"PLD, n={pair.users}")
+    rows = counted(pair.atoms(), pair.users, f"PLD, n={pair.users}")
     pld = GridPLD.of(rows, pair.infinite, grid)
     seconds = time.perf_counter() - start
     delta = float(pld.compose(1).delta(np.array([epsilon]))[0])
@@ -84,20 +71,23 @@ def _paper(pair: ClonePair, grid: Grid, epsilon: float) -> dict[str, float]:
 
 def _effect(users: int, grid: Grid, points: int) -> Panel:
     """delta(epsilon) with and without the truncation."""
-    last = ours.clone_epsilon(users, EPS0, "clones", 1, 1e-14).upper
+    last = ours.clones(users, EPS0, "clones").epsilon_bounds(1e-14).upper
     epsilons = np.linspace(0.0, last, points)
-    x = epsilons.tolist()
     curves = []
     for method, tau in ((ALL, None), (KEPT, 1e-6), (KEPT, 1e-9), (KEPT, TAU)):
         pair = ClonePair(users, EPS0, tau=tau)
         delta = GridPLD.of(pair.atoms(), pair.infinite, grid).compose(1).delta(epsilons)
-        curves.append(Curve(method, x, delta.tolist(), f"tau = {tau:g}" if tau else ""))
-    mine = ours.clone_delta(users, EPS0, "clones", 1, epsilons)
-    curves.append(Curve(MINE, x, mine.upper.tolist(), "", mine.lower.tolist(), mine.upper.tolist()))
+        curves.append(Curve(method, epsilons, delta, f"tau = {tau:g}" if tau else ""))
+    mine = ours.clones(users, EPS0, "clones").delta_bounds(epsilons)
+    curves.append(Curve(CLONES, epsilons, mine.upper, "", *mine))
     title = f"what the truncation does to delta, n = {users:,}"
     return Panel(title, "epsilon", "delta", curves, ylim=(1e-15, 1.0))
 
 
-def _curve(method: str, rows: list[dict[str, Any]], kind: str, what: str) -> Curve:
-    rows = [row for row in rows if kind in row]
-    return Curve(method, [r["users"] for r in rows], [float(r[kind][what]) for r in rows])
+def _curves(rows: list[dict[str, Any]], what: str) -> list[Curve]:
+    curves = []
+    for method, kind in ((ALL, "all"), (KEPT, "kept")):
+        done = [row for row in rows if kind in row]
+        values = [float(row[kind][what]) for row in done]
+        curves.append(Curve(method, [row["users"] for row in done], values))
+    return curves

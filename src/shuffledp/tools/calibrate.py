@@ -61,14 +61,12 @@ def calibrate(
     """
     if find == "rounds":
         return _rounds(make_round, rounds, epsilon, delta, rtol)
-    if not callable(make_round):
-        raise InvalidParameter(
-            f"make_round={validate.show(make_round)} does not make rounds; give a function from "
-            f"{find} to a Shuffle, such as lambda {find}: Shuffle(...)."
-        )
+    making = validate.maker("make_round", make_round, "round", find, f"lambda {find}: Shuffle(...)")
 
     def make(value: float) -> Mechanism:
-        return _made(find, make_round, value)
+        wrong, called = "is not a round; return a Shuffle.", f"make_round({value:g})"
+        round_: Mechanism = validate.instance(making(value), Mechanism, wrong, called)
+        return round_
 
     times = 1 if rounds is None else validate.count("rounds", rounds, validate.MAX_ROUNDS)
     quest = _quest(find, make)
@@ -90,24 +88,8 @@ def _rounds(
 ) -> Calibration:
     if rounds is not None:
         raise InvalidParameter("rounds is what is looked for; leave it out.")
-    if not isinstance(round_, Mechanism):
-        raise InvalidParameter(f"{validate.show(round_)} is not a round; give a Shuffle.")
+    validate.instance(round_, Mechanism, "is not a round; give a Shuffle.")
     return Accountant().calibrate_rounds(round_, epsilon, delta, rtol=rtol)
-
-
-def _made(find: str, make_round: Callable[[Any], Any], value: float) -> Mechanism:
-    try:
-        round_ = make_round(value)
-    except TypeError as error:
-        raise InvalidParameter(
-            f"make_round={validate.show(make_round)} makes no round of {find} alone: {error}; give "
-            f"a function of {find}."
-        ) from error
-    if not isinstance(round_, Mechanism):
-        raise InvalidParameter(
-            f"make_round({value:g}) is {validate.show(round_)}, not a round; return a Shuffle."
-        )
-    return round_
 
 
 def _quest(find: str, make: Callable[[float], Mechanism]) -> Quest:

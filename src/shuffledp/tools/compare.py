@@ -132,8 +132,7 @@ def compare(
     """
     from ..published import BOUNDS  # only who compares has to load them
 
-    if not isinstance(round_, Shuffle):
-        raise InvalidParameter(f"{validate.show(round_)} is not a round; give a Shuffle.")
+    validate.instance(round_, Shuffle, "is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
     delta = validate.delta(delta)
     ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)

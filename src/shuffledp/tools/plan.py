@@ -58,10 +58,7 @@ class PlannedRound:
                 f"name={validate.show(self.name)} is not a line of text; give one that can be "
                 "printed."
             )
-        if not isinstance(self.round, Shuffle):
-            raise InvalidParameter(
-                f"round={validate.show(self.round)} is not a round; give a Shuffle."
-            )
+        validate.instance(self.round, Shuffle, "is not a round; give a Shuffle.", "round")
         count = validate.count("count", self.count, validate.MAX_ROUNDS)
         object.__setattr__(self, "count", count)
 
@@ -204,10 +201,8 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     known = ("name", "randomizer", *parameter_names(), "users", *ROUND_OPTIONS, "count")
     _check_keys(where, fields, known, ("randomizer", "users"))
     for key in ("name", "randomizer", "analysis", "sampling", *files()):
-        if key in fields and not isinstance(fields[key], str):
-            raise InvalidParameter(
-                f"{where}.{key}={validate.show(fields[key])} is not text; put it in quotes."
-            )
+        if key in fields:
+            validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     fields |= {name: str(folder / fields[name]) for name in files() if name in fields}
     try:
         round_ = round_of(fields)
@@ -217,10 +212,8 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
         raise InvalidParameter(f"{where}: {error}") from None
 
 
-def _table(where: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidParameter(f"{where}={validate.show(value)} is not a table; write [{where}].")
-    return value
+def _table(where: str, value: Any) -> Any:
+    return validate.instance(value, dict, f"is not a table; write [{where}].", where)
 
 
 def _check_keys(

@@ -51,10 +51,16 @@ def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Random
     return REGISTRY[kind](**kept)
 
 
-def round_of(given: Mapping[str, Any], dash: str = "") -> Shuffle:
-    """The round that parameters by name describe; those that are None were not given."""
+def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The name of the randomizer, its parameters, and the options of the round that were given:
+    those that are None were not."""
     said = {name: value for name, value in given.items() if value is not None}
     own = {name: said[name] for name in parameter_names() if name in said}
     options = {name: said[name] for name in ROUND_OPTIONS if name in said}
-    randomizer = randomizer_of(said.get("randomizer", ANY), own, dash)
-    return Shuffle(randomizer, said["users"], **options)
+    return said.get("randomizer", ANY), own, options
+
+
+def round_of(given: Mapping[str, Any], dash: str = "") -> Shuffle:
+    """The round that parameters by name describe."""
+    kind, own, options = split(given)
+    return Shuffle(randomizer_of(kind, own, dash), given["users"], **options)

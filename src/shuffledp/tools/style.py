@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ShuffleDPError
+from .._support.extras import load
+from .._support.numeric import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Points = Sequence[float] | Array
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
 
@@ -37,11 +39,11 @@ class Curve:
     """One line: what it is (drawn alike everywhere), which one it is, and its points."""
 
     method: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Points
+    y: Points
     label: str = ""
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
+    low: Points | None = None
+    high: Points | None = None
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,11 @@ class Panel:
     ylim: tuple[float, float] | None = None
 
 
-class NoMatplotlib(ShuffleDPError, ImportError):
-    """Figures need the extra `plot`."""
-
-
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure; one sentence if matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise NoMatplotlib(
-            "figures need matplotlib, which is not installed; run pip install 'shuffledp[plot]'."
-        ) from None
-    return Figure(figsize=(width, height), dpi=110, layout="constrained")
+    module = load("matplotlib.figure", "figures need", "'shuffledp[plot]'")
+    figure: Figure = module.Figure(figsize=(width, height), dpi=110, layout="constrained")
+    return figure
 
 
 def wrapped(title: str, width: int = 72) -> str:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .._support.extras import MissingExtra, load
+from .._support.progress import progress
 from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
-from .._support.validate import show, tolerance
-from ..errors import InvalidParameter, ShuffleDPError
+from .._support.validate import instance, show, tolerance
+from ..accountant import repeated
+from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
-from .protocol import counts
-from .sweep_case import Case, Row, columns, evaluate, query_of
-from .sweep_file import SweepFile
+from ..randomizers.base import parameter_names
+from .protocol import ROUND_OPTIONS, counts, round_of
+from .sweep_file import Case, Row, SweepFile
 
 _MAX_ROWS = 10**7
-
-
-class MissingExtra(ShuffleDPError, ImportError):
-    """Something optional is not installed."""
 
 
 class SweepTable(Sequence[Row]):
@@ -53,12 +51,7 @@ class SweepTable(Sequence[Row]):
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame, if pandas is installed."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra(
-                "to_pandas needs pandas, which is not installed; run pip install pandas."
-            ) from None
+        pandas = load("pandas", "to_pandas needs", "pandas")
         return pandas.DataFrame(list(self._rows), columns=list(self.columns))
 
     def __repr__(self) -> str:
@@ -102,14 +95,13 @@ def sweep(
     >>> [round(row["epsilon_upper"], 3) for row in table]
     [1.853, 3.267, 0.411, 0.854]
     """
-    if not isinstance(over, Mapping):
-        raise InvalidParameter(
-            f"over={show(over)} is not a dictionary; give lists by name, like {{'users': [10]}}."
-        )
+    wrong = "is not a dictionary; give lists by name, like {'users': [10]}."
+    instance(over, Mapping, wrong, "over")
     cases = _cases(over, fixed, tolerance(rtol))
-    file = None if out is None else SweepFile(out, columns(cases[0]))
+    file = None if out is None else SweepFile(out, _columns(cases[0]))
     rows: list[Row] = [] if file is None else file.resume(cases)
-    with _progress(len(cases), len(rows)) as report:
+    with progress(len(cases), "rows") as report:
+        report(len(rows))
         for new in _evaluated(cases[len(rows) :], jobs):
             if file is not None:
                 file.append(new)
@@ -132,7 +124,7 @@ def _cases(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
         raise InvalidParameter(f"{total} rows are above {_MAX_ROWS}; sweep over fewer values.")
     axes = {name: [_plain(name, value) for value in values] for name, values in over.items()}
     names = [*axes, *fixed]
-    query_of(names)
+    _query(names)
     same = [_plain(name, value) for name, value in fixed.items()]
     return [
         dict(zip(names, [*point, *same], strict=True)) | {"rtol": rtol}
@@ -148,6 +140,51 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise InvalidParameter(f"{name}={show(value)} is neither a finite number nor text; give one.")
+
+
+def _query(names: Sequence[str]) -> str:
+    """What is asked for: epsilon if delta is given, and the other way round."""
+    round_ = ("randomizer", *parameter_names(), "users", "rounds", *ROUND_OPTIONS)
+    known = (*round_, "epsilon", "delta")
+    for name in names:
+        if name not in known:
+            raise InvalidParameter(
+                f"a sweep has no parameter {name!r}; the known ones are {', '.join(known)}."
+            )
+    if ("delta" in names) == ("epsilon" in names):
+        raise InvalidParameter(
+            "a sweep needs either delta, to find epsilon, or epsilon, to find delta; give one."
+        )
+    if "users" not in names:
+        raise InvalidParameter("a sweep needs users; add it.")
+    return "epsilon" if "delta" in names else "delta"
+
+
+def _columns(case: Case) -> list[str]:
+    query = _query([name for name in case if name != "rtol"])
+    return [*case, f"{query}_lower", f"{query}_upper", "error"]
+
+
+def evaluate(case: Case) -> Row:
+    """Never raises because of the case: a sweep goes on."""
+    lower, upper, error = None, None, ""
+    try:
+        lower, upper = _bounds(case)
+    except NotCertified as failure:
+        (lower, upper), error = failure.bounds, str(failure)
+    except ShuffleDPError as failure:
+        error = str(failure)
+    except Exception as failure:
+        error = f"{type(failure).__name__}: {failure}"
+    results = [lower, upper, " ".join(error.split())]
+    return dict(zip(_columns(case), [*case.values(), *results], strict=True))
+
+
+def _bounds(case: Case) -> tuple[float, float]:
+    accountant = repeated(round_of(case), case.get("rounds", 1))
+    if "delta" in case:
+        return accountant.epsilon_bounds(case["delta"], rtol=case["rtol"])
+    return accountant.delta_bounds(case["epsilon"], rtol=case["rtol"])
 
 
 def _evaluated(cases: Sequence[Case], jobs: int | None) -> Iterator[list[Row]]:
@@ -175,34 +212,9 @@ def _joblib(jobs: int | None) -> Any:
     if jobs == 1:
         return None
     try:
-        from joblib import Parallel
-    except ImportError:
+        joblib = load("joblib", f"jobs={jobs} needs", "'shuffledp[sweep]'")
+    except MissingExtra:
         if jobs is None:
             return None
-        raise MissingExtra(
-            f"jobs={jobs} needs joblib, which is not installed; run pip install 'shuffledp[sweep]'."
-        ) from None
-    return Parallel(n_jobs=-1 if jobs is None else jobs)
-
-
-class _progress:
-    """A bar on stderr if that is a terminal."""
-
-    def __init__(self, total: int, done: int) -> None:
-        self._bar: Any = None
-        if sys.stderr.isatty():
-            import click  # only a terminal needs it
-
-            self._bar = click.progressbar(length=total, label="rows", file=sys.stderr)
-        self._done = done
-
-    def __enter__(self) -> Callable[[int], None]:
-        if self._bar is None:
-            return lambda _: None
-        bar = self._bar.__enter__()
-        bar.update(self._done)
-        return lambda count: bar.update(count)
-
-    def __exit__(self, *error: Any) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*error)
+        raise
+    return joblib.Parallel(n_jobs=-1 if jobs is None else jobs)

@@ -11,9 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._support.files import writing
+from .._support.text import json_text
 from .._support.validate import show
 from ..errors import InvalidParameter
-from .sweep_case import Case, Row
+
+#: The parameters of a row, and the row itself.
+Case = dict[str, Any]
+Row = dict[str, Any]
 
 
 class SweepFile:
@@ -35,7 +40,7 @@ class SweepFile:
         A file with anything else in it is refused and left alone.
         """
         head = self._line(self._columns) if self._csv else ""
-        try:
+        with writing(self.path):
             text = self._read()
             lines = text.splitlines(keepends=True)
             if lines and not lines[-1].endswith("\n"):
@@ -49,16 +54,11 @@ class SweepFile:
             with self.path.open("r+" if text else "w", encoding="utf-8", newline="") as file:
                 file.write(head)
                 file.truncate(len("".join([head, *body]).encode()))
-        except OSError as error:
-            raise self._unusable(error) from None
         return rows
 
     def append(self, rows: Sequence[Row]) -> None:
-        try:
-            with self.path.open("a", encoding="utf-8", newline="") as file:
-                file.write("".join(self._line(list(row.values())) for row in rows))
-        except OSError as error:
-            raise self._unusable(error) from None
+        with writing(self.path), self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write("".join(self._line(list(row.values())) for row in rows))
 
     def _read(self) -> str:
         if not self.path.exists():
@@ -91,8 +91,7 @@ class SweepFile:
 
     def _line(self, values: Sequence[Any]) -> str:
         if not self._csv:
-            pairs = zip(self._columns, values, strict=True)
-            return json.dumps({name: None if x == math.inf else x for name, x in pairs}) + "\n"
+            return json_text(dict(zip(self._columns, values, strict=True))) + "\n"
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(values)
         return line.getvalue()
@@ -101,9 +100,4 @@ class SweepFile:
         return InvalidParameter(
             f"{self.path} is not the beginning of this sweep: {why}; choose another file or delete "
             "this one."
-        )
-
-    def _unusable(self, error: OSError) -> InvalidParameter:
-        return InvalidParameter(
-            f"{self.path} cannot be written: {error.strerror}; choose another file."
         )
