@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, UNIT, Array, Side
+from .._support.numeric import UNIT, Array, Side
 from ..laws.binary import BinaryPair
 from . import tuning
 
@@ -28,7 +28,11 @@ _ERROR = 64 * UNIT
 #: |e^iy - 1| / |1 - e^(-theta - iy)| is at most 1 + sqrt(2).
 _LARGEST = 2.415
 #: Exponents below it are not told apart: Chernoff's bound is given there.
-_DEEPEST = -690.0
+_DEEPEST = -700.0
+#: Ranges in which H changes by more than e to this are not looked at closely either.
+_STEEPEST = 200.0
+#: Less than that is lost where the numbers are below the range of a double.
+_UNDERFLOW = 1e-305
 
 
 class Ranges(NamedTuple):
@@ -176,22 +180,19 @@ class _Rows:
         inside = y < math.pi
         y = np.where(inside, y, math.pi / 2)
         sine, half = np.sin(y), np.sin(y / 2) ** 2
+        far = half > 0.5
         log_modulus, angle = np.zeros(y.shape), np.zeros(y.shape)
         charge = np.full(y.shape, 1.0)
         each = []
         for m, g in zip(self.m, (self.p, self.q), strict=True):
             rare = g.rare[:, None]
-            square = np.where(
-                half < 0.5,
-                1 - 4 * rare * (1 - rare) * half,
-                (1 - 2 * rare) ** 2 + 4 * rare * (1 - rare) * np.cos(y / 2) ** 2,
-            )
-            square = np.maximum(square, 1e-300)
-            log_of = np.where(
-                half < 0.5,
-                np.log1p(np.maximum(-4 * rare * (1 - rare) * half, -0.75)),
-                np.log(square),
-            )
+            change = -4 * rare * (1 - rare) * half
+            square = 1 + change
+            log_of = np.log1p(np.maximum(change, -0.75))
+            if far.any():  # nothing cancels there either
+                near_end = (1 - 2 * rare) ** 2 + 4 * rare * (1 - rare) * (1 - half)
+                square = np.maximum(np.where(far, near_end, square), 1e-300)
+                log_of = np.where(far, np.log(square), log_of)
             turn = np.arctan2(rare * sine, 1 - 2 * rare * half) - rare * y
             each.append((log_of / 2, g.sign[:, None] * turn))
             log_modulus += m[:, None] * each[-1][0]
@@ -252,8 +253,8 @@ class _Rows:
         share = np.linspace(0.0, 1.0, points) if points > 1 else np.zeros(1)
         places = start[:, :, None] + (end - start)[:, :, None] * share  # [rows, 3, points]
         weight = self.modulus * self.step / self.norm
-        turned = self.angle[:, None, None, :] - self.y[:, None, None, :] * (0.5 + places)[..., None]
-        cosine, sine = np.cos(turned), np.sin(turned)
+        turned = self.angle[:, None, :] - self.y[:, None, :] * (0.5 + start)[..., None]
+        cosine, sine = self._around(turned, (end - start)[..., None] * self.y[:, None, :], points)
         real, imaginary = weight * self.imaginary, weight * self.real
         value = np.einsum("rabn,rn->rab", cosine, real) - np.einsum("rabn,rn->rab", sine, imaginary)
         size = self.modulus * self.step / np.sqrt(self.norm)
@@ -264,13 +265,15 @@ class _Rows:
         largest = np.einsum("rn->r", self.modulus * (1 + self.charge)) + left_out
         tail = np.minimum(1.0, largest / np.maximum(-np.expm1(-theta), 1e-300))
         slack += self.error * tail
-        growth = np.exp(np.minimum(fall * w, 700.0))
+        growth = np.exp(np.minimum(fall * w, _STEEPEST))
+        vague = (self.level < _DEEPEST) | (fall * w > _STEEPEST) | (slack > 1.0)
+        slack = np.minimum(slack, 1.0)
         bent = np.zeros(len(w))
         if points > 1:
             # e^(-fall d) (value + d first + rest), |d| <= w
             first = np.einsum("rabn,rn->rab", cosine, real * by - imaginary * turn)
             first -= np.einsum("rabn,rn->rab", sine, imaginary * by + real * turn)
-            grown = size * np.exp(np.minimum(w[:, None] * np.abs(by), 700.0)) * (1 + self.charge)
+            grown = size * np.exp(np.minimum(w[:, None] * np.abs(by), _STEEPEST)) * (1 + self.charge)
             rest = w**2 / 2 * np.einsum("rn,rn->r", grown, by**2 + turn**2)
             g, d = self.fall[:, None, None], w[:, None, None]
             near = value + d * np.abs(first - g * value)
@@ -294,10 +297,23 @@ class _Rows:
         chernoff = 2 * self.b * np.exp(
             np.minimum(self.level + fall * w + lost + self.scale_error, 700.0)
         )
-        vague = (self.level < _DEEPEST) | (self.mean_error >= 0.5) | (self.scale_error > 0.1)
+        vague |= (self.mean_error >= 0.5) | (self.scale_error > 0.1)
         total = np.where(vague, chernoff, np.minimum(total, chernoff))
-        total = np.maximum(total, 0.0) * (1 + _ERROR) + UNDERFLOW
+        total = np.maximum(total, 0.0) * (1 + _ERROR) + _UNDERFLOW
         return np.where(self.some, np.minimum(total, 1.0), 0.0)
+
+    def _around(self, angle: Array, span: Array, points: int) -> tuple[Array, Array]:
+        """Cosines and sines from `angle` on, backwards in equal steps: [rows, 3, points, nodes]."""
+        cosine, sine = np.empty((2, *angle.shape[:2], points, angle.shape[2]))
+        cosine[:, :, 0], sine[:, :, 0] = np.cos(angle), np.sin(angle)
+        if points > 1:
+            step = span / (points - 1)
+            across, along = np.cos(step), np.sin(step)
+            for i in range(1, points):
+                c, s = cosine[:, :, i - 1], sine[:, :, i - 1]
+                cosine[:, :, i] = c * across + s * along
+                sine[:, :, i] = s * across - c * along
+        return cosine, sine
 
     def _known_copies(self) -> Array:
         """What copies of the law below its support add to the rule: there Pr[S >= t] = 1."""
@@ -337,9 +353,9 @@ class _Rows:
         pair, copy = self.pair, np.exp(-theta * self.length)
         middle = scale * (tail + pair.q * mass) + copy / (1 + copy)
         around = scale * (error + pair.q * mass_error) + 2 * self.scale_error * middle
-        around = around + _ERROR * middle + UNDERFLOW
+        around = around + _ERROR * middle + _UNDERFLOW
         clear = self.some & (exponent > _DEEPEST) & (self.scale_error < 0.1)
-        lower = np.where(clear & (lower > UNDERFLOW), lower, 0.0)
+        lower = np.where(clear & (lower > _UNDERFLOW), lower, 0.0)
         low = np.where(clear, np.maximum(middle - around, 0.0), 0.0)
         high = np.where(clear, middle + around, 1.0)
         return lower, low, high

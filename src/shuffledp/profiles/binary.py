@@ -7,6 +7,7 @@ more than the largest H(m) found are cut into smaller ones (docs/theory.md, "Bin
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,7 @@ class BinaryProfile(PrivacyProfile):
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
             inside = self.some_left(epsilon)
-            found = _Search(self.law, self.users - 1, epsilon, rtol).run()
+            found = _Search(self.law, self.users - 1, epsilon, rtol, depth).run()
             return Samples(
                 found.lower * inside, found.upper * inside, found.slope_low, found.slope_high
             )
@@ -54,12 +55,15 @@ class BinaryProfile(PrivacyProfile):
 class _Search:
     """The largest H(m) at some epsilons, from both sides, over both orders of the two laws."""
 
-    def __init__(self, law: BinaryLaw, others: int, epsilon: Array, rtol: float) -> None:
+    def __init__(
+        self, law: BinaryLaw, others: int, epsilon: Array, rtol: float, depth: float
+    ) -> None:
         self._others, self._epsilon, self._rtol = others, epsilon, rtol
         self._outer, self._inner = (
             [TwoBinomials(pair, others) for pair in _orders(law, side)]
             for side in (Side.UPPER, Side.LOWER)
         )
+        self._negligible = math.exp(-depth)
         size = len(epsilon)
         self.lower, self.slope_low, self.slope_high = np.zeros((3, size))
         self.slope_high += 1.0
@@ -86,7 +90,8 @@ class _Search:
     def _enough(self) -> Array:
         """Bounds up to here need not be looked at: the width in epsilon, and a little of delta."""
         steep: Array = self._epsilon * np.exp(self._epsilon) * self.slope_low
-        return self.lower + self._rtol * (0.5 * steep + 0.1 * self.lower)
+        enough = self.lower + self._rtol * (0.5 * steep + 0.1 * self.lower)
+        return np.maximum(enough, self._negligible)
 
     def _start(self) -> None:
         """Narrow ranges at both ends, wide ones in the middle."""

@@ -98,8 +98,8 @@ SHARE = 2.0
 #: Up to so many other users every number m of those with the one value is evaluated.
 ALL_SINGLE = 24
 #: Where ranges of m end at first, as shares of the others, from both ends.
-SHARES = (1e-4, 1e-3, 4e-3, 0.015, 0.05, 0.15, 0.5)
+SHARES = (0.002, 0.03, 0.5)
 #: Times that ranges are cut, parts of each, and ranges at an epsilon at most.
-CUTS, PARTS, MOST_RANGES = 12, 3, 64
+CUTS, PARTS, MOST_RANGES = 12, 3, 16
 #: Single m that are tried in the range with the largest bound.
 TRIED_IN_RANGE = 8

@@ -11,8 +11,9 @@ from typing import Annotated, ClassVar
 from .._support import validate
 from ..errors import InvalidParameter
 from ..laws.base import Law
+from ..laws.binary import BinaryLaw
 from ..laws.three_point import ThreePointLaw
-from .analyses import STRONG, Analysis
+from .analyses import BINARY, STRONG, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets
 from .membership import MembershipRandomizer
@@ -63,7 +64,14 @@ class RandomizedResponse(MembershipRandomizer):
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
-        return {**super().analyses, "strong": STRONG}
+        binary = BINARY if self.k == 2 else {}
+        return {**super().analyses, **binary, "strong": STRONG}
+
+    def binary_law(self) -> BinaryLaw | None:
+        if self.k > 2:
+            return None
+        low = self.gamma / 2
+        return BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
 
     def strong_law(self) -> Law:
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
