@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
-from ..engines.two_binomials import Ranges, TwoBinomials
+from ..engines.tilted_bits import Ranges
+from ..engines.two_binomials import TwoBinomials
 from ..laws.binary import BinaryLaw
 from . import tuning
 from .base import PrivacyProfile, Sampler
@@ -135,9 +136,7 @@ class _Search:
             ranked = np.lexsort((found.lower, at))
             best = ranked[np.append(np.diff(at[ranked]) > 0, True)] if len(ranked) else ranked
             best = best[found.lower[best] > self.lower[at[best]]]
-            for mine, new in zip(
-                (self.lower, self.slope_low, self.slope_high), found, strict=True
-            ):
+            for mine, new in zip((self.lower, self.slope_low, self.slope_high), found, strict=True):
                 mine[at[best]] = new[best]
 
     def _try_in(self, rows: NDArray[np.intp]) -> None:
