@@ -152,7 +152,7 @@ def _discretize(kind: Kind, step: float, stride: int, depth: float, rtol: float)
     samples = profile.sampler(depth, width)(epsilon)
     flat = not profile.bounded and epsilon[-1] >= largest
     lower = lower_pld(step, index, samples, flat)
-    if samples.slope_low is not None and not profile.has_slopes:
+    if samples.slope_low is not None:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + largest))
     return upper_pld(step, index, samples), lower
 

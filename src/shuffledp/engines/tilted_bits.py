@@ -40,13 +40,13 @@ class Bits(NamedTuple):
     """Users with one probability, tilted. Where more than half of them send 1 their 0s count, as -1
     each: only the rare messages have to be summed up."""
 
-    count: Array
+    users: Array
     rare: Array  # the tilted probability of the rarer message, at most 1/2
     sign: Array
     log_mgf: Array  # of the rare messages, before the tilt, at theta
 
     @classmethod
-    def of(cls, count: Array, one: float, zero: float, theta: Array) -> Bits:
+    def of(cls, users: Array, one: float, zero: float, theta: Array) -> Bits:
         small, large = np.exp(-theta), np.exp(np.minimum(theta, 700.0))
         ones, zeros = one / (one + zero * small), zero * small / (one + zero * small)
         usual = ones > 0.5
@@ -54,7 +54,7 @@ class Bits(NamedTuple):
         near = np.where(usual, zero * np.expm1(-theta), one * np.expm1(np.minimum(theta, 700.0)))
         total = np.where(usual, one + zero * small, zero + one * large)
         log_mgf = np.where(np.abs(change) < 0.5, np.log1p(np.clip(near, -0.5, 0.5)), np.log(total))
-        return cls(count, np.minimum(ones, zeros), np.where(usual, -1.0, 1.0), log_mgf)
+        return cls(users, np.minimum(ones, zeros), np.where(usual, -1.0, 1.0), log_mgf)
 
     @property
     def mean(self) -> Array:
@@ -88,21 +88,21 @@ class TiltedBits:
         p = Bits.of(centre, pair.p, pair.not_p, theta)
         q = Bits.of(others - centre, pair.q, pair.not_q, theta)
         self.groups = (p, q)
-        self.mean: Array = p.count * p.mean + q.count * q.mean
+        self.mean: Array = p.users * p.mean + q.users * q.mean
         self.drift = np.abs(p.mean - q.mean)  # of the mean with m
         #: The logarithm of E e^(theta (S - mean)), and how much it falls with m.
-        self.level: Array = p.count * p.log_mgf + q.count * q.log_mgf - theta * self.mean
+        self.level: Array = p.users * p.log_mgf + q.users * q.log_mgf - theta * self.mean
         self.fall = (theta * p.mean - p.log_mgf) - (theta * q.mean - q.log_mgf)
         self.falls = np.abs(self.fall) * w  # at most, in the range
         #: Variances, the least and the largest of the range.
-        spread = p.count * p.variance + q.count * q.variance
+        spread = p.users * p.variance + q.users * q.variance
         change = w * np.abs(p.variance - q.variance)
         self.least, self.most = np.maximum(spread - change, 0.0), spread + change
 
         size, moved = np.zeros((2, len(w)))
         for g in self.groups:
-            size += (g.count + w) * g.rare
-            moved += (g.count + w) * (np.abs(g.log_mgf) + theta * g.rare)
+            size += (g.users + w) * g.rare
+            moved += (g.users + w) * (np.abs(g.log_mgf) + theta * g.rare)
         self.scale_error = BITS_ERROR * (1 + theta + moved)
         #: The mode is that of the law with the exact tilt.
         self.mean_error = BITS_ERROR * (1 + size) + 1.01 * self.most * self.error
@@ -128,4 +128,5 @@ class TiltedBits:
         """Nodes on half the circle that are worth a look: the others hardly count."""
         half = np.sqrt(np.minimum(tuning.BITS_CUT / 2 / np.maximum(self.least, 1e-300), 1.0))
         nodes = np.ceil(np.arcsin(half) / np.pi * self.length)
-        return np.clip(nodes, 1, np.minimum(self.length / 2, tuning.MOST_BITS_NODES)).astype(np.intp)
+        most = np.minimum(self.length / 2, tuning.MOST_BITS_NODES)
+        return np.clip(nodes, 1, most).astype(np.intp)

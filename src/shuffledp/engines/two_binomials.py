@@ -48,7 +48,7 @@ class TwoBinomials:
         """An upper bound of H(m) for every m of each range."""
         result = np.zeros(len(ranges.epsilon))
         single = ranges.first == ranges.last
-        for chosen, points in ((single, 1), (~single, tuning.POINTS)):
+        for chosen, points in ((single, 1), (~single, max(tuning.POINTS, 2))):
             for rows, nodes in self._blocks(ranges, np.flatnonzero(chosen), points, Side.UPPER):
                 result[rows] = _upper(nodes, points)
         return result
@@ -93,9 +93,9 @@ class _Nodes:
         for g in bits.groups:
             log_of, turn, sensitive = _of_one(g.rare[:, None], y, sine, half)
             each.append((log_of, g.sign[:, None] * turn))
-            log_modulus += g.count[:, None] * log_of
-            angle += (g.count * g.sign)[:, None] * turn
-            charge += (g.count + bits.w)[:, None] * sensitive
+            log_modulus += g.users[:, None] * log_of
+            angle += (g.users * g.sign)[:, None] * turn
+            charge += (g.users + bits.w)[:, None] * sensitive
         self.angle = angle
         self.modulus = np.exp(log_modulus) * inside * (2 / length)
         #: Relative error of each term.
@@ -135,11 +135,12 @@ class _Nodes:
         rounding = np.einsum("rn,rn,rn->r", self.size, moved, self.charge)
         largest = np.einsum("rn->r", self.modulus * (1 + self.charge)) + left_out
         tail = np.minimum(1.0, largest / np.maximum(-np.expm1(-bits.theta), 1e-300))
-        return rounding + left_out + bits.error * tail
+        uncertain: Array = rounding + left_out + bits.error * tail
+        return uncertain
 
     def known_copies(self) -> Array:
         """What copies of the law below its support add to Pr[S >= t]: there it is 1."""
-        copy = np.exp(-self.bits.theta * self.bits.length)
+        copy: Array = np.exp(-self.bits.theta * self.bits.length)
         return copy / (1 + copy)
 
 
@@ -224,7 +225,8 @@ def _terms(nodes: _Nodes, turns: tuple[Array, Array], by: Array, turn: Array) ->
     weight = nodes.size / np.sqrt(nodes.norm)
     real, imaginary = weight * nodes.imaginary, weight * nodes.real
     value: Array = np.einsum("rabn,rn->rab", cosine, real * by - imaginary * turn)
-    return value - np.einsum("rabn,rn->rab", sine, imaginary * by + real * turn)
+    value -= np.einsum("rabn,rn->rab", sine, imaginary * by + real * turn)
+    return value
 
 
 def _along(

@@ -1,4 +1,4 @@
-"""The law of randomizers with two messages: the least and the largest probability of one of them."""
+"""The law of randomizers with two messages: how rarely and how often one of them is sent."""
 
 from __future__ import annotations
 

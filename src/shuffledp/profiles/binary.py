@@ -8,18 +8,24 @@ more than the largest H(m) found are cut into smaller ones (docs/theory.md, "Bin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array, Side
+from .._support.numeric import UNIT, Array, Side
 from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
-from ..laws.binary import BinaryLaw
+from ..laws.binary import BinaryLaw, BinaryPair
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
+
+# proof constants: docs/theory.md, "Constants"
+_SLACK = 64 * UNIT
+
+Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,11 @@ class BinaryProfile(PrivacyProfile):
 
     law: BinaryLaw
     users: int
+    has_slopes: bool = True
 
     @property
-    def has_slopes(self) -> bool:
-        return True
+    def pointwise(self) -> BinaryProfile:
+        return replace(self, has_slopes=False)
 
     @property
     def max_loss(self) -> float:
@@ -41,14 +48,28 @@ class BinaryProfile(PrivacyProfile):
     def bounded(self) -> bool:
         return self.law.bounded
 
+    @property
+    def last_slope(self) -> float:
+        """Minus the slope of the profile where it reaches 0, from below: Q's mass of the largest
+        loss, which there is if all messages are the one that tells most."""
+        law = self.law
+        high, low, rest = law.p, law.q, law.not_p
+        if law.not_q * low > high * rest:
+            high, low, rest = law.not_q, law.not_p, law.q
+        log_high = math.log(high) if high < 0.5 else math.log1p(-rest)
+        return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
             inside = self.some_left(epsilon)
             found = _Search(self.law, self.users - 1, epsilon, rtol, depth).run()
-            return Samples(
-                found.lower * inside, found.upper * inside, found.slope_low, found.slope_high
-            )
+            lower, upper = found.lower * inside, found.upper * inside
+            if not self.has_slopes:
+                return Samples(lower, upper)
+            at_top = (epsilon == self.max_loss) & self.bounded
+            low = np.where(at_top, self.last_slope, found.slope_low)
+            return Samples(lower, upper, low, found.slope_high)
 
         return sample
 
@@ -60,32 +81,27 @@ class _Search:
         self, law: BinaryLaw, others: int, epsilon: Array, rtol: float, depth: float
     ) -> None:
         self._others, self._epsilon, self._rtol = others, epsilon, rtol
+        self._negligible = math.exp(-depth)
         self._outer, self._inner = (
             [TwoBinomials(pair, others) for pair in _orders(law, side)]
             for side in (Side.UPPER, Side.LOWER)
         )
-        self._negligible = math.exp(-depth)
-        size = len(epsilon)
-        self.lower, self.slope_low, self.slope_high = np.zeros((3, size))
-        self.slope_high += 1.0
-        # ranges: epsilon, order, first, last, upper bound
-        self._where = self._order = np.zeros(0, dtype=np.intp)
-        self._first = self._last = self._bound = np.zeros(0)
+        self.lower, self.slope_low = np.zeros((2, len(epsilon)))
+        self.slope_high = np.ones(len(epsilon))
 
     def run(self) -> Samples:
-        self._start()
+        ranges = self._start()
         for _ in range(tuning.CUTS):
-            wide = self._bound > self._enough()[self._where]
-            if not wide.any():
+            rows = np.flatnonzero(ranges.bound > self._enough()[ranges.where])
+            if len(rows):
+                self._try_in(ranges.rows(rows[ranges.rows(rows).leading]))
+            more = (ranges.bound > self._enough()[ranges.where]) & (ranges.last > ranges.first)
+            if not 0 < more.sum() <= tuning.MOST_RANGES * len(self._epsilon):
                 break
-            self._try_in(np.flatnonzero(wide))
-            wide = self._bound > self._enough()[self._where]
-            wide &= self._last > self._first
-            if not wide.any() or wide.sum() > tuning.MOST_RANGES * len(self._epsilon):
-                break
-            self._cut(np.flatnonzero(wide))
+            new = self._bounded(*ranges.rows(np.flatnonzero(more)).cut(self._others))
+            ranges = ranges.rows(np.flatnonzero(~more)).joined(new)
         upper = np.zeros(len(self._epsilon))
-        np.maximum.at(upper, self._where, self._bound)
+        np.maximum.at(upper, ranges.where, ranges.bound)
         return Samples(self.lower, upper, self.slope_low, self.slope_high)
 
     def _enough(self) -> Array:
@@ -94,83 +110,97 @@ class _Search:
         enough = self.lower + self._rtol * (0.5 * steep + 0.1 * self.lower)
         return np.maximum(enough, self._negligible)
 
-    def _start(self) -> None:
-        """Narrow ranges at both ends, wide ones in the middle."""
-        others, size = self._others, len(self._epsilon)
-        if others < tuning.ALL_SINGLE:
-            first = last = np.arange(others + 1.0)
-        else:
-            shares = np.array(tuning.SHARES)
-            near = np.concatenate([[0.0, 1.0], np.maximum(np.floor(shares * others), 1.0)])
-            edges = np.unique(np.concatenate([near, others - near + 1, [others + 1.0]]))
-            first, last = edges[:-1], edges[1:] - 1
-        kinds = len(self._outer)
-        where = np.repeat(np.arange(size), kinds * len(first))
-        order = np.tile(np.repeat(np.arange(kinds), len(first)), size)
-        self._add(where, order, np.tile(first, size * kinds), np.tile(last, size * kinds))
-        ends = (first == 0) | (last == others)
-        chosen = np.tile(ends, size * kinds) & (np.tile(first == last, size * kinds))
-        self._learn(where[chosen], order[chosen], np.tile(first, size * kinds)[chosen])
+    def _start(self) -> _Bounded:
+        """Every m by itself, or narrow ranges at both ends and wide ones in the middle."""
+        others, size, orders = self._others, len(self._epsilon), len(self._outer)
+        near = np.arange(others + 2.0 if others < tuning.ALL_SINGLE else 1.0)
+        if others >= tuning.ALL_SINGLE:
+            near = np.clip(np.floor(np.array((0.0, *tuning.SHARES)) * others), 1.0, others)
+        edges = np.unique([0.0, *near, *(others + 1 - near), others + 1.0])
+        where = np.repeat(np.arange(size), orders * (len(edges) - 1))
+        order = np.tile(np.repeat(np.arange(orders), len(edges) - 1), size)
+        first, last = (np.tile(x, size * orders) for x in (edges[:-1], edges[1:] - 1))
+        ends = np.flatnonzero((first == last) & ((first == 0) | (last == others)))
+        self._learn(where[ends], order[ends], first[ends])
+        return self._bounded(where, order, first, last)
 
-    def _add(
-        self, where: NDArray[np.intp], order: NDArray[np.intp], first: Array, last: Array
-    ) -> None:
+    def _bounded(self, where: Index, order: Index, first: Array, last: Array) -> _Bounded:
         bound = np.zeros(len(where))
         for kind, engine in enumerate(self._outer):
             rows = np.flatnonzero(order == kind)
-            ranges = Ranges(self._epsilon[where[rows]], first[rows], last[rows])
-            bound[rows] = engine.upper(ranges)
-        self._where = np.concatenate([self._where, where])
-        self._order = np.concatenate([self._order, order])
-        self._first, self._last = (
-            np.concatenate(pair) for pair in ((self._first, first), (self._last, last))
-        )
-        self._bound = np.concatenate([self._bound, bound])
+            if len(rows):
+                ranges = Ranges(self._epsilon[where[rows]], first[rows], last[rows])
+                bound[rows] = engine.upper(ranges)
+        return _Bounded(where, order, first, last, bound)
 
-    def _learn(self, where: NDArray[np.intp], order: NDArray[np.intp], m: Array) -> None:
+    def _learn(self, where: Index, order: Index, m: Array) -> None:
         """H at single m from below; the largest at each epsilon counts, with its slope."""
         for kind, engine in enumerate(self._inner):
             rows = np.flatnonzero(order == kind)
+            if not len(rows):
+                continue
             at = where[rows]
             found = engine.single(Ranges(self._epsilon[at], m[rows], m[rows]))
-            ranked = np.lexsort((found.lower, at))
-            best = ranked[np.append(np.diff(at[ranked]) > 0, True)] if len(ranked) else ranked
+            best = _largest(at, found.lower)
             best = best[found.lower[best] > self.lower[at[best]]]
-            for mine, new in zip((self.lower, self.slope_low, self.slope_high), found, strict=True):
-                mine[at[best]] = new[best]
+            self.lower[at[best]] = found.lower[best]
+            self.slope_low[at[best]] = found.slope_low[best]
+            self.slope_high[at[best]] = found.slope_high[best]
 
-    def _try_in(self, rows: NDArray[np.intp]) -> None:
-        """Single m in the range with the largest bound at each epsilon."""
-        ranked = rows[np.lexsort((self._bound[rows], self._where[rows]))]
-        best = ranked[np.append(np.diff(self._where[ranked]) > 0, True)]
-        width = np.minimum(self._last[best] - self._first[best] + 1, tuning.TRIED_IN_RANGE)
-        low_end = self._first[best] < self._others - self._last[best]
+    def _try_in(self, ranges: _Bounded) -> None:
+        """Some single m of each range, from the nearer end on."""
         index = np.arange(tuning.TRIED_IN_RANGE)
-        m = np.where(
-            low_end[:, None], self._first[best][:, None] + index, self._last[best][:, None] - index
-        )
-        used = index < width[:, None]
-        rows_of = np.repeat(best, used.sum(axis=1))
-        self._learn(self._where[rows_of], self._order[rows_of], m[used])
-
-    def _cut(self, rows: NDArray[np.intp]) -> None:
-        first, last = self._first[rows], self._last[rows]
-        parts = tuning.PARTS
-        edges = first[:, None] + np.floor(
-            (last - first + 1)[:, None] * np.arange(parts + 1) / parts
-        )
-        starts, ends = edges[:, :-1], edges[:, 1:] - 1
-        some = ends >= starts
-        keep = np.ones(len(self._where), dtype=bool)
-        keep[rows] = False
-        where = np.repeat(self._where[rows], some.sum(axis=1))
-        order = np.repeat(self._order[rows], some.sum(axis=1))
-        for name in ("_where", "_order", "_first", "_last", "_bound"):
-            setattr(self, name, getattr(self, name)[keep])
-        self._add(where, order, starts[some], ends[some])
+        from_first = ranges.first < self._others - ranges.last
+        start = np.where(from_first, ranges.first, ranges.last)
+        m: Array = start[:, None] + np.where(from_first, 1.0, -1.0)[:, None] * index
+        row, column = np.nonzero(index <= (ranges.last - ranges.first)[:, None])
+        self._learn(ranges.where[row], ranges.order[row], m[row, column])
 
 
-def _orders(law: BinaryLaw, side: Side):  # type: ignore[no-untyped-def]
+class _Bounded(NamedTuple):
+    """Ranges of m, each of an epsilon and an order of the two laws, with upper bounds of H(m)."""
+
+    where: Index
+    order: Index
+    first: Array
+    last: Array
+    bound: Array
+
+    def rows(self, chosen: Index) -> _Bounded:
+        first, last, bound = (column[chosen] for column in self[2:])
+        return _Bounded(self.where[chosen], self.order[chosen], first, last, bound)
+
+    def joined(self, other: _Bounded) -> _Bounded:
+        where, order = (np.concatenate([self[i], other[i]]) for i in (0, 1))
+        first, last, bound = (np.concatenate([self[i], other[i]]) for i in (2, 3, 4))
+        return _Bounded(where, order, first, last, bound)
+
+    @property
+    def leading(self) -> Index:
+        """The row with the largest bound of each epsilon."""
+        return _largest(self.where, self.bound)
+
+    def cut(self, others: int) -> tuple[Index, Index, Array, Array]:
+        """Smaller ranges, the smallest ones towards the nearer end."""
+        width = (self.last - self.first + 1)[:, None]
+        shares = np.minimum((0.0, *tuning.CUT_AT, 1.0), 1.0)
+        parts = np.ceil(width * np.sort(shares))
+        from_first = (self.first < others - self.last)[:, None]
+        up, down = self.first[:, None] + parts[:, :-1], self.last[:, None] + 1 - parts[:, 1:]
+        start = np.where(from_first, up, down)
+        end = start + np.diff(parts, axis=1) - 1
+        row, column = np.nonzero(end >= start)
+        return self.where[row], self.order[row], start[row, column], end[row, column]
+
+
+def _largest(where: Index, value: Array) -> Index:
+    """For each of the numbers in `where` the row with its largest value."""
+    ranked = np.lexsort((value, where))
+    best: Index = ranked[np.append(np.diff(where[ranked]) > 0, True)]
+    return best
+
+
+def _orders(law: BinaryLaw, side: Side) -> list[BinaryPair]:
     pair = law.pair(side)
     if pair.gap <= 0:
         return []

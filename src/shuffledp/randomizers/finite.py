@@ -60,7 +60,7 @@ class MatrixRandomizer(Randomizer):
         known = {"best": BLANKET, "blanket": BLANKET}
         if validate.MIN_EPS0 <= self.eps0 <= validate.MAX_EPS0:
             known |= {"stronger-clones": STRONGER_CLONES, "clones": CLONES}
-        return known | BINARY if self.binary_law() else known
+        return {**known, **(BINARY if self.binary_law() else {})}
 
     def binary_law(self) -> BinaryLaw | None:
         rows = self._matrix.distinct
