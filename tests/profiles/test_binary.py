@@ -20,8 +20,9 @@ def matrix(*ones: float) -> FiniteRandomizer:
     return FiniteRandomizer([[1 - one, one] for one in ones])
 
 
-def rational(randomizer: FiniteRandomizer) -> list[Fraction]:
-    return [Fraction(one) / (Fraction(zero) + Fraction(one)) for zero, one in randomizer.matrix]
+def rational(randomizer: FiniteRandomizer) -> tuple[Fraction, ...]:
+    rows = ([Fraction(x) for x in row] for row in randomizer.matrix)
+    return tuple(one / (zero + one) for zero, one in rows)
 
 
 @pytest.mark.parametrize("users", [1, 2, 5, 25, 40])
@@ -35,8 +36,8 @@ def test_bracket_of_the_truth_over_all_datasets(q: float, p: float, users: int) 
     found = profile.sampler(680.0, 1e-6)(epsilon)
     for i, e in enumerate(epsilon.tolist()):
         below, above = bits.alphas(e)
-        least = bits.profile(*rational(randomizer), users, above)
-        most = bits.profile(*rational(randomizer), users, below)
+        ones = rational(randomizer)
+        least, most = (bits.profile(ones[0], ones[1], users, alpha) for alpha in (above, below))
         assert found.lower[i] <= most
         assert least <= found.upper[i]
         assert found.upper[i] - found.lower[i] <= 2e-6 * float(most) + 1e-13
@@ -121,7 +122,8 @@ def _product(laws: tuple[tuple[int, ...], ...], rounds: int, alpha: Fraction) ->
                 new[key] = new.get(key, 0) + count
         pairs = new
     total = sum(laws[0]) ** rounds
-    return sum((n * max(x - alpha * y, 0) for (x, y), n in pairs.items()), Fraction(0)) / total
+    gains = (n * max(x - alpha * y, Fraction(0)) for (x, y), n in pairs.items())
+    return Fraction(sum(gains, Fraction(0)), total)
 
 
 def test_bundles_of_messages_are_composed() -> None:

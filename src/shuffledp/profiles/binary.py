@@ -63,13 +63,13 @@ class BinaryProfile(PrivacyProfile):
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
             inside = self.some_left(epsilon)
-            found = _Search(self.law, self.users - 1, epsilon, rtol, depth).run()
-            lower, upper = found.lower * inside, found.upper * inside
+            search = _Search(self.law, self.users - 1, epsilon, rtol, depth)
+            lower, upper = (side * inside for side in search.run())
             if not self.has_slopes:
                 return Samples(lower, upper)
             at_top = (epsilon == self.max_loss) & self.bounded
-            low = np.where(at_top, self.last_slope, found.slope_low)
-            return Samples(lower, upper, low, found.slope_high)
+            low = np.where(at_top, self.last_slope, search.slope_low)
+            return Samples(lower, upper, low, search.slope_high)
 
         return sample
 
@@ -89,7 +89,7 @@ class _Search:
         self.lower, self.slope_low = np.zeros((2, len(epsilon)))
         self.slope_high = np.ones(len(epsilon))
 
-    def run(self) -> Samples:
+    def run(self) -> tuple[Array, Array]:
         ranges = self._start()
         for _ in range(tuning.CUTS):
             rows = np.flatnonzero(ranges.bound > self._enough()[ranges.where])
@@ -102,7 +102,7 @@ class _Search:
             ranges = ranges.rows(np.flatnonzero(~more)).joined(new)
         upper = np.zeros(len(self._epsilon))
         np.maximum.at(upper, ranges.where, ranges.bound)
-        return Samples(self.lower, upper, self.slope_low, self.slope_high)
+        return self.lower, upper
 
     def _enough(self) -> Array:
         """Bounds up to here need not be looked at: the width in epsilon, and a little of delta."""
