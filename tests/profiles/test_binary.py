@@ -8,7 +8,16 @@ import pytest
 
 import oracles
 from oracles import bits
-from shuffledp import Accountant, FiniteRandomizer, RandomizedResponse, Shuffle, adversaries, verify
+from shuffledp import (
+    Accountant,
+    FiniteRandomizer,
+    RandomizedResponse,
+    Shuffle,
+    SubsetSelection,
+    UnaryEncoding,
+    adversaries,
+    verify,
+)
 from shuffledp.bounds.one_round import epsilon_bounds
 from shuffledp.profiles.binary import BinaryProfile
 from shuffledp.profiles.rounds import NothingLost, round_profile
@@ -140,6 +149,22 @@ def test_colluding_users_leave_a_smaller_round() -> None:
     assert Shuffle(response, 500, colluding=60, dropouts=40).get_epsilon(1e-6) == (
         Shuffle(response, 400).get_epsilon(1e-6)
     )
+
+
+def test_one_of_two_values_is_randomized_response() -> None:
+    one = Shuffle(SubsetSelection(2, 1, eps0=2.0), 1000)
+    assert one.explained.name == "exact"
+    assert one.get_epsilon(1e-6) == pytest.approx(
+        Shuffle(RandomizedResponse(2, eps0=2.0), 1000).get_epsilon(1e-6), rel=1e-6
+    )
+    assert Shuffle(UnaryEncoding(2, eps0=2.0), 1000).explained.name == "blanket"
+
+
+def test_bundles_of_a_sample() -> None:
+    response = RandomizedResponse(2, eps0=1.0)
+    sampled = Shuffle(response, 300, sample_rate=0.5, messages=2)
+    assert sampled.get_epsilon(1e-4) < Shuffle(response, 300, messages=2).get_epsilon(1e-4)
+    assert sampled.explained.name == "exact"
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "poisson"])

@@ -81,7 +81,7 @@ class TiltedBits:
         self.b = np.maximum(np.where(self.some, pair.gap + self.excess * pair.not_q, 1.0), a)
         self.theta = theta = np.where(self.some, np.log1p(self.excess / a), 0.0)
         #: Relative errors of b and of the equation a e^theta = b.
-        self.error = BITS_ERROR * (1 + theta)
+        self.error = 2 * BITS_ERROR * (1 + theta)
 
         centre, w = (ranges.first + ranges.last) / 2, (ranges.last - ranges.first) / 2
         self.w = w

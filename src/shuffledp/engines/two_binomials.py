@@ -131,17 +131,21 @@ class _Nodes:
         """What H(m) may be off by, in units of the scale: rounding of the nodes and of a, b and
         theta, which count with Pr[S >= t] each."""
         bits, (by, turn) = self.bits, self.change
-        moved = 1 + bits.w[:, None] * (np.abs(by) + np.abs(turn))
+        w = bits.w[:, None]
+        moved = 1 + w * (np.abs(by) + np.abs(turn))
         rounding = np.einsum("rn,rn,rn->r", self.size, moved, self.charge)
-        largest = np.einsum("rn->r", self.modulus * (1 + self.charge)) + left_out
+        grown = self.modulus * (1 + self.charge) * np.exp(np.minimum(w * np.abs(by), _STEEPEST))
+        largest = np.einsum("rn->r", grown) + left_out
         tail = np.minimum(1.0, largest / np.maximum(-np.expm1(-bits.theta), 1e-300))
         uncertain: Array = rounding + left_out + bits.error * tail
         return uncertain
 
-    def known_copies(self) -> Array:
-        """What copies of the law below its support add to Pr[S >= t]: there it is 1."""
-        copy: Array = np.exp(-self.bits.theta * self.bits.length)
-        return copy / (1 + copy)
+    def known_copies(self) -> tuple[Array, Array]:
+        """What copies of the law below its support take from Pr[S >= t], since there it is 1, and
+        the relative error of that."""
+        turn = self.bits.theta * self.bits.length
+        copy: Array = np.exp(-turn)
+        return copy / (1 + copy), np.minimum(BITS_ERROR * (1 + turn), 1.0)
 
 
 def _of_one(rare: Array, y: Array, sine: Array, half: Array) -> tuple[Array, Array, Array]:
@@ -199,7 +203,8 @@ def _upper(nodes: _Nodes, points: int) -> Array:
     largest += (slack[:, None] + between) * np.exp(-theta * (1 + start))
     scale = bits.b * np.exp(np.maximum(bits.level, _DEEPEST)) * (1 + 2 * bits.scale_error)
     total = np.maximum(largest.max(axis=1), 0.0) * scale
-    total -= bits.excess * nodes.known_copies() * (1 - BITS_ERROR)
+    known, known_error = nodes.known_copies()
+    total -= bits.excess * known * (1 - known_error)
     exponent = bits.level + bits.falls + bits.mean_error * bits.theta + bits.scale_error
     chernoff = 2 * bits.b * np.exp(np.minimum(exponent, 300.0))
     total = np.where(vague, chernoff, np.minimum(total, chernoff))
@@ -258,9 +263,9 @@ def _lower(nodes: _Nodes) -> tuple[Array, Array, Array]:
     scale = np.exp(np.maximum(exponent, _DEEPEST))
     left_out, tail_left_out = nodes.left_out()
     slack = np.minimum(nodes.uncertain(left_out), 1e10)
-    known = nodes.known_copies()
+    known, known_error = nodes.known_copies()
     lower = (values[row, best] - slack) * bits.b * scale * (1 - 2 * bits.scale_error)
-    lower -= bits.excess * known * (1 + BITS_ERROR)
+    lower -= bits.excess * known * (1 + known_error)
 
     # Q's mass is Pr[S >= t] + q Pr[S = t-1]
     seen, weight = angle[row, best] - y / 2, nodes.modulus / nodes.norm
@@ -272,7 +277,8 @@ def _lower(nodes: _Nodes) -> tuple[Array, Array, Array]:
     q = bits.pair.q * np.exp(np.minimum(theta, 300.0))
     middle = scale * (tail + q * mass) + known
     around = scale * np.minimum(error + tail_left_out + q * mass_error, 1e100)
-    around += (2 * bits.scale_error + BITS_ERROR) * np.abs(middle) + _UNDERFLOW
+    around += (2 * bits.scale_error + BITS_ERROR) * np.abs(middle) + known_error * known
+    around += _UNDERFLOW
     clear = bits.some & (exponent > _DEEPEST) & (bits.scale_error < 0.1) & (theta < 300)
     low = np.where(clear, np.maximum(middle - around, 0.0), 0.0)
     high = np.where(clear, np.minimum(middle + around, 1.0), 1.0)

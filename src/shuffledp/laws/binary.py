@@ -78,7 +78,7 @@ class BinaryLaw:
         losses = [2.0**-50]
         for high, low, other in ((self.p, self.q, self.not_p), (self.not_q, self.not_p, self.q)):
             ratio = high / low if low > 0 else max(users * other, 1.0)
-            losses.append(math.log(ratio) * (1 + 2.0**-48) + 2.0**-48)
+            losses.append(math.log(ratio) * (1 + 2.0**-47) + 2.0**-47)
         return max(losses)
 
     def thinned(self, rate: float) -> NoReturn:

@@ -11,9 +11,8 @@ from typing import Annotated, ClassVar
 from .._support import validate
 from ..errors import InvalidParameter
 from ..laws.base import Law
-from ..laws.binary import BinaryLaw
 from ..laws.three_point import ThreePointLaw
-from .analyses import BINARY, STRONG, Analysis
+from .analyses import STRONG, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets
 from .membership import MembershipRandomizer
@@ -32,6 +31,7 @@ class RandomizedResponse(MembershipRandomizer):
 
     name: ClassVar[str] = "rr"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
+    two_of_two: ClassVar[bool] = True
 
     k: Values
     gamma: Annotated[
@@ -64,14 +64,7 @@ class RandomizedResponse(MembershipRandomizer):
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
-        binary = BINARY if self.k == 2 else {}
-        return {**super().analyses, **binary, "strong": STRONG}
-
-    def binary_law(self) -> BinaryLaw | None:
-        if self.k > 2:
-            return None
-        low = self.gamma / 2
-        return BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
+        return {**super().analyses, "strong": STRONG}
 
     def strong_law(self) -> Law:
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
