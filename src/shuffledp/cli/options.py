@@ -61,7 +61,7 @@ ANALYSIS = click.option(
     "--analysis",
     default="best",
     show_default=True,
-    help="best, blanket, stronger-clones, clones, or strong (rr).",
+    help="best, exact (two outputs), blanket, stronger-clones, clones, or strong (rr).",
 )
 KIND = (randomizer_option(), *parameter_options(), ANALYSIS)
 USERS = number("users", "Users in each round.", whole=True, required=True)
