@@ -99,6 +99,8 @@ def test_infinite_losses_and_none() -> None:
     assert sure.epsilon_bounds(0.1) == (math.inf, math.inf)
     assert sure.delta_bounds(50.0).upper == pytest.approx(0.5, rel=1e-9)
     assert isinstance(Shuffle(matrix(0.5, 0.5), 100).profile, NothingLost)
+    rare = Shuffle(FiniteRandomizer([[1e-20, 1], [0, 1]]), 5)  # 1 - 1e-20 is rounded to 1
+    assert rare.delta_bounds(3.0).lower == pytest.approx(1e-20, rel=1e-9)
     assert Shuffle(matrix(1.0, 0.0), 3).delta_bounds(1.0).lower == pytest.approx(1.0, rel=1e-9)
 
 

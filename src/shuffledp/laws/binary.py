@@ -60,6 +60,11 @@ class BinaryLaw:
         return BinaryPair(1 - not_p, not_p, q, 1 - q, (0.5 - q) + (0.5 - not_p))
 
     @property
+    def telling(self) -> bool:
+        """Do messages depend on values? A tiny probability may tell what its complement hides."""
+        return self.p > self.q or self.not_q > self.not_p
+
+    @property
     def bounded(self) -> bool:
         return self.q > 0 and self.not_p > 0
 

@@ -53,7 +53,7 @@ def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
 def _(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
     if idle:
         raise NotImplementedError("of sampled rounds as one only the blanket is known")
-    return NothingLost() if law.p == law.q else BinaryProfile(law, users)
+    return BinaryProfile(law, users) if law.telling else NothingLost()
 
 
 @round_profile.register
