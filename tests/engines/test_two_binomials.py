@@ -144,6 +144,26 @@ def _one_binomial(n: int, p: mpmath.mpf, a: mpmath.mpf, b: mpmath.mpf, t: int) -
     return a * first - (b - a) * total
 
 
+@pytest.mark.parametrize("rare", [1e-20, 1e-12, 5e-11, 3e-10])
+def test_many_users_of_whom_hardly_any_deviates(rare: float) -> None:
+    """Nothing that is rare may be lost beside 1, for any of 10^10 users."""
+    others, epsilon = 10**10, 2.0
+    law = BinaryLaw(1 - rare, rare, rare, 1 - rare)
+    with mpmath.workdps(60):
+        p, alpha = 1 - mpmath.mpf(rare), mpmath.exp(epsilon)
+        a, b = p - alpha * (1 - p), alpha * p - (1 - p)
+        tails, mass, best = mpmath.mpf(0), p**others, mpmath.mpf(0)
+        for zeros in range(60):  # the event that at most so many of all messages are 0
+            before, tails = tails, tails + mass
+            best = max(best, a * tails - b * before)
+            mass *= (others - zeros) * (1 - p) / ((zeros + 1) * p)
+    here = rows(epsilon, [others], [others])
+    upper = float(TwoBinomials(law.pair(Side.UPPER), others).upper(here)[0])
+    lower = float(TwoBinomials(law.pair(Side.LOWER), others).single(here).lower[0])
+    assert lower <= best <= upper
+    assert upper - lower <= 1e-9 * best
+
+
 def test_wide_ranges_of_many_users_are_bounded_closely() -> None:
     """All m at once: hardly more than the largest of some of them."""
     others = 10**8

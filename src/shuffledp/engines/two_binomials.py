@@ -153,8 +153,8 @@ def _of_one(rare: Array, y: Array, sine: Array, half: Array) -> tuple[Array, Arr
     relatively to rare."""
     change = -4 * rare * (1 - rare) * half
     square, log_of = 1 + change, np.log1p(np.maximum(change, -0.75))
-    far = half > 0.5
-    if far.any():  # there 1 + change may cancel
+    far = change < -0.5
+    if far.any():  # there 1 + change may cancel; elsewhere it would lose what is rare
         sure = (1 - 2 * rare) ** 2 + 4 * rare * (1 - rare) * (1 - half)
         square = np.maximum(np.where(far, sure, square), 1e-300)
         log_of = np.where(far, np.log(square), log_of)
