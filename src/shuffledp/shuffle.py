@@ -18,6 +18,7 @@ from .profiles.rounds import round_profile
 from .profiles.sender_count import SenderCount
 from .profiles.subsampled import SubsampledProfile
 from .randomizers import Analysis, Randomizer
+from .randomizers.analyses import BLANKET, EXACT
 
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
@@ -159,7 +160,7 @@ class Shuffle(Mechanism):
             composed = ComposedProfile(round_profile(self.law, count.most), self.messages)
             return SubsampledProfile(composed, count.most / self.honest)
         if self._as_one:
-            return self._sampled_as_one(self.law)
+            return self._sampled_as_one(self._analysis.law(self.randomizer))
         return SubsampledProfile(round_profile(self.law, self.senders), self.senders / self.users)
 
     def _sampled_as_one(self, law: Law) -> PrivacyProfile:
@@ -178,9 +179,16 @@ class Shuffle(Mechanism):
         return SenderCount(self.honest, self.users, self.senders)
 
     @property
+    def _analysis(self) -> Analysis:
+        """The one that was asked for, or the blanket for samples of binary messages as one: what is
+        exact of all users says nothing of these."""
+        analysis = self.randomizer.analyses[self.analysis]
+        return BLANKET if analysis is EXACT and self.sample_rate < 1 and self._as_one else analysis
+
+    @property
     def explained(self) -> Analysis:
         """The theorem, the adversary and the assumption behind the numbers."""
-        analysis, theorem = self.randomizer.analyses[self.analysis], []
+        analysis, theorem = self._analysis, []
         if self.messages > 1:
             theorem = ["composed for the messages of a user"]
         if self.sample_rate < 1 and self._as_one:
@@ -228,7 +236,7 @@ class Shuffle(Mechanism):
         """
         law, m = self.randomizer.attained_law(), self.messages
         if self.sample_rate == 1:
-            return round_profile(law, m * self.honest)
+            return round_profile(self.randomizer.binary_law() or law, m * self.honest)
         sampled = self._sampled_as_one(law)
         if not isinstance(sampled, MixtureProfile):
             return sampled

@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 
 import oracles
+from oracles import bits
 from oracles.sums import stop_loss_of_sum
 from shuffledp import (
     Accountant,
@@ -34,7 +35,9 @@ from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.problem import ScoreSums, without_slope
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.errors import NotCertified
+from shuffledp.laws.binary import BinaryLaw
 from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.profiles.binary import BinaryProfile
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.clone_sampler import ThreePointSampler
 from shuffledp.profiles.sender_count import SenderCount
@@ -103,6 +106,27 @@ def samplers() -> Iterator[Checked]:
             for i, exact in enumerate(exact_clones(which)):
                 # thinned, the law is smaller; the largest of both is that of the first
                 yield (found.lower[i], found.upper[i]), (exact, exact)
+
+
+BITS = [(60, Fraction(3, 4), Fraction(1, 4)), (40, Fraction(1, 2), Fraction(1, 64))]
+
+
+@cache
+def exact_bits(case: int, epsilon: float) -> tuple[mpmath.mpf, mpmath.mpf]:
+    users, p, q = BITS[case]
+    below, above = bits.alphas(epsilon)
+    with mpmath.workdps(60):
+        least, most = (bits.profile(p, q, users, alpha) for alpha in (above, below))
+        return tuple(mpmath.mpf(x.numerator) / x.denominator for x in (least, most))
+
+
+def binary_messages() -> Iterator[Checked]:
+    for case, (users, p, q) in enumerate(BITS):
+        law = BinaryLaw(float(p), float(1 - p), float(q), float(1 - q))
+        for width in (1e-4, 1e-2):
+            found = BinaryProfile(law, users).sampler(60.0, width)(EPSILONS)
+            for i, epsilon in enumerate(EPSILONS.tolist()):
+                yield (found.lower[i], found.upper[i]), exact_bits(case, epsilon)
 
 
 # One round and many
@@ -309,6 +333,7 @@ PROBES = [
     senders,
     engines,
     samplers,
+    binary_messages,
     rounds,
     near_the_top,
     calibrated,
@@ -317,9 +342,9 @@ PROBES = [
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
 OF_FOLDER = {
-    "engines": [engines, samplers, near_the_top],
+    "engines": [engines, samplers, binary_messages, near_the_top],
     "laws": [laws],
-    "profiles": [laws, senders, samplers, near_the_top, rounds],
+    "profiles": [laws, senders, samplers, binary_messages, near_the_top, rounds],
     "composition": [rounds, calibrated, sums_of_losses, bundles],
     "bounds": [rounds, near_the_top, calibrated],
 }

@@ -200,7 +200,7 @@ def test_two_ways_to_give_randomized_response() -> None:
 
 
 def test_randomized_response_of_two_values_is_stronger_clones() -> None:
-    named = Shuffle(RandomizedResponse(2, eps0=1.5), 500).delta_bounds([0.0, 0.1, 0.4])
+    named = Shuffle(RandomizedResponse(2, eps0=1.5), 500, "blanket").delta_bounds([0.0, 0.1, 0.4])
     generic = Shuffle(PureLDP(1.5), 500).delta_bounds([0.0, 0.1, 0.4])
     assert (named.lower <= generic.upper).all()
     assert (generic.lower <= named.upper).all()
@@ -238,7 +238,8 @@ def test_bad_parameters(make: object, error: type[Exception], said: str) -> None
 @pytest.mark.parametrize("eps0", [10.0, 15.0, 20.0])
 def test_rare_blanket_messages_against_the_binomial_engine(users: int, eps0: float) -> None:
     """Hardly anybody answers at random: the ways to do so are counted, not smoothed."""
-    named, generic = Shuffle(RandomizedResponse(2, eps0=eps0), users), Shuffle(PureLDP(eps0), users)
+    named = Shuffle(RandomizedResponse(2, eps0=eps0), users, "blanket")
+    generic = Shuffle(PureLDP(eps0), users)
     for epsilon in (0.0, 0.3 * eps0, 0.9 * eps0, 0.999 * eps0):
         ours, reference = named.delta_bounds(epsilon), generic.delta_bounds(epsilon)
         assert ours.lower <= reference.upper

@@ -1,7 +1,8 @@
 """The brackets of a hundred rounds, as certified before the house was rebuilt.
 
 Two certified brackets of one number overlap, whatever computed them: if these do not, one of them
-is wrong. And none may have become wider by more than a tenth.
+is wrong. And none may have become wider by more than a tenth. Rounds of binary messages are asked
+for the analysis that was the best one then.
 """
 
 import json

@@ -25,6 +25,7 @@ from shuffledp import (
 from shuffledp.cli.app import main
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.base import Law
+from shuffledp.laws.binary import BinaryLaw
 from shuffledp.laws.classes import ClassLaw, ClassLaws
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.exact import exp_bracket
@@ -119,6 +120,9 @@ class Liar(FiniteRandomizer):
             )
         )
 
+    def binary_law(self) -> None:
+        """It lies about the blanket."""
+
     def attained_law(self) -> Law:
         if self.unlike:
             return ClassLaws((ClassLaw((0.9, 0.1), (0.1, 0.9), (0.9, 0.1)),))
@@ -146,11 +150,28 @@ def test_an_attained_value_that_nothing_attains_is_caught() -> None:
 class Slightly(FiniteRandomizer):
     """Claims an eps0 that is too small by one part in 1e15: wrong at the epsilon of pure DP."""
 
+    def binary_law(self) -> None:
+        """Its blanket is at stake."""
+
     def law(self, analysis: str) -> Law:
         law = super().law(analysis)
         assert isinstance(law, ClassLaws)
         largest = math.log(3) * (1 - 1e-15)
         return ClassLaws(tuple(replace(one, known_loss=largest) for one in law.laws))
+
+
+@dataclass(frozen=True)
+class Narrow(FiniteRandomizer):
+    """Claims that its two messages depend on the values a little less than they do."""
+
+    def binary_law(self) -> BinaryLaw:
+        return BinaryLaw(0.7499, 0.2501, 0.25, 0.75)
+
+
+def test_two_messages_that_tell_more_are_caught() -> None:
+    result = verify(Narrow(MATRIX), 4)
+    assert result.analysis == "exact"
+    assert not result.holds
 
 
 def test_an_eps0_rounded_down_is_caught() -> None:

@@ -55,7 +55,7 @@ def randomizer_options(
     return made
 
 
-_ANALYSES = "best, blanket, stronger-clones, clones, or strong (rr)."
+_ANALYSES = "best, exact (two outputs), blanket, stronger-clones, clones, or strong (rr)."
 ANALYSIS = click.option("--analysis", default="best", show_default=True, help=_ANALYSES)
 USERS = number("users", "Users in each round.", whole=True, required=True)
 SAMPLING = (

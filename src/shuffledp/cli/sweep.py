@@ -18,7 +18,9 @@ _SOME_FAILED = 1
 
 @click.command()
 @options(*randomizer_options(None, kind=numbers))
-@click.option("--analysis", help="best, blanket, stronger-clones, clones or strong; with commas.")
+@click.option(
+    "--analysis", help="best, exact, blanket, stronger-clones, clones or strong; with commas."
+)
 @options(
     numbers("users", "Users in each round.", whole=True, required=True),
     numbers("rounds", "How many rounds are composed.  [1]", whole=True),

@@ -102,3 +102,14 @@ BEYOND = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 #: which rounding is larger than. Time grows with it (10, 15, 25: 0.10, 0.13, 0.22 s for 50 rows of
 #: four values at a width of 1e-4); 10 leaves the bracket as narrow there, far tails need more.
 CUT, MOST_CUT = 15.0, 37.0
+
+# Two kinds of bits (tilted_bits.py, two_binomials.py)
+
+#: Nodes and copies that are left out are about e^-45 of the scale: beyond what rounding leaves.
+BITS_CUT = 45.0
+#: Nodes at most; wide ranges of laws of different widths could use more.
+MOST_BITS_NODES = 512
+#: Places of the threshold that are tried in each third of where it may be.
+POINTS = 4
+#: (range, place, node) triples evaluated at once, which should stay in the cache.
+BITS_AT_ONCE = 1 << 16

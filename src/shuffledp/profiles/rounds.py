@@ -13,6 +13,7 @@ import numpy as np
 from .._support.numeric import Array
 from ..laws import tuning as of_laws
 from ..laws.base import Law
+from ..laws.binary import BinaryLaw
 from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
 from ..laws.density import DensityLaw
 from ..laws.few_users import mixed_laws
@@ -20,6 +21,7 @@ from ..laws.matrix import LeadingPairsLaw, PairsLaw
 from ..laws.three_point import ThreePointLaw
 from . import tuning
 from .base import PrivacyProfile, Sampler
+from .binary import BinaryProfile
 from .class_sampler import ClassSampler
 from .clone_sampler import ThreePointSampler
 from .matrix import PairsProfile
@@ -45,6 +47,13 @@ def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
     few_of_all = law.values and not idle and users <= of_laws.FEW_USERS
     of_all = mixed_laws(law.values, users) if few_of_all else ()
     return ClassProfile(law.laws, users, idle, of_all)
+
+
+@round_profile.register
+def _(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    if idle:
+        raise NotImplementedError("of sampled rounds as one only the blanket is known")
+    return BinaryProfile(law, users) if law.telling else NothingLost()
 
 
 @round_profile.register

@@ -92,3 +92,16 @@ CORE = 4.0
 MARGIN = 12.0
 #: How much wider than the rounds' own brackets buckets may be.
 SHARE = 2.0
+
+# Binary messages (binary.py)
+
+#: Up to so many other users every number m of those with the one value is evaluated.
+ALL_SINGLE = 24
+#: Where ranges of m end at first, as shares of the others, from both ends.
+SHARES = (0.002, 0.03, 0.5)
+#: Times that ranges are cut, and how many of them at each epsilon at most.
+CUTS, MOST_RANGES = 12, 16
+#: Where a range is cut, as shares of it from the nearer end: there H(m) is largest.
+CUT_AT = (0.04, 0.3)
+#: Single m that are tried in the range with the largest bound.
+TRIED_IN_RANGE = 8

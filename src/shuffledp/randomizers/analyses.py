@@ -27,6 +27,17 @@ class Analysis:
     law: Callable[[Any], Law]  # from a randomizer to the law that this analysis needs
 
 
+EXACT = Analysis(
+    name="exact",
+    theorem=(
+        "exact hockey-stick divergence of the worst neighbouring datasets of binary messages; "
+        "proof in docs/theory.md, section 13"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption="every user applies this randomizer, independently of the others' messages",
+    gist="is told nothing: the worst datasets of all",
+    law=lambda randomizer: randomizer.binary_law(),
+)
 BLANKET = Analysis(
     name="blanket",
     theorem=(
@@ -80,6 +91,8 @@ STRONG = Analysis(
     gist="is told who answered at random, the user in question included",
     law=lambda randomizer: randomizer.strong_law(),
 )
+#: Where only two messages are sent, before all else.
+BINARY: Mapping[str, Analysis] = {"best": EXACT, "exact": EXACT}
 #: Of a randomizer whose law is known and that is eps0-LDP.
 KNOWN_AND_PURE: Mapping[str, Analysis] = {
     "best": BLANKET,  # at most the others, at every alpha: docs/theory.md

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..errors import InvalidParameter
 from ..laws.base import Law
+from ..laws.binary import BinaryLaw
 from .analyses import Analysis
 from .exact import ExactMatrix
 from .parameter import Parameter, parameters_of
@@ -45,6 +46,10 @@ class Randomizer(ABC):
     @abstractmethod
     def attained_law(self) -> Law:
         """The laws of a message in some actual neighbouring datasets, in both orders."""
+
+    def binary_law(self) -> BinaryLaw | None:
+        """If only two messages are sent: how likely they are."""
+        return None
 
     @abstractmethod
     def describe(self) -> str:

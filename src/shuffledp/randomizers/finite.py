@@ -17,8 +17,9 @@ from .._support import validate
 from .._support.numeric import Array
 from ..errors import InvalidParameter
 from ..laws.base import Law
+from ..laws.binary import BinaryLaw
 from ..laws.matrix import Matrix, attained_law, blanket_law
-from .analyses import BLANKET, CLONES, STRONGER_CLONES, Analysis
+from .analyses import BINARY, BLANKET, CLONES, STRONGER_CLONES, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix, Fractions
 from .parameter import Parameter
@@ -59,7 +60,14 @@ class MatrixRandomizer(Randomizer):
         known = {"best": BLANKET, "blanket": BLANKET}
         if validate.MIN_EPS0 <= self.eps0 <= validate.MAX_EPS0:
             known |= {"stronger-clones": STRONGER_CLONES, "clones": CLONES}
-        return known
+        return {**known, **(BINARY if self.binary_law() else {})}
+
+    def binary_law(self) -> BinaryLaw | None:
+        rows = self._matrix.distinct
+        if rows.shape[1] > 2:
+            return None
+        (not_p, q), (not_q, p) = rows.min(axis=0).tolist(), rows.max(axis=0).tolist()
+        return BinaryLaw(p, not_p, q, not_q)
 
     def blanket_law(self) -> Law:
         return blanket_law(self._matrix)

@@ -15,8 +15,9 @@ from itertools import product
 from typing import ClassVar
 
 from ..laws.base import Law
+from ..laws.binary import BinaryLaw
 from ..laws.classes import ClassLaw, ClassLaws
-from .analyses import KNOWN_AND_PURE, Analysis
+from .analyses import BINARY, KNOWN_AND_PURE, Analysis
 from .base import Randomizer
 
 
@@ -28,6 +29,8 @@ class MembershipRandomizer(Randomizer):
 
     #: From how many values on there are three of which base_mass(., 3) speaks.
     values_for_three: ClassVar[int] = 3
+    #: Are there two messages if there are two values?
+    two_of_two: ClassVar[bool] = False
 
     @abstractmethod
     def base_mass(self, inside: int, given: int) -> float:
@@ -46,7 +49,13 @@ class MembershipRandomizer(Randomizer):
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
-        return KNOWN_AND_PURE
+        return {**KNOWN_AND_PURE, **(BINARY if self.binary_law() else {})}
+
+    def binary_law(self) -> BinaryLaw | None:
+        if self.k > 2 or not self.two_of_two:
+            return None
+        low = self.base_mass(1, 2)
+        return BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
 
     def blanket_law(self) -> Law:
         ratio = self.ratio

@@ -31,6 +31,7 @@ class RandomizedResponse(MembershipRandomizer):
 
     name: ClassVar[str] = "rr"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
+    two_of_two: ClassVar[bool] = True
 
     k: Values
     gamma: Annotated[

@@ -27,6 +27,7 @@ class SubsetSelection(MembershipRandomizer):
 
     name: ClassVar[str] = "subset"
     example: ClassVar[Mapping[str, float]] = {"k": 4, "size": 2, "eps0": 1.0}
+    two_of_two: ClassVar[bool] = True
 
     k: Values
     size: Annotated[int, Parameter("values in a subset", 1, 10**12, whole=True)]

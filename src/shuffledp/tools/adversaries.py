@@ -16,7 +16,7 @@ from ..randomizers import Randomizer
 from ..shuffle import Shuffle
 
 #: From the most to the least that the adversary is given.
-_LADDER = ("strong", "clones", "stronger-clones", "blanket", "best")
+_LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
 
 
 class Row(NamedTuple):

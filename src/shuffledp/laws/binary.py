@@ -1,0 +1,93 @@
+"""The law of randomizers with two messages: how rarely and how often one of them is sent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from .._support.numeric import UNIT, Side
+
+# proof constants: docs/theory.md, "Constants"
+#: Relative error of the probabilities that a law is made from.
+_ENTRIES = 16 * UNIT
+
+
+class BinaryPair(NamedTuple):
+    """Two laws of one bit: it is 1 with probability p, or with probability q < p.
+
+    Each of the numbers has a relative error of at most 4 units, their difference too.
+    """
+
+    p: float
+    not_p: float
+    q: float
+    not_q: float
+    gap: float  # p - q
+
+    @property
+    def flipped(self) -> BinaryPair:
+        """The same with 0 and 1 exchanged: what the other law sends more often is a 1."""
+        return BinaryPair(self.not_q, self.q, self.not_p, self.p, self.gap)
+
+
+@dataclass(frozen=True)
+class BinaryLaw:
+    """Every value sends 1 with some probability in [q, p], and both ends occur.
+
+    Given are q, p and their complements, each with a relative error of at most 16 units.
+    """
+
+    p: float
+    not_p: float
+    q: float
+    not_q: float
+    known_loss: float | None = None  # the largest loss of one user, if it is known better
+
+    def pair(self, side: Side) -> BinaryPair:
+        """An interval [q, p] that contains the true one if side is UPPER, else is inside of it.
+
+        Whatever is sent in the smaller interval is a post-processing of what is in the larger.
+        """
+        less, more = 1 - side * _ENTRIES, 1 + side * _ENTRIES
+        if self.p <= 0.5:
+            q, p = self.q * less, min(self.p * more, 1.0)
+            return BinaryPair(p, 1 - p, q, 1 - q, p - q)
+        if self.q >= 0.5:
+            not_p, not_q = self.not_p * less, min(self.not_q * more, 1.0)
+            return BinaryPair(1 - not_p, not_p, 1 - not_q, not_q, not_q - not_p)
+        q, not_p = self.q * less, self.not_p * less
+        return BinaryPair(1 - not_p, not_p, q, 1 - q, (0.5 - q) + (0.5 - not_p))
+
+    @property
+    def telling(self) -> bool:
+        """Do messages depend on values? A tiny probability may tell what its complement hides."""
+        return self.p > self.q or self.not_q > self.not_p
+
+    @property
+    def bounded(self) -> bool:
+        return self.q > 0 and self.not_p > 0
+
+    @property
+    def symmetric(self) -> bool:
+        return self.q == self.not_p and self.p == self.not_q
+
+    def max_loss(self, users: int) -> float:
+        """An upper bound of the finite losses, with whatever the other users hold.
+
+        A message that only one of two values can send gives itself away, unless others send it too:
+        then all but one of them may.
+        """
+        if self.known_loss is not None:
+            return self.known_loss
+        losses = [2.0**-50]
+        for high, low, other in ((self.p, self.q, self.not_p), (self.not_q, self.not_p, self.q)):
+            ratio = high / low if low > 0 else max(users * other, 1.0)
+            losses.append(math.log(ratio) * (1 + 2.0**-47) + 2.0**-47)
+        return max(losses)
+
+    def thinned(self, rate: float) -> NoReturn:
+        raise NotImplementedError("of sampled rounds as one only the blanket is known")
+
+    def worst(self, epsilon: float, users: int) -> BinaryLaw:
+        return self
