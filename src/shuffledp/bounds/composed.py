@@ -78,7 +78,7 @@ def _refined(
     for _ in range(tuning.LATTICES):
         try:
             parts = composition.lattices.parts(depth, rtol, resolution)
-            bounds, excess = attempt(*parts)
+            bounds, excess = attempt(parts.upper, parts.lower)
         except LatticeTooLong:
             if succeeded:
                 break
@@ -89,7 +89,7 @@ def _refined(
             return bounds
         best, succeeded = narrower(best, bounds), True
         deeper = depth_for(depth + 1) if what == "delta" else depth
-        if deeper > depth and composition.cut_off(parts[0]) > tuning.CUT_OFF * bounds.lower:
+        if deeper > depth and parts.cut_off > tuning.CUT_OFF * bounds.lower:
             depth = deeper  # what was cut off is what makes the difference
         else:
             resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)

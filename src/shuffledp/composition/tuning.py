@@ -27,6 +27,13 @@ COARSER = 8
 #: Lattices kept for the next query: memory for not sampling the profiles again.
 KEPT_LATTICES = 8
 
+# Rounds that differ in their users only
+
+#: Rounds whose users differ by no larger a factor share their outline.
+ALIKE = 1.1
+#: Share of the width asked for, twice, that a round may be moved to other numbers of users.
+TOGETHER = 1.0
+
 # Sums
 
 #: Longest transform: a few hundred megabytes at work.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,12 @@ class PrivacyProfile(ABC):
     def pointwise(self) -> PrivacyProfile:
         """The same profile, by whatever is quickest for a few epsilons, with slopes or without."""
         return self
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        """What it shares with all profiles that differ from it in the number of users only, and
+        that number: the more users, the smaller the profile. By default it is the only one."""
+        return self, 1
 
     def some_left(self, epsilon: Array) -> NDArray[np.bool_]:
         """Where delta may be above 0."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import ClassVar
@@ -100,6 +100,10 @@ class ThreePointProfile(PrivacyProfile):
             return self
         return round_profile(self.law.classes, self.users)
 
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        return self.law, self.users
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return ThreePointSampler(self.law, self.users, depth, rtol)
 
@@ -123,6 +127,10 @@ class ClassProfile(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return all(law.bounded(self.idle) for law in self.laws + self.of_all)
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        return super().family if self.idle or self.of_all else (self.laws, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         first, *others = (
@@ -165,6 +173,10 @@ class DensityProfile(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return self.law.bounded
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if rtol >= tuning.FIRST_LOOK:
