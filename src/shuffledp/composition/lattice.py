@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array
+from .._support.numeric import Array, Side
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import PrivacyProfile
 from . import tuning
-from .pld import PLD, lower_pld, upper_pld
+from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up
 
 # proof constants: docs/theory.md, "Constants"
@@ -152,9 +152,13 @@ def _outline(profile: PrivacyProfile) -> PLD:
     steps = tuning.OUTLINE_STEPS
     index = np.unique(np.geomspace(1, steps, tuning.OUTLINE_POINTS).astype(np.int64))
     index = np.append(0, index[index > steps * tuning.OUTLINE_LEAST])
-    step = profile.max_loss / steps
-    sampler = profile.sampler(depth_for(700), tuning.OUTLINE_WIDTH)
-    return upper_pld(step, index, sampler(np.minimum(step * index, profile.max_loss)))
+    orders = [profile] if profile.reverse is None else [profile, profile.reverse]
+    step = max(order.max_loss for order in orders) / steps
+    sampled = []
+    for order in orders:
+        sampler = order.sampler(depth_for(700), tuning.OUTLINE_WIDTH)
+        sampled.append(Sampled(index, sampler(np.minimum(step * index, order.max_loss))))
+    return upper_pld(step, *sampled)
 
 
 def _spread(outline: PLD) -> float:
@@ -190,28 +194,49 @@ def _discretize(
     kind: Kind, profile: PrivacyProfile, step: float, stride: int, depth: float, rtol: float
 ) -> tuple[PLD, PLD]:
     """(upper, lower) PLD of one round on multiples of `step`, to deltas of e^-depth."""
+    forward = _sampled(kind, profile, step, stride, depth, rtol)
+    reverse = None
+    if profile.reverse is not None:
+        reverse = _sampled(kind, profile.reverse, step, stride, depth, rtol, Side.LOWER)
+    lower = lower_pld(step, forward, reverse)
+    if forward.samples.slope_low is not None and not profile.has_slopes:
+        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
+    return upper_pld(step, forward, reverse), lower
+
+
+def _sampled(
+    kind: Kind,
+    profile: PrivacyProfile,
+    step: float,
+    stride: int,
+    depth: float,
+    rtol: float,
+    losses: Side = Side.UPPER,
+) -> Sampled:
+    """A profile on multiples of `step`: of positive losses, or of the negative ones."""
     largest = profile.max_loss
-    index = _sampled_points(kind, largest, step, stride, depth)
+    index = _sampled_points(kind, largest, step, stride, depth, losses)
     epsilon: Array = step * index.astype(float)
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
     # differences of samples over a step h lose what the bracket of each is wide: h^2 for both
     width = rtol if profile.has_slopes else rtol**2 / tuning.SLOPELESS
     samples = profile.sampler(depth, width)(epsilon)
-    flat = not profile.bounded and epsilon[-1] >= largest
-    lower = lower_pld(step, index, samples, flat)
-    if samples.slope_low is not None and not profile.has_slopes:
-        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + largest))
-    return upper_pld(step, index, samples), lower
+    if losses is Side.LOWER and not profile.has_slopes:
+        samples = replace(samples, slope_low=None)  # its error is charged to positive losses only
+    return Sampled(index, samples, not profile.bounded and bool(epsilon[-1] >= largest))
 
 
 def _sampled_points(
-    kind: Kind, largest: float, step: float, stride: int, depth: float
+    kind: Kind, largest: float, step: float, stride: int, depth: float, side: Side
 ) -> NDArray[np.int64]:
     """Lattice points up to the largest loss, or one beyond which delta is about e^-depth."""
     outline = kind.outline
-    tail = np.cumsum(outline.masses[::-1])[::-1]
-    beyond = outline.losses[tail + outline.infinite <= math.exp(-depth)]
+    losses, masses, infinite = outline.losses, outline.masses, outline.infinite
+    if side is Side.LOWER:  # as seen from Q
+        losses, masses, infinite = -losses[::-1], (masses * np.exp(-losses))[::-1], 0.0
+    tail = np.cumsum(masses[::-1])[::-1]
+    beyond = losses[tail + infinite <= math.exp(-depth)]
     end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
     top = math.ceil(end / step * (1 - 1e-14))
     if end == largest and Fraction(step) * top < Fraction(largest):
