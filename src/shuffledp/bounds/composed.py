@@ -101,6 +101,8 @@ def _refined(
             depth = deeper  # what was cut off is what makes the difference
         else:
             resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
+            if composition.dear and resolution > tuning.DEAREST * composition.resolution:
+                break
     raise not_certified(what, best, rtol)
 
 

@@ -40,7 +40,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds
         last, best = best, narrower(best, bounds)
-        if refinement and not _improved(last, best):
+        hopeless = high - low > tuning.HOPELESS * rtol * max(high, tuning.SMALL_EPSILON)
+        if hopeless or (refinement and not _improved(last, best)):
             break
         start = np.array([low, high])
     raise not_certified("epsilon", best, rtol)
@@ -68,7 +69,8 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         if bounds.upper <= max(s.lower[1], (1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
             return bounds
         last, best = best, narrower(best, bounds)
-        if refinement and not _improved(last, best):
+        hopeless = bounds.upper > tuning.HOPELESS * float(s.lower[1])
+        if hopeless or (refinement and not _improved(last, best)):
             break
     raise not_certified("delta", best, rtol)
 

@@ -31,6 +31,7 @@ class Composition:
         self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
         self.bounded = all(kind.profile.bounded for kind in self._kinds)
         self.rounds = sum(kind.count for kind in self._kinds)
+        self.dear = any(kind.profile.dear for kind in self._kinds)
         self.resolution = 1.0  # grows when a query finds the lattice too coarse
 
     def depth_for(self, log_inverse_delta: float) -> float:
