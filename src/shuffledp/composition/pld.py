@@ -170,8 +170,11 @@ def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) 
     masses = np.concatenate([q_mass[::-1], [max(centre, 0.0)], p_mass])
     if side is Side.LOWER and centre < 0:
         # Too much mass on both sides: scaled down, the pair has a smaller profile in both orders.
-        share = (1 - 4 * _ULP) / (1 - centre)
-        masses, infinite = masses * share, infinite * share
+        if infinite == reverse.value[-1]:  # the finite masses of P and Q have the same sum
+            masses *= (1 - infinite) / (1 - infinite - centre) * (1 - 4 * _ULP)
+        else:
+            share = (1 - 4 * _ULP) / (1 - centre)
+            masses, infinite = masses * share, infinite * share
     if not masses.any():  # all but rounding is infinite loss; a law without any value is none
         masses[len(q_mass)] = _NEXT_TO_NOTHING
     keep = masses > 0
