@@ -20,7 +20,7 @@ from shuffledp._support.files import replacing, write_text_atomically
 from shuffledp.bounds import Bounds
 from shuffledp.randomizers import Randomizer
 
-from . import atlas, depth, paper, peers, straightforward
+from . import atlas, depth, paper, peers, straightforward, weeks
 from .measuring import timed
 
 DELTA = 1e-6
@@ -89,7 +89,9 @@ def main() -> None:
     depth.show(deep)
     flat = straightforward.measure(options.repeats)
     straightforward.show(flat)
-    report |= {"peers": side_by_side, "depth": deep, "straightforward": flat}
+    differing = weeks.measure()
+    weeks.show(differing)
+    report |= {"peers": side_by_side, "depth": deep, "straightforward": flat, "weeks": differing}
     if options.picture:
         with replacing(options.picture) as file:
             straightforward.draw(flat, file)

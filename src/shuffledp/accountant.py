@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, Self
 
 from ._support import validate
@@ -12,8 +14,12 @@ from ._support.tables import html_table, text_table
 from .bounds.boundary import Multiples
 from .bounds.rounds import Rounds
 from .bounds.target import Calibration, Quest, meet
+from .bounds.tuning import ROUGH_RTOL
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism, anyway
+
+#: A question to rounds, and the width of the answer.
+Ask = Callable[[Rounds, float], Bounds[float]]
 
 
 class Accountant(Guarantee):
@@ -66,6 +72,44 @@ class Accountant(Guarantee):
     def counted_rounds(self) -> int:
         """The rounds, each message of a user counted as one."""
         return sum(kind.messages * count for kind, count in self.rounds)
+
+    def attained_epsilon(self, delta: float, *, rtol: float = DEFAULT_RTOL) -> float:
+        """The epsilon at which actual pairs of neighbouring datasets, one for each round, together
+        have this delta: no bound can be below it. Certified from below.
+
+        Mechanisms of which only a guarantee is given add nothing: it need not be reached.
+        """
+        delta, rtol = validate.delta(delta), validate.tolerance(rtol)
+        if delta == 0:
+            each = [(kind.attained_epsilon(0), n) for kind, n in self.rounds]
+            if any(math.isinf(epsilon) for epsilon, _ in each):
+                return math.inf
+            exact = sum((Fraction(epsilon) * n for epsilon, n in each), Fraction(0))
+            return max(math.nextafter(float(exact), 0.0), 0.0)
+        one = max((kind.attained_epsilon(delta) for kind, _ in self.rounds[:1]), default=0.0)
+        return self._attained(one, lambda rounds, rtol: rounds.epsilon_bounds(delta, rtol), rtol)
+
+    def attained_delta(self, epsilon: float, *, rtol: float = DEFAULT_RTOL) -> float:
+        """A delta that actual pairs of neighbouring datasets, one for each round, reach together.
+
+        Certified from below, like `attained_epsilon`.
+        """
+        epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
+        one = max((kind.attained_delta(epsilon) for kind, _ in self.rounds[:1]), default=0.0)
+        return self._attained(one, lambda rounds, rtol: rounds.delta_bounds(epsilon, rtol), rtol)
+
+    def _attained(self, one: float, ask: Ask, rtol: float) -> float:
+        """No less than one round has, and than the composition of several choices of datasets,
+        which are compared roughly."""
+        known = [(kind.attained_pairs, n) for kind, n in self.rounds if kind.attained_pairs]
+        if self.total_rounds <= 1 or not known:
+            return one
+        choices = zip(*([(pair, n) for pair in pairs] for pairs, n in known), strict=True)
+        # nothing is promised about the width, and a second lattice takes several times as long
+        rounds = [Rounds(choice, refine=False) for choice in dict.fromkeys(choices)]
+        if len(rounds) > 1:
+            rounds.sort(key=lambda choice: anyway(ask, choice, ROUGH_RTOL).lower)
+        return max(one, anyway(ask, rounds[-1], rtol).lower)
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""

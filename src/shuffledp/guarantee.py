@@ -15,6 +15,7 @@ from ._support.numeric import Array, Bounds
 from .bounds.rounds import Rounds
 from .errors import NotCertified
 from .profiles.base import PrivacyProfile
+from .profiles.one_pair import PairProfile
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3
@@ -95,6 +96,23 @@ class Mechanism(Guarantee):
     def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:
         """Profiles whose composition is the mechanism, and how often each counts."""
         return [(self.profile, 1)]
+
+    def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
+        """A delta that actual datasets reach; see `attained_epsilon`."""
+        validate.epsilon(epsilon), validate.tolerance(rtol)
+        return 0.0
+
+    def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
+        """The epsilon that actual datasets reach: 0 if only a guarantee is known, for that need not
+        be reached."""
+        validate.delta(delta), validate.tolerance(rtol)
+        return 0.0
+
+    @property
+    def attained_pairs(self) -> Sequence[PairProfile]:
+        """Pairs of actual neighbouring datasets, of which the worst is to be composed: as many for
+        every mechanism, or none."""
+        return ()
 
     @property
     def _answers(self) -> Rounds:

@@ -17,7 +17,7 @@ from ._support.numeric import Array, Bounds, Side
 from .accountant import Accountant
 from .bounds.certificate import not_certified
 from .composition.lattice import sparse_range
-from .composition.pld import PLD, upper_pld
+from .composition.pld import PLD, Sampled, upper_pld
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
 from .mechanisms import MAX_LOSS, GivenPLD
@@ -161,7 +161,7 @@ def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float)
     step, index = _lattice(mechanism, profile.max_loss, interval, truncation)
     epsilon = np.minimum(step * index.astype(float), profile.max_loss)
     samples = profile.sampler(depth_for(-math.log(truncation)), _RTOL)(epsilon)
-    return upper_pld(step, index, samples)
+    return upper_pld(step, Sampled(index, samples))
 
 
 def _of_composition(accountant: Accountant, interval: float | None, truncation: float) -> PLD:
@@ -174,7 +174,8 @@ def _of_composition(accountant: Accountant, interval: float | None, truncation: 
         raise not_certified("delta", Bounds(0.0, 1.0), _RTOL)
     if composition.bounded:
         upper[epsilon >= composition.max_loss] = 0.0
-    return upper_pld(step, index, Samples.without_slopes(np.zeros(len(upper)), upper))
+    samples = Samples.without_slopes(np.zeros(len(upper)), upper)
+    return upper_pld(step, Sampled(index, samples))
 
 
 def _lattice(

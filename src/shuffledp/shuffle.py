@@ -14,6 +14,7 @@ from .guarantee import Mechanism, anyway
 from .laws.base import Law
 from .profiles.base import PrivacyProfile
 from .profiles.mixture import MixtureProfile, SampledRounds
+from .profiles.one_pair import PairProfile
 from .profiles.rounds import round_profile
 from .profiles.sender_count import SenderCount
 from .profiles.subsampled import SubsampledProfile
@@ -22,6 +23,9 @@ from .randomizers.analyses import BLANKET, EXACT
 
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
+
+#: Shares of the largest loss, and of one that counts, at which datasets are compared.
+_SMALL, _LARGE = 1e-3, 10.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,12 +238,31 @@ class Shuffle(Mechanism):
         If a user has several messages then one of them differs: with the others holding one value,
         that is a round of as many users as there are messages.
         """
-        law, m = self.randomizer.attained_law(), self.messages
+        law = self.randomizer.attained_law()
         if self.sample_rate == 1:
-            return round_profile(self.randomizer.binary_law() or law, m * self.honest)
-        sampled = self._sampled_as_one(law)
-        if not isinstance(sampled, MixtureProfile):
-            return sampled
+            law = self.randomizer.binary_law() or law
+        attained = self._attained_by(law)
+        if not isinstance(attained, MixtureProfile):
+            return attained
         # the worst datasets may differ from count to count, but nobody has several datasets
-        typical = m * max(1, round(self._sender_count.mean))
-        return self._sampled_as_one(law.worst(epsilon, typical))
+        return self._attained_by(law.worst(epsilon, self._typical))
+
+    def _attained_by(self, law: Law) -> PrivacyProfile:
+        if self.sample_rate == 1:
+            return round_profile(law, self.messages * self.honest)
+        return self._sampled_as_one(law)
+
+    @property
+    def _typical(self) -> int:
+        """How many messages there are, about."""
+        return self.messages * max(1, round(self._sender_count.mean))
+
+    @property
+    def attained_pairs(self) -> Sequence[PairProfile]:
+        law, found = self.randomizer.attained_law(), []
+        largest = min(self._attained_by(law).max_loss, _LARGE)
+        for epsilon in (_SMALL * largest, largest / 2):
+            worst = law.worst(epsilon, self._typical)
+            orders = (self._attained_by(order) for order in (worst, worst.reversed))
+            found.append(PairProfile(*orders))
+        return found

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oracles
-from shuffledp.composition.pld import PLD, lower_pld, upper_pld
+from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.clone_sampler import ThreePointSampler
 from shuffledp.profiles.samples import Samples
@@ -21,8 +21,8 @@ def discretize(users: int, eps0: float, top: float, divisions: int) -> tuple[PLD
     index = np.arange(divisions + 1)
     epsilon = step * index.astype(float)
     epsilon[-1] = top
-    samples = ThreePointSampler(law, users, 100.0, 1e-4)(epsilon)
-    return upper_pld(step, index, samples), lower_pld(step, index, samples)
+    samples = ThreePointSampler(law, users, 100.0)(epsilon)
+    return upper_pld(step, Sampled(index, samples)), lower_pld(step, Sampled(index, samples))
 
 
 def profile_of(pld: PLD, epsilon: float) -> mpmath.mpf:
@@ -84,8 +84,9 @@ def test_infinite_loss_of_the_strong_adversary_on_both_sides() -> None:
     atoms = oracles.atoms_of_pair(oracles.strong_pair(3, gamma, users))
     law = ThreePointLaw(math.inf, 1 / 3, 2 / 3, 0.5)
     step, index = math.log(5) / 40, np.arange(41)
-    samples = ThreePointSampler(law, users, 100.0, 1e-4)(step * index.astype(float))
-    upper, lower = upper_pld(step, index, samples), lower_pld(step, index, samples, True)
+    samples = ThreePointSampler(law, users, 100.0)(step * index.astype(float))
+    sampled = Sampled(index, samples, flat=True)
+    upper, lower = upper_pld(step, sampled), lower_pld(step, sampled)
     for epsilon in np.linspace(0, 2, 60).tolist():
         exact = oracles.delta_of_atoms(atoms, epsilon)
         assert profile_of(lower, epsilon) <= exact
@@ -106,7 +107,7 @@ def test_without_slopes_wide_samples_still_enclose_the_exact_profile(noise: floa
     draw = np.random.default_rng(1)
     lower = values * (1 - noise * draw.random(len(values)) - 2e-16)
     upper = values * (1 + noise * draw.random(len(values)) + 2e-16)
-    pld = lower_pld(step, index, Samples.without_slopes(lower, upper))
+    pld = lower_pld(step, Sampled(index, Samples.without_slopes(lower, upper)))
     for epsilon in np.linspace(0, eps0, 173).tolist():
         truth = oracles.clone_profile(users, eps0, epsilon, "stronger-clones")
         assert profile_of(pld, epsilon) <= truth
@@ -121,5 +122,6 @@ def test_a_straight_profile_keeps_its_largest_loss_although_its_samples_are_wide
     values[-1] = 0.0
     lower, upper = values * (1 - noise), values * (1 + noise)
     slope = np.where(index == divisions, 1 / (math.exp(eps0) + 1) * (1 - 1e-12), 0.0)
-    pld = lower_pld(step, index, Samples(lower, upper, slope, np.full(len(slope), np.inf)))
+    unknown = np.full(len(slope), np.inf)
+    pld = lower_pld(step, Sampled(index, Samples(lower, upper, slope, unknown)))
     assert pld.masses @ pld.losses >= (1 - 2 * noise) * eps0 * math.tanh(eps0 / 2)

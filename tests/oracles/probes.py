@@ -99,7 +99,7 @@ def samplers() -> Iterator[Checked]:
     for which, (users, eps0) in PARTS.items():
         law = ThreePointLaw.stronger_clones(eps0)
         for sampler in (
-            ThreePointSampler(law, users, 60.0, 1e-2),
+            ThreePointSampler(law, users, 60.0),
             ClassSampler(law.classes.laws + law.thinned(0.5).laws, users, 1e-3),
         ):
             found = sampler(EPSILONS)
@@ -153,7 +153,7 @@ def exact_mixture() -> list[oracles.Atom]:
     return oracles.compose_atoms(atoms)
 
 
-KINDS = [(5, 2.0), (9, 0.75)]
+KINDS = [(5, 2.0), (9, 0.75), (10, 0.75), (11, 0.75)]  # users, eps0
 
 
 @cache

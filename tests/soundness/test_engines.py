@@ -281,7 +281,7 @@ def test_clone_laws(seed: int) -> None:
         big = fraction(mpmath.exp(mpmath.mpf(eps0)))
         chance = 1 / big if law == ThreePointLaw.clones(eps0) else 2 / (big + 1)
     users = min(round(10 ** draw.uniform(0, 12)), max(int(1 / min(law.clone, law.other)), 8))
-    sampler = ThreePointSampler(law, users, draw.choice([50.0, 700.0]), draw.choice([1e-2, 1e-6]))
+    sampler = ThreePointSampler(law, users, draw.choice([50.0, 700.0]))
     samples = sampler(np.array([epsilon]))
     alpha = fraction(mpmath.exp(mpmath.mpf(epsilon)))
     if big is None:

@@ -28,8 +28,10 @@ from .crossing import crossing
 Attempt = Callable[[Parts, Parts], tuple[Bounds[float], float]]
 
 
-def epsilon_bounds(composition: Composition, delta: float, rtol: float) -> Bounds[float]:
-    """Certified epsilon at 0 < delta < 1."""
+def epsilon_bounds(
+    composition: Composition, delta: float, rtol: float, refine: bool = True
+) -> Bounds[float]:
+    """Certified epsilon at 0 < delta < 1. `refine`: on finer lattices if need be."""
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
         high = _crossing(composition, upper, delta, Side.UPPER)[1]
@@ -41,10 +43,12 @@ def epsilon_bounds(composition: Composition, delta: float, rtol: float) -> Bound
 
     depth = composition.depth_for(-math.log(delta) + 14)
     worst = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
-    return _refined(composition, "epsilon", attempt, depth, rtol, worst)
+    return _refined(composition, "epsilon", attempt, depth, rtol, worst, refine)
 
 
-def delta_bounds(composition: Composition, epsilon: float, rtol: float) -> Bounds[float]:
+def delta_bounds(
+    composition: Composition, epsilon: float, rtol: float, refine: bool = True
+) -> Bounds[float]:
     """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol))."""
     if epsilon >= composition.max_loss:
         if composition.bounded:
@@ -62,7 +66,7 @@ def delta_bounds(composition: Composition, epsilon: float, rtol: float) -> Bound
     tilt = tilt_for_epsilon(outlines, epsilon)
     log_delta = log_mgf(outlines, tilt)[0] - tilt * epsilon
     depth = composition.depth_for(-log_delta + 20)
-    return _refined(composition, "delta", attempt, depth, rtol, Bounds(0.0, 1.0))
+    return _refined(composition, "delta", attempt, depth, rtol, Bounds(0.0, 1.0), refine)
 
 
 def _refined(
@@ -72,13 +76,14 @@ def _refined(
     depth: float,
     rtol: float,
     worst: Bounds[float],
+    refine: bool,
 ) -> Bounds[float]:
     """Repeat an attempt on finer lattices until its bracket is narrow enough."""
-    best, resolution, succeeded = worst, composition.resolution, False
+    best, resolution, succeeded, in_vain = worst, composition.resolution, False, 0
     for _ in range(tuning.LATTICES):
         try:
             parts = composition.lattices.parts(depth, rtol, resolution)
-            bounds, excess = attempt(*parts)
+            bounds, excess = attempt(parts.upper, parts.lower)
         except LatticeTooLong:
             if succeeded:
                 break
@@ -87,12 +92,17 @@ def _refined(
         if excess <= 1:
             composition.resolution = resolution
             return bounds
+        in_vain += best.lower > 0 and bounds.upper - bounds.lower > best.upper - best.lower
         best, succeeded = narrower(best, bounds), True
+        if in_vain == 2 or not refine:
+            break  # a finer lattice would cost several times as much
         deeper = depth_for(depth + 1) if what == "delta" else depth
-        if deeper > depth and composition.cut_off(parts[0]) > tuning.CUT_OFF * bounds.lower:
+        if deeper > depth and parts.cut_off > tuning.CUT_OFF * bounds.lower:
             depth = deeper  # what was cut off is what makes the difference
         else:
             resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
+            if composition.dear and resolution > tuning.DEAREST * composition.resolution:
+                break
     raise not_certified(what, best, rtol)
 
 

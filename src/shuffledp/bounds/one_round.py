@@ -18,9 +18,9 @@ from .crossing import Sides, approach, enclose
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
     """Certified epsilon of one round at 0 < delta < 1."""
-    top, quick = profile.max_loss, profile.pointwise
-    depth = depth_for(-math.log(delta) + 6, quick.depths)
-    rough = quick.sampler(depth, of_profiles.FIRST_LOOK)
+    top = profile.max_loss
+    depth = depth_for(-math.log(delta) + 6, profile.depths)
+    rough = profile.sampler(depth, of_profiles.FIRST_LOOK)
     at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
@@ -28,7 +28,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     start = np.minimum([guess * 0.9975, guess * 1.0025], top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
-        sampler = quick.sampler(depth, aim(rtol) / 4**refinement)
+        sampler = profile.sampler(depth, _width(profile, rtol) / 4**refinement)
         # beyond the largest finite loss only the infinite one is left
         end = None if profile.bounded else sampler(np.array([top]))
         if end is not None and end.lower[0] > delta:
@@ -39,7 +39,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds
         last, best = best, narrower(best, bounds)
-        if refinement and not _improved(last, best):
+        hopeless = high - low > tuning.HOPELESS * rtol * max(high, tuning.SMALL_EPSILON)
+        if hopeless or (refinement and not _improved(last, best)):
             break
         start = np.array([low, high])
     raise not_certified("epsilon", best, rtol)
@@ -52,24 +53,31 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         if profile.bounded:
             return Bounds(0.0, 0.0)
         epsilon = top
-    quick, points = profile.pointwise, np.array([epsilon, epsilon * (1 - rtol)])
+    points = np.array([epsilon, epsilon * (1 - rtol)])
     near = top * (1 - tuning.NEAR_TOP)
     if profile.bounded and epsilon > near:
         # delta is convex in e^epsilon and 0 at the top: below the chord that starts at `near`
         points[0] = near
         share = math.expm1(epsilon - top) / math.expm1(near - top) * (1 + 2.0**-48)
-    depth = _deep_enough(quick, points[:1])
+    depth = _deep_enough(profile, points[:1])
     best = Bounds(0.0, 1.0)
     for refinement in range(tuning.REFINEMENTS):
-        s = quick.sampler(depth, aim(rtol) / 4**refinement)(points)
+        s = profile.sampler(depth, _width(profile, rtol) / 4**refinement)(points)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
         if bounds.upper <= max(s.lower[1], (1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
             return bounds
         last, best = best, narrower(best, bounds)
-        if refinement and not _improved(last, best):
+        hopeless = bounds.upper > tuning.HOPELESS * float(s.lower[1])
+        if hopeless or (refinement and not _improved(last, best)):
             break
     raise not_certified("delta", best, rtol)
+
+
+def _width(profile: PrivacyProfile, rtol: float) -> float:
+    """The width of a first attempt: much narrower than asked for where that costs next to nothing,
+    so that a bracket reads as one number."""
+    return aim(rtol) * (1.0 if profile.dear else tuning.SINGLE)
 
 
 def _improved(last: Bounds[float], best: Bounds[float]) -> bool:

@@ -15,10 +15,12 @@ from . import composed, one_round
 class Rounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
-    Keeps the composition for later questions, which may come from several threads.
+    Keeps the composition for later questions, which may come from several threads. `refine`: if
+    the first lattice of a composition is too coarse, a finer one is tried.
     """
 
-    def __init__(self, parts: Sequence[tuple[PrivacyProfile, int]]) -> None:
+    def __init__(self, parts: Sequence[tuple[PrivacyProfile, int]], *, refine: bool = True) -> None:
+        self._refine = refine
         counts: dict[PrivacyProfile, int] = {}  # rounds with equal profiles are one kind
         for profile, count in parts:
             if profile.max_loss > 0 or not profile.bounded:
@@ -59,11 +61,11 @@ class Rounds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.epsilon_bounds(self._only, delta, rtol)
-        return composed.epsilon_bounds(self.composition, delta, rtol)
+        return composed.epsilon_bounds(self.composition, delta, rtol, self._refine)
 
     def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         if not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.delta_bounds(self._only, epsilon, rtol)
-        return composed.delta_bounds(self.composition, epsilon, rtol)
+        return composed.delta_bounds(self.composition, epsilon, rtol, self._refine)

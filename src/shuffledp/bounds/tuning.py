@@ -16,6 +16,8 @@ NEGLIGIBLE_DELTA = 1e-290
 REFINEMENTS = 6
 #: A refinement that leaves more than this share of the width is the last one.
 PROGRESS = 0.8
+#: A bracket so many times too wide is not resolved at all: refining it would be in vain.
+HOPELESS = 100.0
 #: So close to the largest loss (relatively) scores are lost in rounding: convexity takes over.
 NEAR_TOP = 2.0**-30
 
@@ -23,8 +25,16 @@ NEAR_TOP = 2.0**-30
 
 #: Attempts on lattices of growing resolution.
 LATTICES = 8
+#: How much finer than the first one a lattice of densities may be: its time grows like the cube.
+DEAREST = 4.0
 #: Finite losses counted as infinite are too many if they are a larger share of delta than this.
 CUT_OFF = 1e-3
+
+# One round
+
+#: How much narrower a single round is evaluated than the rounds of a composition, if a narrower
+#: bracket is not dear: randomized response of a million users takes 13 ms, 10 at the same width.
+SINGLE = 0.01
 
 # Root finding
 

@@ -39,6 +39,10 @@ class ComposedProfile(PrivacyProfile):
     def depths(self) -> Sequence[float]:
         return of_profiles.DEPTHS
 
+    @property
+    def dear(self) -> bool:
+        return True
+
     @cached_property
     def composition(self) -> Composition:
         return Composition([(self.one, self.rounds)])

@@ -28,9 +28,10 @@ class Composition:
     def __init__(self, rounds: Sequence[tuple[PrivacyProfile, int]]) -> None:
         self._kinds = kinds_of(rounds)
         self.lattices = Lattices(self._kinds)
-        self.max_loss = _sum_up([(kind.profile.max_loss, kind.count) for kind in self._kinds])
+        self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
         self.bounded = all(kind.profile.bounded for kind in self._kinds)
         self.rounds = sum(kind.count for kind in self._kinds)
+        self.dear = any(kind.profile.dear for kind in self._kinds)
         self.resolution = 1.0  # grows when a query finds the lattice too coarse
 
     def depth_for(self, log_inverse_delta: float) -> float:
@@ -47,21 +48,13 @@ class Composition:
         depth = self.depth_for(-math.log(least) + 14)
         for _ in range(tuning.COARSER):
             try:
-                upper, lower = self.lattices.parts(depth, rtol, self.resolution)
-                on = {Side.LOWER: lower, Side.UPPER: upper}
+                parts = self.lattices.parts(depth, rtol, self.resolution)
+                on = {Side.LOWER: parts.lower, Side.UPPER: parts.upper}
                 return [_at_many(on[side], epsilon, side) for side in sides]
             except LatticeTooLong:
                 self.resolution /= 2
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
-
-    def cut_off(self, upper: Parts) -> float:
-        """Finite losses that were counted as infinite, all rounds together."""
-        return sum(
-            count * pld.infinite
-            for (pld, count), kind in zip(upper, self._kinds, strict=True)
-            if kind.profile.bounded
-        )
 
 
 def delta_at(parts: Parts, epsilon: float, side: Side) -> float:

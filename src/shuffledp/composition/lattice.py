@@ -7,18 +7,19 @@ it is costs time and width only, so it is chosen from coarse outlines of the rou
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array
+from .._support.numeric import Array, Side
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import PrivacyProfile
 from . import tuning
-from .pld import PLD, lower_pld, upper_pld
+from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up
 
 # proof constants: docs/theory.md, "Constants"
@@ -28,24 +29,41 @@ _ENDS_BEFORE = 2.0**-46
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """`count` rounds with one profile.
+    """Rounds with one profile, or with profiles of one family and about as many users.
 
     The outline is a coarse upper PLD and the spread its root mean square loss: the scale of
     things, nothing more.
     """
 
-    profile: PrivacyProfile
-    count: int
+    members: Sequence[tuple[PrivacyProfile, int]]  # and how many rounds; fewest users first
     outline: PLD
     spread: float
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        """The largest."""
+        return self.members[0][0]
+
+    @property
+    def count(self) -> int:
+        return sum(count for _, count in self.members)
 
 
 def kinds_of(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[Kind, ...]:
     """The kinds, ordered by their numbers: the order of composing does not matter."""
-    kinds = []
+    families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
     for profile, count in rounds:
-        outline = _outline(profile)
-        kinds.append(Kind(profile, count, outline, _spread(outline)))
+        family, users = profile.family
+        families.setdefault(family, []).append((users, profile, count))
+    kinds = []
+    for alike in families.values():
+        alike.sort(key=lambda member: member[0])
+        while alike:
+            most = max(tuning.ALIKE, 1.0) * alike[0][0]
+            near = [member[1:] for member in alike if member[0] <= most]
+            del alike[: len(near)]
+            outline = _outline(near[0][0])
+            kinds.append(Kind(near, outline, _spread(outline)))
     return tuple(sorted(kinds, key=_rank))
 
 
@@ -53,6 +71,14 @@ def _rank(kind: Kind) -> tuple[float, ...]:
     outline = kind.outline
     at_one = float(outline.masses @ np.maximum(-np.expm1(-outline.losses), 0.0))
     return kind.profile.max_loss, kind.spread, kind.count, outline.infinite, at_one
+
+
+class Bracket(NamedTuple):
+    """Upper and lower PLDs of all rounds, and the finite losses that count as infinite above."""
+
+    upper: Parts
+    lower: Parts
+    cut_off: float
 
 
 class Lattices:
@@ -63,21 +89,23 @@ class Lattices:
         self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
         # a lattice contains the largest loss of the kind of round that counts most
         self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss
-        self.made: dict[tuple[int, float, float], tuple[Parts, Parts]] = {}
+        self.made: dict[tuple[float, ...], Bracket] = {}
 
-    def parts(self, depth: float, rtol: float, resolution: float) -> tuple[Parts, Parts]:
-        """(upper, lower) PLDs of the rounds, to deltas of e^-depth.
+    def parts(self, depth: float, rtol: float, resolution: float) -> Bracket:
+        """PLDs of the rounds, to deltas of e^-depth.
 
         The width is that of rtol at a resolution of 1, and falls with its square.
         """
         strides = _strides(self._kinds, rtol, resolution)
         divisions = round_up(max(self._anchor / min(strides), tuning.LEAST_DIVISIONS))
         dear = _dear(self._kinds)
-        fine = (tuning.DEAR_SHARE if dear else tuning.SHARE) * aim(rtol, dear) / resolution
-        key = (divisions, depth, fine)
+        wide = aim(rtol, dear)
+        fine = (tuning.DEAR_SHARE if dear else tuning.SHARE) * wide / resolution
+        together = tuning.TOGETHER * rtol / (4 * wide)
+        key = (divisions, depth, fine, together)
         made = self.made.get(key)
         if made is None:
-            made = self._make(divisions, strides, depth, fine)
+            made = self._make(divisions, strides, depth, fine, together)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
@@ -85,21 +113,40 @@ class Lattices:
         return made
 
     def _make(
-        self, divisions: int, strides: Sequence[float], depth: float, fine: float
-    ) -> tuple[Parts, Parts]:
+        self, divisions: int, strides: Sequence[float], depth: float, fine: float, together: float
+    ) -> Bracket:
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
             step = math.nextafter(step, math.inf)
         deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         if 12 * deviation > tuning.MAX_POINTS * step or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
-        upper, lower = [], []
+        upper, lower, cut_off = [], [], 0.0
         for kind, wanted in zip(self._kinds, strides, strict=True):
             stride = max(1, math.floor(wanted / step))
-            above, below = _discretize(kind, step, stride, depth, fine)
-            upper.append((above, kind.count))
-            lower.append((below, kind.count))
-        return upper, lower
+            for profile, above, below in _shared(kind, together * (wanted / kind.spread) ** 2):
+                plds = _discretize(kind, profile, step, stride, depth, fine)
+                upper.append((plds[0], above))
+                lower.append((plds[1], below))
+                cut_off += above * plds[0].infinite * profile.bounded
+        return Bracket(upper, lower, cut_off)
+
+
+def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:
+    """Some profiles of a kind, and how many rounds each of them bounds from above and from below.
+
+    A profile falls with the number of users: those in between two that differ by less than the
+    ratio lie between them. This costs about half the ratio in relative epsilon.
+    """
+    users = [profile.family[1] for profile, _ in kind.members]
+    chosen = [0]
+    for i in range(1, len(users)):
+        if i + 1 == len(users) or users[i + 1] > (1 + ratio) * users[chosen[-1]]:
+            chosen.append(i)
+    for before, at, after in zip([-1, *chosen], chosen, [*chosen[1:], len(users)], strict=False):
+        above = sum(count for _, count in kind.members[at:after])
+        below = sum(count for _, count in kind.members[before + 1 : at + 1])
+        yield kind.members[at][0], above, below
 
 
 def _outline(profile: PrivacyProfile) -> PLD:
@@ -107,9 +154,13 @@ def _outline(profile: PrivacyProfile) -> PLD:
     steps = tuning.OUTLINE_STEPS
     index = np.unique(np.geomspace(1, steps, tuning.OUTLINE_POINTS).astype(np.int64))
     index = np.append(0, index[index > steps * tuning.OUTLINE_LEAST])
-    step = profile.max_loss / steps
-    sampler = profile.sampler(depth_for(700), tuning.OUTLINE_WIDTH)
-    return upper_pld(step, index, sampler(np.minimum(step * index, profile.max_loss)))
+    orders = [profile] if profile.reverse is None else [profile, profile.reverse]
+    step = max(order.max_loss for order in orders) / steps
+    sampled = []
+    for order in orders:
+        sampler = order.sampler(depth_for(700), tuning.OUTLINE_WIDTH)
+        sampled.append(Sampled(index, sampler(np.minimum(step * index, order.max_loss))))
+    return upper_pld(step, *sampled)
 
 
 def _spread(outline: PLD) -> float:
@@ -122,7 +173,9 @@ def _spread(outline: PLD) -> float:
 
 
 def _dear(kinds: Sequence[Kind]) -> bool:
-    return any(kind.profile.dear for kind in kinds)
+    """Many different rounds are dear too: most of the time goes into sampling each of them."""
+    many = sum(len(kind.members) for kind in kinds) > tuning.FEW_KINDS
+    return many or any(kind.profile.dear for kind in kinds)
 
 
 def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[float]:
@@ -141,26 +194,52 @@ def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[floa
     ]
 
 
-def _discretize(kind: Kind, step: float, stride: int, depth: float, rtol: float) -> tuple[PLD, PLD]:
+def _discretize(
+    kind: Kind, profile: PrivacyProfile, step: float, stride: int, depth: float, rtol: float
+) -> tuple[PLD, PLD]:
     """(upper, lower) PLD of one round on multiples of `step`, to deltas of e^-depth."""
-    profile, largest = kind.profile, kind.profile.max_loss
-    index = _sampled_points(kind, step, stride, depth)
+    forward = _sampled(kind, profile, step, stride, depth, rtol)
+    reverse = None
+    if profile.reverse is not None:
+        reverse = _sampled(kind, profile.reverse, step, stride, depth, rtol, Side.LOWER)
+    lower = lower_pld(step, forward, reverse)
+    if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
+        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
+    return upper_pld(step, forward, reverse), lower
+
+
+def _sampled(
+    kind: Kind,
+    profile: PrivacyProfile,
+    step: float,
+    stride: int,
+    depth: float,
+    rtol: float,
+    losses: Side = Side.UPPER,
+) -> Sampled:
+    """A profile on multiples of `step`: of positive losses, or of the negative ones."""
+    largest = profile.max_loss
+    index = _sampled_points(kind, largest, step, stride, depth, losses)
     epsilon: Array = step * index.astype(float)
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
     samples = profile.sampler(depth, rtol)(epsilon)
-    flat = not profile.bounded and epsilon[-1] >= largest
-    lower = lower_pld(step, index, samples, flat)
-    if samples.lower[-1] == 0 and samples.slope_low[-1] > 0:
-        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + largest))
-    return upper_pld(step, index, samples), lower
+    if losses is Side.LOWER and samples.lower[-1] == 0:
+        # how far its place was rounded up is charged to positive losses only
+        samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
+    return Sampled(index, samples, not profile.bounded and bool(epsilon[-1] >= largest))
 
 
-def _sampled_points(kind: Kind, step: float, stride: int, depth: float) -> NDArray[np.int64]:
+def _sampled_points(
+    kind: Kind, largest: float, step: float, stride: int, depth: float, side: Side
+) -> NDArray[np.int64]:
     """Lattice points up to the largest loss, or one beyond which delta is about e^-depth."""
-    outline, largest = kind.outline, kind.profile.max_loss
-    tail = np.cumsum(outline.masses[::-1])[::-1]
-    beyond = outline.losses[tail + outline.infinite <= math.exp(-depth)]
+    outline = kind.outline
+    losses, masses, infinite = outline.losses, outline.masses, outline.infinite
+    if side is Side.LOWER:  # as seen from Q
+        losses, masses, infinite = -losses[::-1], (masses * np.exp(-losses))[::-1], 0.0
+    tail = np.cumsum(masses[::-1])[::-1]
+    beyond = losses[tail + infinite <= math.exp(-depth)]
     end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
     top = math.ceil(end / step * (1 - 1e-14))
     if end == largest and Fraction(step) * top < Fraction(largest):

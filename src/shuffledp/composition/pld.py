@@ -3,8 +3,9 @@
 Upper: the chords of the profile between lattice points. Every cell's P- and Q-mass moves to the
 two lattice points around it, and both masses are kept ("connect the dots", Doroshenko et al. 2022).
 Lower: a convex polygon with corners on the lattice that stays below the profile's tangents, which
-merges outcomes. Both differ from the profile by the square of the step. Replace-one profiles are
-symmetric, so only losses > 0 are built and mirrored: mass(-s) = e^-s mass(s); the rest sits at 0.
+merges outcomes. Both differ from the profile by the square of the step. Losses > 0 come from the
+profile of (P, Q), losses < 0 from that of (Q, P), and the rest sits at 0. Replace-one profiles are
+symmetric: one profile serves both.
 """
 
 from __future__ import annotations
@@ -52,30 +53,64 @@ class PLD:
         return float(np.log(total) + peak), mean, float(w @ (losses - mean) ** 2)
 
 
-def upper_pld(step: float, index: NDArray[np.int64], samples: Samples) -> PLD:
-    """Dominates the profile sampled at epsilon = step * index, index[0] = 0.
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A profile at epsilon = step * index, index[0] = 0. `flat`: it is known to be constant from
+    the last sample on, which is infinite loss."""
+
+    index: NDArray[np.int64]
+    samples: Samples
+    flat: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Polygon:
+    """Convex, with corners (e^(step * index), value), index[0] = 0, and flat after the last."""
+
+    index: NDArray[np.int64]
+    value: Array
+
+
+def upper_pld(step: float, forward: Sampled, reverse: Sampled | None = None) -> PLD:
+    """Dominates a pair (P, Q) with this profile; that of (Q, P) is the same, or given.
 
     What the profile is beyond the last sample is at most its value there: infinite loss.
     """
-    corner = convex_corners(np.expm1(step * index.astype(float)), samples.upper)
-    return _from_polygon(step, index[corner], samples.upper[corner], Side.UPPER)
+    orders = [_upper_polygon(step, order) for order in (forward, reverse) if order]
+    return _from_polygons(step, orders[0], orders[-1], Side.UPPER)
 
 
-def lower_pld(
-    step: float, index: NDArray[np.int64], samples: Samples, flat_beyond: bool = False
-) -> PLD:
-    """Is dominated by the profile sampled at epsilon = step * index, index[0] = 0.
+def lower_pld(step: float, forward: Sampled, reverse: Sampled | None = None) -> PLD:
+    """Is dominated by a pair (P, Q) with this profile; that of (Q, P) is the same, or given.
 
     What lies beyond the last sample is dropped; a last sample at the largest loss, where the
-    profile reaches 0 with its slope from the left, loses nothing. `flat_beyond`: the profile is
-    known to be constant from the last sample on, which is infinite loss.
+    profile reaches 0 with its slope from the left, loses nothing.
     """
+    if reverse is None:
+        both = _lower_polygon(step, forward)
+        return _from_polygons(step, both, both, Side.LOWER)
+    orders = [_lower_polygon(step, a, b) for a, b in ((forward, reverse), (reverse, forward))]
+    return _from_polygons(step, orders[0], orders[1], Side.LOWER)
+
+
+def _upper_polygon(step: float, sampled: Sampled) -> Polygon:
+    """Above the profile: its chords."""
+    index, upper = sampled.index, sampled.samples.upper
+    corner = convex_corners(np.expm1(step * index.astype(float)), upper)
+    return Polygon(index[corner], upper[corner])
+
+
+def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) -> Polygon:
+    """Below the profile's tangents. `other`: of the same pair in the other order, if that has
+    another profile."""
+    index, samples = sampled.index, sampled.samples
     excess = np.expm1(step * index.astype(float))  # alpha - 1, accurate for small losses too
-    floor = samples.lower[-1] if flat_beyond else 0.0  # f is nowhere below it: work above it
+    floor = samples.lower[-1] if sampled.flat else 0.0  # f is nowhere below it: work above it
     f, width = np.maximum(samples.lower - floor, 0.0), np.diff(excess)
     chord = np.diff(f) / width
     # In a cell f is above both end tangents; they cross at distance t from the left end.
-    steep, flat = _end_slopes(samples, excess)
+    steepest = None if other is None else _steepest(step, samples.lower[0], other)
+    steep, flat = _end_slopes(samples, excess, steepest)
     bend = steep - flat
     t = np.clip(np.divide(-(chord + flat) * width, bend, out=0 * bend, where=bend > 0), 0, width)
     # How far the chord must be lowered, in parallel, to stay below the tangents.
@@ -89,43 +124,74 @@ def lower_pld(
     value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
 
     corner = convex_corners(excess, value)
-    return _from_polygon(step, index[corner], value[corner] + floor, Side.LOWER)
+    return Polygon(index[corner], value[corner] + floor)
 
 
-def _end_slopes(samples: Samples, excess: Array) -> tuple[Array, Array]:
+def _steepest(step: float, at_one: float, other: Sampled) -> float:
+    """An upper bound of minus the slope at alpha = 1: with P[loss > 0] = f(1) + Q[loss > 0] it is
+    Q[loss > 0] = P[loss > 0] - f(1) <= 1 - f(1) - P[loss < 0], and the last is `other`'s slope."""
+    lower, upper = other.samples.lower[0], other.samples.upper[1:]
+    flat = float(((lower - upper) / np.expm1(step * other.index[1:])).max(initial=0.0))
+    return float(1 - at_one - flat) * (1 + 8 * _ULP) + 8 * _ULP * flat
+
+
+def _end_slopes(samples: Samples, excess: Array, steepest: float | None) -> tuple[Array, Array]:
     """In each cell an upper bound of minus the slope at its left end, a lower one at its right."""
-    steep, flat = chord_slopes(samples.lower, samples.upper, excess)
+    steep, flat = chord_slopes(samples.lower, samples.upper, excess, steepest)
     steep, flat = np.minimum(steep, samples.slope_high), np.maximum(flat, samples.slope_low)
     return steep[:-1], flat[1:]
 
 
-def _from_polygon(step: float, index: NDArray[np.int64], value: Array, side: Side) -> PLD:
-    """PLD of the convex polygon with corners (e^loss, value), loss[0] = 0, flat after the last.
+def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) -> PLD:
+    """PLD of the pair (P, Q) of which `forward` is the profile, and `reverse` that of (Q, P).
 
-    The bend of the slope at a corner is its Q-mass; P-mass is alpha times that. Every mass is
+    The bend of the slope at a corner is its Q-mass; P-mass is alpha times that. In `reverse` it is
+    the other way round. Both have the same value at alpha = 1, the total variation. Every mass is
     rounded up if side is UPPER, else down, by a bound of the rounding error of the slopes.
     """
+    if forward.value[0] != reverse.value[0]:
+        at_one = (max if side is Side.UPPER else min)(forward.value[0], reverse.value[0])
+        forward, reverse = (_starting_at(step, at_one, order) for order in (forward, reverse))
+    alpha, bend, error = _bends(step, forward, side)
+    p_mass = alpha * bend * (1 + side * (8 + 4 * step * forward.index[1:]) * _ULP)
+    _, reverse_bend, reverse_error = _bends(step, reverse, side)
+    q_mass = reverse_bend * (1 + side * 8 * _ULP)
+    infinite = float(forward.value[-1])
+    rest = 1 - infinite - p_mass.sum() - q_mass.sum()
+
+    # p_mass and q_mass were moved outwards: move the rest back by as much, and outwards once more
+    slack = 2 * float((alpha * error).sum() + reverse_error.sum())
+    slack += (32 + 8 * step * max(forward.index[-1], reverse.index[-1])) * _ULP
+    centre = rest + side * slack
+    full_index = np.concatenate([-reverse.index[:0:-1], forward.index])
+    masses = np.concatenate([q_mass[::-1], [max(centre, 0.0)], p_mass])
+    if side is Side.LOWER and centre < 0:
+        # Too much mass on both sides: scaled down, the pair has a smaller profile in both orders.
+        if infinite == reverse.value[-1]:  # the finite masses of P and Q have the same sum
+            masses *= (1 - infinite) / (1 - infinite - centre) * (1 - 4 * _ULP)
+        else:
+            share = (1 - 4 * _ULP) / (1 - centre)
+            masses, infinite = masses * share, infinite * share
+    if not masses.any():  # all but rounding is infinite loss; a law without any value is none
+        masses[len(q_mass)] = _NEXT_TO_NOTHING
+    keep = masses > 0
+    return PLD(step, full_index[keep], masses[keep], infinite)
+
+
+def _starting_at(step: float, value: float, polygon: Polygon) -> Polygon:
+    """With this value at alpha = 1, and convex all the same."""
+    changed = np.append(value, np.minimum(polygon.value[1:], value))
+    corner = convex_corners(np.expm1(step * polygon.index.astype(float)), changed)
+    return Polygon(polygon.index[corner], changed[corner])
+
+
+def _bends(step: float, polygon: Polygon, side: Side) -> tuple[Array, Array, Array]:
+    """alpha and the bend at each corner but the first, moved by a bound of its error; and that."""
+    index, value = polygon.index, polygon.value
     alpha = np.exp(step * index)
     width = alpha[:-1] * np.expm1(step * np.diff(index))
     slope = np.diff(value) / width
     error = 4 * _ULP * ((value[:-1] + value[1:]) / width - (2 + step * index[1:]) * slope)
+    error = error + np.append(error[1:], 0.0)
     bend = np.append(slope[1:], 0.0) - slope
-    bend = np.maximum(bend + side * (error + np.append(error[1:], 0.0)), 0.0)
-    p_mass = alpha[1:] * bend * (1 + side * (8 + 4 * step * index[1:]) * _ULP)
-    q_mass = bend * (1 + side * 8 * _ULP)
-    rest = 1 - value[-1] - p_mass.sum() - q_mass.sum()
-
-    # p_mass and q_mass were moved outwards: move the rest back by as much, and outwards once more
-    slack = 2 * float(((alpha[1:] + 1) * (error + np.append(error[1:], 0.0))).sum())
-    slack += (32 + 8 * step * index[-1]) * _ULP
-    centre = rest + side * slack
-    full_index = np.concatenate([-index[:0:-1], index])
-    masses = np.concatenate([q_mass[::-1], [max(centre, 0.0)], p_mass])
-    if side is Side.LOWER and centre < 0:
-        # Too much mass on both sides: scaled down, the pair is symmetric and its profile smaller.
-        finite = 1 - value[-1]
-        masses *= finite / (finite - centre) * (1 - 4 * _ULP)
-    if not masses.any():  # all but rounding is infinite loss; a law without any value is none
-        masses[len(index) - 1] = _NEXT_TO_NOTHING
-    keep = masses > 0
-    return PLD(step, full_index[keep], masses[keep], float(value[-1]))
+    return alpha[1:], np.maximum(bend + side * error, 0.0), error

@@ -22,10 +22,19 @@ DENSE = 6.0
 #: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
 #: whose time goes into samples.
 SHARE, DEAR_SHARE = 0.5, 3.0
+#: More different rounds than this are sampled as coarsely as densities.
+FEW_KINDS = 8
 #: Halvings of the resolution after which no lattice is short enough.
 COARSER = 8
 #: Lattices kept for the next query: memory for not sampling the profiles again.
 KEPT_LATTICES = 8
+
+# Rounds that differ in their users only
+
+#: Rounds whose users differ by no larger a factor share their outline.
+ALIKE = 1.1
+#: Share of the width asked for, twice, that a round may be moved to other numbers of users.
+TOGETHER = 1.0
 
 # Sums
 

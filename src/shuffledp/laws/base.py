@@ -19,3 +19,8 @@ class Law(Protocol):
     def worst(self, epsilon: float, users: int) -> Law:
         """Of several laws the one that, with so many users, is about the largest at an epsilon."""
         ...
+
+    @property
+    def reversed(self) -> Law:
+        """The law with the two values in question swapped, if it is of one order of them."""
+        ...

@@ -91,3 +91,7 @@ class BinaryLaw:
 
     def worst(self, epsilon: float, users: int) -> BinaryLaw:
         return self
+
+    @property
+    def reversed(self) -> BinaryLaw:
+        return self  # of both orders

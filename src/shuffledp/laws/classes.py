@@ -107,3 +107,7 @@ class ClassLaws:
     def worst(self, epsilon: float, users: int) -> ClassLaws:
         worst = sorted(self.laws, key=lambda law: law.spread(epsilon))[-1:]
         return ClassLaws(tuple(worst))
+
+    @property
+    def reversed(self) -> ClassLaws:
+        return ClassLaws(tuple(law.reversed for law in self.laws))

@@ -89,6 +89,10 @@ class DensityLaw:
         both = self._attained(self._cells(*tuning.ROUGH_CELLS))
         return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
 
+    @property
+    def reversed(self) -> DensityLaw:
+        return self if self.order is None else replace(self, order=1 - self.order)
+
     def enclosed(self, count: int, depth: float) -> Enclosure:
         """By laws of about `count` cells: the more, the closer; cut off where only e^-depth of the
         outputs are."""

@@ -76,6 +76,10 @@ class PairsLaw:
     def worst(self, epsilon: float, users: int) -> PairsLaw:
         return self
 
+    @property
+    def reversed(self) -> PairsLaw:
+        return self
+
 
 @dataclass(frozen=True)
 class LeadingPairsLaw:
@@ -98,6 +102,10 @@ class LeadingPairsLaw:
 
     def worst(self, epsilon: float, users: int) -> ClassLaws:
         return self.among(users).worst(epsilon, users)
+
+    @property
+    def reversed(self) -> LeadingPairsLaw:
+        return self
 
 
 def pair_law(u: Array, v: Array, blanket: Array) -> ClassLaw:

@@ -50,3 +50,7 @@ class ThreePointLaw:
 
     def worst(self, epsilon: float, users: int) -> ThreePointLaw:
         return self
+
+    @property
+    def reversed(self) -> ThreePointLaw:
+        return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ Sampler = Callable[[Array], Samples]
 
 
 class PrivacyProfile(ABC):
-    """delta(epsilon) of one round, the supremum over replace-one neighbours in both orders."""
+    """delta(epsilon) of one round, the supremum over replace-one neighbours in both orders; or of
+    one pair of them in one order, with a `reverse`."""
 
     @property
     @abstractmethod
@@ -43,9 +44,15 @@ class PrivacyProfile(ABC):
         return False
 
     @property
-    def pointwise(self) -> PrivacyProfile:
-        """The same profile, by whatever is quickest for a few epsilons."""
-        return self
+    def family(self) -> tuple[Hashable, int]:
+        """What it shares with all profiles that differ from it in the number of users only, and
+        that number: the more users, the smaller the profile. By default it is the only one."""
+        return self, 1
+
+    @property
+    def reverse(self) -> PrivacyProfile | None:
+        """If it is of one pair (P, Q) in this order only: the profile of (Q, P)."""
+        return None
 
     def some_left(self, epsilon: Array) -> NDArray[np.bool_]:
         """Where delta may be above 0."""

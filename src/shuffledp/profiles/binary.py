@@ -8,6 +8,7 @@ more than the largest H(m) found are cut into smaller ones (docs/theory.md, "Bin
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,6 +43,10 @@ class BinaryProfile(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return self.law.bounded
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        return self.law, self.users
 
     @property
     def last_slope(self) -> float:

@@ -26,13 +26,12 @@ _EPSILON_ERROR = 2.0**-48
 class ThreePointSampler:
     """Evaluates the profile of a three-point law for `users` users.
 
-    `depth` is log(1/delta) of the smallest delta that has to be resolved relatively, `rtol` the
-    relative width in epsilon that the buckets may cost.
+    `depth` is log(1/delta) of the smallest delta that has to be resolved relatively.
     """
 
-    def __init__(self, law: ThreePointLaw, users: int, depth: float, rtol: float) -> None:
+    def __init__(self, law: ThreePointLaw, users: int, depth: float) -> None:
         self._law = law
-        first, last = _buckets(law, users - 1, depth, rtol)
+        first, last = _buckets(law, users - 1, depth)
         weights, errors = bucket_masses(users - 1, law.clone, law.other, first)
         self._counts, where = np.unique(np.concatenate([first, last]), return_inverse=True)
         # weight of each evaluated count in the upper and the lower mixture
@@ -103,20 +102,17 @@ def _given_count(eps0: float, count: Array, epsilon: Array) -> tuple[Array, Arra
     return value, slope
 
 
-def _buckets(law: ThreePointLaw, others: int, depth: float, rtol: float) -> tuple[Array, Array]:
+def _buckets(law: ThreePointLaw, others: int, depth: float) -> tuple[Array, Array]:
     """First and last evaluated count of each bucket of 0..others.
 
-    Epsilon goes like c^(-1/2), so counts c .. c + w cost w/(2c) in relative epsilon. Counts whose
-    probability cannot matter at `depth` share a few buckets; correctness does not depend on it.
+    Counts whose probability cannot matter at `depth` share a few buckets, every other count is
+    evaluated; correctness does not depend on it.
     """
     mean, variance = others * law.clone, others * law.clone * law.other
     low = max(0.0, math.floor(mean - bernstein(variance, depth)))
     high = min(float(others), math.ceil(mean + bernstein(variance, tuning.ABOVE)))
-    # a few hundred buckets where there are as many counts, more if rtol needs them
-    buckets = min(max(tuning.BUCKETS / rtol, tuning.FEWEST), tuning.MOST_BUCKETS)
-    width = max(1.0, round(min(2 * rtol * max(low, mean / 2), (high - low) / buckets)))
     halvings = low * 0.5 ** np.arange(1, tuning.HALVINGS + 1)
-    edges = np.concatenate([[0.0], np.floor(halvings[::-1]), np.arange(low, high + 1, width)])
+    edges = np.concatenate([[0.0], np.floor(halvings[::-1]), np.arange(low, high + 1)])
     first = np.unique(edges)
     following = np.append(first[1:], others + 1.0)
     # a bucket of one count is exact; a wider one borrows the next bucket's first count

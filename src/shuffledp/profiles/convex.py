@@ -8,15 +8,20 @@ from numpy.typing import NDArray
 from .._support.numeric import Array
 
 
-def chord_slopes(lower: Array, upper: Array, excess: Array) -> tuple[Array, Array]:
+def chord_slopes(
+    lower: Array, upper: Array, excess: Array, steepest: float | None = None
+) -> tuple[Array, Array]:
     """An upper bound of minus the slope of a profile to the right of each point, and a lower one
     to the left; of the profile itself only lower and upper values are known.
 
     A convex function is at most as steep as any chord that ends at the point, and at least as steep
     as any that starts there. The shortest fits best, but what the bracket is wide counts less in a
-    longer one. At alpha = 1 a symmetric profile has slope at least -(1 - f)/2.
+    longer one. At alpha = 1 the slope is at least -`steepest`; of a symmetric profile, which is
+    the default, at least -(1 - f)/2.
     """
-    steep, flat = np.full(len(excess), (1 - lower[0]) / 2), np.zeros(len(excess))
+    if steepest is None:
+        steepest = (1 - lower[0]) / 2
+    steep, flat = np.full(len(excess), steepest), np.zeros(len(excess))
     span = 1
     while span < len(excess):
         width = excess[span:] - excess[:-span]

@@ -91,6 +91,10 @@ class MixtureProfile(PrivacyProfile):
         return tuning.DEPTHS
 
     @property
+    def dear(self) -> bool:
+        return True
+
+    @property
     def max_loss(self) -> float:
         return max(end.max_loss for end in self.rounds.ends)
 
@@ -129,9 +133,9 @@ class MixtureProfile(PrivacyProfile):
                 for side, sign in zip(total, (-1, 1, -1, 1, 1), strict=True)
             )
             most = np.minimum(most + buckets.rest + UNDERFLOW, 1.0)
-            if epsilon[0] == 0 and (np.diff(epsilon) > 0).all():
-                steepest, flattest = chord_slopes(low, high, np.expm1(epsilon))
-                steep, flat = np.minimum(steep, steepest), np.maximum(flat, flattest)
+            if (np.diff(epsilon) > 0).all():
+                chords = chord_slopes(low, high, np.expm1(epsilon), np.inf)
+                steep, flat = np.minimum(steep, chords[0]), np.maximum(flat, chords[1])
             return Samples(low * inside, most * inside, flat, steep)
 
         return sample

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import ClassVar
@@ -37,7 +37,10 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
 
 @round_profile.register
 def _(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    return round_profile(law.classes, users, idle) if idle else ThreePointProfile(law, users)
+    few_clones = users * law.clone * law.other <= tuning.FEW_CLONES
+    if few_clones and not idle:
+        return ThreePointProfile(law, users)
+    return round_profile(law.classes, users, idle)
 
 
 @round_profile.register
@@ -102,14 +105,11 @@ class ThreePointProfile(PrivacyProfile):
         return math.isfinite(self.law.eps0)
 
     @property
-    def pointwise(self) -> PrivacyProfile:
-        few_clones = self.users * self.law.clone * self.law.other <= tuning.FEW_CLONES
-        if few_clones or not self.bounded or self.law.weight != 1:
-            return self
-        return round_profile(self.law.classes, self.users)
+    def family(self) -> tuple[Hashable, int]:
+        return self.law, self.users
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return ThreePointSampler(self.law, self.users, depth, rtol)
+        return ThreePointSampler(self.law, self.users, depth)
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,10 @@ class ClassProfile(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return all(law.bounded(self.idle) for law in self.laws + self.of_all)
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        return super().family if self.idle or self.of_all else (self.laws, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         first, *others = (
@@ -172,6 +176,10 @@ class DensityProfile(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return self.law.bounded
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if rtol >= tuning.FIRST_LOOK:

@@ -48,10 +48,6 @@ class SubsampledProfile(PrivacyProfile):
     def dear(self) -> bool:
         return self.full.dear
 
-    @property
-    def pointwise(self) -> PrivacyProfile:
-        return SubsampledProfile(self.full.pointwise, self.rate)
-
     def sampler(self, depth: float, rtol: float) -> Sampler:
         inner = self.full.sampler(depth, rtol)
 

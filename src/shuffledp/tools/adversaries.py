@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .._support import validate
 from ..accountant import repeated
-from ..bounds.one_round import epsilon_bounds
-from ..bounds.rounds import Rounds
 from ..guarantee import DEFAULT_RTOL, anyway
-from ..laws.classes import ClassLaw
-from ..profiles.rounds import ClassProfile, round_profile
 from ..randomizers import Randomizer
 from ..shuffle import Shuffle
 
@@ -49,28 +44,6 @@ def adversaries(
             round_ = Shuffle(randomizer, users, analysis)
             bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
             rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
-    attained = _attained(Shuffle(randomizer, users), rounds, delta, rtol)
+    attained = repeated(Shuffle(randomizer, users), rounds).attained_epsilon(delta, rtol=rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
     return rows
-
-
-def _attained(round_: Shuffle, rounds: int, delta: float, rtol: float) -> float:
-    """Certified from below. For several rounds, of the same datasets in each: the worst pair whose
-    two orders are alike is composed, for which the profile's mirror image is its own. Without one,
-    the value of a single round stands."""
-    single = round_.attained_epsilon(delta)
-    value = validate.delta(delta)
-    attained = round_profile(round_.randomizer.attained_law(), round_.users)
-    if rounds == 1 or not 0 < value < 1 or not isinstance(attained, ClassProfile):
-        return single
-    alike = [ClassProfile((law,), round_.users) for law in attained.laws if _symmetric(law)]
-    if not alike:
-        return single
-    worst = max(alike, key=lambda profile: anyway(epsilon_bounds, profile, value, 0.1).lower)
-    composed = Rounds([(worst, rounds)])
-    return max(single, anyway(composed.epsilon_bounds, value, rtol).lower)
-
-
-def _symmetric(law: ClassLaw) -> bool:
-    classes = sorted(zip(law.u, law.v, law.blanket, strict=True))
-    return classes == sorted(zip(law.v, law.u, law.blanket, strict=True))

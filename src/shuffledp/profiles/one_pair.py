@@ -1,0 +1,45 @@
+"""The profile of one pair of neighbouring datasets, in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from .base import PrivacyProfile, Sampler
+
+
+@dataclass(frozen=True)
+class PairProfile(PrivacyProfile):
+    """The profile `forward` of a pair (P, Q), and that of (Q, P): in general another one, without
+    which the losses of several rounds cannot be added up."""
+
+    forward: PrivacyProfile
+    backward: PrivacyProfile
+
+    @property
+    def reverse(self) -> PrivacyProfile:
+        return self.backward
+
+    @property
+    def max_loss(self) -> float:
+        return self.forward.max_loss
+
+    @property
+    def bounded(self) -> bool:
+        return self.forward.bounded
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return self.forward.depths
+
+    @property
+    def dear(self) -> bool:
+        return self.forward.dear
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        (family, users), (other, _) = self.forward.family, self.backward.family
+        return ("pair", family, other), users
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self.forward.sampler(depth, rtol)

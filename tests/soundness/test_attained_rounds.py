@@ -1,0 +1,156 @@
+"""What several rounds attain, against the product of the laws of actual neighbouring datasets."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+
+import oracles
+from oracles import randomizers as written
+from shuffledp import (
+    Accountant,
+    FiniteRandomizer,
+    Gaussian,
+    Laplace,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+)
+from shuffledp.bounds.rounds import Rounds
+from shuffledp.guarantee import anyway
+from shuffledp.laws.classes import ClassLaws
+from shuffledp.laws.matrix import pair_law
+from shuffledp.mechanisms import ApproximateDP
+from shuffledp.profiles.one_pair import PairProfile
+from shuffledp.profiles.rounds import round_profile
+from shuffledp.randomizers import REGISTRY, Randomizer
+
+EPSILONS = (0.0, 0.1, 0.5, 1.2, 2.5)
+NONE = Fraction(0)
+Values = tuple[int, int]
+
+
+def divergence(pairs: list[oracles.FractionPair], alpha: Fraction) -> Fraction:
+    """Of the product of some pairs."""
+    joint: dict[tuple[object, ...], tuple[Fraction, Fraction]] = {(): (Fraction(1), Fraction(1))}
+    for pair in pairs:
+        joint = {
+            (*key, other): (p * a, q * b)
+            for (key, (p, q)), (other, (a, b)) in product(joint.items(), pair.items())
+        }
+    return sum((max(p - alpha * q, Fraction(0)) for p, q in joint.values()), Fraction(0))
+
+
+def datasets(
+    rows: written.Rows, values: tuple[int, int], others: list[int]
+) -> oracles.FractionPair:
+    first, second = (oracles.shuffled_mechanism(rows, [x, *others]) for x in values)
+    return {
+        key: (first.get(key, Fraction(0)), second.get(key, Fraction(0)))
+        for key in {**first, **second}
+    }
+
+
+def pair_of(rows: written.Rows, values: Values, holder: int, users: int) -> PairProfile:
+    matrix = np.array(rows, dtype=float)
+    law = ClassLaws((pair_law(matrix[values[0]], matrix[values[1]], matrix[holder]),))
+    return PairProfile(round_profile(law, users), round_profile(law.reversed, users))
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("users", [2, 3])
+def test_a_pair_in_one_order_against_its_exact_product(users: int, zeros: bool) -> None:
+    """Two rounds of one pair and one of another, none of them symmetric."""
+    rng = random.Random(10 * users + zeros)
+    rows = written.random_rows(3, 3, rng, zeros)
+    for values, holder in (((0, 1), 2), ((1, 0), 2), ((0, 2), 0), ((2, 0), 0)):
+        pair, other = pair_of(rows, values, holder, users), pair_of(rows, (1, 2), 1, users)
+        exact = [datasets(rows, values, [holder] * (users - 1))] * 2
+        exact += [datasets(rows, (1, 2), [1] * (users - 1))]
+        rounds = Rounds([(pair, 2), (other, 1)])
+        for epsilon in EPSILONS:
+            truth = float(divergence(exact, written.exact_exp(epsilon)))
+            bounds = anyway(rounds.delta_bounds, epsilon, 1e-3)
+            assert bounds.lower <= truth * (1 + 1e-9)  # rows were rounded
+            assert truth <= bounds.upper * (1 + 1e-9) + 1e-15
+            assert bounds.lower >= 0.9 * truth - 1e-12
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_two_rounds_against_all_datasets(zeros: bool) -> None:
+    rng = random.Random(zeros)
+    pairs, accountant = [], Accountant()
+    for _ in range(2):
+        matrix = [[float(p) for p in row] for row in written.random_rows(2, 3, rng, zeros)]
+        law = partial(oracles.shuffled_mechanism, written.exact_rows(matrix))
+        pairs.append(oracles.neighbours(2, 3, law))
+        accountant.compose(Shuffle(FiniteRandomizer(matrix), 3))
+    for epsilon in EPSILONS:
+        alpha = written.exact_exp(epsilon)
+        truth = float(max(divergence([a, b], alpha) for a in pairs[0] for b in pairs[1]))
+        attained = accountant.attained_delta(epsilon)
+        assert attained <= truth * (1 + 1e-12)
+        assert attained >= (0.0 if zeros else 0.5) * truth
+
+
+@pytest.mark.parametrize("name", sorted({*REGISTRY} - {"gaussian"}))  # which takes long
+def test_every_randomizer_attains_more_in_several_rounds(name: str) -> None:
+    randomizer = REGISTRY[name](**REGISTRY[name].example)
+    survey = Shuffle(randomizer, 50)
+    accountant = Accountant().compose(survey, 4)
+    attained = accountant.attained_epsilon(1e-4, rtol=0.01)
+    assert survey.attained_epsilon(1e-4) < attained <= accountant.get_epsilon(1e-4, rtol=0.01)
+    delta = accountant.attained_delta(attained / 2, rtol=0.01)
+    assert survey.attained_delta(attained / 2) < delta <= accountant.get_delta(attained / 2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"sample_rate": 0.5}, {"sample_rate": 0.5, "sampling": "poisson"}, {"messages": 2}],
+)
+def test_unusual_rounds(options: dict[str, float]) -> None:
+    survey = Shuffle(RandomizedResponse(3, eps0=1.0), 100, **options)  # type: ignore[arg-type]
+    accountant = Accountant().compose(survey, 3)
+    attained = accountant.attained_epsilon(1e-3, rtol=0.01)
+    assert 0 < survey.attained_epsilon(1e-3) < attained <= accountant.get_epsilon(1e-3)
+
+
+def test_the_attained_pair_of_one_user_is_the_composition_itself() -> None:
+    """Nobody else to hide among: randomized response, in closed form."""
+    accountant = Accountant().compose(Shuffle(PureLDP(0.5), 1), 40)
+    exact = float(oracles.randomized_response_epsilon(0.5, 40, 1e-6))
+    assert exact * (1 - 2e-2) <= accountant.attained_epsilon(1e-6) <= exact * (1 + 1e-12)
+
+
+def test_the_ends() -> None:
+    survey, noise = Shuffle(RandomizedResponse(3, eps0=1.0), 10), Shuffle(Gaussian(1.0), 10)
+    accountant = Accountant().compose(survey, 3)
+    assert 3 - 1e-9 <= accountant.attained_epsilon(0) <= 3
+    assert accountant.attained_epsilon(1) == 0
+    assert accountant.attained_delta(3.0) == accountant.attained_delta(100.0) == 0
+    assert Accountant().attained_epsilon(1e-6) == Accountant().attained_delta(0) == 0
+    assert Accountant().attained_epsilon(0) == 0
+    assert accountant.compose(noise).attained_epsilon(0) == math.inf
+    given = ApproximateDP(1.0, 1e-6)
+    assert given.attained_epsilon(1e-6) == given.attained_delta(0) == 0
+    assert Accountant().compose(given, 2).attained_epsilon(1e-6) == 0
+    mixed = Accountant().compose(given).compose(survey, 2)
+    assert mixed.attained_delta(0.5) == Accountant().compose(survey, 2).attained_delta(0.5)
+
+
+@pytest.mark.parametrize("randomizer", [Laplace(eps0=1.0), RandomizedResponse(4, eps0=2.0)])
+def test_rounds_that_differ_a_little(randomizer: Randomizer) -> None:
+    users = [200, 201, 210]
+    accountant = Accountant()
+    for n in users:
+        accountant.compose(Shuffle(randomizer, n))
+    most, fewest = (Accountant().compose(Shuffle(randomizer, n), 3) for n in (210, 200))
+    value = accountant.attained_epsilon(1e-6, rtol=0.01)
+    assert most.attained_epsilon(1e-6, rtol=0.01) * 0.99 <= value
+    assert value <= 1.01 * fewest.attained_epsilon(1e-6, rtol=0.01)
