@@ -16,7 +16,7 @@ from ._support import validate
 from ._support.numeric import Array, Bounds, Side
 from .accountant import Accountant
 from .bounds.certificate import not_certified
-from .composition.lattice import sparse_range
+from .composition.grading import sparse_range
 from .composition.pld import PLD, Sampled, upper_pld
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism

@@ -34,7 +34,7 @@ CUT_OFF = 1e-3
 
 #: How much narrower a single round is evaluated than the rounds of a composition, if a narrower
 #: bracket is not dear: randomized response of a million users takes 13 ms, 10 at the same width.
-SINGLE = 0.01
+SINGLE = 0.005
 
 # Root finding
 

@@ -13,14 +13,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import PrivacyProfile
 from . import tuning
+from .grading import Grading
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up
+from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up, tilt_for_delta
 
 # proof constants: docs/theory.md, "Constants"
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
@@ -85,7 +85,7 @@ class Lattices:
     """The upper and lower PLDs of some kinds of rounds, and those made for earlier queries."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
-        self._kinds = kinds
+        self._kinds, self._rounds = kinds, sum(kind.count for kind in kinds)
         self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
         # a lattice contains the largest loss of the kind of round that counts most
         self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss
@@ -97,7 +97,8 @@ class Lattices:
         The width is that of rtol at a resolution of 1, and falls with its square.
         """
         strides = _strides(self._kinds, rtol, resolution)
-        divisions = round_up(max(self._anchor / min(strides), tuning.LEAST_DIVISIONS))
+        finest = min(strides) / tuning.FINER
+        divisions = round_up(max(self._anchor / finest, tuning.LEAST_DIVISIONS))
         dear = _dear(self._kinds)
         wide = aim(rtol, dear)
         fine = (tuning.DEAR_SHARE if dear else tuning.SHARE) * wide / resolution
@@ -122,10 +123,12 @@ class Lattices:
         if 12 * deviation > tuning.MAX_POINTS * step or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
         upper, lower, cut_off = [], [], 0.0
-        for kind, wanted in zip(self._kinds, strides, strict=True):
-            stride = max(1, math.floor(wanted / step))
-            for profile, above, below in _shared(kind, together * (wanted / kind.spread) ** 2):
-                plds = _discretize(kind, profile, step, stride, depth, fine)
+        seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]
+        tilt = tilt_for_delta(seen, math.exp(-depth) * self._rounds)[0]
+        for kind, stride in zip(self._kinds, strides, strict=True):
+            for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
+                grading = Grading(kind.outline, step, stride, tilt, depth)
+                plds = _discretize(profile, grading, fine)
                 upper.append((plds[0], above))
                 lower.append((plds[1], below))
                 cut_off += above * plds[0].infinite * profile.bounded
@@ -172,6 +175,14 @@ def _spread(outline: PLD) -> float:
     return max(math.sqrt(float(outline.masses @ outline.losses**2)), negligible)
 
 
+def _down_to(outline: PLD, depth: float) -> PLD:
+    """Without the largest losses, which have a probability of e^-depth only: of an outline those
+    are hardly known."""
+    tail = np.cumsum(outline.masses[::-1])[::-1]
+    some = np.append(True, tail[1:] > math.exp(-depth))
+    return replace(outline, index=outline.index[some], masses=outline.masses[some])
+
+
 def _dear(kinds: Sequence[Kind]) -> bool:
     """Many different rounds are dear too: most of the time goes into sampling each of them."""
     many = sum(len(kind.members) for kind in kinds) > tuning.FEW_KINDS
@@ -194,14 +205,13 @@ def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[floa
     ]
 
 
-def _discretize(
-    kind: Kind, profile: PrivacyProfile, step: float, stride: int, depth: float, rtol: float
-) -> tuple[PLD, PLD]:
-    """(upper, lower) PLD of one round on multiples of `step`, to deltas of e^-depth."""
-    forward = _sampled(kind, profile, step, stride, depth, rtol)
+def _discretize(profile: PrivacyProfile, grading: Grading, rtol: float) -> tuple[PLD, PLD]:
+    """(upper, lower) PLD of one round on a lattice."""
+    step = grading.step
+    forward = _sampled(profile, grading, rtol)
     reverse = None
     if profile.reverse is not None:
-        reverse = _sampled(kind, profile.reverse, step, stride, depth, rtol, Side.LOWER)
+        reverse = _sampled(profile.reverse, grading, rtol, Side.LOWER)
     lower = lower_pld(step, forward, reverse)
     if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
@@ -209,49 +219,16 @@ def _discretize(
 
 
 def _sampled(
-    kind: Kind,
-    profile: PrivacyProfile,
-    step: float,
-    stride: int,
-    depth: float,
-    rtol: float,
-    losses: Side = Side.UPPER,
+    profile: PrivacyProfile, grading: Grading, rtol: float, losses: Side = Side.UPPER
 ) -> Sampled:
-    """A profile on multiples of `step`: of positive losses, or of the negative ones."""
+    """A profile on a lattice: of positive losses, or of the negative ones."""
     largest = profile.max_loss
-    index = _sampled_points(kind, largest, step, stride, depth, losses)
-    epsilon: Array = step * index.astype(float)
+    index = grading.points(largest, losses)
+    epsilon: Array = grading.step * index.astype(float)
     if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
         epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
-    samples = profile.sampler(depth, rtol)(epsilon)
+    samples = profile.sampler(grading.depth, rtol)(epsilon)
     if losses is Side.LOWER and samples.lower[-1] == 0:
         # how far its place was rounded up is charged to positive losses only
         samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
     return Sampled(index, samples, not profile.bounded and bool(epsilon[-1] >= largest))
-
-
-def _sampled_points(
-    kind: Kind, largest: float, step: float, stride: int, depth: float, side: Side
-) -> NDArray[np.int64]:
-    """Lattice points up to the largest loss, or one beyond which delta is about e^-depth."""
-    outline = kind.outline
-    losses, masses, infinite = outline.losses, outline.masses, outline.infinite
-    if side is Side.LOWER:  # as seen from Q
-        losses, masses, infinite = -losses[::-1], (masses * np.exp(-losses))[::-1], 0.0
-    tail = np.cumsum(masses[::-1])[::-1]
-    beyond = losses[tail + infinite <= math.exp(-depth)]
-    end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
-    top = math.ceil(end / step * (1 - 1e-14))
-    if end == largest and Fraction(step) * top < Fraction(largest):
-        top += 1
-    return sparse_range(math.ceil(tuning.DENSE * kind.spread / step), top, stride)
-
-
-def sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:
-    """0, stride, ..., dense, then geometrically sparser, top: the far tail needs fewer points."""
-    near = np.arange(0, min(dense, top), stride, dtype=np.int64)
-    if top <= dense:
-        return np.append(near, top)
-    count = math.ceil(math.log(top / dense) / math.log1p(stride / dense)) + 1
-    far = np.unique(np.rint(np.geomspace(dense, top, count + 1)).astype(np.int64))
-    return np.concatenate([near, far])

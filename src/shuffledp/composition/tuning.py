@@ -17,11 +17,16 @@ OUTLINE_WIDTH = 0.2
 #: Divisions of the largest loss: a lattice is sparse, so it may have many.
 MAX_DIVISIONS = 1 << 40
 LEAST_DIVISIONS = 16.0
-#: Root mean square losses up to which a lattice is dense; the far tail needs fewer points.
-DENSE = 6.0
+#: Lattice points in the smallest distance of samples: a lattice is cheap, and distances vary.
+FINER = 5.0
+#: Tilts under which losses may count, in units of the tilt of the composition.
+GRADED = (0.3, 0.6, 0.8, 1.0, 1.3, 2.0)
+#: Cells of rare losses are no wider than this over 1 + tilt, so that no factor e^(tilt loss) grows
+#: much within one.
+WIDEST_CELL = 0.3
 #: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
 #: whose time goes into samples.
-SHARE, DEAR_SHARE = 0.5, 3.0
+SHARE, DEAR_SHARE = 0.5, 2.0
 #: More different rounds than this are sampled as coarsely as densities.
 FEW_KINDS = 8
 #: Halvings of the resolution after which no lattice is short enough.

@@ -9,7 +9,7 @@ tests/data/brackets.json are fast and narrow with it: the comment says what it t
 # Which engine answers (choice.py)
 
 #: Up to so many ways to share out the scores are enumerated: 0.1 ms a row of two values.
-MOST_WAYS = 3000
+MOST_WAYS = 6000
 #: Up to so many scoring users; more of them only if there is a single value, and transforms do.
 MOST_LISTED = 200
 #: Rows enumerated at once: the matrix of rows and ways stays at a few megabytes.

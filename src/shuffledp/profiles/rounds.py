@@ -37,7 +37,7 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
 
 @round_profile.register
 def _(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    few_clones = users * law.clone * law.other <= tuning.FEW_CLONES
+    few_clones = users * law.clone * law.other <= tuning.SOME_CLONES
     if few_clones and not idle:
         return ThreePointProfile(law, users)
     return round_profile(law.classes, users, idle)
@@ -109,7 +109,10 @@ class ThreePointProfile(PrivacyProfile):
         return self.law, self.users
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return ThreePointSampler(self.law, self.users, depth)
+        most = tuning.FEW_CLONES if rtol > tuning.NARROW else tuning.SOME_CLONES
+        if self.users * self.law.clone * self.law.other <= most:
+            return ThreePointSampler(self.law, self.users, depth)
+        return round_profile(self.law.classes, self.users).sampler(depth, rtol)
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,8 @@ class DensityProfile(PrivacyProfile):
         return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        if rtol >= tuning.FIRST_LOOK:
+        outline = rtol >= tuning.FIRST_LOOK
+        if outline:
             depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
         wanted = tuning.CELLS / math.sqrt(rtol)
         cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
@@ -194,8 +198,10 @@ class DensityProfile(PrivacyProfile):
             upper = ClassSampler(above.laws, self.users, width, depth, self.idle)
 
         def sample(epsilon: Array) -> Samples:
-            inside, low = self.some_left(epsilon), lower(epsilon)
-            high = low if above is None else upper(epsilon)
+            inside, high = self.some_left(epsilon), upper(epsilon)
+            if outline and upper is not lower:  # one side says enough
+                return Samples.without_slopes(0 * high.lower, high.upper * inside)
+            low = high if upper is lower else lower(epsilon)
             return Samples(low.lower * inside, high.upper * inside, low.slope_low, low.slope_high)
 
         return sample

@@ -1,0 +1,80 @@
+"""Where on a lattice a profile is sampled: close together where its losses count."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import Array, Side
+from . import tuning
+from .pld import PLD
+
+
+@dataclass(frozen=True, eq=False)
+class Grading:
+    """Multiples of `step`, for rounds of which an outline is known.
+
+    A cell of width h that holds the mass m adds about m h^2 to the variance of a round. With the
+    density r of the mass, h = c r^(-1/3) has the fewest cells for what they add together. Outlines
+    are too coarse for a density: the mass of all larger losses stands in for it, so that cells
+    grow, and c is such that they add as much as equal cells of width `stride`. What counts is the
+    largest of the masses as they are and under tilts about that of the composition.
+    """
+
+    outline: PLD
+    step: float
+    stride: float
+    tilt: float
+    depth: float  # log(1/delta) of the smallest delta that is asked for
+
+    def points(self, largest: float, side: Side) -> NDArray[np.int64]:
+        """Lattice points up to the largest loss, or one beyond which delta is about e^-depth; of
+        positive losses if side is UPPER, else of negative ones, as seen from Q."""
+        losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
+        if side is Side.LOWER:
+            losses, masses, infinite = -losses[::-1], (masses * np.exp(-losses))[::-1], 0.0
+        tail = np.cumsum(masses[::-1])[::-1]
+        beyond = losses[tail + infinite <= math.exp(-self.depth)]
+        end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
+        top = math.ceil(end / self.step * (1 - 1e-14))
+        if end == largest and Fraction(self.step) * top < Fraction(largest):
+            top += 1
+        some = (losses > 0) & (losses <= end)
+        losses, masses = losses[some], masses[some]
+        weights = masses
+        for share in tuning.GRADED if side is Side.UPPER else ():
+            tilt = share * self.tilt
+            norm = self.outline.log_mgf(tilt)[0]
+            weights = np.maximum(weights, masses * np.exp(np.minimum(tilt * losses - norm, 300.0)))
+        return self._spaced(losses, weights, top)
+
+    def _spaced(self, losses: Array, weights: Array, top: int) -> NDArray[np.int64]:
+        """0 and top, and between them points at distances that grow with the losses."""
+        larger = np.cumsum(weights[::-1])[::-1] + 1e-300
+        cell = (larger / larger[:1]) ** (-1 / 3)
+        cell *= self.stride / np.sqrt((weights @ cell**2) / larger[:1])
+        cell = np.minimum(cell, max(self.stride, tuning.WIDEST_CELL / (1 + self.tilt)))
+        distances = np.maximum(cell / self.step, 1.0).astype(np.int64)
+        index, place = [np.zeros(0, dtype=np.int64)], 0
+        for distance in np.unique(distances).tolist():  # up to the last loss with this distance
+            end = losses[distances == distance][-1] / self.step
+            run = np.arange(place, min(end, top), distance, dtype=np.int64)
+            if len(run):
+                index.append(run)
+                place = int(run[-1]) + distance
+        points = np.concatenate(index)
+        return np.append(points[points < top], top) if len(points) else np.array([0, top])
+
+
+def sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:
+    """0, stride, ..., dense, then geometrically sparser, top: for rounds without an outline."""
+    near = np.arange(0, min(dense, top), stride, dtype=np.int64)
+    if top <= dense:
+        return np.append(near, top)
+    count = math.ceil(math.log(top / dense) / math.log1p(stride / dense)) + 1
+    far = np.unique(np.rint(np.geomspace(dense, top, count + 1)).astype(np.int64))
+    return np.concatenate([near, far])
