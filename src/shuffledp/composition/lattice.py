@@ -89,6 +89,7 @@ class Lattices:
         self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
         # a lattice contains the largest loss of the kind of round that counts most
         self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss
+        self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         self.made: dict[tuple[float, ...], Bracket] = {}
 
     def parts(self, depth: float, rtol: float, resolution: float) -> Bracket:
@@ -97,8 +98,10 @@ class Lattices:
         The width is that of rtol at a resolution of 1, and falls with its square.
         """
         strides = _strides(self._kinds, rtol, resolution)
-        finest = min(strides) / tuning.FINER
-        divisions = round_up(max(self._anchor / finest, tuning.LEAST_DIVISIONS))
+        # the longest transform may leave no room for a lattice finer than the samples
+        longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
+        step = min(min(strides), max(min(strides) / tuning.FINER, longest))
+        divisions = round_up(max(self._anchor / step, tuning.LEAST_DIVISIONS))
         dear = _dear(self._kinds)
         wide = aim(rtol, dear)
         fine = (tuning.DEAR_SHARE if dear else tuning.SHARE) * wide / resolution
@@ -119,8 +122,8 @@ class Lattices:
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
             step = math.nextafter(step, math.inf)
-        deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
-        if 12 * deviation > tuning.MAX_POINTS * step or divisions > tuning.MAX_DIVISIONS:
+        too_long = 12 * self._deviation > tuning.MAX_POINTS * step
+        if too_long or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
         upper, lower, cut_off = [], [], 0.0
         seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]

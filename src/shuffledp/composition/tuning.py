@@ -19,6 +19,8 @@ MAX_DIVISIONS = 1 << 40
 LEAST_DIVISIONS = 16.0
 #: Lattice points in the smallest distance of samples: a lattice is cheap, and distances vary.
 FINER = 5.0
+#: Deviations of the sum that the longest transform should have room for.
+ROOM = 30.0
 #: Tilts under which losses may count, in units of the tilt of the composition.
 GRADED = (0.3, 0.6, 0.8, 1.0, 1.3, 2.0)
 #: Cells of rare losses are no wider than this over 1 + tilt, so that no factor e^(tilt loss) grows

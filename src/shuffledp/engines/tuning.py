@@ -27,7 +27,7 @@ SHALLOW, DEEP = 60.0, 700.0
 #: Laws of more values may have a heavy tail: those of densities, which have hundreds.
 MANY = 64
 #: Brackets wider than this are worth a convolution, which has a width of a per cent itself.
-HEAVY = 0.02
+HEAVY = 0.3
 #: So few users are summed without transforms: every doubling of the users is one convolution.
 FEW_USERS = 1 << 22
 #: Widths from which on a bracket is only compared with others: no convolution is worth it.
@@ -74,13 +74,15 @@ JUMP_USUAL = 3.0
 
 #: Nodes at most; nodes that are evaluated times values at most, but for SOME_BLOCKS blocks: what
 #: is missing is charged.
-MAX_NODES = 1 << 20
-MAX_TERMS = 1 << 26
+MAX_NODES = 1 << 17
+MAX_TERMS = 1 << 23
 SOME_BLOCKS = 1 << 10
 #: Nodes that are evaluated together if the integrand may matter at one of them.
 BLOCK_NODES = 16
 #: Parts into which a larger block is split if the integrand may matter in it.
 SPLIT = 4
+#: Users with scores, the largest, that are left out where blocks are looked at, on average.
+RARELY = 8.0
 #: Blocks looked at at once, and angles evaluated for them at once.
 LOOKED = 1 << 18
 ANGLES = 1 << 16
