@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._support.text import rounded_up
 from .accountant import Accountant
+from .aggregate import Aggregate
 from .errors import NotCertified, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accountant",
+    "Aggregate",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",

@@ -8,6 +8,7 @@ import click
 
 from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter
+from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY
 from ..randomizers.base import parameter_named
 from ..randomizers.parameter import parameters_of
@@ -48,9 +49,10 @@ def calibrate(
     made = round_of(given, dash="--") if name == "rounds" else lambda v: _round(given, name, v)
     found = find_value(name, made, epsilon=epsilon, delta=delta, rounds=given["rounds"], rtol=rtol)
     if as_json:
-        click.echo(json_report("calibrate", _answer(found), {**given, "rtol": rtol}))
+        asked = {**given, "rtol": rtol}
+        click.echo(json_report("calibrate", _answer(found), asked, _relation(given)))
     else:
-        click.echo(_sentences(found))
+        click.echo(_sentences(found, _relation(given)))
 
 
 def _round(given: dict[str, Any], name: str, value: float) -> Any:
@@ -92,12 +94,16 @@ def _shown(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else repr(value)
 
 
-def _sentences(found: Calibration) -> str:
+def _relation(given: dict[str, Any]) -> str:
+    return NEIGHBOURS[given["neighbours"] or "replace"][0]
+
+
+def _sentences(found: Calibration, relation: str) -> str:
     name, low, high = found.parameter, found.achieved.lower, found.achieved.upper
     extreme = "largest" if searchable()[name] else "smallest"
     lines = [
         f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
-        f"{found.epsilon:g} at delta {found.delta:g} (replace-one).",
+        f"{found.epsilon:g} at delta {found.delta:g} ({relation}).",
         "",
         f"  there        {rounded_down(low, 7)} <= epsilon <= {rounded_up(high, 7)}; room left: "
         f"{rounded_down(found.room, 3)}",

@@ -10,8 +10,8 @@ import click
 from ..guarantee import DEFAULT_RTOL
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters
-from ..shuffle import USUAL_PEOPLE, Shuffle
-from ..tools.protocol import ANY, randomizer_of, round_of, split
+from ..rounds import Round
+from ..tools.protocol import ANY, VIEWS, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -56,7 +56,15 @@ def randomizer_options(
 
 
 _ANALYSES = "best, exact (two outputs), blanket, stronger-clones, clones, or strong (rr)."
-ANALYSIS = click.option("--analysis", default="best", show_default=True, help=_ANALYSES)
+ANALYSIS = click.option("--analysis", help=f"{_ANALYSES}  [default: best]")
+SEEN = (
+    click.option(
+        "--view", help=f"What the adversary sees: {' or '.join(VIEWS)}.  [default: {VIEWS[0]}]"
+    ),
+    click.option(
+        "--neighbours", help="replace or remove: what one user may change.  [default: replace]"
+    ),
+)
 USERS = number("users", "Users in each round.", whole=True, required=True)
 SAMPLING = (
     number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
@@ -78,12 +86,12 @@ RTOL = number(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 DELTA = number("delta", "The delta.", required=True)
-PROTOCOL = (*randomizer_options(), ANALYSIS, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
+PROTOCOL = (*randomizer_options(), *SEEN, ANALYSIS, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
 
 
 def round_options(but: Iterable[str] = ()) -> list[Option]:
     """All that describes a round but its users."""
-    return [*randomizer_options(but=but), ANALYSIS, *SAMPLING, *PEOPLE]
+    return [*randomizer_options(but=but), *SEEN, ANALYSIS, *SAMPLING, *PEOPLE]
 
 
 def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
@@ -92,13 +100,10 @@ def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
     return randomizer_of(kind, own, dash="--"), {"randomizer": kind, **own}
 
 
-def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:
+def take_round(given: dict[str, Any]) -> tuple[Round, dict[str, Any]]:
     """The round that the options describe, and the same for a report."""
     round_ = round_of(given, dash="--")
     kind, own, _ = split(given)
-    said = {"analysis": round_.explained.name, "assumed": round_.explained.assumption}
-    report = {**said, "randomizer": kind, **own, "users": round_.users}
-    if round_.sample_rate < 1:
-        report |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
-    report |= {name: getattr(round_, name) for name in USUAL_PEOPLE}
-    return round_, report
+    explained = round_.explained
+    said = {"view": round_.view, "analysis": explained.name, "assumed": explained.assumption}
+    return round_, {**said, "randomizer": kind, **own, **round_.facts}

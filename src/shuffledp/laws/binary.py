@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
 from .._support.numeric import UNIT, Side
 
@@ -43,6 +43,7 @@ class BinaryLaw:
     q: float
     not_q: float
     known_loss: float | None = None  # the largest loss of one user, if it is known better
+    relations: ClassVar[tuple[str, ...]] = ("replace",)
 
     def pair(self, side: Side) -> BinaryPair:
         """An interval [q, p] that contains the true one if side is UPPER, else is inside of it.

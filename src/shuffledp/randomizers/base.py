@@ -25,6 +25,8 @@ class Randomizer(ABC):
     name: ClassVar[str]
     #: Parameters of a small one: for tests and help texts.
     example: ClassVar[Mapping[str, Any]]
+    #: The neighbours that have a meaning if its messages are shuffled.
+    relations: ClassVar[tuple[str, ...]] = ("replace",)
 
     def __post_init__(self) -> None:
         for name, parameter in parameters_of(type(self)).items():
@@ -41,7 +43,8 @@ class Randomizer(ABC):
 
     def law(self, analysis: str) -> Law:
         """The law of a message, as the analysis sees it."""
-        return self.analyses[analysis].law(self)
+        law: Law = self.analyses[analysis].law(self)
+        return law
 
     @abstractmethod
     def attained_law(self) -> Law:
@@ -50,6 +53,11 @@ class Randomizer(ABC):
     def binary_law(self) -> BinaryLaw | None:
         """If only two messages are sent: how likely they are."""
         return None
+
+    def sum_law(self) -> Any:
+        """If only the sum of what all users send is seen: the law of what one of them adds, for
+        `profiles.parts.round_parts`; None if none is known."""
+        return self.binary_law()
 
     @abstractmethod
     def describe(self) -> str:

@@ -20,7 +20,7 @@ from ..bounds.target import Calibration, Quest, meet
 from ..errors import InvalidParameter, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named
-from ..shuffle import Shuffle
+from ..rounds import RoundOfUsers
 
 __all__ = ["Calibration", "calibrate", "searchable"]
 
@@ -99,7 +99,7 @@ def _quest(find: str, make: Callable[[float], Mechanism]) -> Quest:
     if find == "sample_rate":
         whole = make(1.0)
         grid: Grid = Decimals(1e-9, 1.0)
-        if isinstance(whole, Shuffle) and whole.sampling == "fixed":
+        if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
     parameter = parameter_named(find)
@@ -119,8 +119,8 @@ def _smallest_population(make: Callable[[float], Mechanism]) -> int:
     """The fewest users of whom the sampled share is whole, up to the rounding of a float."""
     try:
         round_ = make(validate.MAX_USERS)
-        fixed = isinstance(round_, Shuffle) and round_.sampling == "fixed"
-        rate = round_.sample_rate if isinstance(round_, Shuffle) and fixed else 1.0
+        fixed = isinstance(round_, RoundOfUsers) and round_.sampling == "fixed"
+        rate = round_.sample_rate if isinstance(round_, RoundOfUsers) and fixed else 1.0
     except SampleNotWhole as error:
         rate = error.rate
     shares = (Fraction(rate).limit_denominator(10**digits) for digits in range(13))

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
+from .._support import validate
+from ..aggregate import Aggregate
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import parameter_names
 from ..randomizers.parameter import parameters_of
-from ..shuffle import USUAL_PEOPLE, Shuffle
+from ..rounds import USUAL_PEOPLE, Round, RoundOfUsers
+from ..shuffle import Shuffle
 
 #: The randomizer of which only eps0 is known, if none is named.
 ANY = "pure-ldp"
-#: The keyword arguments of Shuffle beside the randomizer and the users.
-ROUND_OPTIONS = ("analysis", "sample_rate", "sampling", *USUAL_PEOPLE)
+#: What the adversary may see, and the rounds of users in which it does.
+OF_USERS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
+#: All of them; the first is meant if none is named.
+VIEWS = (*OF_USERS,)
+#: The keyword arguments of rounds beside the randomizer and the users.
+ROUND_OPTIONS = ("view", "neighbours", "analysis", "sample_rate", "sampling", *USUAL_PEOPLE)
+#: Those that are words.
+WORDS = ("view", "neighbours", "analysis", "sampling")
 
 
 def counts() -> list[str]:
@@ -60,7 +70,23 @@ def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]
     return said.get("randomizer", ANY), own, options
 
 
-def round_of(given: Mapping[str, Any], dash: str = "") -> Shuffle:
+def needed(given: Mapping[str, Any]) -> Sequence[str]:
+    """What a round of this view must be given."""
+    return ("randomizer", "users")
+
+
+def round_of(given: Mapping[str, Any], dash: str = "") -> Round:
     """The round that parameters by name describe."""
     kind, own, options = split(given)
-    return Shuffle(randomizer_of(kind, own, dash), given["users"], **options)
+    return of_users(randomizer_of(kind, own, dash), given["users"], dash, **options)
+
+
+def of_users(
+    randomizer: Randomizer, users: int, dash: str = "", *, view: str = VIEWS[0], **options: Any
+) -> RoundOfUsers:
+    """A round of users who all apply this randomizer, as the view has it."""
+    kind = OF_USERS[validate.choice(f"{dash}view", view, OF_USERS)]
+    for name in sorted(options.keys() - {field.name for field in fields(kind)}):
+        raise InvalidParameter(f"{dash}{name} does not go with {dash}view {view}; leave it out.")
+    round_: RoundOfUsers = kind(randomizer, users, **options)
+    return round_
