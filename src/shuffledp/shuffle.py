@@ -15,6 +15,7 @@ from .laws.base import Law
 from .profiles.base import Parts, PrivacyProfile
 from .profiles.mixture import MixtureProfile, SampledRounds
 from .profiles.one_pair import PairProfile
+from .profiles.parts import attained_parts
 from .profiles.rounds import round_profile
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import BLANKET
@@ -125,11 +126,15 @@ class Shuffle(RoundOfUsers):
         All other users hold one value, or two in small rounds of randomized response; the worst
         such values and pair count. Certified from below.
         """
+        if self._apart:
+            return super().attained_delta(epsilon, rtol=rtol)
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
         return anyway(one_round.delta_bounds, self._attained_round(epsilon), epsilon, rtol).lower
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
+        if self._apart:
+            return super().attained_epsilon(delta, rtol=rtol)
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         if delta == 1:
             return 0.0
@@ -171,7 +176,15 @@ class Shuffle(RoundOfUsers):
         return self.messages * max(1, round(self._sender_count.mean))
 
     @property
+    def _apart(self) -> Sequence[Parts]:
+        """Of rounds of all users that are several parts: those of actual datasets."""
+        return attained_parts(self.randomizer.attained_law(), self.honest, self.neighbours)
+
+    @property
     def attained_parts(self) -> Sequence[Parts]:
+        if self._apart:
+            times = self.messages if self.sample_rate == 1 else 0  # of samples nothing is known
+            return [[(part, times * n) for part, n in parts] for parts in self._apart]
         law, found = self.randomizer.attained_law(), []
         largest = min(self._attained_by(law).max_loss, _LARGE)
         for epsilon in (_SMALL * largest, largest / 2):

@@ -95,12 +95,12 @@ def test_both_orders_agree_at_zero_and_keep_their_digits(noise: Noise) -> None:
 def test_deep_tails(mean: float) -> None:
     """delta about 1e-100, where 1 - cdf has no digit left; sums of 30 deviations around it."""
     for more in (True, False):
-        epsilon = 21.0 / mean**0.5
+        epsilon = (21.0 if mean > 1e4 else 19.0) / mean**0.5
         found = one_more(PoissonNoise(mean), more).sampler(700.0, 1e-3)(np.array([epsilon]))
         with mpmath.workdps(150):
             alpha, mu = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(mean)
             middle = int(alpha * mu) if more else int(mu / alpha)
-            wide = 40 * int(mean**0.5)
+            wide = 60 * int(mean**0.5)
             counts = (
                 range(middle, middle + wide) if more else range(max(middle - wide, 0), middle + 1)
             )
@@ -109,7 +109,7 @@ def test_deep_tails(mean: float) -> None:
             for s in counts:
                 truth += mass * max((s / mu - alpha) if more else (1 - alpha * s / mu), 0)
                 mass *= mu / (s + 1)
-            assert 1e-130 < truth < 1e-80
+            assert 1e-130 < truth < 1e-60
             assert found.lower[0] <= truth * (1 + mpmath.mpf(10) ** -60)
             assert truth * (1 - mpmath.mpf(10) ** -60) <= found.upper[0] <= 1.000001 * truth
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .three_point import ThreePointLaw
+
 
 @dataclass(frozen=True)
 class PoissonNoise:
@@ -64,3 +66,19 @@ class NegativeBinomialNoise:
 
 
 Noise = PoissonNoise | BinomialNoise | NegativeBinomialNoise
+
+
+@dataclass(frozen=True)
+class UniformDummies:
+    """A fixed number of dummies in all, each of them any of `values` values."""
+
+    total: int
+    values: int
+
+    @property
+    def law(self) -> ThreePointLaw:
+        """Of the user's message and the dummies, as if all were sent by users: with n_a and n_b of
+        the two values in question among `total` + 1 uniform messages, the divergence is
+        values E[(n_a - alpha n_b)_+] / (total + 1)."""
+        clone = 2 / self.values
+        return ThreePointLaw(math.inf, clone, 1 - clone)

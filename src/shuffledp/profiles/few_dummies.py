@@ -66,33 +66,32 @@ class FewDummiesProfile(PrivacyProfile):
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
         alpha, excess = np.exp(epsilon), np.expm1(epsilon)
-        none, some = math.exp(self._log_none), -math.expm1(self._log_none)
-        # all counts but 0 count: 1 - alpha Pr[N > 0], which is exact up to alpha = 1/theta
+        # all counts but 0 matter: 1 - alpha Pr[N > 0], which is exact up to alpha = 1/theta
+        log_none = self._log_none
+        none, some, error = math.exp(log_none), -math.expm1(log_none), _ERROR * (1 - log_none)
         before = alpha * none - excess
-        before_error = _ERROR * (1 - self._log_none) * alpha * none + _ERROR * excess
-        # the corner to the right, or the last one that was worked out
-        at = np.searchsorted(-self._corners.alpha, -alpha, side="right") - 1
-        at = np.maximum(at, 0)
-        corner, value, slope = (column[at] for column in self._corners)
+        before_error = error * (alpha * none + excess)
+        # by the corner to the right, which is the last one that was worked out if there is none
+        corners = self._corners
+        at = np.maximum(np.searchsorted(-corners.alpha, -alpha, side="right") - 1, 0)
+        corner, value, slope = (column[at] for column in corners)
         after = value + np.maximum(corner - alpha, 0.0) * slope
-        relative = _ERROR * (len(self._corners.alpha) - self._log_none) + _ERROR / (
-            1 - self.noise.shape
-        )
+        relative = error + _ERROR * (len(corners.alpha) + 1 / (1 - self.noise.shape))
         after_error = relative * after + _ERROR * alpha * slope
+        # between 1/theta and that corner: the chord
+        first, last = 1 / self.noise.theta, float(corners.alpha[-1])
+        at_first = (none - self.noise.rest + 2 * error * (none + self.noise.rest)) * first
+        share = np.clip((alpha - first) / max(last - first, UNIT), 0.0, 1.0)
+        chord = (1 - share) * at_first + share * corners.value[-1] * (1 + relative)
+        chord = chord * (1 + _ERROR) + _ERROR * alpha * some
+        upper = np.where(
+            alpha < last, np.maximum(before + before_error, chord), after + after_error
+        )
         lower = np.maximum(before - before_error, after - after_error)
-        upper = np.where(epsilon + self.noise.log_theta < 0, before + before_error, np.inf)
-        last, first = self._corners.alpha[-1], 1 / self.noise.theta
-        share = np.clip((alpha - first) / (last - first), 0.0, 1.0)
-        at_first = (none - self.noise.rest) / self.noise.theta
-        at_first += _ERROR * (1 - self._log_none) * (none + self.noise.rest) / self.noise.theta
-        chord = (1 - share) * at_first + share * self._corners.value[-1]
-        chord = np.maximum(chord, at_first * (share == 0)) + relative * at_first
-        upper = np.minimum(upper, np.where(alpha < last, chord, after + after_error))
-        inside = epsilon < self.max_loss
-        steep = np.where(before > after, some, slope)
+        steep, inside = np.where(before > after, some, slope), epsilon < self.max_loss
         return Samples(
             np.where(inside & (lower > UNDERFLOW), lower, 0.0),
             np.where(inside, np.minimum(upper + UNDERFLOW, 1.0), 0.0),
-            np.where(inside, steep * (1 - relative), 0.0),
-            np.where(inside, steep * (1 + relative) + UNDERFLOW, 0.0),
+            np.where(inside, steep * max(1 - relative, 0.0), 0.0),
+            np.where(inside, np.minimum(steep * (1 + relative) + UNDERFLOW, 1.0), 0.0),
         )

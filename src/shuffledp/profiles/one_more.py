@@ -237,7 +237,7 @@ def _negative_less(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
         slope = j / theta, -j / theta, none
         return Terms(log_mass, shape, value, slope, distance)
     # of the law itself: the same sum, by parts
-    shape, all_of = Shape(none + noise.shape - 1, j - 1, odds, True), noise.shape + j
+    shape, all_of = Shape(none + less, j - 1, odds, True), noise.shape + j
     factor, add = over / theta * rest / max(less, 1e-300), theta / rest
     zeroth, first = (gap + add) * all_of, (gap + add) * all_of * odds + j * all_of / theta
     value = factor * zeroth, factor * first, -factor * add * (1 - gap)

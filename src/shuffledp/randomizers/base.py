@@ -25,8 +25,6 @@ class Randomizer(ABC):
     name: ClassVar[str]
     #: Parameters of a small one: for tests and help texts.
     example: ClassVar[Mapping[str, Any]]
-    #: The neighbours that have a meaning if its messages are shuffled.
-    relations: ClassVar[tuple[str, ...]] = ("replace",)
 
     def __post_init__(self) -> None:
         for name, parameter in parameters_of(type(self)).items():
@@ -45,6 +43,11 @@ class Randomizer(ABC):
         """The law of a message, as the analysis sees it."""
         law: Law = self.analyses[analysis].law(self)
         return law
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The neighbours that have a meaning if its messages are shuffled."""
+        return ("replace",)
 
     @abstractmethod
     def attained_law(self) -> Law:
