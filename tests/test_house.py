@@ -17,7 +17,7 @@ ORDER = (
     ("bounds",),
     ("guarantee",),
     ("rounds",),
-    ("mechanisms", "shuffle", "aggregate"),
+    ("mechanisms", "sample_threshold", "shuffle", "aggregate"),
     ("accountant",),
     ("published", "interop"),
     ("tools",),

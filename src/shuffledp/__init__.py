@@ -24,6 +24,7 @@ from .randomizers import (
     SubsetSelection,
     UnaryEncoding,
 )
+from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = [
     "Plan",
     "PureLDP",
     "RandomizedResponse",
+    "SampleThreshold",
     "Shuffle",
     "ShuffleDPError",
     "SubsetSelection",

@@ -16,22 +16,20 @@ Pair = tuple[list[mpf], list[mpf]]
 
 def masses(noise: Noise, least: float = 1e-60) -> list[mpf]:
     """Pr[N = 0], Pr[N = 1], ... until they are below `least`."""
-    match noise:
-        case PoissonNoise(mean):
-            found, grow = [mpmath.exp(-mpf(mean))], lambda s: mpf(mean) / s
-            typical = mean
-        case BinomialNoise(trials, one):
-            q = mpf(one)
-            return [
-                mpmath.binomial(trials, s) * q**s * (1 - q) ** (trials - s)
-                for s in range(trials + 1)
-            ]
-        case _:
-            theta, shape = mpf(noise.theta), mpf(noise.shape)
-            found, grow = [(1 - theta) ** shape], lambda s: theta * (s + shape - 1) / s
-            typical = noise.shape * noise.theta / noise.rest
+    if isinstance(noise, BinomialNoise):
+        q, n = mpf(noise.one), noise.trials
+        return [mpmath.binomial(n, s) * q**s * (1 - q) ** (n - s) for s in range(n + 1)]
+    if isinstance(noise, PoissonNoise):
+        found, typical = [mpmath.exp(-mpf(noise.mean))], noise.mean
+    else:
+        theta, shape = mpf(noise.theta), mpf(noise.shape)
+        found, typical = [(1 - theta) ** shape], noise.shape * noise.theta / noise.rest
     while len(found) < typical or found[-1] > least:
-        found.append(found[-1] * grow(len(found)))
+        s = len(found)
+        if isinstance(noise, PoissonNoise):
+            found.append(found[-1] * noise.mean / s)
+        else:
+            found.append(found[-1] * theta * (s + shape - 1) / s)
     return found
 
 

@@ -53,8 +53,8 @@ def test_fractions(rate: str, threshold: int, more: bool) -> None:
         truth = Fraction(0)
         for others in range(60):
             first, second = oracle.shown(p, threshold, others)[:: 1 if more else -1]
-            gain = sum(max(a - alpha * b, 0) for a, b in zip(first, second, strict=True))
-            truth = max(truth, gain)
+            gains = (max(a - alpha * b, Fraction(0)) for a, b in zip(first, second, strict=True))
+            truth = max(truth, sum(gains, Fraction(0)))
         assert truth <= Fraction(found.upper[0])
         if (alpha, rate) != (Fraction(9, 8), "1/8"):  # there the worst has 63 others
             assert float(truth) == pytest.approx(found.lower[0], rel=1e-8, abs=1e-12)

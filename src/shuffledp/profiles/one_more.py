@@ -24,7 +24,7 @@ from .few_dummies import FewDummiesProfile
 from .samples import Samples
 
 # proof constants: docs/theory.md, "Constants"
-#: A threshold is that of an epsilon within so many units of 1 + epsilon + the largest loss.
+#: Of the epsilon that a rounded threshold belongs to, in units of 1, epsilon and the largest loss.
 THRESHOLD_ERROR = 32 * UNIT
 #: Errors of a point mass in units of the distance from the mean, and those of Stirling's series.
 _MASS, _SERIES = 64 * UNIT, 2e-13
@@ -85,7 +85,7 @@ class OneMoreProfile(PrivacyProfile):
         epsilon = np.asarray(epsilon, dtype=float)
         inside = epsilon < self.max_loss
         terms = _terms(self.noise, self.more, np.where(inside, epsilon, 0.0))
-        lower, upper, low, high = evaluated(terms, epsilon, self.max_loss)
+        lower, upper, low, high = evaluated(terms, epsilon, 1 + epsilon + self.max_loss)
         last = self._last(np.ones(len(epsilon)))
         return Samples(
             np.where(inside, np.maximum(lower, last.lower), last.lower),
@@ -117,8 +117,9 @@ def _deepest_loss(mean: float) -> float:
     return high
 
 
-def evaluated(terms: Terms, epsilon: Array, top: float) -> tuple[Array, Array, Array, Array]:
-    """Lower and upper values and slopes."""
+def evaluated(terms: Terms, epsilon: Array, scale: Array) -> tuple[Array, Array, Array, Array]:
+    """Lower and upper values and slopes. The thresholds are those of epsilons that differ from
+    these by THRESHOLD_ERROR times the `scale`."""
     found = integrals(terms.shape)
     mass = np.exp(terms.log_mass)
     value, slope = (
@@ -128,15 +129,19 @@ def evaluated(terms: Terms, epsilon: Array, top: float) -> tuple[Array, Array, A
     slope_size = mass * (
         np.abs(terms.slope[0]) * found.zeroth + np.abs(terms.slope[1]) * found.first
     )
-    size = mass * (terms.value[0] * found.zeroth + terms.value[1] * found.first)
-    size += mass * np.abs(terms.value[2])
+    size = mass * (
+        np.abs(terms.value[0]) * found.zeroth
+        + np.abs(terms.value[1]) * found.first
+        + np.abs(terms.value[2])
+    )
     error = found.error + _SERIES + terms.error + _MASS * (1 + terms.distance)
     error = np.minimum(error, 1e10)
     high = np.minimum(slope + error * slope_size + UNDERFLOW, 1.0)
-    low = np.maximum(slope - error * slope_size - UNDERFLOW, 0.0)
+    # where the event is not worth its cost, the line below is flat
+    low = np.maximum(slope - error * slope_size - UNDERFLOW, 0.0) * (value > 0)
     # df = -alpha Q(loss > epsilon) d epsilon
-    shift = np.exp(np.minimum(epsilon, 700.0)) * THRESHOLD_ERROR * (1 + epsilon + top) * high
-    upper = np.minimum(value + error * size + shift + UNDERFLOW, 1.0)
+    shift = np.exp(np.minimum(epsilon, 700.0)) * THRESHOLD_ERROR * scale * high
+    upper = np.clip(value + error * size + shift + UNDERFLOW, 0.0, 1.0)
     lower = value - error * size - shift
     return np.where(lower > UNDERFLOW, lower, 0.0), upper, low, high
 

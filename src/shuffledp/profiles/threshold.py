@@ -26,19 +26,32 @@ _MOST_REPORTS = 1e15
 _SLACK = 64 * UNIT
 
 
+def worst_reports(rate: float, threshold: int, epsilon: Array) -> Array:
+    """All reports in the bin, the one in question included, that are worst at an epsilon."""
+    x = np.exp(-epsilon) * (np.expm1(epsilon) + rate)
+    return np.maximum(np.ceil((threshold - 1) / x), float(threshold))
+
+
 @dataclass(frozen=True)
 class ThresholdProfile(PrivacyProfile):
-    """The largest divergence over all numbers of other reports, of (P, Q) if `more`, else of
-    (Q, P)."""
+    """The divergence of (P, Q) if `more`, else of (Q, P): the largest over all numbers of reports
+    in the bin, or that of so many `reports`, the one in question included, of which at least K - 1
+    are kept on average."""
 
     rate: float
     threshold: int
     more: bool
+    reports: int | None = None
+
+    @property
+    def _least(self) -> int:
+        """Reports in the bin that are told apart from one less, if all are kept."""
+        return self.threshold if self.reports is None else max(self.reports, self.threshold)
 
     @property
     def max_loss(self) -> float:
         if self.more:
-            top = math.log(max(self.threshold * (1 - self.rate), 1.0))
+            top = math.log(max(self._least * (1 - self.rate), 1.0))
         else:
             top = -math.log1p(-self.rate)
         return top * (1 + THRESHOLD_ERROR)
@@ -52,47 +65,58 @@ class ThresholdProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        inside, top = epsilon < self.max_loss, self.max_loss
+        inside = epsilon < self.max_loss
         terms = self._more if self.more else self._less
-        sides = evaluated(terms(np.where(inside, epsilon, 0.0)), epsilon, top)
-        # all reports are kept and the bin is just shown: that tells everything
-        infinite = math.exp(max(self.threshold * math.log(self.rate), -1000.0)) * self.more
+        # epsilons err in units of epsilon and of the other order's largest loss
+        scale = epsilon - math.log1p(-self.rate)
+        sides = evaluated(terms(np.where(inside, epsilon, 0.0)), epsilon, scale)
+        # all reports are kept and one more than there may be is shown: that tells everything
+        infinite = math.exp(max(self._least * math.log(self.rate), -1000.0)) * self.more
         error = infinite * _SLACK * (1 + abs(math.log(infinite))) if infinite else 0.0
         least, most = max(infinite - error, 0.0), infinite + error + UNDERFLOW * self.more
         lower, upper, low, high = (np.where(inside, side, 0.0) for side in sides)
         return Samples(np.maximum(lower, least), np.where(inside, upper, most), low, high)
 
     def _more(self, epsilon: Array) -> Terms:
-        """E[(X - k)_+] alpha / (m (1-p)) with X ~ Bin(m, p) and k = m x, m the first with k >= K-1,
-        x = 1 - (1-p)/alpha."""
-        p, q, start = self.rate, 1 - self.rate, float(self.threshold)
+        """E[(X - k)_+; X >= K] alpha / (m (1-p)) with X ~ Bin(m, p), k = m (1 - (1-p)/alpha)."""
+        p, q = self.rate, 1 - self.rate
         rest = q * np.exp(-epsilon)
-        x = np.expm1(epsilon) * np.exp(-epsilon) + p * np.exp(-epsilon)
-        m = np.maximum(np.ceil((start - 1) / x), start)
-        gap = np.where(x < 0.5, start - m * x, m * rest - (m - start))
+        x = np.exp(-epsilon) * (np.expm1(epsilon) + p)
+        m = worst_reports(p, self.threshold, epsilon)
+        if self.reports is not None:
+            m = np.full(len(epsilon), float(self._least))
+        k, to_top = m * x, m * rest
+        near_top = x > 0.5
+        above = np.where(near_top, m - np.maximum(np.ceil(to_top) - 1, 0.0), np.floor(k) + 1)
+        start = np.minimum(np.maximum(above, float(self.threshold)), m)
+        gap = np.where(near_top, to_top - (m - start), start - k)
         odds, factor, none = p / q, 1 / (m * rest), 0 * m
         return Terms(
-            log_pmf(m, np.asarray(start), p, q),
-            Shape(none + start - 1, m - start - 1, odds, True),
+            log_pmf(m, start, p, q),
+            Shape(start - 1, m - start - 1, odds, True),
             (factor * gap * start, factor * start * odds * (gap + m - start), none),
             (start * (m - start) / (m * q), none, none),
             np.abs(start - m * p),
         )
 
     def _less(self, epsilon: Array) -> Terms:
-        """The same with the reports that are not kept, m - K + 1 or more of them."""
+        """E[k - X; X < K or k] / (m (1-p)) with k = m (1 - alpha (1-p)), by the reports that are
+        not kept, and m the first with k >= K - 1; if that is below 0, nothing is lost."""
         p, q, shown = self.rate, 1 - self.rate, float(self.threshold)
         y = np.maximum(-np.expm1(epsilon + math.log1p(-p)), 1e-300)
-        m = np.maximum(np.ceil((shown - 1) / y), shown)
+        m = np.maximum(np.ceil((shown - 1) / y), 1.0)
+        if self.reports is not None:
+            m = np.full(len(epsilon), float(self._least))
         far = m > _MOST_REPORTS
         m = np.where(far, _MOST_REPORTS, m)
-        start = m - shown + 1
-        gap = np.where(far, 0.0, m * y - (shown - 1))
+        k = np.where(far, shown - 1, m * y)
+        last = np.maximum(shown, np.ceil(k)) - 1
+        start, gap = m - last, k - last
         odds, factor, none = q / p, 1 / (m * q), 0 * m
         return Terms(
             log_pmf(m, start, q, p),
-            Shape(start - 1, none + shown - 2, odds, True),
-            (factor * gap * start, factor * start * odds * (gap + shown - 1), none),
+            Shape(start - 1, last - 1, odds, True),
+            (factor * gap * start, factor * start * odds * (gap + last), none),
             (start, start * odds, none),
             np.abs(start - m * q),
         )
