@@ -31,6 +31,9 @@ _MASS, _SERIES = 64 * UNIT, 2e-13
 #: log(1/mass) beyond which a double underflows: nothing is told from 0 there.
 _DEEPEST = 715.0
 
+#: A scale for infinite losses, if there are no finite ones.
+_NO_LOSS = 1e-6
+
 Line = tuple[Array, Array, Array]
 
 
@@ -61,17 +64,9 @@ class OneMoreProfile(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        match self.noise:
-            case PoissonNoise(mean):
-                loss = _deepest_loss(mean) if self.more else math.log(max(mean, 1.0))
-                return loss * (1 + THRESHOLD_ERROR)
-            case BinomialNoise(trials, one, zero):
-                top = trials * (zero / one if self.more else one / zero)
-                return math.log(max(top, 1.0)) * (1 + THRESHOLD_ERROR)
-            case NegativeBinomialNoise(shape, theta):
-                if self.more:
-                    return -self.noise.log_theta * (1 + THRESHOLD_ERROR)
-                return math.log(max(shape * theta, 1.0)) * (1 + THRESHOLD_ERROR)
+        # with no finite loss above 0, any scale will do for the infinite one
+        loss = _largest_loss(self.noise, self.more) or _largest_loss(self.noise, not self.more)
+        return (loss or _NO_LOSS) * (1 + THRESHOLD_ERROR)
 
     @property
     def bounded(self) -> bool:
@@ -83,7 +78,7 @@ class OneMoreProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        inside = epsilon < self.max_loss
+        inside = epsilon < _largest_loss(self.noise, self.more) * (1 + THRESHOLD_ERROR)
         terms = _terms(self.noise, self.more, np.where(inside, epsilon, 0.0))
         lower, upper, low, high = evaluated(terms, epsilon, 1 + epsilon + self.max_loss)
         last = self._last(np.ones(len(epsilon)))
@@ -102,6 +97,17 @@ class OneMoreProfile(PrivacyProfile):
         lower = mass - error if mass > UNDERFLOW else 0.0
         upper = 0.0 if self.bounded else mass + error + UNDERFLOW
         return Samples(lower * one, upper * one, 0 * one, 0 * one)
+
+
+def _largest_loss(noise: Noise, more: bool) -> float:
+    """Of the finite ones; 0 if none is above it."""
+    match noise:
+        case PoissonNoise(mean):
+            return _deepest_loss(mean) if more else math.log(max(mean, 1.0))
+        case BinomialNoise(trials, one, zero):
+            return math.log(max(trials * (zero / one if more else one / zero), 1.0))
+        case _:
+            return -noise.log_theta if more else math.log(max(noise.shape * noise.theta, 1.0))
 
 
 def _deepest_loss(mean: float) -> float:

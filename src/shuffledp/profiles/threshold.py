@@ -50,11 +50,10 @@ class ThresholdProfile(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        if self.more:
-            top = math.log(max(self._least * (1 - self.rate), 1.0))
-        else:
-            top = -math.log1p(-self.rate)
-        return top * (1 + THRESHOLD_ERROR)
+        # with no finite loss at all, the other order's largest is a scale for the infinite one
+        other = -math.log1p(-self.rate)
+        own = math.log(max(self._least * (1 - self.rate), 1.0)) if self.more else other
+        return (own or other) * (1 + THRESHOLD_ERROR)
 
     @property
     def bounded(self) -> bool:
