@@ -14,7 +14,7 @@ from ..randomizers.base import parameter_named
 from ..randomizers.parameter import parameters_of
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import randomizer_of, round_of, split
+from ..tools.protocol import OF_REPORTS, needed, randomizer_of, round_of, split
 from .options import JSON, RTOL, number, options, round_options
 from .report import json_report
 
@@ -43,6 +43,7 @@ def calibrate(
       shuffledp calibrate --find eps0 --users 1e6 --rounds 8 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find users --eps0 4 --epsilon 0.5 --delta 1e-6
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
     """
     name = find.replace("-", "_")
     _check(find, name, given)
@@ -63,9 +64,14 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
     """What is asked for must be left out, and must go with the rest."""
     if given[name] is not None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
-    if name != "users" and given["users"] is None:
-        raise InvalidParameter(f"--find {find} needs --users; add it.")
+    for other in needed(given):
+        if name != other and given[other] is None:
+            raise InvalidParameter(f"--find {find} needs --{other}; add it.")
     kind, own, _ = split(given)
+    if "randomizer" not in needed(given):
+        return
+    if name in OF_REPORTS:
+        raise InvalidParameter(f"--find {find} goes with --view threshold; add that.")
     if parameter_named(name) is None:
         randomizer_of(kind, own, dash="--")
     elif kind in REGISTRY and name not in parameters_of(REGISTRY[kind]):

@@ -11,7 +11,7 @@ from ..guarantee import DEFAULT_RTOL
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters
 from ..rounds import Round
-from ..tools.protocol import ANY, VIEWS, randomizer_of, round_of, split
+from ..tools.protocol import ANY, OF_REPORTS, VIEWS, needed, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -51,7 +51,7 @@ def randomizer_options(
         if parameter.read is not None:
             made.append(click.option(f"--{name}", metavar="FILE", help=text))
         elif name not in but:
-            made.append(kind(name, text, whole=parameter.whole))
+            made.append(kind(name.replace("_", "-"), text, whole=parameter.whole))
     return made
 
 
@@ -64,8 +64,13 @@ SEEN = (
     click.option(
         "--neighbours", help="replace or remove: what one user may change.  [default: replace]"
     ),
+    *(
+        number(name, f"{parameter.meaning.capitalize()} (view threshold).", whole=parameter.whole)
+        for name, parameter in OF_REPORTS.items()
+    ),
 )
 USERS = number("users", "Users in each round.", whole=True, required=True)
+PERHAPS_USERS = number("users", "Users in each round; not with view threshold.", whole=True)
 SAMPLING = (
     number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
     click.option(
@@ -86,7 +91,8 @@ RTOL = number(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 DELTA = number("delta", "The delta.", required=True)
-PROTOCOL = (*randomizer_options(), *SEEN, ANALYSIS, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
+PROTOCOL = (*randomizer_options(), *SEEN, ANALYSIS, PERHAPS_USERS)
+PROTOCOL = (*PROTOCOL, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
 
 
 def round_options(but: Iterable[str] = ()) -> list[Option]:
@@ -106,4 +112,5 @@ def take_round(given: dict[str, Any]) -> tuple[Round, dict[str, Any]]:
     kind, own, _ = split(given)
     explained = round_.explained
     said = {"view": round_.view, "analysis": explained.name, "assumed": explained.assumption}
-    return round_, {**said, "randomizer": kind, **own, **round_.facts}
+    named = {"randomizer": kind, **own} if "randomizer" in needed(given) else {}
+    return round_, {**said, **named, **round_.facts}

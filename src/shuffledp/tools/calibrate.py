@@ -21,6 +21,7 @@ from ..errors import InvalidParameter, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named
 from ..rounds import RoundOfUsers
+from .protocol import OF_REPORTS
 
 __all__ = ["Calibration", "calibrate", "searchable"]
 
@@ -33,7 +34,10 @@ def searchable() -> dict[str, bool]:
         for parameter in uses.values()
         if parameter.search is not None
     }
-    return {**found, "users": False, "rounds": True, "sample_rate": True}
+    of_reports = {
+        name: parameter.search.grows for name, parameter in OF_REPORTS.items() if parameter.search
+    }
+    return {**found, **of_reports, "users": False, "rounds": True, "sample_rate": True}
 
 
 def calibrate(
@@ -102,7 +106,7 @@ def _quest(find: str, make: Callable[[float], Mechanism]) -> Quest:
         if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
-    parameter = parameter_named(find)
+    parameter = parameter_named(find) or OF_REPORTS.get(find)
     if parameter is None or parameter.search is None:
         raise InvalidParameter(
             f"find={validate.show(find)} cannot be looked for; choose one of "

@@ -163,7 +163,7 @@ def _query(names: Sequence[str]) -> str:
         raise InvalidParameter(
             "a sweep needs either delta, to find epsilon, or epsilon, to find delta; give one."
         )
-    if "users" not in names:
+    if "users" not in names and "threshold" not in names:
         raise InvalidParameter("a sweep needs users; add it.")
     return "epsilon" if "delta" in names else "delta"
 
