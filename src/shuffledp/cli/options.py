@@ -91,13 +91,14 @@ RTOL = number(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 DELTA = number("delta", "The delta.", required=True)
-PROTOCOL = (*randomizer_options(), *SEEN, ANALYSIS, PERHAPS_USERS)
-PROTOCOL = (*PROTOCOL, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
 
 
 def round_options(but: Iterable[str] = ()) -> list[Option]:
     """All that describes a round but its users."""
     return [*randomizer_options(but=but), *SEEN, ANALYSIS, *SAMPLING, *PEOPLE]
+
+
+PROTOCOL = (*round_options(), PERHAPS_USERS, ROUNDS, RTOL, JSON)
 
 
 def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:

@@ -9,7 +9,7 @@ import click
 from ..accountant import repeated
 from ..tools.protocol import randomizer_of, split
 from .figure import picture_option, save
-from .options import ROUNDS, PERHAPS_USERS, number, numbers, options, round_options, take_round
+from .options import PERHAPS_USERS, ROUNDS, number, numbers, options, round_options, take_round
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
 _OUT = picture_option("--out", "The picture: .png, .pdf or .svg.", required=True)

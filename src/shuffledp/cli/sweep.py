@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..tools.protocol import VIEWS, files
+from ..tools.protocol import OF_REPORTS, VIEWS, files
 from ..tools.sweep import sweep as run_sweep
 from .options import JSON, RTOL, numbers, options, randomizer_options
 from .report import json_report
@@ -24,7 +24,11 @@ _SOME_FAILED = 1
     "--analysis", help="best, exact, blanket, stronger-clones, clones or strong; with commas."
 )
 @options(
-    numbers("users", "Users in each round.", whole=True, required=True),
+    numbers("users", "Users in each round.", whole=True),
+    *(
+        numbers(name, f"{parameter.meaning.capitalize()} (view threshold).", whole=parameter.whole)
+        for name, parameter in OF_REPORTS.items()
+    ),
     numbers("rounds", "How many rounds are composed.  [1]", whole=True),
     numbers("sample-rate", "Share of the users that send each round."),
     click.option("--sampling", help="fixed or poisson; with commas."),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..engines.beta_integrals import Shape, integrals
 from ..engines.binomial import log_pmf
 from ..engines.point_masses import log_negative_binomial, log_poisson
 from ..laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from . import tuning
 from .base import PrivacyProfile, Sampler
 from .few_dummies import FewDummiesProfile
 from .samples import Samples
@@ -62,11 +64,22 @@ class OneMoreProfile(PrivacyProfile):
     noise: Noise
     more: bool
 
-    @property
+    @cached_property
     def max_loss(self) -> float:
         # with no finite loss above 0, any scale will do for the infinite one
-        loss = _largest_loss(self.noise, self.more) or _largest_loss(self.noise, not self.more)
+        loss = self._own_loss or _largest_loss(self.noise, not self.more)
         return (loss or _NO_LOSS) * (1 + THRESHOLD_ERROR)
+
+    @cached_property
+    def _own_loss(self) -> float:
+        """The largest finite loss, or one from which on delta is below every double."""
+        loss = _largest_loss(self.noise, self.more)
+        if loss == 0 or self.bounded or self.noise.log_infinite(self.more) > -_DEEPEST:
+            return loss
+        tried = loss * np.geomspace(tuning.SMALLEST_LOSS, 1.0, tuning.LOSSES_TRIED)
+        upper = evaluated(_terms(self.noise, self.more, tried), tried, 1 + tried + loss)[1]
+        nothing = np.flatnonzero(upper <= 2 * UNDERFLOW)
+        return float(tried[nothing[0]]) if len(nothing) else loss
 
     @property
     def bounded(self) -> bool:
@@ -78,7 +91,7 @@ class OneMoreProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        inside = epsilon < _largest_loss(self.noise, self.more) * (1 + THRESHOLD_ERROR)
+        inside = epsilon < self._own_loss * (1 + THRESHOLD_ERROR)
         terms = _terms(self.noise, self.more, np.where(inside, epsilon, 0.0))
         lower, upper, low, high = evaluated(terms, epsilon, 1 + epsilon + self.max_loss)
         last = self._last(np.ones(len(epsilon)))
@@ -95,7 +108,7 @@ class OneMoreProfile(PrivacyProfile):
         mass = math.exp(log_mass) if log_mass > -_DEEPEST else 0.0
         error = 4 * _MASS * (1 - log_mass) * mass if mass else 0.0
         lower = mass - error if mass > UNDERFLOW else 0.0
-        upper = 0.0 if self.bounded else mass + error + UNDERFLOW
+        upper = 0.0 if self.bounded else mass + error + 2 * UNDERFLOW
         return Samples(lower * one, upper * one, 0 * one, 0 * one)
 
 

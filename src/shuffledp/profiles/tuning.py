@@ -108,3 +108,8 @@ TRIED_IN_RANGE = 8
 
 #: Counts whose losses are told apart; the others have nearly the same: 2e-4 in epsilon. 1 ms.
 FEW_DUMMIES = 4096
+
+# One message more or less among noise (one_more.py)
+
+#: Shares of the largest loss, from the least, and how many, where delta may vanish. 1 ms.
+SMALLEST_LOSS, LOSSES_TRIED = 1e-10, 150
