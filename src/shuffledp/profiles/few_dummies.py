@@ -89,9 +89,12 @@ class FewDummiesProfile(PrivacyProfile):
         )
         lower = np.maximum(before - before_error, after - after_error)
         steep, inside = np.where(before > after, some, slope), epsilon < self.max_loss
+        # where it reaches 0: Q's mass of the largest loss
+        steep = np.where(epsilon == self.max_loss, corners.slope[0], steep)
+        sloping = epsilon <= self.max_loss
         return Samples(
             np.where(inside & (lower > UNDERFLOW), lower, 0.0),
             np.where(inside, np.minimum(upper + UNDERFLOW, 1.0), 0.0),
-            np.where(inside, steep * max(1 - relative, 0.0), 0.0),
-            np.where(inside, np.minimum(steep * (1 + relative) + UNDERFLOW, 1.0), 0.0),
+            np.where(sloping, steep * max(1 - relative, 0.0), 0.0),
+            np.where(sloping, np.minimum(steep * (1 + relative) + UNDERFLOW, 1.0), 0.0),
         )

@@ -98,9 +98,17 @@ class OneMoreProfile(PrivacyProfile):
         return Samples(
             np.where(inside, np.maximum(lower, last.lower), last.lower),
             np.where(inside, upper, last.upper),
-            np.where(inside, low, last.slope_low),
-            np.where(inside, high, last.slope_high),
+            np.where(inside, low, self._last_slope * (self.bounded & (epsilon == self.max_loss))),
+            np.where(inside, high, 1.0 * (epsilon <= self.max_loss)),
         )
+
+    @property
+    def _last_slope(self) -> float:
+        """Minus the slope where the profile reaches 0: Q's mass of the largest loss, which geometric
+        noise has whenever there is any."""
+        if isinstance(self.noise, NegativeBinomialNoise) and self.noise.shape == 1:
+            return self.noise.theta * (1 - _SERIES)
+        return 0.0
 
     def _last(self, one: Array) -> Samples:
         """From the largest loss on: infinite loss only."""
