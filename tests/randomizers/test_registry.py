@@ -120,7 +120,8 @@ def test_what_can_be_calibrated_is(name: str, sought: str, parameter: Parameter)
     """The direction of the search is that of epsilon."""
 
     alike = ("eps0", "gamma", "poisson")  # what says the same in another way
-    also = {"negative_binomial": {"theta": 0.5}, "dummies": {"k": 4}}.get(sought, {})
+    also: dict[str, Any] = {"theta": 0.5} if sought == "negative_binomial" else {}
+    also |= {"k": 4} if sought == "dummies" else {}
 
     def make(value: float) -> Shuffle:
         said = {k: v for k, v in REGISTRY[name].example.items() if k not in alike}

@@ -104,8 +104,8 @@ class OneMoreProfile(PrivacyProfile):
 
     @property
     def _last_slope(self) -> float:
-        """Minus the slope where the profile reaches 0: Q's mass of the largest loss, which geometric
-        noise has whenever there is any."""
+        """Minus the slope where the profile reaches 0: Q's mass of the largest loss, which
+        geometric noise has whenever there is any."""
         if isinstance(self.noise, NegativeBinomialNoise) and self.noise.shape == 1:
             return self.noise.theta * (1 - _SERIES)
         return 0.0
