@@ -36,7 +36,7 @@ from shuffledp.engines.problem import ScoreSums, without_slope
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.errors import NotCertified
 from shuffledp.laws.binary import BinaryLaw
-from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, PoissonNoise
+from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.binary import BinaryProfile
 from shuffledp.profiles.class_sampler import ClassSampler
@@ -331,7 +331,7 @@ def senders() -> Iterator[Checked]:
         yield (attained, survey.get_delta(epsilon) * (1 + 1e-12)), (exact, exact)
 
 
-NOISES = (
+NOISES: tuple[Noise, ...] = (
     PoissonNoise(9.5),
     PoissonNoise(2000.0),
     BinomialNoise(30, 0.25, 0.75),

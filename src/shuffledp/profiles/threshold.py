@@ -93,7 +93,7 @@ class ThresholdProfile(PrivacyProfile):
         return Terms(
             log_pmf(m, start, p, q),
             Shape(start - 1, m - start - 1, odds, True),
-            (factor * gap * start, factor * start * odds * (gap + m - start), none),
+            (factor * gap * start, factor * start * odds * (gap + (m - start)), none),
             (start * (m - start) / (m * q), none, none),
             np.abs(start - m * p),
         )
