@@ -53,6 +53,21 @@ class TwoBinomials:
                 result[rows] = _upper(nodes, points)
         return result
 
+    def likely(self, ranges: Ranges, from_first: NDArray[np.bool_]) -> Array:
+        """Where H(m) may be large in each range, as far as possible at its first or last m: there
+        the mean of the tilted law is half way between two integers. [rows, 3]"""
+        bits = TiltedBits(self._pair, self._others, ranges, Side.LOWER)
+        p, q = bits.groups
+        end, inwards = np.where(from_first, -bits.w, bits.w), np.where(from_first, 1.0, -1.0)
+        speed = (p.mean - q.mean) * inwards
+        missing = np.mod((0.5 - (bits.mean + (p.mean - q.mean) * end)) * np.sign(speed), 1.0)
+        steps = missing / np.maximum(np.abs(speed), 1e-300)
+        found = np.stack([0 * steps, np.floor(steps), np.floor(steps) + 1], axis=1)
+        found = np.minimum(found, (ranges.last - ranges.first)[:, None])
+        start = np.where(from_first, ranges.first, ranges.last)
+        result: Array = start[:, None] + inwards[:, None] * found
+        return result
+
     def single(self, ranges: Ranges) -> Single:
         """H(m) from below for ranges of one m each, with slopes."""
         result = np.zeros((3, len(ranges.epsilon)))
