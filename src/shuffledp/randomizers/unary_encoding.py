@@ -15,12 +15,14 @@ from ..laws.base import Law
 from ..laws.binary import BinaryLaw
 from ..laws.classes import ClassLaws
 from ..laws.sums import BitColumns
+from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Parameter, Search, Values
 
 _ALL_OF = 64  # more columns than anybody enumerates
+_MANY_ONES = 16  # of a value, beyond which its messages are of too many classes
 
 Probability = Annotated[
     float,
@@ -128,6 +130,13 @@ class UnaryEncoding(MembershipRandomizer):
         bits = BinaryLaw(self.p, not_p, self.q, not_q, known_loss=loss)
         return BitColumns(bits, self.k, self.ones, zero=True)
 
+    @property
+    def analyses(self) -> Mapping[str, Analysis]:
+        if self.ones <= _MANY_ONES:
+            return super().analyses
+        # a blanket would have thousands of classes
+        return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
+
     def blanket_law(self) -> Law:
         if self.ones == 1:
             return super().blanket_law()
@@ -141,7 +150,7 @@ class UnaryEncoding(MembershipRandomizer):
         """If there may be several ones: the others hold the first or the second value."""
         if self.ones == 1:
             return super().attained_law()
-        rows = self._classes(*self.sum_law().apart)
+        rows = self._classes(*(min(ones, _MANY_ONES) for ones in self.sum_law().apart))
         laws = [(u, v, u) for u, v, _ in rows], [(u, v, v) for u, v, _ in rows]
         return ClassLaws(tuple(self._law(each) for each in laws))
 
