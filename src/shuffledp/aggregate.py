@@ -37,6 +37,7 @@ class Aggregate(RoundOfUsers):
 
     view: ClassVar[str] = "aggregate"
     noun: ClassVar[str] = "aggregated round"
+    seen: ClassVar[str] = "sums"
     trusted: ClassVar[str] = (
         "the aggregation is secure and exact: it reveals the sums of what all users send and "
         "nothing else"
