@@ -26,11 +26,11 @@ _MANY_ONES = 16  # of a value, beyond which its messages are of too many classes
 
 Probability = Annotated[
     float,
-    Parameter("probability that a 1 is sent as 1", 1e-12, 1 - 1e-12, search=Search(0.9, True)),
+    Parameter("probability that a 1 is sent as 1", 1e-12, 0.9999, search=Search(0.9, True)),
 ]
 FalseOne = Annotated[
     float,
-    Parameter("probability that a 0 is sent as 1", 1e-12, 1 - 1e-12, search=Search(0.1, False)),
+    Parameter("probability that a 0 is sent as 1", 1e-12, 0.9999, search=Search(0.1, False)),
 ]
 
 
