@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from .bounds.rounds import Rounds
 from .errors import InvalidParameter
+from .guarantee import Ask, anyway
 from .profiles.base import Parts
-from .profiles.parts import attained_parts
+from .profiles.parts import attained_parts, round_parts
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import SUMS
 from .rounds import RoundOfUsers
@@ -35,6 +37,7 @@ class Aggregate(RoundOfUsers):
 
     view: ClassVar[str] = "aggregate"
     noun: ClassVar[str] = "aggregated round"
+    seen: ClassVar[str] = "sums"
     trusted: ClassVar[str] = (
         "the aggregation is secure and exact: it reveals the sums of what all users send and "
         "nothing else"
@@ -70,6 +73,12 @@ class Aggregate(RoundOfUsers):
     @property
     def _analysis(self) -> Analysis:
         return SUMS
+
+    def _attained(self, ask: Ask) -> float:
+        """Of one column the worst datasets of all are known."""
+        every = round_parts(self.law, self.messages * self.honest, self.neighbours)
+        alone = self.sample_rate == 1 and sum(count for _, count in every) == 1
+        return anyway(ask, Rounds(every)).lower if alone else super()._attained(ask)
 
     @property
     def attained_parts(self) -> Sequence[Parts]:

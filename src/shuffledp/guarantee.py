@@ -77,6 +77,8 @@ class Guarantee(ABC):
         """The rounds that are asked about."""
 
 
+#: A question to rounds.
+Ask = Callable[[Rounds], Bounds[float]]
 #: What neighbouring datasets are: how a relation is called, and what it means.
 NEIGHBOURS = {
     "replace": ("replace-one", "neighbouring datasets differ in the value of one user"),
@@ -127,9 +129,10 @@ class Mechanism(Guarantee):
         # largest losses were rounded up
         return found if delta else max(found * (1 - 2.0**-46) - 2.0**-46, 0.0)
 
-    def _attained(self, ask: Callable[[Rounds], Bounds[float]]) -> float:
+    def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)
-        return max((anyway(ask, Rounds(choice)).lower for choice in choices), default=0.0)
+        rounds = (Rounds(choice, refine=False, both=False) for choice in choices)
+        return max((anyway(ask, each).lower for each in rounds), default=0.0)
 
     @property
     def attained_parts(self) -> Sequence[Parts]:

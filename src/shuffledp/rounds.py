@@ -31,6 +31,8 @@ class Round(Mechanism):
     noun: ClassVar[str]
     #: What is done to one value.
     mechanism: ClassVar[str] = "local randomizer"
+    #: What is seen, in a word or two.
+    seen: ClassVar[str]
     #: Who has to be trusted with what.
     trusted: ClassVar[str]
 

@@ -48,6 +48,7 @@ class Shuffle(RoundOfUsers):
 
     view: ClassVar[str] = "shuffle"
     noun: ClassVar[str] = "shuffled round"
+    seen: ClassVar[str] = "messages"
     trusted: ClassVar[str] = "the shuffler is honest"
 
     randomizer: Randomizer

@@ -6,10 +6,12 @@ for each of them: columns of sums, say (docs/theory.md, "Only the sums are seen"
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
+from ..laws.binary import BinaryLaw, Order
 from ..laws.noise import (
     BinomialNoise,
     NegativeBinomialNoise,
@@ -17,7 +19,10 @@ from ..laws.noise import (
     PoissonNoise,
     UniformDummies,
 )
+from ..laws.sums import BitColumns, GaussianShare
 from .base import Parts
+from .binary import BinaryProfile
+from .gaussian import GaussianProfile
 from .one_more import one_more
 from .one_pair import PairProfile
 from .rounds import round_profile
@@ -37,6 +42,59 @@ def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
 def attained_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
     """Parts of actual neighbouring datasets, two choices; none if none are known."""
     return ()
+
+
+@round_parts.register
+def _(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
+    """Independent columns: those in which the two values differ, at most twice `ones`."""
+    bits, most = law.law, min(2 * law.ones, law.columns)
+    if not bits.telling:
+        return []
+    if bits.symmetric or (neighbours == "replace" and most < 2 * law.ones):
+        one = BinaryProfile.of_both(bits, users)
+        return [(one, most if neighbours == "replace" else law.ones)]
+    column = _column(bits, users)
+    if neighbours == "remove":
+        return [(column, law.ones)]
+    return [(column, law.ones), (column.swapped, law.ones)]
+
+
+@attained_parts.register
+def _(law: BitColumns, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+    """All others hold one of the values in question, or neither, whichever bits are less random."""
+    bits, (more, less) = law.law, law.apart
+    if not bits.telling:
+        return [[], []]
+    ones, zeros = (_column(bits, users, held) for held in (users - 1, 0))
+    quieter = bits.q * bits.not_q - bits.p * bits.not_p  # are ones, than zeros
+    if neighbours == "remove":
+        if quieter == 0 and law.columns > law.ones:
+            return [[(ones, law.ones)], [(zeros.swapped, law.ones)]]
+        one = ones if quieter > 0 or law.columns == law.ones else zeros
+        return [[(one, law.ones)], [(one.swapped, law.ones)]]
+    first = [(ones, more), (zeros.swapped, less)]
+    if quieter < 0 and law.columns > more + less:
+        return [first, [(zeros, more), (zeros.swapped, less)]]
+    return [first, [(zeros, more), (ones.swapped, less)]]
+
+
+def _column(bits: BinaryLaw, users: int, held: int | None = None) -> PairProfile:
+    """A column in which the first value has a 1 and the second a 0."""
+    orders = (BinaryProfile(bits, users, (order,), held) for order in Order)
+    return PairProfile(*orders)
+
+
+@round_parts.register
+def _(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
+    """The shares of all users add up to noise of variance users sigma^2, in sums that differ by 1
+    at most."""
+    return [(GaussianProfile(1 / (law.sigma * math.sqrt(users))), 1)]
+
+
+@attained_parts.register
+def _(law: GaussianShare, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+    """The values 1 and 0."""
+    return [round_parts(law, users)] * 2
 
 
 @round_parts.register(PoissonNoise)

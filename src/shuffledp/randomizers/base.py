@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
+from ..laws.sums import BitColumns
 from .analyses import Analysis
 from .exact import ExactMatrix
 from .parameter import Parameter, parameters_of
@@ -60,7 +61,8 @@ class Randomizer(ABC):
     def sum_law(self) -> Any:
         """If only the sum of what all users send is seen: the law of what one of them adds, for
         `profiles.parts.round_parts`; None if none is known."""
-        return self.binary_law()
+        bits = self.binary_law()
+        return None if bits is None else BitColumns(bits)
 
     @abstractmethod
     def describe(self) -> str:

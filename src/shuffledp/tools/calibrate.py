@@ -26,6 +26,11 @@ from .protocol import OF_REPORTS
 __all__ = ["Calibration", "calibrate", "searchable"]
 
 
+#: Beyond values that have a meaning: so few users that nobody is left to protect; bits that say
+#: nothing of the value, because 0s are sent as 1 no less often than 1s.
+_LIMITS = {"users": Bounds(math.inf, math.inf), "p": Bounds(0.0, 0.0), "q": Bounds(0.0, 0.0)}
+
+
 def searchable() -> dict[str, bool]:
     """What `calibrate` can find: does epsilon grow with it?"""
     found = {
@@ -79,9 +84,9 @@ def calibrate(
         try:
             round_ = make(value)
         except InvalidParameter:
-            if find != "users":
+            if find not in _LIMITS:
                 raise
-            return Bounds(math.inf, math.inf)  # so few that nobody is left to protect
+            return _LIMITS[find]
         return anyway(repeated(round_, times).epsilon_bounds, delta, rtol=width)
 
     return meet(quest, evaluate, epsilon, delta, rtol)

@@ -116,7 +116,7 @@ class Comparison:
 def _comparable(round_: Round) -> Shuffle:
     """The round, if it is one that the literature speaks of."""
     if not isinstance(round_, Shuffle):
-        raise OutOfRange(f"it is for shuffled messages, not for a {round_.noun}.")
+        raise OutOfRange(f"it is for shuffled messages, not for {round_.seen}.")
     if round_.neighbours != "replace":
         raise OutOfRange(f"it is for replace-one neighbours, not for {round_.relation} ones.")
     sampled = round_.sample_rate < 1
