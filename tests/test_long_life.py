@@ -50,5 +50,5 @@ def test_what_is_kept_between_queries_is_bounded() -> None:
     asked = accountant()
     for i in range(12):
         asked.get_epsilon(10.0 ** -(3 + 5 * i), rtol=1e-3 / (1 + i))
-    composition = asked._answers.composition
+    (composition,) = asked._answers.compositions
     assert len(composition.lattices.made) <= tuning.KEPT_LATTICES

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._support.text import rounded_up
 from .accountant import Accountant
+from .aggregate import Aggregate
 from .errors import NotCertified, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
@@ -17,11 +18,13 @@ from .randomizers import (
     HadamardResponse,
     Laplace,
     LocalHashing,
+    NoisyHistogram,
     PureLDP,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
+from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:
@@ -36,15 +39,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accountant",
+    "Aggregate",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",
     "Laplace",
     "LocalHashing",
+    "NoisyHistogram",
     "NotCertified",
     "Plan",
     "PureLDP",
     "RandomizedResponse",
+    "SampleThreshold",
     "Shuffle",
     "ShuffleDPError",
     "SubsetSelection",

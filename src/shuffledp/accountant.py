@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Self
 
 from ._support import validate
@@ -16,16 +17,17 @@ from .bounds.rounds import Rounds
 from .bounds.target import Calibration, Quest, meet
 from .bounds.tuning import ROUGH_RTOL
 from .errors import Infeasible, InvalidParameter, OutOfRange
-from .guarantee import DEFAULT_RTOL, Guarantee, Mechanism, anyway
+from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
+from .profiles.base import Parts
 
 #: A question to rounds, and the width of the answer.
 Ask = Callable[[Rounds, float], Bounds[float]]
 
 
 class Accountant(Guarantee):
-    """Adds up the privacy loss of shuffled rounds, chosen adaptively or not, in any order.
+    """Adds up the privacy loss of rounds, chosen adaptively or not, in any order.
 
-    Other mechanisms on the same data, for the same replace-one neighbours, are composed alike:
+    Other mechanisms on the same data, for the same neighbours, are composed alike:
     `ApproximateDP`, `GivenProfile`, `GivenPLD`, or what `shuffledp.interop` makes of them.
 
     >>> from shuffledp import Accountant, PureLDP, Shuffle
@@ -48,6 +50,11 @@ class Accountant(Guarantee):
             )
         more = validate.count("rounds", rounds, validate.MAX_ROUNDS)
         with self._lock:
+            if self._rounds and round_.neighbours != self.neighbours:
+                raise InvalidParameter(
+                    f"{round_!r} is for {round_.relation} neighbours and what was composed before "
+                    f"for {self.relation} ones; give all rounds the same neighbours."
+                )
             total = self.counted_rounds + round_.messages * more
             if total > validate.MAX_ROUNDS:
                 raise OutOfRange(
@@ -63,6 +70,16 @@ class Accountant(Guarantee):
         """What was composed, in the order of first appearance."""
         with self._lock:
             return tuple(self._rounds.items())
+
+    @property
+    def neighbours(self) -> str:
+        """What the neighbours of all rounds are: "replace" or "remove"."""
+        return next((kind.neighbours for kind, _ in self.rounds), "replace")
+
+    @property
+    def relation(self) -> str:
+        """The neighbours' name: replace-one or remove-one."""
+        return NEIGHBOURS[self.neighbours][0]
 
     @property
     def total_rounds(self) -> int:
@@ -101,12 +118,13 @@ class Accountant(Guarantee):
     def _attained(self, one: float, ask: Ask, rtol: float) -> float:
         """No less than one round has, and than the composition of several choices of datasets,
         which are compared roughly."""
-        known = [(kind.attained_pairs, n) for kind, n in self.rounds if kind.attained_pairs]
-        if self.total_rounds <= 1 or not known:
+        known = [(kind.attained_parts, n) for kind, n in self.rounds]
+        each = [[_times(choice, n) for choice in found] for found, n in known if found]
+        if self.total_rounds <= 1 or not each:
             return one
-        choices = zip(*([(pair, n) for pair in pairs] for pairs, n in known), strict=True)
+        choices = [tuple(chain(*choice)) for choice in zip(*each, strict=True)]
         # nothing is promised about the width, and a second lattice takes several times as long
-        rounds = [Rounds(choice, refine=False) for choice in dict.fromkeys(choices)]
+        rounds = [Rounds(choice, refine=False, both=False) for choice in dict.fromkeys(choices)]
         if len(rounds) > 1:
             rounds.sort(key=lambda choice: anyway(ask, choice, ROUGH_RTOL).lower)
         return max(one, anyway(ask, rounds[-1], rtol).lower)
@@ -167,21 +185,24 @@ class Accountant(Guarantee):
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [(f"{count}", *r.summary) for r, count in self.rounds]
         table = text_table(head, rows, left=[2, 3])
-        return f"{table}\n{self.total_rounds} rounds in all, replace-one neighbours"
+        return f"{table}\n{self.total_rounds} rounds in all, {self.relation} neighbours"
 
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [(f"{count:,}", *r.summary) for r, count in self.rounds]
-        return html_table(f"{self.total_rounds:,} rounds, replace-one neighbours", head, rows)
+        return html_table(f"{self.total_rounds:,} rounds, {self.relation} neighbours", head, rows)
 
     @property
     def _answers(self) -> Rounds:
         with self._lock:
             if self._known is None:
-                self._known = Rounds(
-                    [(part, n * count) for r, count in self.rounds for part, n in r.parts]
-                )
+                each = (_times(round_.parts, count) for round_, count in self.rounds)
+                self._known = Rounds([*chain(*each)])
             return self._known
+
+
+def _times(parts: Parts, rounds: int) -> Parts:
+    return [(profile, count * rounds) for profile, count in parts]
 
 
 def repeated(round_: Mechanism, rounds: int) -> Accountant:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ._support import validate
 from ._support.numeric import Array, Bounds
 from .bounds.rounds import Rounds
+from .composition.bundle import as_one
 from .errors import NotCertified
-from .profiles.base import PrivacyProfile
-from .profiles.one_pair import PairProfile
+from .profiles.base import Parts, PrivacyProfile
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3
@@ -77,41 +77,67 @@ class Guarantee(ABC):
         """The rounds that are asked about."""
 
 
+#: A question to rounds.
+Ask = Callable[[Rounds], Bounds[float]]
+#: What neighbouring datasets are: how a relation is called, and what it means.
+NEIGHBOURS = {
+    "replace": ("replace-one", "neighbouring datasets differ in the value of one user"),
+    "remove": (
+        "remove-one",
+        "of neighbouring datasets one lacks the value of one user: nothing, or zero, stands for it",
+    ),
+}
+
+
 class Mechanism(Guarantee):
-    """What an accountant can compose: anything immutable and hashable with a profile."""
+    """What an accountant can compose: anything immutable and hashable with parts, or a profile."""
 
     messages: int = 1  # of a user in a round: it counts as so many
+    neighbours: str = "replace"  # or "remove": the datasets that the guarantee is about
+
+    @property
+    def relation(self) -> str:
+        """The neighbours' name: replace-one or remove-one."""
+        return NEIGHBOURS[self.neighbours][0]
 
     @property
     @abstractmethod
+    def parts(self) -> Parts:
+        """Profiles whose composition is the mechanism, and how often each counts; pairs in one
+        order of the neighbours, the other one being just as possible."""
+
+    @property
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
+        return as_one(self.parts)
 
     @property
     def summary(self) -> tuple[str, str, str]:
         """For a table: users, analysis, and what it is."""
         return "-", "given", repr(self)
 
-    @property
-    def parts(self) -> Sequence[tuple[PrivacyProfile, int]]:
-        """Profiles whose composition is the mechanism, and how often each counts."""
-        return [(self.profile, 1)]
-
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that actual datasets reach; see `attained_epsilon`."""
-        validate.epsilon(epsilon), validate.tolerance(rtol)
-        return 0.0
+        epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
+        return self._attained(lambda rounds: rounds.delta_bounds(epsilon, rtol))
 
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon that actual datasets reach: 0 if only a guarantee is known, for that need not
         be reached."""
-        validate.delta(delta), validate.tolerance(rtol)
-        return 0.0
+        delta, rtol = validate.delta(delta), validate.tolerance(rtol)
+        found = self._attained(lambda rounds: rounds.epsilon_bounds(delta, rtol))
+        # largest losses were rounded up
+        return found if delta else max(found * (1 - 2.0**-46) - 2.0**-46, 0.0)
+
+    def _attained(self, ask: Ask) -> float:
+        choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)
+        rounds = (Rounds(choice, refine=False, both=False) for choice in choices)
+        return max((anyway(ask, each).lower for each in rounds), default=0.0)
 
     @property
-    def attained_pairs(self) -> Sequence[PairProfile]:
-        """Pairs of actual neighbouring datasets, of which the worst is to be composed: as many for
-        every mechanism, or none."""
+    def attained_parts(self) -> Sequence[Parts]:
+        """Parts of actual neighbouring datasets, several choices of which the worst is to be
+        composed: as many for every mechanism, or none."""
         return ()
 
     @property

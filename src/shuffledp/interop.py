@@ -7,6 +7,7 @@ own, near 1e-16 in the tails. What goes there is an upper bound when it leaves.
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
 from .mechanisms import MAX_LOSS, GivenPLD
 from .profiles.accuracy import depth_for
-from .profiles.samples import Samples
+from .profiles.samples import Samples, larger_of
 
 try:
     import attr
@@ -79,6 +80,8 @@ def to_dp_accounting(
         what = what.rounds[0][0]
     wrong = "is neither a round nor an accountant; give a Shuffle, another mechanism or an "
     validate.instance(what, Mechanism, wrong + "Accountant.")
+    if sum(count for _, count in what.parts) > 1:
+        return _exported(_of_composition(what, interval, truncation))
     return _exported(_of_profile(what, interval, truncation))
 
 
@@ -158,22 +161,28 @@ def _losses(pmf: Any) -> Losses:
 
 def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float) -> PLD:
     profile = mechanism.profile
-    step, index = _lattice(mechanism, profile.max_loss, interval, truncation)
-    epsilon = np.minimum(step * index.astype(float), profile.max_loss)
-    samples = profile.sampler(depth_for(-math.log(truncation)), _RTOL)(epsilon)
-    return upper_pld(step, Sampled(index, samples))
+    orders = [profile, *([] if profile.reverse is None else [profile.reverse])]
+    largest = max(order.max_loss for order in orders)
+    step, index = _lattice(mechanism, largest, interval, truncation)
+    epsilon, depth = step * index.astype(float), depth_for(-math.log(truncation))
+    each = (o.sampler(depth, _RTOL)(np.minimum(epsilon, o.max_loss)) for o in orders)
+    return upper_pld(step, Sampled(index, reduce(larger_of, each)))
 
 
-def _of_composition(accountant: Accountant, interval: float | None, truncation: float) -> PLD:
-    composition = accountant._answers.composition
-    step, index = _lattice(accountant, composition.max_loss, interval, truncation)
+def _of_composition(what: Guarantee, interval: float | None, truncation: float) -> PLD:
+    orders = what._answers.compositions
+    largest = max(composition.max_loss for composition in orders)
+    step, index = _lattice(what, largest, interval, truncation)
     epsilon = step * index.astype(float)
-    places = np.minimum(epsilon, composition.max_loss)
-    (upper,) = composition.deltas(places, truncation, _RTOL, sides=(Side.UPPER,))
-    if upper.min() == 1:  # every lattice is too long
-        raise not_certified("delta", Bounds(0.0, 1.0), _RTOL)
-    if composition.bounded:
-        upper[epsilon >= composition.max_loss] = 0.0
+    upper = np.zeros(len(epsilon))
+    for composition in orders:
+        places = np.minimum(epsilon, composition.max_loss)
+        (above,) = composition.deltas(places, truncation, _RTOL, sides=(Side.UPPER,))
+        if above.min() == 1:  # every lattice is too long
+            raise not_certified("delta", Bounds(0.0, 1.0), _RTOL)
+        if composition.bounded:
+            above[epsilon >= composition.max_loss] = 0.0
+        upper = np.maximum(upper, above)
     samples = Samples.without_slopes(np.zeros(len(upper)), upper)
     return upper_pld(step, Sampled(index, samples))
 
@@ -265,6 +274,11 @@ class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[m
             answers = (self._maybe_compose(e, count, do_compose) for e in event.events)
             return next((answer for answer in answers if answer is not None), None)
         if isinstance(event, ShuffleDpEvent):
+            if event.mechanism.neighbours != "replace":
+                raise InvalidParameter(
+                    f"{event.mechanism!r} is for {event.mechanism.relation} neighbours, this "
+                    "accountant for replace-one; leave neighbours out."
+                )
             if do_compose:
                 self._accountant.compose(event.mechanism, count)
             return None

@@ -1,6 +1,7 @@
 """Mechanisms of which a guarantee is given: an (epsilon, delta), a profile, or a PLD.
 
-All of them are for replace-one neighbours, like the rounds that they are composed with.
+They are for replace-one neighbours unless neighbours="remove" says that they hold for these, like
+the rounds that they are composed with.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from ._support import validate
 from ._support.numeric import Array
 from .errors import InvalidParameter, OutOfRange
-from .guarantee import Mechanism
+from .guarantee import NEIGHBOURS, Mechanism
+from .profiles.base import Parts
 from .profiles.polygon import Polygon, PolygonProfile
 
 #: Larger losses are as good as infinite.
@@ -30,8 +32,16 @@ _EXCESS = 1e-4
 Numbers = Sequence[float] | NDArray[Any]
 
 
+class Given(Mechanism):
+    """Of a mechanism that is not ours only a profile is known."""
+
+    @property
+    def parts(self) -> Parts:
+        return [(self.profile, 1)]
+
+
 @dataclass(frozen=True)
-class ApproximateDP(Mechanism):
+class ApproximateDP(Given):
     """Any mechanism that is (epsilon, delta)-DP, of which nothing else is known.
 
     Its worst pair loses epsilon one way or the other, and everything with probability delta
@@ -45,8 +55,10 @@ class ApproximateDP(Mechanism):
 
     epsilon: float
     delta: float = 0.0
+    neighbours: str = field(default="replace", kw_only=True)
 
     def __post_init__(self) -> None:
+        validate.choice("neighbours", self.neighbours, NEIGHBOURS)
         epsilon, delta = _points([self.epsilon], [self.delta])
         object.__setattr__(self, "epsilon", float(epsilon[0]))
         object.__setattr__(self, "delta", float(delta[0]))
@@ -58,7 +70,7 @@ class ApproximateDP(Mechanism):
 
 
 @dataclass(frozen=True, repr=False)
-class GivenProfile(Mechanism):
+class GivenProfile(Given):
     """A mechanism that is (epsilons[i], deltas[i])-DP for every i.
 
     Between the points the profile is convex in e^epsilon: its chords bound it from above.
@@ -70,8 +82,10 @@ class GivenProfile(Mechanism):
 
     epsilons: Numbers
     deltas: Numbers
+    neighbours: str = field(default="replace", kw_only=True)
 
     def __post_init__(self) -> None:
+        validate.choice("neighbours", self.neighbours, NEIGHBOURS)
         epsilons, deltas = _points(self.epsilons, self.deltas)
         object.__setattr__(self, "epsilons", tuple(epsilons.tolist()))
         object.__setattr__(self, "deltas", tuple(deltas.tolist()))
@@ -86,7 +100,7 @@ class GivenProfile(Mechanism):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GivenPLD(Mechanism):
+class GivenPLD(Given):
     """A mechanism with a dominating pair (P, Q): P-masses at privacy losses log P/Q.
 
     The loss is infinite with P-probability `infinite`, to which mass that is missing from a sum of
@@ -106,8 +120,10 @@ class GivenPLD(Mechanism):
     infinite: float = 0.0
     symmetric: bool = False
     reverse: GivenPLD | None = None
+    neighbours: str = field(default="replace", kw_only=True)
 
     def __post_init__(self) -> None:
+        validate.choice("neighbours", self.neighbours, NEIGHBOURS)
         losses, masses = _numbers("losses", self.losses), _numbers("masses", self.masses)
         if len(losses) != len(masses):
             raise InvalidParameter(
@@ -157,7 +173,9 @@ class GivenPLD(Mechanism):
         return Polygon.of_losses(losses, masses, infinite)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GivenPLD) and self.profile == other.profile
+        if not isinstance(other, GivenPLD):
+            return False
+        return self.neighbours == other.neighbours and self.profile == other.profile
 
     def __hash__(self) -> int:
         return hash(self.profile)

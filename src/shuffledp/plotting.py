@@ -16,13 +16,15 @@ from ._support import validate
 from ._support.numeric import Bounds
 from .accountant import Accountant, repeated
 from .errors import InvalidParameter
-from .guarantee import Guarantee, anyway
+from .guarantee import NEIGHBOURS, Guarantee, anyway
 from .published import BOUNDS
 from .published.bound import or_nan
 from .randomizers import Randomizer
-from .shuffle import USUAL_PEOPLE, Shuffle
+from .rounds import USUAL_PEOPLE, Round
+from .shuffle import Shuffle
 from .tools import style
 from .tools.plan import Ledger
+from .tools.protocol import of_users
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 _COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
 _LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)))  # 5 x 6 pairs
 
-Case = tuple[float, Shuffle, int]  # a place on the axis, and how many of which rounds are there
+Case = tuple[float, Round, int]  # a place on the axis, and how many of which rounds are there
 
 
 def plot_profile(
@@ -66,22 +68,22 @@ def plot_epsilon_vs_users(
 ) -> Axes:
     """epsilon against the number of users, one curve for each number of rounds.
 
-    Options are those of `Shuffle`. `published` adds the bounds of the literature, for the first
-    number of rounds, where they apply.
+    Options are `view` and those of such a round. `published` adds the bounds of the literature,
+    for the first number of rounds, where they apply.
     """
     axes, xs = _axes(ax, published), _ascending("users", users, 1)
     curves = {
-        _times(count): [(n, Shuffle(randomizer, n, **options), count) for n in xs]
+        _times(count): [(n, of_users(randomizer, n, **options), count) for n in xs]
         for count in _some("rounds", rounds)
     }
     _epsilons(axes, curves, delta, published)
-    title = f"{randomizer!r}, {_said(**options)}delta = {delta:g}, replace-one"
+    title = f"{randomizer!r}, {_said(**options)}delta = {delta:g}, {_relation(options)}"
     note = f"published bounds are for {_times(rounds[0])}" if published else ""
     return _finish(axes, "users", "certified epsilon", title, note, log="xy")
 
 
 def plot_epsilon_vs_rounds(
-    round_: Shuffle,
+    round_: Round,
     rounds: Sequence[int],
     *,
     delta: float,
@@ -106,7 +108,7 @@ def plot_amplification(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """epsilon of one shuffled round against eps0, one curve for each number of users.
+    """epsilon of one round against eps0, one curve for each number of users.
 
     `family(eps0=...)` makes the randomizer, `called` so in the title. Below the grey line shuffling
     amplifies privacy.
@@ -114,7 +116,7 @@ def plot_amplification(
     axes, xs = _axes(ax, published), _ascending("eps0", eps0, 0.0)
     make = validate.maker("family", family, "randomizer", "eps0", "a class of randomizers")
     curves = {
-        f"{int(count):,} users": [(x, Shuffle(make(eps0=x), count, **options), 1) for x in xs]
+        f"{int(count):,} users": [(x, of_users(make(eps0=x), count, **options), 1) for x in xs]
         for count in _some("users", users)
     }
     _epsilons(axes, curves, delta, published)
@@ -123,7 +125,7 @@ def plot_amplification(
     place = {"xytext": (-8, 6), "ha": "right"}
     style.label_end(axes, middle, middle, "local guarantee", style.GREY, **place)
     name = called or getattr(family, "__name__", "randomizer")
-    title = f"{name}, one round, {_said(**options)}delta = {delta:g}, replace-one"
+    title = f"{name}, one round, {_said(**options)}delta = {delta:g}, {_relation(options)}"
     note = f"published bounds are for {users[0]:,} users" if published else ""
     return _finish(axes, "eps0", "certified epsilon", title, note, log="y")
 
@@ -148,7 +150,7 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     axes.set_xticks(range(1, len(names) + 1), names, **look)
     axes.set_xlim(0.5, len(names) + 0.5)
     verdict = "fits" if ledger.fits else "exceeds the target"
-    title = f"Plan at delta = {ledger.delta:g}, replace-one: {verdict}"
+    title = f"Plan at delta = {ledger.delta:g}, {ledger.relation}: {verdict}"
     _finish(axes, "after", "running epsilon", title)
     uppers = [bounds.upper for bounds in running if math.isfinite(bounds.upper)]
     axes.set_ylim(bottom=0, top=1.15 * max([ledger.epsilon, *uppers]))
@@ -215,19 +217,34 @@ def _curve(
         style.label_end(axes, xs[-1], high[-1], label, colour)
 
 
+def _relation(options: Mapping[str, Any]) -> str:
+    return NEIGHBOURS[options.get("neighbours", "replace")][0]
+
+
 def _said(
-    analysis: str = "best", sample_rate: float = 1.0, sampling: str = "fixed", **people: float
+    analysis: str = "best",
+    sample_rate: float = 1.0,
+    sampling: str = "fixed",
+    view: str = Shuffle.view,
+    neighbours: str = "",
+    **people: float,
 ) -> str:
-    """What a title says of the options of a round."""
+    """What a title says of the options of a round, but for its neighbours."""
+    seen = "" if view == Shuffle.view else f"view {view}, "
     how = " (Poisson)" if sampling == "poisson" else ""
     sampled = "" if sample_rate == 1 else f"{sample_rate:.3g} of the users sampled{how}, "
     named = "".join(f"{name}={value:g}, " for name, value in people.items())
-    return sampled + named + ("" if analysis == "best" else f"analysis {analysis}, ")
+    return seen + sampled + named + ("" if analysis == "best" else f"analysis {analysis}, ")
 
 
 def _published(axes: Axes, cases: Sequence[Case], delta: float) -> None:
     """The proven bounds of the literature, thin; left out where they do not apply."""
     sample = cases[0][1]
+    if not isinstance(sample, Shuffle) or sample.neighbours != "replace":
+        raise InvalidParameter(
+            "published bounds are for shuffled messages and replace-one neighbours; leave out "
+            "published."
+        )
     unusual = [name for name, usual in USUAL_PEOPLE.items() if getattr(sample, name) != usual]
     if unusual:
         raise InvalidParameter(
@@ -243,6 +260,7 @@ def _published(axes: Axes, cases: Sequence[Case], delta: float) -> None:
         ys = [
             or_nan(bound.epsilon, r.randomizer, r.users, r.sample_rate, rounds, delta)
             for _, r, rounds in cases
+            if isinstance(r, Shuffle)
         ]
         if any(math.isfinite(y) for y in ys):
             line = _LINES[(i + i // 5) % len(_LINES)]
@@ -277,10 +295,12 @@ def _times(rounds: int) -> str:
 
 
 def _described(guarantee: Guarantee) -> str:
-    if isinstance(guarantee, Shuffle):
-        said = f"{guarantee.participants}, {_said(guarantee.analysis)}replace-one"
-        return f"{guarantee.randomizer!r}, {said}"
+    if isinstance(guarantee, Round):
+        said = _said(getattr(guarantee, "analysis", "best"), view=guarantee.view)
+        return f"{guarantee.inside}, {guarantee.participants}, {said}{guarantee.relation}"
     if isinstance(guarantee, Accountant) and len(guarantee.rounds) == 1:
         ((round_, count),) = guarantee.rounds
         return f"{_times(count)} of {_described(round_)}"
-    return f"{'composed rounds' if isinstance(guarantee, Accountant) else guarantee!r}, replace-one"
+    if isinstance(guarantee, Accountant):
+        return f"composed rounds, {guarantee.relation}"
+    return f"{guarantee!r}, {getattr(guarantee, 'relation', '')}"

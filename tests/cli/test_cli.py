@@ -51,6 +51,7 @@ def test_json_is_what_python_says() -> None:
         "lower": [bounds.lower],
         "upper": [bounds.upper],
         "relation": "replace-one",
+        "view": "shuffle",
         "analysis": "stronger-clones",
         "assumed": "all users of a round apply the same eps0-LDP randomizer, chosen before any "
         "message of that round is seen (it may depend on all earlier rounds)",

@@ -38,7 +38,7 @@ def exact_pair(q: float, p: float) -> tuple[Fraction, Fraction]:
 
 
 def places(law: BinaryLaw, users: int) -> list[float]:
-    top = law.max_loss(users)
+    top = law.max_loss(users, law.orders)
     return [0.0, 1e-9 * top, 0.02 * top, 0.3 * top, 0.8 * top, 0.999 * top]
 
 

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 
 import oracles
-from oracles import bits
+from oracles import bits, noise
 from oracles.sums import stop_loss_of_sum
 from shuffledp import (
     Accountant,
@@ -36,11 +36,14 @@ from shuffledp.engines.problem import ScoreSums, without_slope
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.errors import NotCertified
 from shuffledp.laws.binary import BinaryLaw
+from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.binary import BinaryProfile
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.clone_sampler import ThreePointSampler
+from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.sender_count import SenderCount
+from shuffledp.profiles.threshold import ThresholdProfile
 from shuffledp.randomizers import Randomizer
 
 #: What was certified, and the truth or a tight enclosure of it.
@@ -124,7 +127,7 @@ def binary_messages() -> Iterator[Checked]:
     for case, (users, p, q) in enumerate(BITS):
         law = BinaryLaw(float(p), float(1 - p), float(q), float(1 - q))
         for width in (1e-4, 1e-2):
-            found = BinaryProfile(law, users).sampler(60.0, width)(EPSILONS)
+            found = BinaryProfile.of_both(law, users).sampler(60.0, width)(EPSILONS)
             for i, epsilon in enumerate(EPSILONS.tolist()):
                 yield (found.lower[i], found.upper[i]), exact_bits(case, epsilon)
 
@@ -328,7 +331,43 @@ def senders() -> Iterator[Checked]:
         yield (attained, survey.get_delta(epsilon) * (1 + 1e-12)), (exact, exact)
 
 
+NOISES: tuple[Noise, ...] = (
+    PoissonNoise(9.5),
+    PoissonNoise(2000.0),
+    BinomialNoise(30, 0.25, 0.75),
+    NegativeBinomialNoise(1.5, 0.75, 0.25),
+    NegativeBinomialNoise(0.5, 0.75, 0.25),
+)
+
+
+@cache
+def exact_noise(case: int, more: bool, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(40):
+        pair = noise.one_more(NOISES[case], 1e-35)
+        return noise.divergence(pair if more else noise.reversed_pair(pair), epsilon)
+
+
+@cache
+def exact_bin(more: bool) -> list[tuple[float, int]]:
+    return noise.worst_bin(0.25, 4, FEW_EPSILONS, 120, more)
+
+
+def noise_messages() -> Iterator[Checked]:
+    for more in (True, False):
+        for case, law in enumerate(NOISES):
+            found = one_more(law, more).sampler(60.0, 1e-3)(np.array(FEW_EPSILONS))
+            for i, epsilon in enumerate(FEW_EPSILONS):
+                exact = exact_noise(case, more, epsilon)
+                sides = float(found.lower[i]) - 1e-30, float(found.upper[i]) + 1e-30
+                yield sides, (exact, exact)
+        found = ThresholdProfile(0.25, 4, more).sampler(60.0, 1e-3)(np.array(FEW_EPSILONS))
+        for i, (truth, _) in enumerate(exact_bin(more)):
+            near = mpmath.mpf(truth) * (1 - 1e-12), mpmath.mpf(truth) * (1 + 1e-12)
+            yield (float(found.lower[i]), float(found.upper[i])), near
+
+
 PROBES = [
+    noise_messages,
     laws,
     senders,
     engines,
@@ -342,9 +381,9 @@ PROBES = [
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
 OF_FOLDER = {
-    "engines": [engines, samplers, binary_messages, near_the_top],
+    "engines": [engines, samplers, binary_messages, near_the_top, noise_messages],
     "laws": [laws],
-    "profiles": [laws, senders, samplers, binary_messages, near_the_top, rounds],
+    "profiles": [laws, senders, samplers, binary_messages, near_the_top, rounds, noise_messages],
     "composition": [rounds, calibrated, sums_of_losses, bundles],
     "bounds": [rounds, near_the_top, calibrated],
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -46,6 +46,15 @@ def real(name: str, value: Any) -> float:
     if not math.isfinite(number):
         raise InvalidParameter(f"{name}={show(value)} is not finite; give a finite number.")
     return number
+
+
+def choice(name: str, value: Any, known: Iterable[str]) -> str:
+    """One of the known words."""
+    words = list(known)
+    if not isinstance(value, str) or value not in words:
+        listed = f"{', '.join(words[:-1])} or {words[-1]}"
+        raise InvalidParameter(f"{name}={show(value)} is unknown; choose {listed}.")
+    return value
 
 
 def count(name: str, value: Any, most: int, least: int = 1) -> int:

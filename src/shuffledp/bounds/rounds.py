@@ -4,34 +4,75 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .._support.numeric import Bounds
 from ..composition.compose import Composition
-from ..profiles.base import PrivacyProfile
+from ..errors import NotCertified
+from ..profiles.base import Parts, PrivacyProfile, merged, swapped
 from . import composed, one_round
+from .certificate import not_certified
 
 
 class Rounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
-    Keeps the composition for later questions, which may come from several threads. `refine`: if
-    the first lattice of a composition is too coarse, a finer one is tried.
+    Of profiles of one order of the neighbours (`PrivacyProfile.reverse`), both orders are composed
+    and the larger value counts, unless `both` is False. `refine`: if the first lattice of a
+    composition is too coarse, a finer one is tried.
     """
 
-    def __init__(self, parts: Sequence[tuple[PrivacyProfile, int]], *, refine: bool = True) -> None:
-        self._refine = refine
-        counts: dict[PrivacyProfile, int] = {}  # rounds with equal profiles are one kind
-        for profile, count in parts:
-            if profile.max_loss > 0 or not profile.bounded:
-                counts[profile] = counts.get(profile, 0) + count
-        self._kinds = tuple(counts.items())
+    def __init__(self, parts: Parts, *, refine: bool = True, both: bool = True) -> None:
+        forward, backward = merged(parts), swapped(parts)
+        orders = [forward] if forward == backward or not both else [forward, backward]
+        self._orders = [_Order(kinds, refine) for kinds in orders]
+
+    @property
+    def compositions(self) -> Sequence[Composition]:
+        """Of rounds that lose something: one, or one for each order of the neighbours."""
+        return [order.composition for order in self._orders]
+
+    def max_loss(self) -> float:
+        """The epsilon of pure DP."""
+        return max(order.max_loss() for order in self._orders)
+
+    def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
+        """At any delta; 0 asks for pure DP."""
+        if delta == 0:
+            return Bounds(*[self.max_loss()] * 2)
+        return self._larger("epsilon", lambda order: order.epsilon_bounds(delta, rtol), rtol)
+
+    def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
+        return self._larger("delta", lambda order: order.delta_bounds(epsilon, rtol), rtol)
+
+    def _larger(
+        self, what: str, ask: Callable[[_Order], Bounds[float]], rtol: float
+    ) -> Bounds[float]:
+        """Of the orders; one that is too wide does not matter if it is the smaller one."""
+        narrow, wide = [], []
+        for order in self._orders:
+            try:
+                narrow.append(ask(order))
+            except NotCertified as error:
+                wide.append(error.bounds)
+        found = narrow + wide
+        largest = Bounds(max(b.lower for b in found), max(b.upper for b in found))
+        if wide and largest not in narrow:
+            raise not_certified(what, largest, rtol)
+        return largest
+
+
+class _Order:
+    """Rounds in one order of the neighbours. Keeps the composition for later questions, which may
+    come from several threads."""
+
+    def __init__(self, kinds: Parts, refine: bool) -> None:
+        self._kinds, self._refine = kinds, refine
         self._composition: Composition | None = None
         self._lock = threading.Lock()
 
     @property
     def composition(self) -> Composition:
-        """Of rounds that lose something."""
         with self._lock:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
@@ -46,7 +87,6 @@ class Rounds:
         return None
 
     def max_loss(self) -> float:
-        """The epsilon of pure DP."""
         if not self._kinds:
             return 0.0
         if not all(profile.bounded for profile, _ in self._kinds):
@@ -54,9 +94,6 @@ class Rounds:
         return self.composition.max_loss if self._only is None else self._only.max_loss
 
     def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        """At any delta; 0 asks for pure DP."""
-        if delta == 0:
-            return Bounds(*[self.max_loss()] * 2)
         if delta == 1 or not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from ..shuffle import USUAL_PEOPLE
 from ..tools.plan import Ledger, Plan
 from .figure import picture_option, save
 from .options import JSON, RTOL, options
@@ -39,11 +38,11 @@ def _json(ledger: Ledger, rtol: float) -> str:
     entries = [
         {
             "name": entry.planned.name,
-            "randomizer": repr(entry.planned.round.randomizer),
-            "users": entry.planned.round.users,
+            "view": entry.planned.round.view,
+            "randomizer": entry.planned.round.inside,
             "analysis": entry.planned.round.explained.name,
             "count": entry.planned.count,
-            **{name: getattr(entry.planned.round, name) for name in USUAL_PEOPLE},
+            **entry.planned.round.facts,
             "lower": entry.running.lower,
             "upper": entry.running.upper,
             "remaining": entry.remaining,
@@ -52,4 +51,4 @@ def _json(ledger: Ledger, rtol: float) -> str:
         for entry in ledger.entries
     ]
     answer = {"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits}
-    return json_report("account", {**answer, "entries": entries}, {"rtol": rtol})
+    return json_report("account", {**answer, "entries": entries}, {"rtol": rtol}, ledger.relation)

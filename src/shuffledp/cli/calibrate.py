@@ -8,12 +8,13 @@ import click
 
 from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter
+from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY
 from ..randomizers.base import parameter_named
 from ..randomizers.parameter import parameters_of
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import randomizer_of, round_of, split
+from ..tools.protocol import OF_REPORTS, needed, randomizer_of, round_of, split
 from .options import JSON, RTOL, number, options, round_options
 from .report import json_report
 
@@ -42,15 +43,17 @@ def calibrate(
       shuffledp calibrate --find eps0 --users 1e6 --rounds 8 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find users --eps0 4 --epsilon 0.5 --delta 1e-6
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
     """
     name = find.replace("-", "_")
     _check(find, name, given)
     made = round_of(given, dash="--") if name == "rounds" else lambda v: _round(given, name, v)
     found = find_value(name, made, epsilon=epsilon, delta=delta, rounds=given["rounds"], rtol=rtol)
     if as_json:
-        click.echo(json_report("calibrate", _answer(found), {**given, "rtol": rtol}))
+        asked = {**given, "rtol": rtol}
+        click.echo(json_report("calibrate", _answer(found), asked, _relation(given)))
     else:
-        click.echo(_sentences(found))
+        click.echo(_sentences(found, _relation(given)))
 
 
 def _round(given: dict[str, Any], name: str, value: float) -> Any:
@@ -61,9 +64,14 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
     """What is asked for must be left out, and must go with the rest."""
     if given[name] is not None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
-    if name != "users" and given["users"] is None:
-        raise InvalidParameter(f"--find {find} needs --users; add it.")
+    for other in needed(given):
+        if name != other and given[other] is None:
+            raise InvalidParameter(f"--find {find} needs --{other}; add it.")
     kind, own, _ = split(given)
+    if "randomizer" not in needed(given):
+        return
+    if name in OF_REPORTS:
+        raise InvalidParameter(f"--find {find} goes with --view threshold; add that.")
     if parameter_named(name) is None:
         randomizer_of(kind, own, dash="--")
     elif kind in REGISTRY and name not in parameters_of(REGISTRY[kind]):
@@ -92,12 +100,16 @@ def _shown(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else repr(value)
 
 
-def _sentences(found: Calibration) -> str:
+def _relation(given: dict[str, Any]) -> str:
+    return NEIGHBOURS[given["neighbours"] or "replace"][0]
+
+
+def _sentences(found: Calibration, relation: str) -> str:
     name, low, high = found.parameter, found.achieved.lower, found.achieved.upper
     extreme = "largest" if searchable()[name] else "smallest"
     lines = [
         f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
-        f"{found.epsilon:g} at delta {found.delta:g} (replace-one).",
+        f"{found.epsilon:g} at delta {found.delta:g} ({relation}).",
         "",
         f"  there        {rounded_down(low, 7)} <= epsilon <= {rounded_up(high, 7)}; room left: "
         f"{rounded_down(found.room, 3)}",

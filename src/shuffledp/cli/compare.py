@@ -31,6 +31,5 @@ def compare(
         return
     answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
     rows = {"published": [row._asdict() for row in table.rows]}
-    protocol |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
     protocol |= {"rounds": rounds, "rtol": rtol}
-    click.echo(json_report("compare", {**answer, **rows}, protocol))
+    click.echo(json_report("compare", {**answer, **rows}, protocol, round_.relation))

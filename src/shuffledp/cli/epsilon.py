@@ -67,7 +67,8 @@ def _answer(
     if as_json:
         lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
         answer = {at: values, "lower": lower, "upper": upper}
-        click.echo(json_report(query, answer, {**protocol, "rounds": rounds, "rtol": rtol}))
+        protocol |= {"rounds": rounds, "rtol": rtol}
+        click.echo(json_report(query, answer, protocol, round_.relation))
     else:
         guarantees = [
             _guarantee(accountant, query, at, value, b, rtol)

@@ -10,8 +10,8 @@ import click
 from ..guarantee import DEFAULT_RTOL
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters
-from ..shuffle import USUAL_PEOPLE, Shuffle
-from ..tools.protocol import ANY, randomizer_of, round_of, split
+from ..rounds import Round
+from ..tools.protocol import ANY, OF_REPORTS, VIEWS, needed, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -51,13 +51,26 @@ def randomizer_options(
         if parameter.read is not None:
             made.append(click.option(f"--{name}", metavar="FILE", help=text))
         elif name not in but:
-            made.append(kind(name, text, whole=parameter.whole))
+            made.append(kind(name.replace("_", "-"), text, whole=parameter.whole))
     return made
 
 
 _ANALYSES = "best, exact (two outputs), blanket, stronger-clones, clones, or strong (rr)."
-ANALYSIS = click.option("--analysis", default="best", show_default=True, help=_ANALYSES)
+ANALYSIS = click.option("--analysis", help=f"{_ANALYSES}  [default: best]")
+SEEN = (
+    click.option(
+        "--view", help=f"What the adversary sees: {' or '.join(VIEWS)}.  [default: {VIEWS[0]}]"
+    ),
+    click.option(
+        "--neighbours", help="replace or remove: what one user may change.  [default: replace]"
+    ),
+    *(
+        number(name, f"{parameter.meaning.capitalize()} (view threshold).", whole=parameter.whole)
+        for name, parameter in OF_REPORTS.items()
+    ),
+)
 USERS = number("users", "Users in each round.", whole=True, required=True)
+PERHAPS_USERS = number("users", "Users in each round; not with view threshold.", whole=True)
 SAMPLING = (
     number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
     click.option(
@@ -78,12 +91,14 @@ RTOL = number(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 DELTA = number("delta", "The delta.", required=True)
-PROTOCOL = (*randomizer_options(), ANALYSIS, USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON)
 
 
 def round_options(but: Iterable[str] = ()) -> list[Option]:
     """All that describes a round but its users."""
-    return [*randomizer_options(but=but), ANALYSIS, *SAMPLING, *PEOPLE]
+    return [*randomizer_options(but=but), *SEEN, ANALYSIS, *SAMPLING, *PEOPLE]
+
+
+PROTOCOL = (*round_options(), PERHAPS_USERS, ROUNDS, RTOL, JSON)
 
 
 def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
@@ -92,13 +107,11 @@ def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
     return randomizer_of(kind, own, dash="--"), {"randomizer": kind, **own}
 
 
-def take_round(given: dict[str, Any]) -> tuple[Shuffle, dict[str, Any]]:
+def take_round(given: dict[str, Any]) -> tuple[Round, dict[str, Any]]:
     """The round that the options describe, and the same for a report."""
     round_ = round_of(given, dash="--")
     kind, own, _ = split(given)
-    said = {"analysis": round_.explained.name, "assumed": round_.explained.assumption}
-    report = {**said, "randomizer": kind, **own, "users": round_.users}
-    if round_.sample_rate < 1:
-        report |= {"sample_rate": round_.sample_rate, "sampling": round_.sampling}
-    report |= {name: getattr(round_, name) for name in USUAL_PEOPLE}
-    return round_, report
+    explained = round_.explained
+    said = {"view": round_.view, "analysis": explained.name, "assumed": explained.assumption}
+    named = {"randomizer": kind, **own} if "randomizer" in needed(given) else {}
+    return round_, {**said, **named, **round_.facts}

@@ -9,7 +9,7 @@ import click
 from ..accountant import repeated
 from ..tools.protocol import randomizer_of, split
 from .figure import picture_option, save
-from .options import ROUNDS, USERS, number, numbers, options, round_options, take_round
+from .options import PERHAPS_USERS, ROUNDS, number, numbers, options, round_options, take_round
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
 _OUT = picture_option("--out", "The picture: .png, .pdf or .svg.", required=True)
@@ -30,7 +30,7 @@ def plot() -> None:
 
 
 @plot.command()
-@options(*round_options(), USERS, ROUNDS, _OUT)
+@options(*round_options(), PERHAPS_USERS, ROUNDS, _OUT)
 def profile(rounds: int, picture: str, **given: Any) -> None:
     """delta against epsilon."""
     from ..plotting import plot_profile
@@ -55,7 +55,7 @@ def epsilon_vs_users(
 
 
 @plot.command("epsilon-vs-rounds")
-@options(*round_options(), USERS)
+@options(*round_options(), PERHAPS_USERS)
 @options(numbers("rounds", "Rounds to compose.", whole=True, default=_MANY), *_CURVES)
 def epsilon_vs_rounds(
     rounds: list[int], delta: float, published: bool, picture: str, **given: Any

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .._support.text import json_text
 
 
-def json_report(query: str, answer: dict[str, Any], protocol: dict[str, Any]) -> str:
+def json_report(
+    query: str,
+    answer: Mapping[str, Any],
+    protocol: Mapping[str, Any],
+    relation: str = "replace-one",
+) -> str:
     """The answer, then the protocol with the options that were given."""
     from .. import __version__
 
@@ -15,7 +21,7 @@ def json_report(query: str, answer: dict[str, Any], protocol: dict[str, Any]) ->
         "schema_version": 2,
         "query": query,
         **answer,
-        "relation": "replace-one",
+        "relation": relation,
         **{name: value for name, value in protocol.items() if value is not None},
         "version": __version__,
     }

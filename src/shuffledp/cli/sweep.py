@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..tools.protocol import files
+from ..tools.protocol import OF_REPORTS, VIEWS, files
 from ..tools.sweep import sweep as run_sweep
 from .options import JSON, RTOL, numbers, options, randomizer_options
 from .report import json_report
@@ -18,11 +18,17 @@ _SOME_FAILED = 1
 
 @click.command()
 @options(*randomizer_options(None, kind=numbers))
+@click.option("--view", help=f"{' or '.join(VIEWS)}; with commas.")
+@click.option("--neighbours", help="replace or remove; with commas.")
 @click.option(
     "--analysis", help="best, exact, blanket, stronger-clones, clones or strong; with commas."
 )
 @options(
-    numbers("users", "Users in each round.", whole=True, required=True),
+    numbers("users", "Users in each round.", whole=True),
+    *(
+        numbers(name, f"{parameter.meaning.capitalize()} (view threshold).", whole=parameter.whole)
+        for name, parameter in OF_REPORTS.items()
+    ),
     numbers("rounds", "How many rounds are composed.  [1]", whole=True),
     numbers("sample-rate", "Share of the users that send each round."),
     click.option("--sampling", help="fixed or poisson; with commas."),
@@ -58,7 +64,7 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
             fixed[name] = values[0] if isinstance(values, list) else values
     table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
     if as_json:
-        click.echo(json_report("sweep", {"rows": list(table)}, {}))
+        click.echo(json_report("sweep", {"rows": list(table)}, {}, table.relation))
     elif out is None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(table.columns)

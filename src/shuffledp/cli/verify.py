@@ -19,7 +19,12 @@ _VIOLATED = 1
 @options(*randomizer_options("matrix"), ANALYSIS, USERS, RTOL, JSON)
 @click.option("--epsilon", type=Numbers(), help="Epsilons, with commas; else shares of the most.")
 def verify(
-    users: int, analysis: str, rtol: float, as_json: bool, epsilon: list[float] | None, **given: Any
+    users: int,
+    analysis: str | None,
+    rtol: float,
+    as_json: bool,
+    epsilon: list[float] | None,
+    **given: Any,
 ) -> None:
     """Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.
 
@@ -30,7 +35,7 @@ def verify(
     randomizer, protocol = take_randomizer(given)
     progress = _show_progress if sys.stderr.isatty() else None
     result = enumerate_and_compare(
-        randomizer, users, analysis, epsilons=epsilon, rtol=rtol, progress=progress
+        randomizer, users, analysis or "best", epsilons=epsilon, rtol=rtol, progress=progress
     )
     if as_json:
         rows = [row._asdict() for row in result.rows]

@@ -1,4 +1,4 @@
-"""Users who send several messages in a round, all of which may change together.
+"""Rounds that are several: columns of sums, or messages of a user, which may change together.
 
 Shuffling all messages together is a post-processing of shuffling everybody's first messages, then
 everybody's second ones, and so on: a bundle of m messages is bounded by m rounds. Where whole users
@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._support.numeric import Array
-from ..laws.base import Law
 from ..profiles import tuning as of_profiles
-from ..profiles.base import PrivacyProfile, Sampler
-from ..profiles.rounds import round_profile
+from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
+from ..profiles.parts import round_parts
+from ..profiles.rounds import NothingLost
 from ..profiles.samples import Samples
 from ..profiles.sender_count import SenderCount
 from ..profiles.subsampled import SubsampledProfile
@@ -29,10 +29,9 @@ from .compose import Composition
 
 @dataclass(frozen=True)
 class ComposedProfile(PrivacyProfile):
-    """The profile of `rounds` rounds of one kind, as if they were one."""
+    """The profile of several rounds, as if they were one."""
 
-    one: PrivacyProfile
-    rounds: int
+    rounds: tuple[tuple[PrivacyProfile, int], ...]
     coarse: float = 0.0  # a width that is narrow enough
 
     @property
@@ -45,7 +44,17 @@ class ComposedProfile(PrivacyProfile):
 
     @cached_property
     def composition(self) -> Composition:
-        return Composition([(self.one, self.rounds)])
+        return Composition(self.rounds)
+
+    @property
+    def reverse(self) -> PrivacyProfile | None:
+        other = self.swapped
+        return None if other is self else other
+
+    @property
+    def swapped(self) -> ComposedProfile:
+        other = swapped(self.rounds)
+        return self if other == self.rounds else replace(self, rounds=other)
 
     @property
     def max_loss(self) -> float:
@@ -65,19 +74,31 @@ class ComposedProfile(PrivacyProfile):
         return sample
 
 
+def as_one(parts: Parts, coarse: float = 0.0) -> PrivacyProfile:
+    """The profile of parts that are composed."""
+    match merged(parts):
+        case ():
+            return NothingLost()
+        case ((profile, 1),):
+            return profile
+        case kinds:
+            return ComposedProfile(kinds, coarse)
+
+
 @dataclass(frozen=True)
 class BundledRounds:
     """Rounds of a random subset of the honest users, of each of whom `messages` messages are sent.
 
     With f_t the profile of the round of t senders, (t/n) f_t(1 + (alpha - 1) n/t) grows with the
-    share t/n while f_t falls with t: the two ends of a bucket bound it.
+    share t/n while f_t falls with t: the two ends of a bucket bound it. It is that of replace-one
+    neighbours: someone else is in the sample instead (docs/theory.md, "Sampling").
     """
 
-    law: Law
+    law: Any
     count: SenderCount
     messages: int
     coarse: ClassVar[float] = 2.0  # every composition takes a while
-    _composed: dict[int, ComposedProfile] = field(default_factory=dict, compare=False, repr=False)
+    _made: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
@@ -93,8 +114,8 @@ class BundledRounds:
     def profile(self, key: tuple[int, int]) -> PrivacyProfile:
         """For (t, s): f_t with the share s/n."""
         hidden, sent = key
-        if hidden not in self._composed:
-            self._composed[hidden] = ComposedProfile(
-                round_profile(self.law, hidden), self.messages, tuning.COARSE
-            )
-        return SubsampledProfile(self._composed[hidden], sent / self.count.honest)
+        if hidden not in self._made:
+            parts = round_parts(self.law, hidden)
+            each = [(part, self.messages * count) for part, count in parts]
+            self._made[hidden] = as_one(each, tuning.COARSE)
+        return SubsampledProfile(self._made[hidden], sent / self.count.honest)

@@ -47,7 +47,7 @@ def relative_error(trials: float, deviation: float) -> float:
     return 4e-12 + quadrature + 32 * 38 * deviation * UNIT
 
 
-def _stirling_error(k: Array) -> Array:
+def stirling_error(k: Array) -> Array:
     """log(k!) minus Stirling's formula. The series envelops: the error is below 2e-14."""
     x = np.maximum(k, 16.0)
     inv2 = 1.0 / (x * x)
@@ -55,7 +55,7 @@ def _stirling_error(k: Array) -> Array:
     return np.where(k < 16.0, _STIRLING_TABLE[np.minimum(k, 15.0).astype(np.intp)], series)
 
 
-def _deviance(x: Array, mean: Array) -> Array:
+def deviance(x: Array, mean: Array) -> Array:
     """x log(x/mean) - x + mean >= 0, the exponent of a Poisson point mass."""
     e = (x - mean) / mean
     return mean * ((1.0 + e) * np.log1p(e) - e)
@@ -69,11 +69,11 @@ def log_pmf(trials: Array, successes: Array, p: float, q: float) -> Array:
     n = np.where(interior, m, 2.0)
     b = n - a
     inside = (
-        _stirling_error(n)
-        - _stirling_error(a)
-        - _stirling_error(b)
-        - _deviance(a, n * p)
-        - _deviance(b, n * q)
+        stirling_error(n)
+        - stirling_error(a)
+        - stirling_error(b)
+        - deviance(a, n * p)
+        - deviance(b, n * q)
         + 0.5 * np.log(n / (2 * math.pi * a * b))
     )
     # m = 0 is the sure outcome; log p and log q from whichever of the two is exact near 1

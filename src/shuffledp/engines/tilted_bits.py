@@ -89,7 +89,9 @@ class TiltedBits:
         q = Bits.of(others - centre, pair.q, pair.not_q, theta)
         self.groups = (p, q)
         self.mean: Array = p.users * p.mean + q.users * q.mean
-        self.drift = np.abs(p.mean - q.mean)  # of the mean with m
+        self.drift: Array = p.mean - q.mean  # of the mean with m
+        #: The change of log E e^(theta S) with m.
+        self.rise: Array = p.log_mgf - q.log_mgf
         #: The logarithm of E e^(theta (S - mean)), and how much it falls with m.
         self.level: Array = p.users * p.log_mgf + q.users * q.log_mgf - theta * self.mean
         self.fall = (theta * p.mean - p.log_mgf) - (theta * q.mean - q.log_mgf)
@@ -106,6 +108,8 @@ class TiltedBits:
         self.scale_error = BITS_ERROR * (1 + theta + moved)
         #: The mode is that of the law with the exact tilt.
         self.mean_error = BITS_ERROR * (1 + size) + 1.01 * self.most * self.error
+        #: How far the mean may be from that of the centre.
+        self.moved: Array = np.abs(self.drift) * w + self.mean_error
         self.length = self._length()
 
     def _length(self) -> Array:

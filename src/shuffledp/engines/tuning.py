@@ -115,3 +115,10 @@ MOST_BITS_NODES = 512
 POINTS = 4
 #: (range, place, node) triples evaluated at once, which should stay in the cache.
 BITS_AT_ONCE = 1 << 16
+
+# Tails of noise (beta_integrals.py)
+
+#: Panels of an integral at most: about 8 are needed, up to 60 where an exponent is below 1.
+MOST_PANELS = 200
+#: An integral ends where a smaller share of it is left: 8 panels for 7 with 1e-9.
+MISSING = 1e-11

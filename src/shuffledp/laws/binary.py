@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple, NoReturn
 
 from .._support.numeric import UNIT, Side
@@ -11,6 +13,13 @@ from .._support.numeric import UNIT, Side
 # proof constants: docs/theory.md, "Constants"
 #: Relative error of the probabilities that a law is made from.
 _ENTRIES = 16 * UNIT
+
+
+class Order(IntEnum):
+    """Which of the two values in question is the first one."""
+
+    FORWARD = 0  # the one that sends more 1s
+    BACKWARD = 1
 
 
 class BinaryPair(NamedTuple):
@@ -65,14 +74,24 @@ class BinaryLaw:
         return self.p > self.q or self.not_q > self.not_p
 
     @property
-    def bounded(self) -> bool:
-        return self.q > 0 and self.not_p > 0
+    def orders(self) -> tuple[Order, ...]:
+        """Those that have to be looked at: one if both are alike."""
+        return (Order.FORWARD,) if self.symmetric else (Order.FORWARD, Order.BACKWARD)
+
+    def seen_from(self, order: Order) -> tuple[float, float, float, float]:
+        """p, 1 - p, q and 1 - q of the message that the first sends more often."""
+        if order is Order.FORWARD:
+            return self.p, self.not_p, self.q, self.not_q
+        return self.not_q, self.q, self.not_p, self.p
+
+    def bounded(self, orders: Sequence[Order]) -> bool:
+        return all(self.seen_from(order)[2] > 0 for order in orders)
 
     @property
     def symmetric(self) -> bool:
         return self.q == self.not_p and self.p == self.not_q
 
-    def max_loss(self, users: int) -> float:
+    def max_loss(self, users: int, orders: Sequence[Order]) -> float:
         """An upper bound of the finite losses, with whatever the other users hold.
 
         A message that only one of two values can send gives itself away, unless others send it too:
@@ -81,7 +100,7 @@ class BinaryLaw:
         if self.known_loss is not None:
             return self.known_loss
         losses = [2.0**-50]
-        for high, low, other in ((self.p, self.q, self.not_p), (self.not_q, self.not_p, self.q)):
+        for high, other, low, _ in map(self.seen_from, orders):
             ratio = high / low if low > 0 else max(users * other, 1.0)
             losses.append(math.log(ratio) * (1 + 2.0**-47) + 2.0**-47)
         return max(losses)

@@ -16,8 +16,8 @@ Sampler = Callable[[Array], Samples]
 
 
 class PrivacyProfile(ABC):
-    """delta(epsilon) of one round, the supremum over replace-one neighbours in both orders; or of
-    one pair of them in one order, with a `reverse`."""
+    """delta(epsilon) of one round, the supremum over neighbours in both orders; or of one order
+    only, with a `reverse`."""
 
     @property
     @abstractmethod
@@ -51,9 +51,34 @@ class PrivacyProfile(ABC):
 
     @property
     def reverse(self) -> PrivacyProfile | None:
-        """If it is of one pair (P, Q) in this order only: the profile of (Q, P)."""
+        """If it is of pairs (P, Q) in this order only: the profile of (Q, P)."""
         return None
+
+    @property
+    def swapped(self) -> PrivacyProfile:
+        """Of the other order of the neighbours, with this one as its reverse."""
+        return self
 
     def some_left(self, epsilon: Array) -> NDArray[np.bool_]:
         """Where delta may be above 0."""
         return (epsilon < self.max_loss) | (not self.bounded)
+
+
+#: Profiles whose composition is a round, and how often each counts.
+Parts = Sequence[tuple[PrivacyProfile, int]]
+
+
+def merged(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
+    """Equal profiles together; those in which nothing is lost do not count."""
+    counts: dict[PrivacyProfile, int] = {}
+    for profile, count in parts:
+        if count and (profile.max_loss > 0 or not profile.bounded):
+            counts[profile] = counts.get(profile, 0) + count
+    return tuple(counts.items())
+
+
+def swapped(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
+    """In the other order of the neighbours; the same if they are alike in both."""
+    other = merged([(profile.swapped, count) for profile, count in parts])
+    here = merged(parts)
+    return here if dict(other) == dict(here) else other

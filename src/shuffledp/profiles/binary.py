@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, Side
 from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
-from ..laws.binary import BinaryLaw, BinaryPair
+from ..laws.binary import BinaryLaw, BinaryPair, Order
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
@@ -31,31 +31,43 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class BinaryProfile(PrivacyProfile):
-    """Exact profile of a shuffled round of `users` users who send one of two messages."""
+    """Exact profile of a round of `users` users who send one of two messages.
+
+    Of both orders of the two values in question, or of one of them; whatever the other users hold,
+    or if `held` of them hold the value that sends more 1s and the others the other one.
+    """
 
     law: BinaryLaw
     users: int
+    orders: tuple[Order, ...]
+    held: int | None = None
+
+    @classmethod
+    def of_both(cls, law: BinaryLaw, users: int) -> BinaryProfile:
+        """The largest of both orders."""
+        return cls(law, users, law.orders)
 
     @property
     def max_loss(self) -> float:
-        return self.law.max_loss(self.users)
+        return self.law.max_loss(self.users, self.orders)
 
     @property
     def bounded(self) -> bool:
-        return self.law.bounded
+        return self.law.bounded(self.orders)
 
     @property
     def family(self) -> tuple[Hashable, int]:
-        return self.law, self.users
+        return ((self.law, self.orders), self.users) if self.held is None else (self, 1)
 
     @property
     def last_slope(self) -> float:
         """Minus the slope of the profile where it reaches 0, from below: Q's mass of the largest
         loss, which there is if all messages are the one that tells most."""
-        law = self.law
-        high, low, rest = law.p, law.q, law.not_p
-        if law.not_q * low > high * rest:
-            high, low, rest = law.not_q, law.not_p, law.q
+        if self.held is not None:
+            return 0.0
+        high, rest, low, _ = max(
+            map(self.law.seen_from, self.orders), key=lambda seen: seen[0] / max(seen[2], 1e-300)
+        )
         log_high = math.log(high) if high < 0.5 else math.log1p(-rest)
         return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
 
@@ -63,7 +75,7 @@ class BinaryProfile(PrivacyProfile):
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
             inside = self.some_left(epsilon)
-            search = _Search(self.law, self.users - 1, epsilon, rtol, depth)
+            search = _Search(self, epsilon, rtol, depth)
             lower, upper = (side * inside for side in search.run())
             at_top = (epsilon == self.max_loss) & self.bounded
             low = np.where(at_top, self.last_slope, search.slope_low)
@@ -73,15 +85,13 @@ class BinaryProfile(PrivacyProfile):
 
 
 class _Search:
-    """The largest H(m) at some epsilons, from both sides, over both orders of the two laws."""
+    """The largest H(m) at some epsilons, from both sides, over the orders of the two laws."""
 
-    def __init__(
-        self, law: BinaryLaw, others: int, epsilon: Array, rtol: float, depth: float
-    ) -> None:
-        self._others, self._epsilon, self._rtol = others, epsilon, rtol
-        self._negligible = math.exp(-depth)
+    def __init__(self, profile: BinaryProfile, epsilon: Array, rtol: float, depth: float) -> None:
+        self._others, self._epsilon, self._rtol = profile.users - 1, epsilon, rtol
+        self._profile, self._negligible = profile, math.exp(-depth)
         self._outer, self._inner = (
-            [TwoBinomials(pair, others) for pair in _orders(law, side)]
+            [TwoBinomials(pair, self._others) for pair in _pairs(profile, side)]
             for side in (Side.UPPER, Side.LOWER)
         )
         self.lower, self.slope_low = np.zeros((2, len(epsilon)))
@@ -94,7 +104,9 @@ class _Search:
             if len(rows):
                 self._try_in(ranges.rows(rows[ranges.rows(rows).leading]))
             more = (ranges.bound > self._enough()[ranges.where]) & (ranges.last > ranges.first)
-            if not 0 < more.sum() <= tuning.MOST_RANGES * len(self._epsilon):
+            many = np.bincount(ranges.where[more], minlength=len(self._epsilon))
+            more &= many[ranges.where] <= tuning.MOST_RANGES
+            if not more.any():
                 break
             new = self._bounded(*ranges.rows(np.flatnonzero(more)).cut(self._others))
             ranges = ranges.rows(np.flatnonzero(~more)).joined(new)
@@ -105,11 +117,13 @@ class _Search:
     def _enough(self) -> Array:
         """Bounds up to here need not be looked at: the width in epsilon, and a little of delta."""
         steep: Array = self._epsilon * np.exp(self._epsilon) * self.slope_low
-        enough = self.lower + self._rtol * (0.5 * steep + 0.1 * self.lower)
+        enough = self.lower + self._rtol * (0.5 * steep + 0.5 * self.lower)
         return np.maximum(enough, self._negligible)
 
     def _start(self) -> _Bounded:
         """Every m by itself, or narrow ranges at both ends and wide ones in the middle."""
+        if self._profile.held is not None:
+            return self._only(self._profile.held)
         others, size, orders = self._others, len(self._epsilon), len(self._outer)
         near = np.arange(others + 2.0 if others < tuning.ALL_SINGLE else 1.0)
         if others >= tuning.ALL_SINGLE:
@@ -121,6 +135,16 @@ class _Search:
         ends = np.flatnonzero((first == last) & ((first == 0) | (last == others)))
         self._learn(where[ends], order[ends], first[ends])
         return self._bounded(where, order, first, last)
+
+    def _only(self, held: int) -> _Bounded:
+        """The one m of each order: it counts those with the message that the first sends more."""
+        count = len(self._outer)
+        each = [held if o is Order.FORWARD else self._others - held for o in self._profile.orders]
+        where = np.repeat(np.arange(len(self._epsilon)), count)
+        order = np.tile(np.arange(count), len(self._epsilon))
+        m = np.tile(np.array(each[:count], dtype=float), len(self._epsilon))
+        self._learn(where, order, m)
+        return self._bounded(where, order, m, m)
 
     def _bounded(self, where: Index, order: Index, first: Array, last: Array) -> _Bounded:
         bound = np.zeros(len(where))
@@ -146,13 +170,16 @@ class _Search:
             self.slope_high[at[best]] = found.slope_high[best]
 
     def _try_in(self, ranges: _Bounded) -> None:
-        """Some single m of each range, from the nearer end on."""
-        index = np.arange(tuning.TRIED_IN_RANGE)
+        """Some single m of each range, near the nearer end."""
         from_first = ranges.first < self._others - ranges.last
-        start = np.where(from_first, ranges.first, ranges.last)
-        m: Array = start[:, None] + np.where(from_first, 1.0, -1.0)[:, None] * index
-        row, column = np.nonzero(index <= (ranges.last - ranges.first)[:, None])
-        self._learn(ranges.where[row], ranges.order[row], m[row, column])
+        for kind, engine in enumerate(self._inner):
+            rows = np.flatnonzero(ranges.order == kind)
+            if len(rows):
+                part = ranges.rows(rows)
+                tried = Ranges(self._epsilon[part.where], part.first, part.last)
+                m = engine.likely(tried, from_first[rows])
+                where, order = (np.repeat(x, m.shape[1]) for x in (part.where, part.order))
+                self._learn(where, order, m.ravel())
 
 
 class _Bounded(NamedTuple):
@@ -198,8 +225,8 @@ def _largest(where: Index, value: Array) -> Index:
     return best
 
 
-def _orders(law: BinaryLaw, side: Side) -> list[BinaryPair]:
-    pair = law.pair(side)
+def _pairs(profile: BinaryProfile, side: Side) -> list[BinaryPair]:
+    pair = profile.law.pair(side)
     if pair.gap <= 0:
         return []
-    return [pair] if law.symmetric else [pair, pair.flipped]
+    return [pair if order is Order.FORWARD else pair.flipped for order in profile.orders]

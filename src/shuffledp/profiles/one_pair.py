@@ -1,4 +1,4 @@
-"""The profile of one pair of neighbouring datasets, in one order."""
+"""The profile of neighbouring datasets in one order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from .base import PrivacyProfile, Sampler
 @dataclass(frozen=True)
 class PairProfile(PrivacyProfile):
     """The profile `forward` of a pair (P, Q), and that of (Q, P): in general another one, without
-    which the losses of several rounds cannot be added up."""
+    which the losses of several rounds cannot be added up.
+
+    Of several pairs they are the largest profiles in either order: together they are the profile of
+    one pair that dominates all of them, since both have the same value at epsilon = 0, the largest
+    total variation (docs/theory.md, "Only the sums are seen").
+    """
 
     forward: PrivacyProfile
     backward: PrivacyProfile
@@ -19,6 +24,10 @@ class PairProfile(PrivacyProfile):
     @property
     def reverse(self) -> PrivacyProfile:
         return self.backward
+
+    @property
+    def swapped(self) -> PairProfile:
+        return PairProfile(self.backward, self.forward)
 
     @property
     def max_loss(self) -> float:

@@ -56,7 +56,7 @@ def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
 def _(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
     if idle:
         raise NotImplementedError("of sampled rounds as one only the blanket is known")
-    return BinaryProfile(law, users) if law.telling else NothingLost()
+    return BinaryProfile.of_both(law, users) if law.telling else NothingLost()
 
 
 @round_profile.register

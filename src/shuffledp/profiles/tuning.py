@@ -99,9 +99,18 @@ SHARE = 2.0
 ALL_SINGLE = 24
 #: Where ranges of m end at first, as shares of the others, from both ends.
 SHARES = (0.002, 0.03, 0.5)
-#: Times that ranges are cut, and how many of them at each epsilon at most.
+#: Times that ranges are cut, and how many of them at each epsilon at most: near epsilon = 0 every
+#: number m is about as bad.
 CUTS, MOST_RANGES = 12, 16
-#: Where a range is cut, as shares of it from the nearer end: there H(m) is largest.
-CUT_AT = (0.04, 0.3)
-#: Single m that are tried in the range with the largest bound.
-TRIED_IN_RANGE = 8
+#: Where a range is cut, as shares of it from the nearer end.
+CUT_AT = (0.33, 0.67)
+
+# Negative binomial noise with a shape below 1 (few_dummies.py)
+
+#: Counts whose losses are told apart; the others have nearly the same: 2e-4 in epsilon. 1 ms.
+FEW_DUMMIES = 4096
+
+# One message more or less among noise (one_more.py)
+
+#: Shares of the largest loss, from the least, and how many, where delta may vanish. 1 ms.
+SMALLEST_LOSS, LOSSES_TRIED = 1e-10, 150

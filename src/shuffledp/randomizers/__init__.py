@@ -15,6 +15,7 @@ from .hadamard_response import HadamardResponse
 from .laplace import Laplace
 from .local_hashing import LocalHashing
 from .membership import MembershipRandomizer
+from .noisy_histogram import NoisyHistogram
 from .parameter import LocalEpsilon, Parameter, Search, Values
 from .pure_ldp import PureLDP
 from .randomized_response import RandomizedResponse
@@ -36,6 +37,7 @@ __all__ = [
     "LocalHashing",
     "MatrixRandomizer",
     "MembershipRandomizer",
+    "NoisyHistogram",
     "Parameter",
     "PureLDP",
     "RandomizedResponse",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..laws.base import Law
 from ..laws.three_point import ThreePointLaw
 
 SEES_ALL_BUT_ONE = (
@@ -24,7 +23,8 @@ class Analysis:
     adversary: str  # who is protected against, and what they are given for free
     assumption: str  # what must be true of the deployment
     gist: str  # the same in a few words, for tables
-    law: Callable[[Any], Law]  # from a randomizer to the law that this analysis needs
+    law: Callable[[Any], Any]  # from a randomizer to the law that this analysis needs
+    as_one: bool = True  # does it hold of a sample of the users as well?
 
 
 EXACT = Analysis(
@@ -37,6 +37,7 @@ EXACT = Analysis(
     assumption="every user applies this randomizer, independently of the others' messages",
     gist="is told nothing: the worst datasets of all",
     law=lambda randomizer: randomizer.binary_law(),
+    as_one=False,
 )
 BLANKET = Analysis(
     name="blanket",
@@ -100,3 +101,18 @@ KNOWN_AND_PURE: Mapping[str, Analysis] = {
     "stronger-clones": STRONGER_CLONES,
     "clones": CLONES,
 }
+SUMS = Analysis(
+    name="sums",
+    theorem=(
+        "hockey-stick divergence of the sums, composed of the exact ones of all columns in which "
+        "two values differ; proof in docs/theory.md, section 14"
+    ),
+    adversary=(
+        "sees the sums over all users of every round and knows the value of every user but one; "
+        "does not see what any user sent"
+    ),
+    assumption="every user applies this randomizer, independently of what the others send",
+    gist="sees nothing but the sums",
+    law=lambda randomizer: randomizer.sum_law(),
+    as_one=False,
+)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
+from ..laws.sums import BitColumns
 from .analyses import Analysis
 from .exact import ExactMatrix
 from .parameter import Parameter, parameters_of
@@ -41,7 +42,13 @@ class Randomizer(ABC):
 
     def law(self, analysis: str) -> Law:
         """The law of a message, as the analysis sees it."""
-        return self.analyses[analysis].law(self)
+        law: Law = self.analyses[analysis].law(self)
+        return law
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The neighbours that have a meaning if its messages are shuffled."""
+        return ("replace",)
 
     @abstractmethod
     def attained_law(self) -> Law:
@@ -50,6 +57,12 @@ class Randomizer(ABC):
     def binary_law(self) -> BinaryLaw | None:
         """If only two messages are sent: how likely they are."""
         return None
+
+    def sum_law(self) -> Any:
+        """If only the sum of what all users send is seen: the law of what one of them adds, for
+        `profiles.parts.round_parts`; None if none is known."""
+        bits = self.binary_law()
+        return None if bits is None else BitColumns(bits)
 
     @abstractmethod
     def describe(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._support.numeric import UNIT, Array
 from ..laws.density import Tails
+from ..laws.sums import GaussianShare
 from .base import register
 from .density import DensityRandomizer
 from .parameter import Parameter, Search
@@ -45,6 +46,9 @@ class Gaussian(DensityRandomizer):
         # erfc changes by 2 x^2 + 2 times a relative change of its argument, at most
         error = UNIT * (16 + 8 * (scaled + shift) ** 2)
         return Tails(zero, one, rest, error)
+
+    def sum_law(self) -> GaussianShare:
+        return GaussianShare(self.sigma)
 
     def describe(self) -> str:
         return f"values in [0, 1] plus Gaussian noise of standard deviation {self.sigma:g}"

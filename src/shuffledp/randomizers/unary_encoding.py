@@ -1,58 +1,204 @@
-"""Unary encoding (symmetric RAPPOR)."""
+"""Unary encoding: symmetric RAPPOR, optimized unary encoding, and vectors with several ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
-from typing import ClassVar
+from itertools import combinations, product
+from typing import Annotated, ClassVar
 
+from .._support import validate
+from ..errors import InvalidParameter
+from ..laws.base import Law
+from ..laws.binary import BinaryLaw
+from ..laws.classes import ClassLaws
+from ..laws.sums import BitColumns
+from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, ratio
 from .membership import MembershipRandomizer
-from .parameter import LocalEpsilon, Values
+from .parameter import LocalEpsilon, Parameter, Search, Values
+
+_ALL_OF = 64  # more columns than anybody enumerates
+_MANY_ONES = 16  # of a value, beyond which its messages are of too many classes
+
+Probability = Annotated[
+    float,
+    Parameter("probability that a 1 is sent as 1", 1e-12, 0.9999, search=Search(0.9, True)),
+]
+FalseOne = Annotated[
+    float,
+    Parameter("probability that a 0 is sent as 1", 1e-12, 0.9999, search=Search(0.1, False)),
+]
 
 
 @register
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnaryEncoding(MembershipRandomizer):
-    """Symmetric RAPPOR: k bits, one of them set, each flipped with probability 1/(e^(eps0/2) + 1).
+    """k bits, at least one and up to `ones` of them set, each randomized by itself: a 1 is sent as
+    1 with probability p, a 0 with probability q.
+
+    With `eps0`, the local epsilon, every bit is flipped with probability 1/(e^(eps0/2/ones) + 1)
+    (symmetric RAPPOR); with p or q alone, with the probability 1 - p or q.
 
     >>> from shuffledp import UnaryEncoding
     >>> UnaryEncoding(k=32, eps0=2.0)
     UnaryEncoding(k=32, eps0=2.0)
+    >>> round(UnaryEncoding(k=32, p=0.5, q=0.1).eps0, 6)
+    2.197225
     """
 
     name: ClassVar[str] = "unary"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
 
     k: Values
-    eps0: LocalEpsilon
+    eps0: LocalEpsilon = None  # type: ignore[assignment]
+    p: Probability = field(default=None, kw_only=True)  # type: ignore[assignment]
+    q: FalseOne = field(default=None, kw_only=True)  # type: ignore[assignment]
+    ones: Annotated[int, Parameter("ones in a vector, at most", 1, 100, whole=True)] = field(
+        default=1, kw_only=True
+    )
+    #: Were p or q given? Then these are exact and eps0 was rounded up; otherwise eps0 is exact.
+    by_bits: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._keep("k", validate.count("k", self.k, 10**12, least=2))
+        self._keep("ones", validate.count("ones", self.ones, min(self.k, 100)))
+        by_bits = self.p is not None or self.q is not None
+        if by_bits == (self.eps0 is not None):
+            raise InvalidParameter(
+                "eps0 says the same as p and q; give either eps0, or one or both of p and q."
+            )
+        self._keep("by_bits", by_bits)
+        if not by_bits:
+            self._keep("eps0", validate.local_epsilon(self.eps0))
+            half = self.eps0 / (2 * self.ones)
+            self._keep("p", 1 / (1 + math.exp(-half)))
+            self._keep("q", 1 / (math.exp(half) + 1))
+            return
+        given = {name: getattr(self, name) for name in "pq" if getattr(self, name) is not None}
+        for name, value in given.items():
+            self._keep(name, validate.between(name, value, 1e-12, 1 - 1e-12))
+        if len(given) == 1:  # bits are flipped with one probability
+            ((name, value),) = given.items()
+            self._keep("q" if name == "p" else "p", 1 - getattr(self, name))
+        if not self.q < self.p:
+            raise InvalidParameter(
+                f"q={self.q!r} is not below p={self.p!r}; 1s must be sent as 1 more often than 0s."
+            )
+        # the ratio errs by seven units, relatively, and the logarithm by its own rounding
+        loss = self.ones * math.log(self.ratio) * (1 + 2.0**-49) + self.ones * 2.0**-49
+        self._keep("eps0", validate.local_epsilon(loss))
+
+    @classmethod
+    def optimized(cls, k: int, eps0: float, ones: int = 1) -> UnaryEncoding:
+        """Optimized unary encoding (OUE): p = 1/2, q = 1/(e^(eps0/ones) + 1).
+
+        >>> from shuffledp import UnaryEncoding
+        >>> round(UnaryEncoding.optimized(k=32, eps0=2.0).q, 4)
+        0.1192
+        """
+        return cls(k, p=0.5, q=1 / (math.exp(validate.local_epsilon(eps0) / ones) + 1), ones=ones)
+
+    @property
+    def _complements(self) -> tuple[float, float]:
+        """1 - p and 1 - q, to a few units."""
+        return (1 - self.p, 1 - self.q) if self.by_bits else (self.q, self.p)
+
+    @property
+    def ratio(self) -> float:
+        """E of one column."""
+        not_p, not_q = self._complements
+        return (
+            self.p * not_q / (self.q * not_p) if self.by_bits else math.exp(self.eps0 / self.ones)
+        )
 
     def base_mass(self, inside: int, given: int) -> float:
-        flip, keep = 1 / (math.exp(self.eps0 / 2) + 1), 1 / (1 + math.exp(-self.eps0 / 2))
-        chance: float = flip**inside * keep ** (given - inside)
-        return math.exp(-self.eps0 / 2) * chance
+        not_p, not_q = self._complements
+        chance: float = self.q**inside * not_q ** (given - inside)
+        return not_p / not_q * chance
 
     @property
     def everything(self) -> float:
         return self.base_mass(self.k, self.k)
 
+    def sum_law(self) -> BitColumns:
+        not_p, not_q = self._complements
+        loss = None if self.by_bits else self.eps0 / (2 * self.ones) * (1 + 2.0**-51)
+        bits = BinaryLaw(self.p, not_p, self.q, not_q, known_loss=loss)
+        return BitColumns(bits, self.k, self.ones, zero=True)
+
+    @property
+    def analyses(self) -> Mapping[str, Analysis]:
+        if self.ones <= _MANY_ONES:
+            return super().analyses
+        # a blanket would have thousands of classes
+        return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
+
+    def blanket_law(self) -> Law:
+        if self.ones == 1:
+            return super().blanket_law()
+        # every vector has at most so many ones where the message has zeros
+        not_p, not_q = self._complements
+        least = (not_p / not_q) ** self.ones
+        rows = [(u, v, least * base) for u, v, base in self._classes(self.ones, self.ones)]
+        return ClassLaws((self._law(rows),))
+
+    def attained_law(self) -> Law:
+        """If there may be several ones: the others hold the first or the second value."""
+        if self.ones == 1:
+            return super().attained_law()
+        rows = self._classes(*(min(ones, _MANY_ONES) for ones in self.sum_law().apart))
+        laws = [(u, v, u) for u, v, _ in rows], [(u, v, v) for u, v, _ in rows]
+        return ClassLaws(tuple(self._law(each) for each in laws))
+
+    def _classes(self, first: int, second: int) -> list[tuple[float, float, float]]:
+        """By how many of the `first` ones of one value and the `second` ones of another a message
+        has: its probability for either, and for a vector without any of them."""
+        not_p, not_q = self._complements
+        rows = []
+        for a, b in product(range(first + 1), range(second + 1)):
+            ways = math.comb(first, a) * math.comb(second, b)
+            none = self.q ** (a + b) * not_q ** (first + second - a - b)
+            u = self.p**a * not_p ** (first - a) * self.q**b * not_q ** (second - b)
+            v = self.q**a * not_q ** (first - a) * self.p**b * not_p ** (second - b)
+            rows.append((ways * u, ways * v, ways * none))
+        return rows
+
+    def describe(self) -> str:
+        up_to = "one" if self.ones == 1 else f"up to {self.ones}"
+        bits = f"1s are sent as 1 with probability {self.p:.6g}, 0s with {self.q:.6g}"
+        return f"{self.k} bits with {up_to} set, {bits}; {self.eps0:g}-LDP"
+
+    def __repr__(self) -> str:
+        given = f"p={self.p!r}, q={self.q!r}" if self.by_bits else f"eps0={self.eps0!r}"
+        several = f", ones={self.ones}" if self.ones > 1 else ""
+        return f"UnaryEncoding(k={self.k}, {given}{several})"
+
     def exact(self) -> ExactMatrix:
-        return ExactMatrix(self.k, 1 << min(self.k, 64), self._bits)
+        k = min(self.k, _ALL_OF)
+        values = sum(math.comb(k, ones) for ones in range(1, min(self.ones, k) + 1))
+        return ExactMatrix(max(values, self.k), 1 << k, self._bits)
 
     def _bits(self) -> Fractions:
-        root = ratio(self.eps0 / 2)  # halving a double is exact
-        keep, flip, values = root / (root + 1), 1 / (root + 1), range(self.k)
+        if self.by_bits:
+            p, q = Fraction(self.p), Fraction(self.q)
+        else:
+            root = ratio(self.eps0 / 2) if self.ones == 1 else ratio(self.eps0 / (2 * self.ones))
+            p, q = root / (root + 1), 1 / (root + 1)
+        return [self._row(value, p, q) for value in self._values()]
+
+    def _values(self) -> Sequence[tuple[int, ...]]:
+        every = range(1, self.ones + 1)
+        return [value for ones in every for value in combinations(range(self.k), ones)]
+
+    def _row(self, value: tuple[int, ...], p: Fraction, q: Fraction) -> list[Fraction]:
+        sent = [p if j in value else q for j in range(self.k)]
         return [
-            [
-                math.prod(
-                    (keep if bit == (j == x) else flip for j, bit in enumerate(bits)),
-                    start=Fraction(1),
-                )
-                for bits in product((0, 1), repeat=self.k)
-            ]
-            for x in values
+            math.prod(
+                (r if bit else 1 - r for r, bit in zip(sent, bits, strict=True)), start=Fraction(1)
+            )
+            for bits in product((0, 1), repeat=self.k)
         ]

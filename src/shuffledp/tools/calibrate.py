@@ -20,9 +20,15 @@ from ..bounds.target import Calibration, Quest, meet
 from ..errors import InvalidParameter, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named
-from ..shuffle import Shuffle
+from ..rounds import RoundOfUsers
+from .protocol import OF_REPORTS
 
 __all__ = ["Calibration", "calibrate", "searchable"]
+
+
+#: Beyond values that have a meaning: so few users that nobody is left to protect; bits that say
+#: nothing of the value, because 0s are sent as 1 no less often than 1s.
+_LIMITS = {"users": Bounds(math.inf, math.inf), "p": Bounds(0.0, 0.0), "q": Bounds(0.0, 0.0)}
 
 
 def searchable() -> dict[str, bool]:
@@ -33,7 +39,10 @@ def searchable() -> dict[str, bool]:
         for parameter in uses.values()
         if parameter.search is not None
     }
-    return {**found, "users": False, "rounds": True, "sample_rate": True}
+    of_reports = {
+        name: parameter.search.grows for name, parameter in OF_REPORTS.items() if parameter.search
+    }
+    return {**found, **of_reports, "users": False, "rounds": True, "sample_rate": True}
 
 
 def calibrate(
@@ -75,9 +84,9 @@ def calibrate(
         try:
             round_ = make(value)
         except InvalidParameter:
-            if find != "users":
+            if find not in _LIMITS:
                 raise
-            return Bounds(math.inf, math.inf)  # so few that nobody is left to protect
+            return _LIMITS[find]
         return anyway(repeated(round_, times).epsilon_bounds, delta, rtol=width)
 
     return meet(quest, evaluate, epsilon, delta, rtol)
@@ -99,10 +108,10 @@ def _quest(find: str, make: Callable[[float], Mechanism]) -> Quest:
     if find == "sample_rate":
         whole = make(1.0)
         grid: Grid = Decimals(1e-9, 1.0)
-        if isinstance(whole, Shuffle) and whole.sampling == "fixed":
+        if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
-    parameter = parameter_named(find)
+    parameter = parameter_named(find) or OF_REPORTS.get(find)
     if parameter is None or parameter.search is None:
         raise InvalidParameter(
             f"find={validate.show(find)} cannot be looked for; choose one of "
@@ -119,8 +128,8 @@ def _smallest_population(make: Callable[[float], Mechanism]) -> int:
     """The fewest users of whom the sampled share is whole, up to the rounding of a float."""
     try:
         round_ = make(validate.MAX_USERS)
-        fixed = isinstance(round_, Shuffle) and round_.sampling == "fixed"
-        rate = round_.sample_rate if isinstance(round_, Shuffle) and fixed else 1.0
+        fixed = isinstance(round_, RoundOfUsers) and round_.sampling == "fixed"
+        rate = round_.sample_rate if isinstance(round_, RoundOfUsers) and fixed else 1.0
     except SampleNotWhole as error:
         rate = error.rate
     shares = (Fraction(rate).limit_denominator(10**digits) for digits in range(13))

@@ -15,6 +15,7 @@ from .._support.text import rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
+from ..rounds import Round
 from ..shuffle import Shuffle
 from . import style
 
@@ -46,7 +47,7 @@ class Comparison:
     True
     """
 
-    round: Shuffle
+    round: Round
     rounds: int
     delta: float
     ours: Bounds[float]
@@ -54,8 +55,8 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.rounds:,} x {self.round.participants}, {self.round.randomizer!r}, "
-            f"delta = {self.delta!r}, replace-one.",
+            f"{self.rounds:,} x {self.round.participants}, {self.round.inside}, "
+            f"delta = {self.delta!r}, {self.round.relation}.",
             "",
             f"{'epsilon':>10}  {'ratio':>8}  bound",
             f"{rounded_up(self.ours.upper):>10}  {1:>8g}  shuffledp, {self.round.explained.name}",
@@ -79,7 +80,9 @@ class Comparison:
             for name, epsilon, ratio in cells
             if epsilon is not None
         ]
-        caption = f"{self.rounds:,} rounds, delta = {self.delta!r}, replace-one neighbours"
+        caption = (
+            f"{self.rounds:,} rounds, delta = {self.delta!r}, {self.round.relation} neighbours"
+        )
         return html_table(caption, ("bound", "epsilon", "ratio"), rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -105,12 +108,17 @@ class Comparison:
         axes.margins(x=0.15)
         style.finish(axes)
         axes.set_xlabel(f"epsilon at delta = {self.delta:g}")
-        title = f"{self.rounds:,} x {self.round.participants}, {self.round.randomizer!r}"
-        axes.set_title(style.wrapped(f"{title}, replace-one", 56), fontsize=9.5)
+        title = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
+        axes.set_title(style.wrapped(f"{title}, {self.round.relation}", 56), fontsize=9.5)
         return axes
 
 
-def _check_comparable(round_: Shuffle) -> None:
+def _comparable(round_: Round) -> Shuffle:
+    """The round, if it is one that the literature speaks of."""
+    if not isinstance(round_, Shuffle):
+        raise OutOfRange(f"it is for shuffled messages, not for {round_.seen}.")
+    if round_.neighbours != "replace":
+        raise OutOfRange(f"it is for replace-one neighbours, not for {round_.relation} ones.")
     sampled = round_.sample_rate < 1
     if sampled and round_.sampling == "poisson":
         raise OutOfRange("it is for samples of a fixed size, not for Poisson sampling.")
@@ -118,10 +126,11 @@ def _check_comparable(round_: Shuffle) -> None:
         raise OutOfRange("it says nothing of samples with colluding or missing users.")
     if round_.messages > 1:
         raise OutOfRange("it is for one message of each user in a round.")
+    return round_
 
 
 def compare(
-    round_: Shuffle, rounds: int = 1, delta: float = 1e-6, *, rtol: float = DEFAULT_RTOL
+    round_: Round, rounds: int = 1, delta: float = 1e-6, *, rtol: float = DEFAULT_RTOL
 ) -> Comparison:
     """Every published bound for these rounds beside ours; each row says where it comes from.
 
@@ -132,16 +141,16 @@ def compare(
     """
     from ..published import BOUNDS  # only who compares has to load them
 
-    validate.instance(round_, Shuffle, "is not a round; give a Shuffle.")
+    validate.instance(round_, Round, "is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
     delta = validate.delta(delta)
     ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     rows = []
     for bound in BOUNDS:
         try:
-            _check_comparable(round_)
+            known = _comparable(round_)
             epsilon = bound.epsilon(
-                round_.randomizer, round_.honest, round_.sample_rate, rounds, delta
+                known.randomizer, known.honest, known.sample_rate, rounds, delta
             )
         except OutOfRange as error:
             rows.append(Row(bound.name, None, None, bound.source, str(error)))

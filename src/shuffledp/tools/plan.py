@@ -10,7 +10,7 @@ randomizer = "rr"           # as on the command line, with its parameters
 k = 16
 eps0 = 2.0
 users = 1_000_000
-sample_rate = 0.1           # optional, like the other options of Shuffle
+sample_rate = 0.1           # optional, like all other options of a round
 count = 52                  # optional: 1
 """
 
@@ -31,8 +31,8 @@ from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers.base import parameter_names
-from ..shuffle import Shuffle
-from .protocol import ROUND_OPTIONS, files, round_of
+from ..rounds import Round
+from .protocol import ROUND_OPTIONS, WORDS, files, needed, round_of
 
 _TARGET = ("epsilon", "delta")
 
@@ -49,7 +49,7 @@ class PlannedRound:
     """
 
     name: str
-    round: Shuffle
+    round: Round
     count: int
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class PlannedRound:
                 f"name={validate.show(self.name)} is not a line of text; give one that can be "
                 "printed."
             )
-        validate.instance(self.round, Shuffle, "is not a round; give a Shuffle.", "round")
+        validate.instance(self.round, Round, "is not a round; give a Shuffle.", "round")
         count = validate.count("count", self.count, validate.MAX_ROUNDS)
         object.__setattr__(self, "count", count)
 
@@ -93,6 +93,11 @@ class Ledger:
         """Is the whole plan certified to meet the target?"""
         return self.entries[-1].fits
 
+    @property
+    def relation(self) -> str:
+        """The neighbours' name: replace-one or remove-one."""
+        return self.entries[0].planned.round.relation
+
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
@@ -107,14 +112,14 @@ class Ledger:
         ]
 
     def _verdict(self) -> str:
-        last = self.entries[-1]
+        last, relation = self.entries[-1], self.relation
         budget = f"the target ({self.epsilon:g}, {self.delta:g})"
         if last.fits:
             left = rounded_down(last.remaining)
-            return f"The plan fits {budget}: epsilon {left} remains (replace-one neighbours)."
+            return f"The plan fits {budget}: epsilon {left} remains ({relation} neighbours)."
         first = next(entry.planned.name for entry in self.entries if not entry.fits)
         over = rounded_up(-last.remaining)
-        return f"The plan exceeds {budget} by epsilon {over}, from {first!r} on (replace-one)."
+        return f"The plan exceeds {budget} by epsilon {over}, from {first!r} on ({relation})."
 
     def __str__(self) -> str:
         return f"{text_table(_HEAD, self._rows(), left=[0])}\n\n{self._verdict()}"
@@ -155,6 +160,12 @@ class Plan:
                 "PlannedRound."
             )
         object.__setattr__(self, "rounds", rounds)
+        names = {planned.round.relation: planned.name for planned in rounds}
+        if len(names) > 1:
+            mixed = " and ".join(f"{relation} ({name!r})" for relation, name in names.items())
+            raise InvalidParameter(
+                f"the plan has rounds for {mixed} neighbours; give all rounds the same neighbours."
+            )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
@@ -199,14 +210,14 @@ class Plan:
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     fields = dict(_table(where, item))
     known = ("name", "randomizer", *parameter_names(), "users", *ROUND_OPTIONS, "count")
-    _check_keys(where, fields, known, ("randomizer", "users"))
-    for key in ("name", "randomizer", "analysis", "sampling", *files()):
+    _check_keys(where, fields, known, needed(fields))
+    for key in ("name", "randomizer", *WORDS, *files()):
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     fields |= {name: str(folder / fields[name]) for name in files() if name in fields}
     try:
         round_ = round_of(fields)
-        name = fields.get("name", f"{number}: {round_.randomizer!r}")
+        name = fields.get("name", f"{number}: {round_.inside}")
         return PlannedRound(name, round_, fields.get("count", 1))
     except ShuffleDPError as error:
         raise InvalidParameter(f"{where}: {error}") from None

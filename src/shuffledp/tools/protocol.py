@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
+from .._support import validate
+from ..aggregate import Aggregate
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import parameter_names
 from ..randomizers.parameter import parameters_of
-from ..shuffle import USUAL_PEOPLE, Shuffle
+from ..rounds import USUAL_PEOPLE, Round, RoundOfUsers
+from ..sample_threshold import SampleThreshold
+from ..shuffle import Shuffle
 
 #: The randomizer of which only eps0 is known, if none is named.
 ANY = "pure-ldp"
-#: The keyword arguments of Shuffle beside the randomizer and the users.
-ROUND_OPTIONS = ("analysis", "sample_rate", "sampling", *USUAL_PEOPLE)
+#: What the adversary may see, and the rounds of users in which it does.
+OF_USERS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
+#: All of them; the first is meant if none is named.
+VIEWS = (*OF_USERS, SampleThreshold.view)
+#: What describes a round without a randomizer.
+OF_REPORTS = parameters_of(SampleThreshold)
+#: The keyword arguments of rounds beside the randomizer and the users.
+ROUND_OPTIONS = (
+    *("view", "neighbours", "analysis", "sample_rate", "sampling"),
+    *(*USUAL_PEOPLE, *OF_REPORTS),
+)
+#: Those that are words.
+WORDS = ("view", "neighbours", "analysis", "sampling")
 
 
 def counts() -> list[str]:
     """The names of all whole numbers that describe a protocol."""
-    return ["users", "rounds", "messages", *parameter_names(lambda parameter: parameter.whole)]
+    whole = [name for name, parameter in OF_REPORTS.items() if parameter.whole]
+    named = parameter_names(lambda parameter: parameter.whole)
+    return ["users", "rounds", "messages", *whole, *named]
 
 
 def files() -> list[str]:
@@ -60,7 +78,38 @@ def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]
     return said.get("randomizer", ANY), own, options
 
 
-def round_of(given: Mapping[str, Any], dash: str = "") -> Shuffle:
+def needed(given: Mapping[str, Any]) -> Sequence[str]:
+    """What a round of this view must be given."""
+    of_reports = given.get("view") == SampleThreshold.view
+    return tuple(OF_REPORTS) if of_reports else ("randomizer", "users")
+
+
+def round_of(given: Mapping[str, Any], dash: str = "") -> Round:
     """The round that parameters by name describe."""
     kind, own, options = split(given)
-    return Shuffle(randomizer_of(kind, own, dash), given["users"], **options)
+    view = validate.choice(f"{dash}view", options.get("view", VIEWS[0]), VIEWS)
+    for name in needed(given):
+        if name != "randomizer" and given.get(name) is None:
+            raise InvalidParameter(f"{dash}view {view} needs {dash}{name}; add it.")
+    if view != SampleThreshold.view:
+        return of_users(randomizer_of(kind, own, dash), given["users"], dash, **options)
+    users = {"users": given["users"]} if given.get("users") is not None else {}
+    named = {"randomizer": kind} if kind != ANY else {}
+    _check_view(view, SampleThreshold, {**named, **own, **users, **options}, dash)
+    return SampleThreshold(**{name: value for name, value in options.items() if name != "view"})
+
+
+def _check_view(view: str, kind: type[Any], options: Mapping[str, Any], dash: str) -> None:
+    """Whatever is given must be an option of such rounds."""
+    for name in sorted(options.keys() - {"view"} - {field.name for field in fields(kind)}):
+        raise InvalidParameter(f"{dash}{name} does not go with {dash}view {view}; leave it out.")
+
+
+def of_users(
+    randomizer: Randomizer, users: int, dash: str = "", *, view: str = VIEWS[0], **options: Any
+) -> RoundOfUsers:
+    """A round of users who all apply this randomizer, as the view has it."""
+    kind = OF_USERS[validate.choice(f"{dash}view", view, OF_USERS)]
+    _check_view(view, kind, options, dash)
+    round_: RoundOfUsers = kind(randomizer, users, **options)
+    return round_

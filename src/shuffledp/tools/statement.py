@@ -5,19 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from ..shuffle import Shuffle
+from ..guarantee import NEIGHBOURS
+from ..rounds import Round
 
 
-def _people(round_: Shuffle) -> str:
-    """Who may fail to follow the protocol."""
-    if round_.honest == round_.users:
-        return "no user colludes with the adversary or drops out"
-    counts = {"collude with the adversary": round_.colluding, "drop out": round_.dropouts}
-    said = [f"up to {count:,} users {what}" for what, count in counts.items() if count]
-    return f"{' and '.join(said)}, whoever they are, and no others do"
-
-
-def statement(round_: Shuffle, rounds: int, guarantees: Sequence[tuple[str, str, str]]) -> str:
+def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, str]]) -> str:
     """A text for a privacy review. Each guarantee is (epsilon, delta, bracket), ready to print.
 
     Where epsilon is "infinity", which is no guarantee, it is (epsilon, delta, why).
@@ -25,22 +17,19 @@ def statement(round_: Shuffle, rounds: int, guarantees: Sequence[tuple[str, str,
     from .. import __version__
 
     analysis = round_.explained
-    times = "one shuffled round" if rounds == 1 else f"{rounds:,} shuffled rounds"
+    times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
+    assumed = (analysis.assumption, round_.trusted, round_.people)
     rows = [
-        ("relation", "replace-one: neighbouring datasets differ in the value of one user"),
+        ("relation", ": ".join(NEIGHBOURS[round_.neighbours])),
         (
             "protocol",
-            f"{times} of {round_.participants}; local randomizer: {round_.randomizer.describe()}",
+            f"{times} of {round_.participants}; {round_.mechanism}: {round_.described}",
         ),
         ("analysis", f"{analysis.name}: {analysis.theorem}"),
         ("adversary", analysis.adversary),
-        ("assumed", f"{analysis.assumption}; the shuffler is honest; {_people(round_)}"),
+        ("assumed", "; ".join(text for text in assumed if text)),
+        *round_.remarks,
     ]
-    if round_.messages > 1:
-        every = f"every user sends {round_.messages:,} messages in a round"
-        rows.append(("messages", f"{every}, which may change together and are protected together"))
-    if round_.sample_rate < 1:
-        rows.append(("sampling", "the adversary does not learn who was sampled; docs/theory.md"))
     if rounds > 1:
         rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]

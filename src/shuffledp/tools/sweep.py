@@ -15,7 +15,7 @@ from .._support.text import rounded_down, rounded_up
 from .._support.validate import instance, show, tolerance
 from ..accountant import repeated
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
-from ..guarantee import DEFAULT_RTOL
+from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
 from .protocol import ROUND_OPTIONS, counts, round_of
 from .sweep_file import Case, Row, SweepFile
@@ -49,6 +49,12 @@ class SweepTable(Sequence[Row]):
         """The rows without a certified answer as narrow as asked for."""
         return tuple(row for row in self._rows if row["error"])
 
+    @property
+    def relation(self) -> str:
+        """The names of the rows' neighbours: replace-one, remove-one, or both."""
+        found = {row.get("neighbours", "replace") for row in self._rows}
+        return " or ".join(name for key, (name, _) in NEIGHBOURS.items() if key in found)
+
     def to_pandas(self) -> Any:
         """A pandas DataFrame, if pandas is installed."""
         pandas = load("pandas", "to_pandas needs", "pandas")
@@ -59,7 +65,8 @@ class SweepTable(Sequence[Row]):
 
     def _repr_html_(self) -> str:
         rows = [[_shown(name, row[name]) for name in self.columns] for row in self._rows[:1000]]
-        return html_table(f"{len(self):,} rows, replace-one neighbours", self.columns, rows)
+        caption = f"{len(self):,} rows, {self.relation} neighbours"
+        return html_table(caption, self.columns, rows)
 
 
 def _shown(name: str, value: Any) -> str:
@@ -83,7 +90,8 @@ def sweep(
     """Every combination of the values in `over`; what is `fixed` is the same in all of them.
 
     Names are those of the command line: `randomizer` with its parameters, `users`, `rounds`,
-    `analysis`, `sample_rate`, `sampling`, and either `delta` (which epsilon?) or `epsilon`.
+    `view`, `neighbours`, `analysis`, `sample_rate`, `sampling`, ..., and either `delta` (which
+    epsilon?) or `epsilon`.
 
     `out`, a .csv or .jsonl file, is written while the sweep runs; if it holds the beginning of the
     same sweep, that is kept. `jobs` cores work at once (-1: all; None: all if joblib is installed)
@@ -155,7 +163,7 @@ def _query(names: Sequence[str]) -> str:
         raise InvalidParameter(
             "a sweep needs either delta, to find epsilon, or epsilon, to find delta; give one."
         )
-    if "users" not in names:
+    if "users" not in names and "threshold" not in names:
         raise InvalidParameter("a sweep needs users; add it.")
     return "epsilon" if "delta" in names else "delta"
 

@@ -1,0 +1,88 @@
+"""One round of secure aggregation: only sums are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .bounds.rounds import Rounds
+from .errors import InvalidParameter
+from .guarantee import Ask, anyway
+from .profiles.base import Parts
+from .profiles.parts import attained_parts, round_parts
+from .randomizers import Analysis, Randomizer
+from .randomizers.analyses import SUMS
+from .rounds import RoundOfUsers
+
+
+@dataclass(frozen=True, repr=False)
+class Aggregate(RoundOfUsers):
+    """One round: `users` users randomize their own value, all with the same randomizer, and secure
+    aggregation (Prio, DAP) reveals nothing but the sums of what they send.
+
+    Bits of a `UnaryEncoding` are summed up column by column, the noise of `Gaussian` shares adds up
+    to a central Gaussian mechanism, and of every randomizer with two messages the sum is all there
+    is. neighbours="replace": one user's value is another one. neighbours="remove": the zero vector
+    stands for one user's value (deletion).
+
+    The other options mean what they mean for `Shuffle`; who takes part in a sample is not seen, but
+    how many do is.
+
+    >>> from shuffledp import Aggregate, UnaryEncoding
+    >>> histogram = Aggregate(UnaryEncoding(k=256, eps0=10.0), users=100_000)
+    >>> histogram.get_epsilon(1e-9) < 0.2989
+    True
+    """
+
+    view: ClassVar[str] = "aggregate"
+    noun: ClassVar[str] = "aggregated round"
+    seen: ClassVar[str] = "sums"
+    trusted: ClassVar[str] = (
+        "the aggregation is secure and exact: it reveals the sums of what all users send and "
+        "nothing else"
+    )
+
+    randomizer: Randomizer
+    users: int
+    neighbours: str = "replace"
+    sample_rate: float = 1.0
+    sampling: str = "fixed"
+    colluding: float = 0
+    dropouts: float = 0
+    messages: int = 1
+
+    def _check_view(self) -> None:
+        if self.law is None:
+            raise InvalidParameter(
+                f"randomizer={self.randomizer!r} has no sum of which something is known; give "
+                "UnaryEncoding, Gaussian or a randomizer with two messages, or use Shuffle."
+            )
+
+    @property
+    def _cannot_remove(self) -> str:
+        if "remove" in self.law.relations:
+            return ""
+        return "the zero vector would stand for the value, and it sends none for that"
+
+    @property
+    def law(self) -> Any:
+        """The law of what a user adds to the sums."""
+        return self.randomizer.sum_law()
+
+    @property
+    def _analysis(self) -> Analysis:
+        return SUMS
+
+    def _attained(self, ask: Ask) -> float:
+        """Of one column the worst datasets of all are known."""
+        every = round_parts(self.law, self.messages * self.honest, self.neighbours)
+        alone = self.sample_rate == 1 and sum(count for _, count in every) == 1
+        return anyway(ask, Rounds(every)).lower if alone else super()._attained(ask)
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        """All others hold one value, and all take part; of several messages one differs."""
+        if self.sample_rate < 1:
+            return ()
+        return attained_parts(self.law, self.messages * self.honest, self.neighbours)

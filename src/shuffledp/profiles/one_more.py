@@ -1,0 +1,282 @@
+"""One message more or less among noise: the pair (N + 1, N) of counts of one value.
+
+Pr[N = s-1] / Pr[N = s] is a quotient of linear functions of s for Poisson, binomial and negative
+binomial noise, so that the divergence is a stop-loss of a law of the same kind: a point mass times
+integrals of positive functions (engines/beta_integrals.py). Nothing cancels, however many users
+there are. Proofs: docs/theory.md, "Noise messages and thresholds".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .._support.numeric import UNDERFLOW, UNIT, Array
+from ..engines.beta_integrals import Shape, integrals
+from ..engines.binomial import log_pmf
+from ..engines.point_masses import log_negative_binomial, log_poisson
+from ..laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from . import tuning
+from .base import PrivacyProfile, Sampler
+from .few_dummies import FewDummiesProfile
+from .samples import Samples
+
+# proof constants: docs/theory.md, "Constants"
+#: Of the epsilon that a rounded threshold belongs to, in units of 1, epsilon and the largest loss.
+THRESHOLD_ERROR = 32 * UNIT
+#: Errors of a point mass in units of the distance from the mean, and those of Stirling's series.
+_MASS, _SERIES = 64 * UNIT, 2e-13
+#: log(1/mass) beyond which a double underflows: nothing is told from 0 there.
+_DEEPEST = 715.0
+
+#: A scale for infinite losses, if there are no finite ones.
+_NO_LOSS = 1e-6
+
+Line = tuple[Array, Array, Array]
+
+
+class Terms(NamedTuple):
+    """H and Q's mass of its event: each a point mass times z I0 + y I1 + a constant."""
+
+    log_mass: Array
+    shape: Shape
+    value: Line
+    slope: Line
+    distance: Array  # of the point mass from the mean
+    error: float = 0.0  # relative, of the factors
+
+
+def one_more(noise: Noise, more: bool) -> PrivacyProfile:
+    """The profile of (N + 1, N) if `more`, else of (N, N + 1): the exact divergence."""
+    if more and isinstance(noise, NegativeBinomialNoise) and noise.shape < 1:
+        return FewDummiesProfile(noise)
+    return OneMoreProfile(noise, more)
+
+
+@dataclass(frozen=True)
+class OneMoreProfile(PrivacyProfile):
+    """Of noise with log-concave masses, whose losses grow with the count."""
+
+    noise: Noise
+    more: bool
+
+    @cached_property
+    def max_loss(self) -> float:
+        # with no finite loss above 0, any scale will do for the infinite one
+        loss = self._own_loss or _largest_loss(self.noise, not self.more)
+        return (loss or _NO_LOSS) * (1 + THRESHOLD_ERROR)
+
+    @cached_property
+    def _own_loss(self) -> float:
+        """The largest finite loss, or one from which on delta is below every double."""
+        loss = _largest_loss(self.noise, self.more)
+        if loss == 0 or self.bounded or self.noise.log_infinite(self.more) > -_DEEPEST:
+            return loss
+        tried = loss * np.geomspace(tuning.SMALLEST_LOSS, 1.0, tuning.LOSSES_TRIED)
+        upper = evaluated(_terms(self.noise, self.more, tried), tried, 1 + tried + loss)[1]
+        nothing = np.flatnonzero(upper <= 2 * UNDERFLOW)
+        return float(tried[nothing[0]]) if len(nothing) else loss
+
+    @property
+    def bounded(self) -> bool:
+        # Poisson's losses have no end: from max_loss on delta is below every double, not 0
+        return self.more and isinstance(self.noise, NegativeBinomialNoise)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        inside = epsilon < self._own_loss * (1 + THRESHOLD_ERROR)
+        terms = _terms(self.noise, self.more, np.where(inside, epsilon, 0.0))
+        lower, upper, low, high = evaluated(terms, epsilon, 1 + epsilon + self.max_loss)
+        last = self._last(np.ones(len(epsilon)))
+        return Samples(
+            np.where(inside, np.maximum(lower, last.lower), last.lower),
+            np.where(inside, upper, last.upper),
+            np.where(inside, low, self._last_slope * (self.bounded & (epsilon == self.max_loss))),
+            np.where(inside, high, 1.0 * (epsilon <= self.max_loss)),
+        )
+
+    @property
+    def _last_slope(self) -> float:
+        """Minus the slope where the profile reaches 0: Q's mass of the largest loss, which
+        geometric noise has whenever there is any."""
+        if isinstance(self.noise, NegativeBinomialNoise) and self.noise.shape == 1:
+            return self.noise.theta * (1 - _SERIES)
+        return 0.0
+
+    def _last(self, one: Array) -> Samples:
+        """From the largest loss on: infinite loss only."""
+        log_mass = self.noise.log_infinite(self.more)
+        mass = math.exp(log_mass) if log_mass > -_DEEPEST else 0.0
+        error = 4 * _MASS * (1 - log_mass) * mass if mass else 0.0
+        lower = mass - error if mass > UNDERFLOW else 0.0
+        upper = 0.0 if self.bounded else mass + error + 2 * UNDERFLOW
+        return Samples(lower * one, upper * one, 0 * one, 0 * one)
+
+
+def _largest_loss(noise: Noise, more: bool) -> float:
+    """Of the finite ones; 0 if none is above it."""
+    match noise:
+        case PoissonNoise(mean):
+            return _deepest_loss(mean) if more else math.log(max(mean, 1.0))
+        case BinomialNoise(trials, one, zero):
+            return math.log(max(trials * (zero / one if more else one / zero), 1.0))
+        case _:
+            return -noise.log_theta if more else math.log(max(noise.shape * noise.theta, 1.0))
+
+
+def _deepest_loss(mean: float) -> float:
+    """An epsilon at which Pr[N >= alpha mean], at most exp(-mean (alpha log alpha - alpha + 1)), is
+    below every double."""
+    low, high = 0.0, 1.0
+    while mean * (math.expm1(high) * (high - 1) + high) < _DEEPEST:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        small = mean * (math.expm1(middle) * (middle - 1) + middle) < _DEEPEST
+        low, high = (middle, high) if small else (low, middle)
+    return high
+
+
+def evaluated(terms: Terms, epsilon: Array, scale: Array) -> tuple[Array, Array, Array, Array]:
+    """Lower and upper values and slopes. The thresholds are those of epsilons that differ from
+    these by THRESHOLD_ERROR times the `scale`."""
+    found = integrals(terms.shape)
+    mass = np.exp(terms.log_mass)
+    value, slope = (
+        mass * (zeroth * found.zeroth + first * found.first + rest)
+        for zeroth, first, rest in (terms.value, terms.slope)
+    )
+    slope_size = mass * (
+        np.abs(terms.slope[0]) * found.zeroth + np.abs(terms.slope[1]) * found.first
+    )
+    size = mass * (
+        np.abs(terms.value[0]) * found.zeroth
+        + np.abs(terms.value[1]) * found.first
+        + np.abs(terms.value[2])
+    )
+    error = found.error + _SERIES + terms.error + _MASS * (1 + terms.distance)
+    error = np.minimum(error, 1e10)
+    high = np.minimum(slope + error * slope_size + UNDERFLOW, 1.0)
+    # where the event is not worth its cost, the line below is flat
+    low = np.maximum(slope - error * slope_size - UNDERFLOW, 0.0) * (value > 0)
+    # df = -alpha Q(loss > epsilon) d epsilon
+    shift = np.exp(np.minimum(epsilon, 700.0)) * THRESHOLD_ERROR * scale * high
+    upper = np.clip(value + error * size + shift + UNDERFLOW, 0.0, 1.0)
+    lower = value - error * size - shift
+    return np.where(lower > UNDERFLOW, lower, 0.0), upper, low, high
+
+
+def _terms(noise: Noise, more: bool, epsilon: Array) -> Terms:
+    match noise:
+        case PoissonNoise(mean):
+            return (_poisson_more if more else _poisson_less)(mean, epsilon)
+        case BinomialNoise():
+            return _binomial_more(noise if more else noise.flipped, epsilon)
+        case NegativeBinomialNoise():
+            return (_negative_more if more else _negative_less)(noise, epsilon)
+
+
+def _poisson_more(mean: float, epsilon: Array) -> Terms:
+    """E[(N - k)_+] / mean with k = alpha mean."""
+    k = mean * np.exp(epsilon)
+    j = np.floor(k) + 1
+    none = 0 * j
+    return Terms(
+        log_poisson(mean, j),
+        Shape(j - 1, none + mean, 0.0, True),
+        ((j - k) * j / mean, j, none),
+        (j, none, none),
+        j - mean,
+    )
+
+
+def _poisson_less(mean: float, epsilon: Array) -> Terms:
+    """alpha E[(k - N)_+] / mean with k = mean / alpha."""
+    k = mean * np.exp(-epsilon)
+    j = np.maximum(np.ceil(k) - 1, 0.0)
+    none, gap = 0 * j, k - j
+    return Terms(
+        log_poisson(mean, j),
+        Shape(none + mean, j - 1, 1.0, False),
+        (mean * gap / k, mean * (gap + j) / k, none),
+        (j, none, none),
+        mean - j,
+    )
+
+
+def _binomial_more(noise: BinomialNoise, epsilon: Array) -> Terms:
+    """A stop-loss of Bin(m, q), m one more than there are trials, k = alpha m q / (1-q + alpha q).
+
+    The distance of k from m is computed where that is the accurate one.
+    """
+    m, q, p = noise.trials + 1.0, noise.one, noise.zero
+    small = np.exp(-epsilon)
+    total = q + p * small  # (1-q + alpha q) / alpha
+    k, to_top = m * q / total, m * p * small / total
+    from_top = m - np.maximum(np.ceil(to_top) - 1, 0.0)
+    near_top = to_top < k
+    j = np.where(near_top, from_top, np.minimum(np.floor(k) + 1, m))
+    gap = np.where(near_top, to_top - (m - j), j - k)
+    odds = q / p
+    none, factor = 0 * j, total / small / (m * q * p)
+    left = (m - j) * odds
+    return Terms(
+        log_pmf(np.asarray(m), j, q, p),
+        Shape(j - 1, m - j - 1, odds, True),
+        (factor * gap * j, factor * j * (gap * odds + left), none),
+        ((m - j) * j / (m * p), none, none),
+        np.abs(j - m * q),
+    )
+
+
+def _negative_more(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
+    """A stop-loss of a negative binomial law with one less as its shape, below alpha = 1/theta."""
+    theta, rest, less = noise.theta, noise.rest, max(noise.shape - 1, 0.0)
+    # 1 - alpha theta
+    gone = np.maximum(-np.expm1(epsilon + noise.log_theta), 1e-300)
+    k = np.exp(epsilon) * theta * less / gone
+    j = np.floor(k) + 1
+    none, gap = 0 * j, np.clip(j - k, 0.0, 1.0)
+    factor = gone / theta / (j + less) * j / rest
+    return Terms(
+        log_negative_binomial(noise.shape, theta, rest, j),
+        Shape(j - 1, none + less - 1, theta / rest, True),
+        (factor * gap, factor * (j + less) * (theta / rest), none),
+        (j / rest, j * theta / rest**2, none),
+        _from_mean(noise, j),
+    )
+
+
+def _negative_less(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
+    theta, rest, less = noise.theta, noise.rest, max(noise.shape - 1, 0.0)
+    over = np.expm1(epsilon) + rest  # alpha - theta
+    k = less * theta / over
+    j = np.maximum(np.ceil(k) - 1, 0.0)
+    none, gap, odds = 0 * j, k - j, rest / theta
+    log_mass = log_negative_binomial(noise.shape, theta, rest, j)
+    distance = _from_mean(noise, j)
+    if less >= 1:  # a stop-loss of the law with one less as its shape
+        shape = Shape(none + less - 1, j - 1, odds, True)
+        factor = over / theta
+        value = factor * gap, factor * (gap * odds + j / theta), none
+        slope = j / theta, -j / theta, none
+        return Terms(log_mass, shape, value, slope, distance)
+    # of the law itself: the same sum, by parts
+    shape, all_of = Shape(none + less, j - 1, odds, True), noise.shape + j
+    factor, add = over / theta * rest / max(less, 1e-300), theta / rest
+    zeroth, first = (gap + add) * all_of, (gap + add) * all_of * odds + j * all_of / theta
+    value = factor * zeroth, factor * first, -factor * add * (1 - gap)
+    slope = all_of, all_of * odds, none - 1
+    return Terms(log_mass, shape, value, slope, distance, 8 * UNIT / max(less, UNIT))
+
+
+def _from_mean(noise: NegativeBinomialNoise, count: Array) -> Array:
+    """How far the successes of count + shape trials are from their mean."""
+    return np.abs(count * noise.rest - noise.shape * noise.theta) + math.log1p(noise.shape)

@@ -1,0 +1,123 @@
+"""What a round is composed of: a law, how many users send, and what neighbours are.
+
+Of most laws a round is one profile. Where the adversary sees several independent things it is one
+for each of them: columns of sums, say (docs/theory.md, "Only the sums are seen").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+from ..laws.binary import BinaryLaw, Order
+from ..laws.noise import (
+    BinomialNoise,
+    NegativeBinomialNoise,
+    Noise,
+    PoissonNoise,
+    UniformDummies,
+)
+from ..laws.sums import BitColumns, GaussianShare
+from .base import Parts
+from .binary import BinaryProfile
+from .gaussian import GaussianProfile
+from .one_more import one_more
+from .one_pair import PairProfile
+from .rounds import round_profile
+
+
+@singledispatch
+def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
+    """Profiles whose composition is a round of `users` senders, and how often each counts.
+
+    Those of "replace" are a bound for "remove" too, and the same in both orders. Whether "remove"
+    has a meaning is for the randomizer to say.
+    """
+    return [(round_profile(law, users), 1)]
+
+
+@singledispatch
+def attained_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+    """Parts of actual neighbouring datasets, two choices; none if none are known."""
+    return ()
+
+
+@round_parts.register
+def _(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
+    """Independent columns: those in which the two values differ, at most twice `ones`."""
+    bits, most = law.law, min(2 * law.ones, law.columns)
+    if not bits.telling:
+        return []
+    if bits.symmetric or (neighbours == "replace" and most < 2 * law.ones):
+        one = BinaryProfile.of_both(bits, users)
+        return [(one, most if neighbours == "replace" else law.ones)]
+    column = _column(bits, users)
+    if neighbours == "remove":
+        return [(column, law.ones)]
+    return [(column, law.ones), (column.swapped, law.ones)]
+
+
+@attained_parts.register
+def _(law: BitColumns, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+    """All others hold one of the values in question, or neither, whichever bits are less random."""
+    bits, (more, less) = law.law, law.apart
+    if not bits.telling:
+        return [[], []]
+    ones, zeros = (_column(bits, users, held) for held in (users - 1, 0))
+    quieter = bits.q * bits.not_q - bits.p * bits.not_p  # are ones, than zeros
+    if neighbours == "remove":
+        if quieter == 0 and law.columns > law.ones:
+            return [[(ones, law.ones)], [(zeros.swapped, law.ones)]]
+        one = ones if quieter > 0 or law.columns == law.ones else zeros
+        return [[(one, law.ones)], [(one.swapped, law.ones)]]
+    first = [(ones, more), (zeros.swapped, less)]
+    if quieter < 0 and law.columns > more + less:
+        return [first, [(zeros, more), (zeros.swapped, less)]]
+    return [first, [(zeros, more), (ones.swapped, less)]]
+
+
+def _column(bits: BinaryLaw, users: int, held: int | None = None) -> PairProfile:
+    """A column in which the first value has a 1 and the second a 0."""
+    orders = (BinaryProfile(bits, users, (order,), held) for order in Order)
+    return PairProfile(*orders)
+
+
+@round_parts.register
+def _(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
+    """The shares of all users add up to noise of variance users sigma^2, in sums that differ by 1
+    at most."""
+    return [(GaussianProfile(1 / (law.sigma * math.sqrt(users))), 1)]
+
+
+@attained_parts.register
+def _(law: GaussianShare, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+    """The values 1 and 0."""
+    return [round_parts(law, users)] * 2
+
+
+@round_parts.register(PoissonNoise)
+@round_parts.register(BinomialNoise)
+@round_parts.register(NegativeBinomialNoise)
+def _(law: Noise, users: int, neighbours: str = "replace") -> Parts:
+    """One count has a message more, and another one has it less if the value is replaced."""
+    noise = law.of_users(users)
+    gained = PairProfile(one_more(noise, more=True), one_more(noise, more=False))
+    return [(gained, 1)] if neighbours == "remove" else [(gained, 1), (gained.swapped, 1)]
+
+
+@round_parts.register
+def _(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
+    # of two values there are no other messages: a law over classes, without clones to count
+    law_of = law.law.classes if law.values == 2 else law.law
+    return [(round_profile(law_of, law.total + 1), 1)]
+
+
+@attained_parts.register(PoissonNoise)
+@attained_parts.register(BinomialNoise)
+@attained_parts.register(NegativeBinomialNoise)
+@attained_parts.register(UniformDummies)
+def _(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+    """All datasets are alike: what other users send is known and is taken away."""
+    return [round_parts(law, users, neighbours)] * 2

@@ -1,0 +1,121 @@
+"""One report more or less in a bin whose count is shown only if enough sampled reports are in it.
+
+With c other reports in the bin, each kept with probability p, the counts are P = Bin(c + 1, p) and
+Q = Bin(c, p), and those below the threshold K look the same. At every alpha the worst c is known in
+closed form, in both orders, and the divergence is a binomial stop-loss.
+Proofs: docs/theory.md, "Noise messages and thresholds".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._support.numeric import UNDERFLOW, UNIT, Array
+from ..engines.beta_integrals import Shape
+from ..engines.binomial import log_pmf
+from .base import PrivacyProfile, Sampler
+from .one_more import THRESHOLD_ERROR, Terms, evaluated
+from .samples import Samples
+
+# proof constants: docs/theory.md, "Constants"
+#: More other reports than this never leave a count below the threshold, with p K >= 1e-9.
+_MOST_REPORTS = 1e15
+_SLACK = 64 * UNIT
+
+
+def worst_reports(rate: float, threshold: int, epsilon: Array) -> Array:
+    """All reports in the bin, the one in question included, that are worst at an epsilon."""
+    x = np.exp(-epsilon) * (np.expm1(epsilon) + rate)
+    return np.maximum(np.ceil((threshold - 1) / x), float(threshold))
+
+
+@dataclass(frozen=True)
+class ThresholdProfile(PrivacyProfile):
+    """The divergence of (P, Q) if `more`, else of (Q, P): the largest over all numbers of reports
+    in the bin, or that of so many `reports`, the one in question included, of which at least K - 1
+    are kept on average."""
+
+    rate: float
+    threshold: int
+    more: bool
+    reports: int | None = None
+
+    @property
+    def _least(self) -> int:
+        """Reports in the bin that are told apart from one less, if all are kept."""
+        return self.threshold if self.reports is None else max(self.reports, self.threshold)
+
+    @property
+    def max_loss(self) -> float:
+        # with no finite loss at all, the other order's largest is a scale for the infinite one
+        other = -math.log1p(-self.rate)
+        own = math.log(max(self._least * (1 - self.rate), 1.0)) if self.more else other
+        return (own or other) * (1 + THRESHOLD_ERROR)
+
+    @property
+    def bounded(self) -> bool:
+        return not self.more
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        inside = epsilon < self.max_loss
+        terms = self._more if self.more else self._less
+        # epsilons err in units of epsilon and of the other order's largest loss
+        scale = epsilon - math.log1p(-self.rate)
+        sides = evaluated(terms(np.where(inside, epsilon, 0.0)), epsilon, scale)
+        # all reports are kept and one more than there may be is shown: that tells everything
+        infinite = math.exp(max(self._least * math.log(self.rate), -1000.0)) * self.more
+        error = infinite * _SLACK * (1 + abs(math.log(infinite))) if infinite else 0.0
+        least, most = max(infinite - error, 0.0), infinite + error + UNDERFLOW * self.more
+        lower, upper, low, high = (np.where(inside, side, 0.0) for side in sides)
+        return Samples(np.maximum(lower, least), np.where(inside, upper, most), low, high)
+
+    def _more(self, epsilon: Array) -> Terms:
+        """E[(X - k)_+; X >= K] alpha / (m (1-p)) with X ~ Bin(m, p), k = m (1 - (1-p)/alpha)."""
+        p, q = self.rate, 1 - self.rate
+        rest = q * np.exp(-epsilon)
+        x = np.exp(-epsilon) * (np.expm1(epsilon) + p)
+        m = worst_reports(p, self.threshold, epsilon)
+        if self.reports is not None:
+            m = np.full(len(epsilon), float(self._least))
+        k, to_top = m * x, m * rest
+        near_top = x > 0.5
+        above = np.where(near_top, m - np.maximum(np.ceil(to_top) - 1, 0.0), np.floor(k) + 1)
+        start = np.minimum(np.maximum(above, float(self.threshold)), m)
+        gap = np.where(near_top, to_top - (m - start), start - k)
+        odds, factor, none = p / q, 1 / (m * rest), 0 * m
+        return Terms(
+            log_pmf(m, start, p, q),
+            Shape(start - 1, m - start - 1, odds, True),
+            (factor * gap * start, factor * start * odds * (gap + (m - start)), none),
+            (start * (m - start) / (m * q), none, none),
+            np.abs(start - m * p),
+        )
+
+    def _less(self, epsilon: Array) -> Terms:
+        """E[k - X; X < K or k] / (m (1-p)) with k = m (1 - alpha (1-p)), by the reports that are
+        not kept, and m the first with k >= K - 1; if that is below 0, nothing is lost."""
+        p, q, shown = self.rate, 1 - self.rate, float(self.threshold)
+        y = np.maximum(-np.expm1(epsilon + math.log1p(-p)), 1e-300)
+        m = np.maximum(np.ceil((shown - 1) / y), 1.0)
+        if self.reports is not None:
+            m = np.full(len(epsilon), float(self._least))
+        far = m > _MOST_REPORTS
+        m = np.where(far, _MOST_REPORTS, m)
+        k = np.where(far, shown - 1, m * y)
+        last = np.maximum(shown, np.ceil(k)) - 1
+        start, gap = m - last, k - last
+        odds, factor, none = q / p, 1 / (m * q), 0 * m
+        return Terms(
+            log_pmf(m, start, q, p),
+            Shape(start - 1, last - 1, odds, True),
+            (factor * gap * start, factor * start * odds * (gap + last), none),
+            (start, start * odds, none),
+            np.abs(start - m * q),
+        )

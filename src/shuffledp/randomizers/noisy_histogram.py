@@ -1,0 +1,188 @@
+"""Values in the clear among messages that are only noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from .._support import validate
+from ..errors import InvalidParameter
+from ..laws.noise import (
+    BinomialNoise,
+    NegativeBinomialNoise,
+    Noise,
+    PoissonNoise,
+    UniformDummies,
+)
+from .analyses import SEES_ALL_BUT_ONE, Analysis
+from .base import Randomizer, register
+from .exact import ExactMatrix
+from .parameter import Parameter, Search, parameters_of
+
+NOISE = Analysis(
+    name="exact",
+    theorem=(
+        "exact hockey-stick divergence of the counts with noise, one more or less of them; proof "
+        "in docs/theory.md, section 15"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "every honest user sends the noise, also those without a value; if a user has several "
+        "messages, each comes with noise of its own, or their values differ"
+    ),
+    gist="is told nothing: all datasets are alike",
+    law=lambda randomizer: randomizer.noise,
+    as_one=False,
+)
+DUMMIES = Analysis(
+    name="exact",
+    theorem=(
+        "exact hockey-stick divergence of one message among uniform dummies; proof in "
+        "docs/theory.md, section 15"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "the adversary does not know any of the dummies, whoever sends them; if a user has several "
+        "messages, each comes with so many dummies of its own"
+    ),
+    gist="is told nothing: all datasets are alike",
+    law=lambda randomizer: randomizer.noise,
+    as_one=False,
+)
+
+#: How the noise is given: exactly one of them.
+_KINDS = ("poisson", "bernoulli", "negative_binomial", "dummies")
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class NoisyHistogram(Randomizer):
+    """Users send their values as they are, and for every value a random number of dummies: the
+    shuffled messages are a histogram with noise.
+
+    The number of dummies that each user sends of each value has a law, one of
+
+    * `poisson`: its mean,
+    * `bernoulli`: the probability of one, else there is none,
+    * `negative_binomial=(r, theta)`: s of them with probability C(s+r-1, s) theta^s (1-theta)^r;
+      `negative_binomial=r` with `theta=...` says the same.
+
+    Or there are `dummies` of them in all, in every round, each any of `k` values.
+
+    >>> from shuffledp import NoisyHistogram, Shuffle
+    >>> Shuffle(NoisyHistogram(poisson=42.66e-5), users=100_000).get_epsilon(1e-6) < 1
+    True
+    """
+
+    name: ClassVar[str] = "noisy-histogram"
+    example: ClassVar[Mapping[str, float]] = {"poisson": 0.5}
+
+    poisson: Annotated[
+        float,
+        Parameter(
+            "mean number of dummies of each value from each user",
+            *(1e-12, 1e3),
+            search=Search(1.0, grows=False),
+        ),
+    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    bernoulli: Annotated[
+        float,
+        Parameter(
+            "probability of a dummy of each value from each user",
+            *(1e-12, 0.5),  # beyond 1/2 there is less noise again: nobody looks for that
+            search=Search(0.25, grows=False),
+            check=validate.probability,
+        ),
+    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    negative_binomial: Annotated[
+        float,
+        Parameter(
+            "r of the number of dummies of each value from each user, with theta",
+            *(1e-12, 1e3),
+            search=Search(1.0, grows=False),
+        ),
+    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    theta: Annotated[
+        float, Parameter("factor from one number of dummies to the next", 1e-9, 1 - 1e-9)
+    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    dummies: Annotated[
+        int,
+        Parameter(
+            "dummies of a round in all, each any of k values",
+            *(1, 10**11),
+            whole=True,
+            search=Search(1000, grows=False),
+        ),
+    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    k: Annotated[int, Parameter("number of values", 2, 10**12, whole=True)] = field(
+        default=None,  # type: ignore[assignment]
+        kw_only=True,
+    )
+
+    def __post_init__(self) -> None:
+        pair = self.negative_binomial
+        if isinstance(pair, (tuple, list)) and len(pair) == 2 and self.theta is None:
+            self._keep("negative_binomial", pair[0])
+            self._keep("theta", pair[1])
+        for name, parameter in parameters_of(type(self)).items():
+            value = getattr(self, name)
+            if value is not None:
+                self._keep(name, parameter.checked(name, value))
+        given = [name for name in _KINDS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InvalidParameter(
+                f"the noise is given in {len(given)} ways; give exactly one of {', '.join(_KINDS)}."
+            )
+        for name, other in (("theta", "negative_binomial"), ("k", "dummies")):
+            if (getattr(self, name) is None) != (getattr(self, other) is None):
+                raise InvalidParameter(f"{other} and {name} go together; give both or neither.")
+
+    @property
+    def noise(self) -> Noise | UniformDummies:
+        """The number of dummies of each value that one user sends, or of all."""
+        if self.poisson is not None:
+            return PoissonNoise(self.poisson)
+        if self.bernoulli is not None:
+            return BinomialNoise(1, self.bernoulli, 1 - self.bernoulli)
+        if self.negative_binomial is not None:
+            return NegativeBinomialNoise(self.negative_binomial, self.theta, 1 - self.theta)
+        return UniformDummies(self.dummies, self.k)
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        # with a fixed number of dummies the messages are counted, and a missing one is seen
+        return ("replace", "remove") if self.dummies is None else ("replace",)
+
+    @property
+    def analyses(self) -> Mapping[str, Analysis]:
+        analysis = NOISE if self.dummies is None else DUMMIES
+        return {"best": analysis, "exact": analysis}
+
+    def attained_law(self) -> Any:
+        return self.noise
+
+    def describe(self) -> str:
+        if self.dummies is not None:
+            return f"the value itself, among {self.dummies:,} dummies of {self.k:,} values"
+        if self.poisson is not None:
+            law = f"a Poisson number with mean {self.poisson:g}"
+        elif self.bernoulli is not None:
+            law = f"one with probability {self.bernoulli:g}"
+        else:
+            law = f"a negative binomial number, r = {self.negative_binomial:g}, "
+            law += f"theta = {self.theta:g}"
+        return f"the value itself, and of every value {law} of dummies"
+
+    def exact(self) -> ExactMatrix:
+        raise InvalidParameter(
+            f"{self!r} is no matrix: users send any number of messages; give a randomizer that "
+            "sends one."
+        )
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in parameters_of(type(self))}
+        if self.negative_binomial is not None:
+            shown |= {"negative_binomial": (self.negative_binomial, self.theta), "theta": None}
+        said = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
+        return f"NoisyHistogram({said})"

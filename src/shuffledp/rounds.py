@@ -1,0 +1,266 @@
+"""What all rounds have in common: what they say of themselves, and who takes part."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ._support import validate
+from .composition.bundle import BundledRounds, as_one
+from .errors import InvalidParameter
+from .guarantee import NEIGHBOURS, Mechanism
+from .profiles.base import Parts, PrivacyProfile
+from .profiles.mixture import MixtureProfile
+from .profiles.parts import round_parts
+from .profiles.sender_count import SenderCount
+from .profiles.subsampled import SubsampledProfile
+from .randomizers import Analysis, Randomizer
+
+#: Options that say who does not follow the protocol and how much each user sends, as usual.
+USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
+
+
+class Round(Mechanism):
+    """One collection of data, as an adversary sees it. Statements, reports, ledgers and titles ask
+    it what to say."""
+
+    #: What the adversary sees, as on the command line, and what such a round is called.
+    view: ClassVar[str]
+    noun: ClassVar[str]
+    #: What is done to one value.
+    mechanism: ClassVar[str] = "local randomizer"
+    #: What is seen, in a word or two.
+    seen: ClassVar[str]
+    #: Who has to be trusted with what.
+    trusted: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def explained(self) -> Analysis:
+        """The theorem, the adversary and the assumption behind the numbers."""
+
+    @property
+    @abstractmethod
+    def crowd(self) -> str:
+        """How many send in each round, of how many, and what is unusual about them."""
+
+    @property
+    @abstractmethod
+    def participants(self) -> str:
+        """Who sends in each round, in words."""
+
+    @property
+    @abstractmethod
+    def inside(self) -> str:
+        """What happens to a value, in a few words: for titles and tables."""
+
+    @property
+    def described(self) -> str:
+        """The same for a statement."""
+        return self.inside
+
+    @property
+    def people(self) -> str:
+        """Who is assumed to follow the protocol; empty if that does not matter."""
+        return ""
+
+    @property
+    def remarks(self) -> Sequence[tuple[str, str]]:
+        """More lines of a statement, each with its name."""
+        return ()
+
+    @property
+    @abstractmethod
+    def facts(self) -> Mapping[str, Any]:
+        """The options that describe the round, for a report."""
+
+    @property
+    def summary(self) -> tuple[str, str, str]:
+        return self.crowd, self.explained.name, self.inside
+
+
+class RoundOfUsers(Round):
+    """A round in which `users` users, or a random subset of them, apply the same randomizer.
+
+    Subclasses are frozen dataclasses with these fields.
+    """
+
+    randomizer: Randomizer
+    users: int
+    sample_rate: float
+    sampling: str
+    colluding: float
+    dropouts: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.randomizer, Randomizer):
+            raise InvalidParameter(
+                f"randomizer={validate.show(self.randomizer)} is not a randomizer; "
+                "give one such as PureLDP(eps0=4.0)."
+            )
+        users = validate.count("users", self.users, validate.MAX_USERS)
+        object.__setattr__(self, "users", users)
+        self._check_view()
+        validate.choice("neighbours", self.neighbours, NEIGHBOURS)
+        if self.neighbours == "remove" and (wrong := self._cannot_remove):
+            raise InvalidParameter(
+                f"neighbours='remove' has no meaning for {self.randomizer!r} here: {wrong}; use "
+                "neighbours='replace'."
+            )
+        rate = validate.sample_rate(self.sample_rate)
+        object.__setattr__(self, "sample_rate", rate)
+        validate.choice("sampling", self.sampling, ("fixed", "poisson"))
+        if self.sampling == "fixed":
+            validate.sample_size(users, rate)
+        for name in ("colluding", "dropouts"):
+            value = validate.count_or_share(name, getattr(self, name), users)
+            object.__setattr__(self, name, value)
+        if self.honest < 1:
+            raise InvalidParameter(
+                f"colluding={self.colluding} and dropouts={self.dropouts} leave nobody of users="
+                f"{users} to protect; give fewer of them or more users."
+            )
+        messages = validate.count("messages", self.messages, validate.MAX_MESSAGES)
+        object.__setattr__(self, "messages", messages)
+
+    @abstractmethod
+    def _check_view(self) -> None:
+        """Does the randomizer have what this view needs?"""
+
+    @property
+    @abstractmethod
+    def _cannot_remove(self) -> str:
+        """Why nobody's value can be removed; empty if it can."""
+
+    @property
+    @abstractmethod
+    def law(self) -> Any:
+        """The law of what a user sends, as this view needs it: `round_parts` makes a round of it
+        and of a number of users."""
+
+    @property
+    @abstractmethod
+    def _analysis(self) -> Analysis:
+        """What stands behind the numbers, of one message and before sampling."""
+
+    def __repr__(self) -> str:
+        sampled = f", sample_rate={self.sample_rate!r}, sampling={self.sampling!r}"
+        usual = {"neighbours": "replace", **USUAL_PEOPLE}
+        given = {name: getattr(self, name) for name in usual}
+        shown = "".join(f", {k}={v!r}" for k, v in given.items() if v != usual[k])
+        return (
+            f"{type(self).__name__}(randomizer={self.randomizer!r}, users={self.users!r}"
+            f"{self._own}{sampled if self.sample_rate < 1 else ''}{shown})"
+        )
+
+    @property
+    def _own(self) -> str:
+        """What a repr says of options that only this kind of round has."""
+        return ""
+
+    @property
+    def honest(self) -> int:
+        """The users who hide each other: neither colluding nor dropped out."""
+        return self.users - int(self.colluding) - int(self.dropouts)
+
+    @property
+    def senders(self) -> int:
+        """How many users send in each round: exactly, or on average and rounded (poisson)."""
+        return round(self.sample_rate * self.users)
+
+    @property
+    def crowd(self) -> str:
+        about = "" if self.sampling == "fixed" else "about "
+        sampled = f"{about}{self.senders:,} of " if self.sample_rate < 1 else ""
+        return f"{sampled}{self.users:,}{self._aside}"
+
+    @property
+    def _aside(self) -> str:
+        said = [f"{self.colluding:,} colluding"] if self.colluding else []
+        said += [f"{self.dropouts:,} dropping out"] if self.dropouts else []
+        said += [f"{self.messages:,} messages each"] if self.messages > 1 else []
+        return f" ({', '.join(said)})" if said else ""
+
+    @property
+    def participants(self) -> str:
+        aside, users = self._aside, f"user{'' if self.users == 1 else 's'}"
+        if self.sampling == "poisson" and self.sample_rate < 1:
+            every = f"each of whom sends with probability {self.sample_rate:g}"
+            return f"{self.users:,} {users}{aside}, {every}"
+        fresh = ", a fresh random subset each round" if self.sample_rate < 1 else ""
+        return f"{self.crowd.removesuffix(aside)} {users}{aside}{fresh}"
+
+    @property
+    def inside(self) -> str:
+        return repr(self.randomizer)
+
+    @property
+    def described(self) -> str:
+        return self.randomizer.describe()
+
+    @property
+    def people(self) -> str:
+        if self.honest == self.users:
+            return "no user colludes with the adversary or drops out"
+        counts = {"collude with the adversary": self.colluding, "drop out": self.dropouts}
+        said = [f"up to {count:,} users {what}" for what, count in counts.items() if count]
+        return f"{' and '.join(said)}, whoever they are, and no others do"
+
+    @property
+    def remarks(self) -> Sequence[tuple[str, str]]:
+        said = []
+        if self.messages > 1:
+            every = f"every user sends {self.messages:,} messages in a round"
+            said.append(
+                ("messages", f"{every}, which may change together and are protected together")
+            )
+        if self.sample_rate < 1:
+            said.append(
+                ("sampling", "the adversary does not learn who was sampled; docs/theory.md")
+            )
+        return said
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        sampled = {"sample_rate": self.sample_rate, "sampling": self.sampling}
+        people = {name: getattr(self, name) for name in USUAL_PEOPLE}
+        return {"users": self.users, **(sampled if self.sample_rate < 1 else {}), **people}
+
+    @property
+    def explained(self) -> Analysis:
+        analysis = self._analysis
+        return replace(analysis, theorem="; ".join([analysis.theorem, *self._steps]))
+
+    @property
+    def _steps(self) -> list[str]:
+        """What follows the theorem."""
+        steps = ["composed for the messages of a user"] if self.messages > 1 else []
+        if self.sample_rate < 1:
+            steps.append("then amplified by sampling (Zhu, Dong, Wang 2022, Proposition 30)")
+        return steps
+
+    @property
+    def parts(self) -> Parts:
+        if self.sample_rate == 1:
+            every = round_parts(self.law, self.honest, self.neighbours)
+            return [(part, self.messages * count) for part, count in every]
+        return [(self._sampled(), 1)]
+
+    def _sampled(self) -> PrivacyProfile:
+        """The profile of this sampled round, by the theorem for samples of any mechanism."""
+        count, bundle = (
+            self._sender_count,
+            BundledRounds(self.law, self._sender_count, self.messages),
+        )
+        if count.least < count.most:
+            return MixtureProfile(count, bundle)
+        each = [(part, self.messages * n) for part, n in round_parts(self.law, count.most)]
+        return SubsampledProfile(as_one(each), count.most / self.honest)
+
+    @property
+    def _sender_count(self) -> SenderCount:
+        if self.sampling == "poisson":
+            return SenderCount(self.honest, rate=self.sample_rate)
+        return SenderCount(self.honest, self.users, self.senders)

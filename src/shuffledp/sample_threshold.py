@@ -1,0 +1,187 @@
+"""Reports that are sampled, and counts that are shown above a threshold only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ._support import validate
+from ._support.numeric import Bounds
+from .bounds.rounds import Rounds
+from .guarantee import NEIGHBOURS, anyway
+from .profiles.base import Parts
+from .profiles.one_pair import PairProfile
+from .profiles.threshold import ThresholdProfile, worst_reports
+from .randomizers import Analysis, Parameter, Search
+from .randomizers.parameter import parameters_of
+from .rounds import Round
+
+THRESHOLD = Analysis(
+    name="exact",
+    theorem=(
+        "exact hockey-stick divergence of a shown count, the largest over all numbers of other "
+        "reports in closed form; proof in docs/theory.md, section 15"
+    ),
+    adversary=(
+        "sees the counts of sampled reports in every bin, unless they are below the threshold, and "
+        "knows the values of all users but one; does not see which reports were sampled"
+    ),
+    assumption=(
+        "every report is kept with this probability, independently; if a user has several "
+        "reports, they are in different bins"
+    ),
+    gist="sees the counts above the threshold",
+    law=lambda round_: None,
+    as_one=False,
+)
+
+
+@dataclass(frozen=True, repr=False)
+class SampleThreshold(Round):
+    """One round: every report is kept with probability `rate`, those kept are counted bin by bin,
+    and counts of at least `threshold` are shown.
+
+    Nothing is assumed of the number of users: the worst number of other reports in a bin counts.
+    neighbours="replace": a user's report is in another bin. neighbours="remove": it is missing.
+    Every user has `messages` reports, in different bins. Up to `colluding` users know, or decide,
+    which of their reports are kept, which lowers the threshold by as many.
+
+    >>> from shuffledp import SampleThreshold
+    >>> SampleThreshold(rate=0.105, threshold=20, neighbours="remove").get_delta(1.0) < 6.481e-15
+    True
+    """
+
+    view: ClassVar[str] = "threshold"
+    noun: ClassVar[str] = "thresholded round"
+    mechanism: ClassVar[str] = "sampling"
+    trusted: ClassVar[str] = "whoever counts the reports is honest"
+
+    rate: Annotated[
+        float,
+        Parameter(
+            "probability that a report is kept", 1e-9, 1 - 1e-9, search=Search(0.1, grows=True)
+        ),
+    ]
+    threshold: Annotated[
+        int,
+        Parameter(
+            *("counts below it are not shown", 1, 10**6),
+            whole=True,
+            search=Search(20, grows=False),
+        ),
+    ]
+    neighbours: str = "replace"
+    colluding: int = 0
+    messages: int = 1
+
+    def __post_init__(self) -> None:
+        for name, parameter in parameters_of(type(self)).items():
+            object.__setattr__(self, name, parameter.checked(name, getattr(self, name)))
+        validate.choice("neighbours", self.neighbours, NEIGHBOURS)
+        colluding = validate.count("colluding", self.colluding, validate.MAX_USERS, 0)
+        object.__setattr__(self, "colluding", colluding)
+        messages = validate.count("messages", self.messages, validate.MAX_MESSAGES)
+        object.__setattr__(self, "messages", messages)
+
+    def __repr__(self) -> str:
+        usual = {"neighbours": "replace", "colluding": 0, "messages": 1}
+        given = {name: getattr(self, name) for name in usual}
+        shown = "".join(f", {k}={v!r}" for k, v in given.items() if v != usual[k])
+        return f"SampleThreshold(rate={self.rate!r}, threshold={self.threshold!r}{shown})"
+
+    @property
+    def _effective(self) -> int:
+        """How many reports of other users it takes to show a count."""
+        return max(self.threshold - self.colluding, 1)
+
+    def _pair(self, reports: int | None = None) -> PairProfile:
+        """Of a bin that has one report more, whatever else it has, or with so many."""
+        more, less = (
+            ThresholdProfile(self.rate, self._effective, order, reports) for order in (True, False)
+        )
+        return PairProfile(more, less)
+
+    def _composed(self, pair: PairProfile) -> Parts:
+        """A user's reports are each in one bin, and missing from another if they are replaced."""
+        if self.neighbours == "remove":
+            return [(pair, self.messages)]
+        return [(pair, self.messages), (pair.swapped, self.messages)]
+
+    @property
+    def parts(self) -> Parts:
+        return self._composed(self._pair())
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        """With as many reports in every bin as are worst for small losses."""
+        reports = worst_reports(self.rate, self._effective, np.zeros(1))
+        return [self._composed(self._pair(int(reports[0])))] * 2
+
+    def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
+        """A delta that actual bins reach: at least what one of them alone does."""
+        epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
+        return self._attained(lambda rounds: rounds.delta_bounds(epsilon, rtol))
+
+    def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
+        """The epsilon at which actual bins have this delta."""
+        delta, rtol = validate.delta(delta), validate.tolerance(rtol)
+        return self._attained(lambda rounds: rounds.epsilon_bounds(delta, rtol))
+
+    def _attained(self, ask: Callable[[Rounds], Bounds[float]]) -> float:
+        # of a single bin the worst number of reports is reached, whatever the question is
+        single = [(self._pair(), 1)]
+        several = [] if self.parts == single else self.attained_parts[:1]
+        rounds = [Rounds(single), *(Rounds(parts, refine=False) for parts in several)]
+        return max(anyway(ask, choice).lower for choice in rounds)
+
+    @property
+    def explained(self) -> Analysis:
+        return THRESHOLD
+
+    @property
+    def crowd(self) -> str:
+        return f"any{self._aside}"
+
+    @property
+    def _aside(self) -> str:
+        said = [f"{self.colluding:,} colluding"] if self.colluding else []
+        said += [f"{self.messages:,} reports each"] if self.messages > 1 else []
+        return f" ({', '.join(said)})" if said else ""
+
+    @property
+    def participants(self) -> str:
+        return f"any number of users{self._aside}"
+
+    @property
+    def inside(self) -> str:
+        return repr(self)
+
+    @property
+    def described(self) -> str:
+        return (
+            f"each report is kept with probability {self.rate:g}, and counts below "
+            f"{self.threshold:,} are not shown"
+        )
+
+    @property
+    def people(self) -> str:
+        if not self.colluding:
+            return "no user tells the adversary which reports were kept"
+        return f"up to {self.colluding:,} users collude with the adversary, and no others do"
+
+    @property
+    def remarks(self) -> Sequence[tuple[str, str]]:
+        if self.messages == 1:
+            return ()
+        every = f"every user has {self.messages:,} reports in a round"
+        return [("messages", f"{every}, which may change together and are protected together")]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return {name: getattr(self, name) for name in ("rate", "threshold", *_PEOPLE)}
+
+
+_PEOPLE = ("colluding", "messages")

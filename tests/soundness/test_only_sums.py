@@ -1,0 +1,184 @@
+"""Only the sums are seen: every dataset enumerated, and the figures of large rounds."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+
+from oracles import columns
+from shuffledp import Accountant, Aggregate, Gaussian, RandomizedResponse, Shuffle, UnaryEncoding
+from shuffledp.guarantee import anyway
+from shuffledp.profiles.gaussian import GaussianProfile
+
+F = Fraction
+ALPHAS = (F(1), F(9, 8), F(3, 2), F(2), F(3), F(6))
+BITS = [(F(3, 4), F(1, 4)), (F(1, 2), F(1, 8)), (F(15, 16), F(1, 2)), (F(1, 4), F(1, 64))]
+SIZES = [(2, 1, 1), (2, 1, 2), (2, 1, 5), (3, 1, 3), (4, 1, 4), (2, 2, 3), (3, 2, 3), (4, 2, 3)]
+
+
+def aggregate(
+    k: int, ones: int, users: int, p: Fraction, q: Fraction, neighbours: str
+) -> Aggregate:
+    encoding = UnaryEncoding(k, p=float(p), q=float(q), ones=ones)
+    return Aggregate(encoding, users, neighbours)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "remove"])
+@pytest.mark.parametrize(("p", "q"), BITS)
+@pytest.mark.parametrize(("k", "ones", "users"), SIZES)
+def test_no_dataset_is_above(
+    k: int, ones: int, users: int, p: Fraction, q: Fraction, neighbours: str
+) -> None:
+    """One column is exact: the bracket holds the truth."""
+    pairs = list(columns.neighbouring_sums(k, ones, users, p, q, neighbours))
+    round_ = aggregate(k, ones, users, p, q, neighbours)
+    one_column = neighbours == "remove" and ones == 1
+    for alpha in ALPHAS:
+        truth, epsilon = columns.truth(pairs, alpha), math.log(alpha)
+        bounds = anyway(round_.delta_bounds, epsilon)
+        assert truth <= F(bounds.upper * (1 + 1e-12))  # epsilon was rounded
+        assert F(round_.attained_delta(epsilon)) <= truth * F(1 + 1e-12)
+        if one_column or users == 1:
+            assert bounds.lower <= truth * F(1 + 1e-12)
+            assert float(truth) >= 0.998 * bounds.upper - 1e-12
+        if one_column:
+            assert round_.attained_delta(epsilon) >= 0.9999 * float(truth) - 1e-12
+
+
+def twice(law: columns.Law, base: int) -> columns.Law:
+    return columns.added(law, {base * key: mass for key, mass in law.items()})
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "remove"])
+@pytest.mark.parametrize(("p", "q"), BITS[:3])
+def test_two_rounds_of_real_data(p: Fraction, q: Fraction, neighbours: str) -> None:
+    """The same neighbours in both rounds, by the product of their laws."""
+    users, base = 2, 10**4
+    round_ = aggregate(3, 1, users, p, q, neighbours)
+    accountant = Accountant().compose(round_, 2)
+    pairs = [
+        (twice(pair[0], base), twice(pair[1], base))
+        for pair in columns.neighbouring_sums(3, 1, users, p, q, neighbours)
+    ]
+    for alpha in ALPHAS:
+        truth, epsilon = columns.truth(pairs, alpha), math.log(alpha)
+        assert truth <= F(accountant.get_delta(epsilon) * (1 + 1e-12))
+        assert F(accountant.attained_delta(epsilon)) <= truth * F(1 + 1e-12)
+
+
+def test_removals_are_composed_in_one_order_throughout() -> None:
+    """One user alone, three rounds: either dataset lacks the value in all of them, which is the
+    truth, and less than the worse order of each round."""
+    p, q = F(1, 4), F(1, 64)
+    accountant = Accountant().compose(aggregate(2, 1, 1, p, q, "remove"), 3)
+    pairs = []
+    for pair in columns.neighbouring_sums(2, 1, 1, p, q, "remove"):
+        laws = []
+        for law in pair:
+            total: columns.Law = {0: 1}
+            for i in range(3):
+                total = columns.added(total, {10**i * key: mass for key, mass in law.items()})
+            laws.append(total)
+        pairs.append((laws[0], laws[1]))
+    for alpha in ALPHAS:
+        truth = columns.truth(pairs, alpha)
+        bounds = anyway(accountant.delta_bounds, math.log(alpha))
+        assert truth <= F(bounds.upper * (1 + 1e-12))
+        assert bounds.lower <= truth * F(1 + 1e-12)
+
+
+FIGURES = [(5.0, 0.2974, 0.2120), (6.5, 0.7002, 0.5150), (7.0, 0.9505, 0.7148)]
+
+
+@pytest.mark.parametrize(("e0", "replaced", "removed"), FIGURES)
+def test_large_rounds(e0: float, replaced: float, removed: float) -> None:
+    """Worst datasets found for 10^5 users, flip probability 1/(e^e0 + 1), delta = 1e-9."""
+    encoding = UnaryEncoding(k=256, eps0=2 * e0)
+    for neighbours, found in (("replace", replaced), ("remove", removed)):
+        round_ = Aggregate(encoding, 100_000, neighbours)
+        upper, attained = round_.get_epsilon(1e-9), round_.attained_epsilon(1e-9)
+        assert found - 5.1e-5 <= upper <= 1.005 * found
+        assert 0.999 * upper <= attained <= upper
+
+
+def test_how_many_columns_there_are_does_not_matter() -> None:
+    epsilons = {Aggregate(UnaryEncoding(k, eps0=8.0), 1000).get_epsilon(1e-6) for k in (2, 10**9)}
+    assert len(epsilons) == 1
+
+
+@pytest.mark.parametrize("users", [1, 7, 1000, 10**9])
+def test_of_two_messages_the_sum_is_all_there_is(users: int) -> None:
+    response = RandomizedResponse(k=2, eps0=3.0)
+    shuffled, summed = Shuffle(response, users), Aggregate(response, users)
+    assert shuffled.get_epsilon(1e-6) == summed.get_epsilon(1e-6)
+    assert shuffled.attained_epsilon(1e-6) == pytest.approx(summed.attained_epsilon(1e-6), rel=1e-3)
+
+
+def exact_normal(shift: float, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        m, e = mpmath.mpf(shift), mpmath.mpf(epsilon)
+        return mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+
+
+@pytest.mark.parametrize("shift", [1e-9, 1e-4, 0.03, 1.0, 5.0, 10.0])
+def test_gaussian_profile_against_many_digits(shift: float) -> None:
+    profile = GaussianProfile(shift)
+    shares = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 0.6, 1.0])
+    epsilons = shares * profile.max_loss
+    found = profile.sampler(40.0, 1e-3)(epsilons)
+    for i, epsilon in enumerate(epsilons.tolist()):
+        exact = exact_normal(shift, epsilon)
+        assert found.lower[i] <= exact <= found.upper[i]
+        if exact > 1e-30:
+            assert found.upper[i] - found.lower[i] <= (1e-6 + 1e-12 / shift) * exact
+        with mpmath.workdps(60):
+            slope = mpmath.ncdf(-mpmath.mpf(shift) / 2 - mpmath.mpf(epsilon) / shift)
+        assert found.slope_low[i] <= slope <= found.slope_high[i]
+
+
+@pytest.mark.parametrize(("sigma", "users"), [(0.5, 1), (2.0, 100), (10.0, 10**6)])
+def test_gaussian_shares_are_one_central_mechanism(sigma: float, users: int) -> None:
+    for neighbours in ("replace", "remove"):
+        round_ = Aggregate(Gaussian(sigma), users, neighbours)
+        for rounds in (1, 25):  # which add up to one of a shift sqrt(rounds) times as large
+            shift = math.sqrt(rounds / users) / sigma
+            bounds = Accountant().compose(round_, rounds).delta_bounds(2 * shift)
+            assert bounds.lower <= exact_normal(shift, 2 * shift) <= bounds.upper
+            assert bounds.upper <= 1.01 * bounds.lower
+
+
+def test_samples_against_all_of_them() -> None:
+    """Two of three users take part; how many is known, who is not."""
+    p, q, users = F(3, 4), F(1, 4), 3
+    sums = columns.Sums(2, p, q, users + 1)
+    for neighbours in ("replace", "remove"):
+        encoding = UnaryEncoding(2, p=float(p), q=float(q))
+        round_ = Aggregate(encoding, users, neighbours, sample_rate=2 / 3)
+        values = columns.vectors(2, 1)
+        zero = [(0, 0)] if neighbours == "remove" else []
+        for others in product(values, repeat=2):
+            laws = {}
+            for own in values + zero:
+                everybody = [own, *others]
+                law: columns.Law = {}
+                for absent in range(users):
+                    sent = [v for i, v in enumerate(everybody) if i != absent]
+                    for key, mass in sums.of(sent).items():
+                        law[key] = law.get(key, 0) + mass
+                laws[own] = law
+            for a, b in product(laws, repeat=2):
+                if neighbours == "replace" or (0, 0) in (a, b):
+                    for alpha in ALPHAS:
+                        truth = columns.divergence((laws[a], laws[b]), alpha)
+                        assert truth <= F(round_.get_delta(math.log(alpha)) * (1 + 1e-12))
+
+
+def test_who_colludes_or_drops_out_hides_nobody() -> None:
+    encoding = UnaryEncoding(4, eps0=4.0)
+    fewer = Aggregate(encoding, 100, colluding=0.2, dropouts=10)
+    assert fewer.get_epsilon(1e-6) == Aggregate(encoding, 70).get_epsilon(1e-6)
+    twice = Aggregate(encoding, 100, messages=2).get_epsilon(1e-6)
+    assert twice == Accountant().compose(Aggregate(encoding, 100), 2).get_epsilon(1e-6)

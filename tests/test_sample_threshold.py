@@ -1,0 +1,164 @@
+"""Sampled reports and thresholds: products of bins, figures, bad input, the shell."""
+
+import json
+import math
+import time
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from oracles import noise as oracle
+from shell import ok, run
+from shuffledp import Accountant, Plan, PureLDP, SampleThreshold, Shuffle, calibrate, sweep
+from shuffledp.errors import InvalidParameter, ShuffleDPError
+from shuffledp.randomizers.exact import exp_bracket
+
+Law = list[Fraction]
+
+
+def product(a: tuple[Law, Law], b: tuple[Law, Law]) -> tuple[Law, Law]:
+    first, second = ([x * y for x in a[i] for y in b[i]] for i in (0, 1))
+    return first, second
+
+
+def divergence(pair: tuple[Law, Law], alpha: Fraction) -> Fraction:
+    gains = (a - alpha * b for a, b in zip(*pair, strict=True))
+    return sum((gain for gain in gains if gain > 0), Fraction(0))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.4, 1.0])
+@pytest.mark.parametrize(("rate", "threshold"), [("1/2", 2), ("1/4", 3), ("3/4", 1)])
+def test_one_bin_and_two_bins_never_lose_more(rate: str, threshold: int, epsilon: float) -> None:
+    """Every number of other reports up to 15, in the bin that is left and in the one entered."""
+    p, alpha = Fraction(rate), exp_bracket(Fraction(epsilon), 40)[0]
+    bins = [oracle.shown(p, threshold, others) for others in range(15)]
+    one = max(max(divergence(b, alpha), divergence((b[1], b[0]), alpha)) for b in bins)
+    two = max(divergence(product(a, (b[1], b[0])), alpha) for a in bins for b in bins)
+    remove = SampleThreshold(float(p), threshold, "remove")
+    replace = SampleThreshold(float(p), threshold)
+    assert one <= Fraction(remove.get_delta(epsilon))
+    assert remove.attained_delta(epsilon) <= max(one * (1 + Fraction(1, 10**9)), Fraction(1, 10**9))
+    assert two <= Fraction(replace.get_delta(epsilon))
+    assert replace.attained_delta(epsilon) <= float(two) * (1 + 1e-9) + 1e-9
+    assert replace.get_delta(epsilon) <= 1.3 * float(two) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rate", "threshold", "delta"),
+    [(0.105, 20, 6.480e-15), (0.105, 11, 3.087e-9), (0.25, 20, 9.234e-9)],
+)
+def test_figures(rate: float, threshold: int, delta: float) -> None:
+    round_ = SampleThreshold(rate, threshold, neighbours="remove")
+    lower, upper = round_.delta_bounds(1.0)
+    assert upper == pytest.approx(delta, rel=2e-4)
+    assert round_.attained_delta(1.0) == lower
+
+
+def test_calibrate() -> None:
+    def by_threshold(threshold: int) -> SampleThreshold:
+        return SampleThreshold(0.105, threshold, "remove")
+
+    def by_rate(rate: float) -> SampleThreshold:
+        return SampleThreshold(rate, 20, "remove")
+
+    assert calibrate("threshold", by_threshold, epsilon=1, delta=1e-8).value == 11
+    found = calibrate("rate", by_rate, epsilon=1, delta=1e-8)
+    assert found.beyond is not None
+    for rate, meets in ((found.value, True), (found.beyond, False)):
+        ((delta, _),) = oracle.worst_bin(rate, 20, [1.0], 100, more=True)
+        assert (delta <= 1e-8) == meets
+
+
+def test_all_reports_kept_tell_everything() -> None:
+    round_ = SampleThreshold(0.5, 4, "remove")
+    assert round_.get_epsilon(0.5**4 * 0.99) == math.inf
+    assert round_.attained_epsilon(0.5**4 * 0.99) == math.inf
+    assert round_.get_epsilon(0.5**4 * 1.01) < math.inf
+    assert round_.get_epsilon(0) == math.inf
+
+
+def test_colluding_users_lower_the_threshold() -> None:
+    """With as many of their reports in the bin as they like, seven of others are shown."""
+    round_ = SampleThreshold(0.2, 10, colluding=3)
+    assert round_.get_delta(1.0) == SampleThreshold(0.2, 7).get_delta(1.0)
+    assert SampleThreshold(0.2, 10, "remove", colluding=99).get_delta(1.0) == pytest.approx(0.2)
+
+
+def test_fast_and_composed() -> None:
+    for neighbours in ("replace", "remove"):
+        for rate, threshold in ((0.105, 20), (0.25, 20), (1e-3, 10**5), (0.5, 10**6)):
+            round_ = SampleThreshold(rate, threshold, neighbours)
+            start = time.perf_counter()
+            one = round_.epsilon_bounds(1e-8)
+            many = Accountant().compose(round_, 100)
+            bounds = many.epsilon_bounds(1e-6)
+            assert one.upper <= 1.001 * one.lower
+            assert bounds.upper <= 1.001 * bounds.lower
+            assert 0 < round_.attained_epsilon(1e-8) <= one.upper
+            assert 0 < many.attained_epsilon(1e-6) <= bounds.upper
+            assert time.perf_counter() - start < 6  # about 0.3 s
+
+
+def test_several_reports_and_other_rounds() -> None:
+    two = SampleThreshold(0.1, 20, messages=2)
+    assert two.get_epsilon(1e-8) == Accountant().compose(SampleThreshold(0.1, 20), 2).get_epsilon(
+        1e-8
+    )
+    survey = Shuffle(PureLDP(1.0), 10_000)
+    both = Accountant().compose(survey).compose(two).get_epsilon(1e-6)
+    assert max(survey.get_epsilon(1e-6), two.get_epsilon(1e-6)) < both
+    with pytest.raises(InvalidParameter, match="neighbours"):
+        Accountant().compose(survey).compose(SampleThreshold(0.1, 20, "remove"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rate": 0}, "rate=0 is outside"),
+        ({"rate": 1}, "rate=1 is outside"),
+        ({"threshold": 0}, "threshold=0 is below 1"),
+        ({"threshold": 2.5}, "threshold=2.5 is not whole"),
+        ({"neighbours": "add"}, "neighbours='add'"),
+        ({"colluding": -1}, "colluding=-1 is below 0"),
+        ({"messages": 0}, "messages=0 is below 1"),
+    ],
+)
+def test_bad_input(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ShuffleDPError, match=said):
+        SampleThreshold(**{"rate": 0.1, "threshold": 20, **wrong})
+
+
+VIEW = ["--view", "threshold", "--rate", "0.105", "--threshold", "20", "--neighbours", "remove"]
+
+
+def test_in_the_shell() -> None:
+    said = ok("delta", *VIEW, "--epsilon", "1")
+    assert "6.48e-15" in said and "remove-one" in said and "counts below 20" in said
+    report = json.loads(ok("delta", *VIEW, "--epsilon", "1", "--json"))
+    assert (report["view"], report["threshold"], report["rate"]) == ("threshold", 20, 0.105)
+    assert "randomizer" not in report
+    for words, wrong in (
+        (["--view", "threshold", "--rate", "0.1"], "needs --threshold"),
+        ([*VIEW, "--users", "10"], "--users does not go with --view threshold"),
+        ([*VIEW, "--randomizer", "rr"], "--randomizer does not go with --view threshold"),
+        (
+            ["--eps0", "1", "--users", "9", "--rate", "0.1"],
+            "--rate does not go with --view shuffle",
+        ),
+        (["--eps0", "1"], "needs --users"),
+    ):
+        result = run("epsilon", *words, "--delta", "1e-6")
+        assert (result.returncode, wrong in result.stderr) == (2, True), result.stderr
+
+
+def test_in_plans_and_sweeps(tmp_path: Any) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "[target]\nepsilon = 1\ndelta = 1e-8\n[[rounds]]\n"
+        'view = "threshold"\nrate = 0.105\nthreshold = 20\ncount = 3\n'
+    )
+    upper = Accountant().compose(SampleThreshold(0.105, 20), 3).get_epsilon(1e-8)
+    assert Plan.read(plan).ledger().entries[0].running.upper == upper
+    (row, _) = sweep({"threshold": [20, 30]}, view="threshold", rate=0.105, epsilon=1.0, jobs=1)
+    assert (row["error"], row["delta_upper"]) == ("", SampleThreshold(0.105, 20).get_delta(1.0))
