@@ -15,10 +15,15 @@ from .hadamard_response import HadamardResponse
 from .laplace import Laplace
 from .local_hashing import LocalHashing
 from .membership import MembershipRandomizer
+from .one_bit import OneBit
 from .parameter import LocalEpsilon, Parameter, Search, Values
+from .piecewise import Piecewise
+from .priv_unit import PrivUnit
 from .pure_ldp import PureLDP
 from .randomized_response import RandomizedResponse
+from .square_wave import SquareWave
 from .subset_selection import SubsetSelection
+from .two_levels import TwoLevelRandomizer
 from .unary_encoding import UnaryEncoding
 
 for _module in pkgutil.iter_modules(__path__):
@@ -36,12 +41,17 @@ __all__ = [
     "LocalHashing",
     "MatrixRandomizer",
     "MembershipRandomizer",
+    "OneBit",
     "Parameter",
+    "Piecewise",
+    "PrivUnit",
     "PureLDP",
     "RandomizedResponse",
     "Randomizer",
     "Search",
+    "SquareWave",
     "SubsetSelection",
+    "TwoLevelRandomizer",
     "UnaryEncoding",
     "Values",
     "register",

@@ -1,0 +1,1 @@
+"""Clients, which randomize on a device, and the estimators that go with them."""
