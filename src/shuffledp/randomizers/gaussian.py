@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNIT, Array
+from ..clients import Client
+from ..clients.noisy import NoisyClient
 from ..laws.density import Tails
 from .base import register
 from .density import DensityRandomizer
@@ -45,6 +49,10 @@ class Gaussian(DensityRandomizer):
         # erfc changes by 2 x^2 + 2 times a relative change of its argument, at most
         error = UNIT * (16 + 8 * (scaled + shift) ** 2)
         return Tails(zero, one, rest, error)
+
+    @cached_property
+    def client(self) -> Client:
+        return NoisyClient(Fraction(self.sigma), gaussian=True)
 
     def describe(self) -> str:
         return f"values in [0, 1] plus Gaussian noise of standard deviation {self.sigma:g}"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
+from ..clients import Client
+from ..clients.columns import ColumnsClient
 from .base import register
-from .exact import ExactMatrix, Fractions, of_sets
+from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Values
 
@@ -43,6 +46,10 @@ class HadamardResponse(MembershipRandomizer):
     @property
     def everything(self) -> float:
         return 2 / (math.exp(self.eps0) + 1) / self.columns  # column 0
+
+    @cached_property
+    def client(self) -> Client:
+        return ColumnsClient(self.k, ratio(self.eps0), self.columns)
 
     def exact(self) -> ExactMatrix:
         return ExactMatrix(self.k, self.columns, self._owned)

@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
+from ..clients import Client
+from ..clients.one_bit import OneBitClient
 from .base import register
-from .exact import ExactMatrix, Fractions, of_sets
+from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon
 
@@ -35,6 +38,10 @@ class OneBit(MembershipRandomizer):
 
     def base_mass(self, inside: int, given: int) -> float:
         return 1 / (math.exp(self.eps0) + 1) if inside == 1 else 0.0
+
+    @cached_property
+    def client(self) -> Client:
+        return OneBitClient(ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:
         """The numbers 0, 1 and 1/2."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
-from ..clients.interval import SMALLEST
+from ..clients import Client
+from ..clients.interval import SMALLEST, IntervalClient
 from .base import register
+from .exact import ratio
 from .parameter import LocalEpsilon
 from .two_levels import TwoLevelRandomizer
 
@@ -38,6 +42,10 @@ class Piecewise(TwoLevelRandomizer):
     @property
     def third_alone(self) -> float:
         return min(self.share, 1 - 2 * self.share)  # of the window of 1/2, in the middle
+
+    @cached_property
+    def client(self) -> Client:
+        return IntervalClient(Fraction(self.share), ratio(self.eps0))
 
     def describe(self) -> str:
         return f"numbers in [0, 1], piecewise mechanism, {self.eps0:g}-LDP"

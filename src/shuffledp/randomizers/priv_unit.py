@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar
 
+from ..clients import Client
 from ..clients.caps import best_threshold, cap_overlap, cap_share
+from ..clients.sphere import SphereClient
 from .base import register
+from .exact import ratio
 from .parameter import LocalEpsilon, Parameter
 from .two_levels import TwoLevelRandomizer
 
@@ -50,6 +53,10 @@ class PrivUnit(TwoLevelRandomizer):
     @property
     def third_error(self) -> float:
         return 2e-11 / (1 - 2 * self.share)  # shares err by 5e-12, and 1 - 2 share may be small
+
+    @cached_property
+    def client(self) -> Client:
+        return SphereClient(self.dimension, self.share, ratio(self.eps0))
 
     def describe(self) -> str:
         return f"unit vectors of {self.dimension} numbers, {self!r}, {self.eps0:g}-LDP"

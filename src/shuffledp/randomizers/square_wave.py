@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
-from ..clients.interval import SMALLEST
+from ..clients import Client
+from ..clients.interval import SMALLEST, IntervalClient
 from .base import register
+from .exact import ratio
 from .parameter import LocalEpsilon
 from .two_levels import TwoLevelRandomizer
 
@@ -23,7 +27,7 @@ class SquareWave(TwoLevelRandomizer):
 
     >>> from shuffledp import SquareWave
     >>> round(SquareWave(eps0=1.0).half_width, 6)
-    0.256084
+    0.256083
     """
 
     name: ClassVar[str] = "square-wave"
@@ -51,6 +55,10 @@ class SquareWave(TwoLevelRandomizer):
     @property
     def third_alone(self) -> float:
         return min(self.share, 1 - 2 * self.share)  # of the window of 1/2, in the middle
+
+    @cached_property
+    def client(self) -> Client:
+        return IntervalClient(Fraction(self.share), ratio(self.eps0))
 
     def describe(self) -> str:
         return f"numbers in [0, 1], square wave, {self.eps0:g}-LDP"

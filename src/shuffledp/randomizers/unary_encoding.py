@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import ClassVar
 
+from ..clients import Client
+from ..clients.bits import BitsClient
 from .base import register
 from .exact import ExactMatrix, Fractions, ratio
 from .membership import MembershipRandomizer
@@ -39,6 +42,11 @@ class UnaryEncoding(MembershipRandomizer):
     @property
     def everything(self) -> float:
         return self.base_mass(self.k, self.k)
+
+    @cached_property
+    def client(self) -> Client:
+        root = ratio(self.eps0 / 2)  # rounded down: bits with probabilities nearer to each other
+        return BitsClient(self.k, root / (root + 1), 1 / (root + 1))
 
     def exact(self) -> ExactMatrix:
         return ExactMatrix(self.k, 1 << min(self.k, 64), self._bits)
