@@ -30,6 +30,7 @@ from .shuffle import Shuffle
 
 if TYPE_CHECKING:
     from .tools.adversaries import adversaries
+    from .tools.audit import audit
     from .tools.calibrate import calibrate
     from .tools.compare import compare
     from .tools.plan import Plan
@@ -58,6 +59,7 @@ __all__ = [
     "SubsetSelection",
     "UnaryEncoding",
     "adversaries",
+    "audit",
     "calibrate",
     "compare",
     "rounded_up",

@@ -121,8 +121,8 @@ def test_what_floats_are_sure_of_is_right(is_normal: bool) -> None:
                 test = near + offset
                 if not 0 <= test < 2**64:
                     continue
-                given = np.array([whole]), np.uint64([fraction]), np.uint64([test])
-                (accepted,), (unsure,) = _judged(*given, is_normal)
+                x, t = (np.array([n], dtype=np.uint64) for n in (fraction, test))
+                (accepted,), (unsure,) = _judged(np.array([whole]), x, t, is_normal)
                 assert unsure == (abs(offset) < 2**20 + 2) or abs(offset) == 2**20
                 if not unsure:
                     assert accepted == (offset < 0)
@@ -176,9 +176,8 @@ def test_an_output_is_settled_by_more_digits() -> None:
     # 1/3 repeats its digits: 0101...; the same digits again leave it open again
     assert settled_output(steps, third, Planted(words(third, third, 0))) == 0
     client = MatrixClient(np.array([[0.1, 0.2, 0.7], [0.25, 0.25, 0.5]]))
-    assert client.messages(np.array([1, 1, 1]), Planted(words(2**62 - 1, 2**62, 2**63))).tolist() == [
-        0, 1, 2,
-    ]  # fmt: skip
+    planted = Planted(words(2**62 - 1, 2**62, 2**63))
+    assert client.messages(np.array([1, 1, 1]), planted).tolist() == [0, 1, 2]
 
 
 def law_of_matrix(client: MatrixClient, value: int, size: int) -> NDArray[np.float64]:

@@ -82,17 +82,17 @@ def test_means_over_many_repetitions(randomizer: Randomizer) -> None:
     rng, repetitions = np.random.default_rng(2), 400
     values = np.random.default_rng(3).random(500)
     found = [randomizer.estimate(randomizer.randomize(values, rng=rng)) for _ in range(repetitions)]
-    z = np.array([(e.mean - values.mean()) / e.standard_error for e in found])  # type: ignore[union-attr]
+    z = np.array([(e.mean - values.mean()) / e.standard_error for e in found])
     assert abs(z.mean()) < 4.5 / math.sqrt(repetitions)
     assert 0.6 < z.std() < 1.1  # the error is that of the worst numbers
     extreme = np.ones(500) if not isinstance(randomizer, OneBit) else np.full(500, 0.5)
     worst = [
         randomizer.estimate(randomizer.randomize(extreme, rng=rng)) for _ in range(repetitions)
     ]
-    spread = np.var([e.mean for e in worst])  # type: ignore[union-attr]
+    spread = np.var([e.mean for e in worst])
     assert spread == pytest.approx(randomizer.mean_variance(500), rel=0.25)
     lower, upper = found[0].interval(0.99)
-    assert lower < found[0].mean < upper  # type: ignore[union-attr]
+    assert lower < found[0].mean < upper
 
 
 @pytest.mark.parametrize(("dimension", "eps0"), [(2, 1.0), (3, 4.0), (20, 2.0)])
@@ -217,10 +217,10 @@ def test_hashes_of_three_values_are_independent() -> None:
     """All 8 patterns of three values are as likely, and g = 3 is uniform."""
     rng = np.random.default_rng(10)
     a, b, c = rng.integers(0, PRIME, (3, 80_000)).astype(np.uint64)
-    bits = [hashed(a, b, c, np.uint64(x), 2) for x in (0, 1, 7)]
+    bits = [hashed(a, b, c, np.full(80_000, x, dtype=np.uint64), 2) for x in (0, 1, 7)]
     counts = np.bincount((bits[0] + 2 * bits[1] + 4 * bits[2]).astype(np.int64))
     assert np.abs(counts - 10_000).max() < 500
-    thirds = np.bincount(hashed(a, b, c, np.uint64(5), 3).astype(np.int64))
+    thirds = np.bincount(hashed(a, b, c, np.full(80_000, 5, dtype=np.uint64), 3).astype(np.int64))
     assert np.abs(thirds - 80_000 / 3).max() < 800
 
 
@@ -266,7 +266,7 @@ def test_a_matrix_is_enough_for_a_client() -> None:
         (lambda: PrivUnit(3, 1.0).estimate(Counts(0, [0, 0, 0])), "0 messages"),
         (lambda: LocalHashing(4, 1.0).estimate([[1, 2, 3, 0]]), "k is missing"),
         (lambda: LocalHashing(4, 1.0).count([[1, 2, 3, 0]], k=0), "k=0"),
-        (lambda: Counts(3, [1.5]), "tally="),
+        (lambda: Counts(3, [1.5]), "tally="),  # type: ignore[list-item]
         (lambda: Counts(3, []), "tally="),
         (lambda: Counts(-1, [1]), "users=-1"),
         (lambda: Counts(1, [1]) + Counts(1, [1, 2]), "do not add up"),

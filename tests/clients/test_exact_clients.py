@@ -39,7 +39,7 @@ from shuffledp.clients.subsets import SubsetsClient
 from shuffledp.randomizers import Randomizer
 
 EPS0 = (1e-6, 0.01, 0.5, 1.0, math.log(4), 3.7, 10.0, 40.0, 44.5, 100.0, 200.0)
-SMALL: list[tuple[type[Randomizer], dict[str, Any]]] = [
+SMALL: list[tuple[Any, dict[str, Any]]] = [
     (RandomizedResponse, {"k": 2}),
     (RandomizedResponse, {"k": 5}),
     (SubsetSelection, {"k": 4, "size": 2}),
@@ -58,23 +58,24 @@ def most(eps0: float) -> Fraction:
     return exact_exp(eps0) * (1 - Fraction(1, 10**80))
 
 
-def numbers(kind: type[Randomizer], given: dict[str, Any], key: bytes) -> int:
+def column_of(kind: Any, given: dict[str, Any], key: bytes) -> int:
     """The column of the exact matrix that a message is."""
-    message = np.frombuffer(key, dtype=np.int64).tolist()
+    message: list[int] = np.frombuffer(key, dtype=np.int64).tolist()
     if kind is SubsetSelection:
-        return list(itertools.combinations(range(given["k"]), given["size"])).index(tuple(message))
+        sets = list(itertools.combinations(range(int(given["k"])), int(given["size"])))
+        return sets.index(tuple(message))
     if kind is UnaryEncoding:
-        return int(message[0]) >> (8 - given["k"])  # the bit of value 0 is the first
-    return int(message[0])
+        return message[0] >> (8 - int(given["k"]))  # the bit of value 0 is the first
+    return message[0]
 
 
 @pytest.mark.parametrize("eps0", EPS0)
 @pytest.mark.parametrize(("kind", "given"), SMALL, ids=str)
 def test_laws_of_small_clients(
-    kind: type[Randomizer], given: dict[str, Any], eps0: float, monkeypatch: pytest.MonkeyPatch
+    kind: Any, given: dict[str, Any], eps0: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never more than e^eps0, and next to what the definition says."""
-    randomizer = kind(**given, eps0=eps0)
+    randomizer: Randomizer = kind(**given, eps0=eps0)
     client = randomizer.client
     assert isinstance(client, CountingClient)
     laws = [laws_of(client, x, monkeypatch) for x in range(given["k"])]
@@ -85,7 +86,7 @@ def test_laws_of_small_clients(
     matrix = randomizer.exact().make()
     for x, law in enumerate(laws):
         for key, p in law.items():
-            column = numbers(kind, given, key)
+            column = column_of(kind, given, key)
             if kind is UnaryEncoding:  # columns of the matrix count in order of the bits
                 assert column < 2 ** given["k"]
             assert abs(p - matrix[x][column]) < Fraction(1, 2**60)
@@ -94,10 +95,10 @@ def test_laws_of_small_clients(
 @pytest.mark.parametrize(("kind", "given"), SMALL, ids=str)
 @pytest.mark.parametrize("eps0", [0.5, 3.7])
 def test_counts_are_unbiased_and_vary_as_said(
-    kind: type[Randomizer], given: dict[str, Any], eps0: float, monkeypatch: pytest.MonkeyPatch
+    kind: Any, given: dict[str, Any], eps0: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two users, every pair of messages: mean and variance of the estimates, exactly summed."""
-    randomizer = kind(**given, eps0=eps0)
+    randomizer: Randomizer = kind(**given, eps0=eps0)
     laws = [laws_of(randomizer.client, x, monkeypatch) for x in range(given["k"])]
     shape = np.atleast_1d(randomizer.randomize(0)).shape
     single = kind in (RandomizedResponse, HadamardResponse)

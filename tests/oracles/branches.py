@@ -38,10 +38,10 @@ class Branches(Source):
 
     def coin(self, probability: Fraction, size: int) -> NDArray[np.bool_]:
         chances = [1 - probability, probability]
-        return np.array([self.choose(chances) for _ in range(size)], dtype=np.int64) == 1
+        return np.array([self.choose(chances) == 1 for _ in range(size)], dtype=np.bool_)
 
     def words(self, size: int) -> NDArray[np.uint64]:
-        """Of what is rounded at random nothing is rounded up: give numbers that need no rounding."""
+        """Whatever is rounded at random is rounded down: give numbers that need no rounding."""
         return np.full(size, 2**64 - 1, dtype=np.uint64)
 
 

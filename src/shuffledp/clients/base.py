@@ -64,6 +64,10 @@ class Client(ABC):
         """How many numbers are worked on for each user."""
         return 1
 
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        """Which messages are likelier from this value than from others."""
+        raise InvalidParameter("messages of this client do not support single values.")
+
     @property
     def rank(self) -> int:
         """0 if a value is a number, 1 if it is a vector."""

@@ -49,6 +49,10 @@ class BitsClient(CountingClient):
         bits[np.arange(len(values)), values] = own.toss(source, len(values))
         return np.packbits(bits, axis=1)
 
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        array = whole_messages(messages, (-(-self.k // 8),), 256)
+        return np.asarray((array[:, int(value) // 8] >> (7 - int(value) % 8)) & 1 == 1)
+
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (-(-self.k // 8),), 256).astype(np.uint8, copy=False)
 

@@ -58,6 +58,10 @@ class ColumnsClient(CountingClient):
         array = whole_messages(messages, (), self.columns)
         return Counts(len(array), np.bincount(array, minlength=self.countable(self.columns)))
 
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        columns = whole_messages(messages, (), self.columns).astype(np.int64)
+        return np.asarray(parity(columns & (int(value) + 1)) == 0)
+
     def supporters(self, counts: Counts) -> Array:
         """By the fast Walsh-Hadamard transform of the counts of columns."""
         sums = counts.tally.astype(np.int64)

@@ -72,6 +72,11 @@ class HashClient(CountingClient):
         answers = self.answer.messages(hash_, source)
         return np.stack([a, b, c, answers.astype(np.uint64)], axis=1)
 
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        array = whole_messages(messages, (4,), PRIME).astype(np.uint64, copy=False)
+        a, b, c, answer = array.T
+        return np.asarray(hashed(a, b, c, np.full(len(a), value, np.uint64), self.g) == answer)
+
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (4,), PRIME).astype(np.uint64, copy=False)
         values = np.arange(self.countable(self.k), dtype=np.uint64)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import MeanClient, bits_for
+from .base import MeanClient, bits_for, whole_messages
 from .entropy import Coin, Source, rounded_at_random
 
 #: The smallest share of the interval that a window has.
@@ -67,6 +67,11 @@ class IntervalClient(MeanClient):
         spread = inside * near + (1 - inside) * far - (self._shift * place) ** 2
         rounding = self._shift**2 / 4
         return (spread + rounding) / (2 * self._shift * place) ** 2 / users
+
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        start = round(value * (self.cells - self.window))
+        place = whole_messages(messages, (), self.cells).astype(np.int64) - start
+        return np.asarray((place >= 0) & (place < self.window))
 
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         start = rounded_at_random(values * (self.cells - self.window), source)

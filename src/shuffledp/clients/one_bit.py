@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import MeanClient
+from .base import MeanClient, whole_messages
 from .entropy import Coin, Source, rounded_at_random
 
 
@@ -40,6 +40,9 @@ class OneBitClient(MeanClient):
     def mean_variance(self, users: float) -> float:
         zero, one = self.line
         return 0.25 / (one - zero) ** 2 / users  # of the number 1/2
+
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        return np.asarray(whole_messages(messages, (), 2) == value)
 
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         bits = rounded_at_random(values, source) == 1

@@ -41,6 +41,9 @@ class ResponseClient(CountingClient):
         sent[lies] = others + (others >= values[lies])
         return sent
 
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        return np.asarray(whole_messages(messages, (), self.k) == value)
+
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (), self.k)
         return Counts(len(array), np.bincount(array, minlength=self.countable(self.k)))

@@ -113,6 +113,11 @@ class SphereClient(Client):
             open_ = open_[~accepted]
         return sent
 
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        vectors = whole_messages(messages, (self.dimension,), None) / float(_UNIT)
+        length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        return np.asarray(vectors @ np.asarray(value, dtype=float) >= self.threshold * length)
+
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (self.dimension,), None)
 

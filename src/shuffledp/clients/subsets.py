@@ -75,6 +75,9 @@ class SubsetsClient(CountingClient):
         sent.sort(axis=1)
         return sent
 
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        return np.asarray((whole_messages(messages, (self.size,), self.k) == value).any(axis=1))
+
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (self.size,), self.k)
         return Counts(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validate
-from ..clients import Client, Counts, Estimate, MeanEstimate, Source
+from ..clients import Client, Counts, Source
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -86,8 +86,9 @@ class Randomizer(ABC):
         """What an estimate needs to know of messages; counts add up, in any order."""
         return self.client.count(messages)
 
-    def estimate(self, messages: Any) -> Estimate | MeanEstimate:
-        """What the values of all users were: from messages, or from `Counts` of them."""
+    def estimate(self, messages: Any) -> Any:
+        """What the values of all users were, an `Estimate` of counts or, of numbers and vectors, a
+        `MeanEstimate`: from messages, or from `Counts` of them."""
         counts = messages if isinstance(messages, Counts) else self.count(messages)
         return self.client.estimate(counts)
 

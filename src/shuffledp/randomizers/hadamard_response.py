@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..clients import Client
 from ..clients.columns import ColumnsClient
@@ -42,6 +42,9 @@ class HadamardResponse(MembershipRandomizer):
         # two rows, and three whose product is not the all-ones row, agree with every pattern of
         # signs on the same share of the columns
         return math.ldexp(2 / (math.exp(self.eps0) + 1), -given)
+
+    def telling_values(self) -> list[Any]:
+        return [0, 1, 3] if self.k >= self.values_for_three else [0, 1]
 
     @property
     def everything(self) -> float:

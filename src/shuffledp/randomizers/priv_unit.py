@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ..clients import Client
 from ..clients.caps import best_threshold, cap_overlap, cap_share
@@ -57,6 +57,11 @@ class PrivUnit(TwoLevelRandomizer):
     @cached_property
     def client(self) -> Client:
         return SphereClient(self.dimension, self.share, ratio(self.eps0))
+
+    def telling_values(self) -> list[Any]:
+        """Opposite vectors."""
+        first = [1.0, *[0.0] * (self.dimension - 1)]
+        return [first, [-x for x in first]]
 
     def describe(self) -> str:
         return f"unit vectors of {self.dimension} numbers, {self!r}, {self.eps0:g}-LDP"
