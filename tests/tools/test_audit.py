@@ -151,6 +151,7 @@ def test_bits_flipped_with_the_wrong_probability_are_caught(eps0: float) -> None
     assert found.exceeds and found.eps0_lower > eps0 * 1.5
 
 
+@pytest.mark.slow
 def test_a_biased_generator_is_caught() -> None:
     """A byte modulo 100: some lies are half as likely again as others."""
     randomizer, rng = RandomizedResponse(101, eps0=1.0), np.random.default_rng(6)

@@ -98,7 +98,7 @@ class Estimate:
     >>> found.counts.round(1).tolist(), found.standard_errors.round(1).tolist()
     ([716.4, 283.6], [30.3, 30.3])
     >>> [round(float(x), 2) for x in (found.interval(0.95).lower[0], found.frequencies[0])]
-    [656.94, 0.72]
+    [656.92, 0.72]
     """
 
     users: int

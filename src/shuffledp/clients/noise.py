@@ -19,6 +19,7 @@ from .._support.numeric import Array
 from .._support.rational import exp_bracket
 from .entropy import BITS, Source, Whole, Words
 
+# proof constants: docs/theory.md, "Constants"
 #: e^-gamma as a float is this near to the truth, for all fractions with the same 64 bits.
 _UNSURE = 2.0**-44
 _WHOLE_PARTS = 45  # e^-45 is below 2^-64: more are told apart by more digits

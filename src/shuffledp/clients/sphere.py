@@ -20,9 +20,9 @@ from .counts import Counts, MeanEstimate
 from .entropy import Coin, Source, Whole
 from .noise import normal, with_sign
 
-# proof constants: docs/clients.md, "Vectors"
+# proof constants: docs/theory.md, "Constants"
 _DIGITS = 52  # of normal variables
-_SHORT = 2.0**-29  # at least how likely a normal vector is below 2^-16 times its usual length
+_SHORT = 2.0**-29  # more likely than that a normal vector is below 2^-16 times its usual length
 _TILT = 2.0**-35  # how far the rounding of longer ones moves a product of unit vectors
 _SHARE_ERROR = 1e-9  # relative, of computed shares of the sphere
 #: A coordinate is a whole multiple of 2^-30.
