@@ -191,6 +191,22 @@ def test_counts_add_up_in_any_order(randomizer: Randomizer) -> None:
         assert np.array_equal(a.counts, b.counts)
 
 
+def test_messages_may_be_of_any_whole_kind() -> None:
+    poll = RandomizedResponse(4, eps0=1.0)
+    for kind in (np.uint8, np.int32, np.uint64):
+        assert poll.count(np.array([0, 3, 3], dtype=kind)) == Counts(3, [1, 0, 0, 2])
+    assert OneBit(1.0).count(np.array([1, 0, 1], dtype=np.uint64)).tally.tolist() == [2]
+    assert poll.count([]) == Counts(0, [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(("k", "size"), [(10**12, 3), (200, 100), (5000, 2), (3, 1)])
+def test_subsets_are_subsets(k: int, size: int) -> None:
+    sent = SubsetSelection(k, size, 1.0).randomize(np.zeros(500, dtype=int))
+    assert sent.shape == (500, size) and (np.diff(sent, axis=1) > 0).all()
+    assert sent.min() >= 0 and sent.max() < k
+    assert 0.1 < sent.mean() / k < 0.6
+
+
 def test_sums_of_messages_are_exact() -> None:
     """10^7 messages of 50 bits have a sum of more than 64 bits."""
     messages = np.full(10**5, 2**61)

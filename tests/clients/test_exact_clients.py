@@ -129,7 +129,7 @@ def test_thresholds_of_large_clients(eps0: float) -> None:
         assert isinstance(response, ResponseClient)
         own = response.truth.probability
         assert 0 < own < 1
-        assert (1 - own) / (k - 1) <= top * own and own * (k - 1) <= top * (1 - own)
+        assert 1 - own <= own * (k - 1) <= top * (1 - own)
         columns = HadamardResponse(k, eps0).client
         assert isinstance(columns, ColumnsClient)
         own = columns.owned.probability
@@ -143,13 +143,12 @@ def test_thresholds_of_large_clients(eps0: float) -> None:
             assert isinstance(subsets, SubsetsClient)
             # each of C(k-1, size-1) sets with the own value, of C(k-1, size) without it
             inside = subsets.inside.probability
-            assert inside * (k - size) <= top * (1 - inside) * size
-            assert (1 - inside) * size <= top * inside * (k - size)
+            assert (1 - inside) * size <= inside * (k - size) <= top * (1 - inside) * size
     for g in (2, 7, 256, 10**12):
         hashing = LocalHashing(g, eps0).client
         assert isinstance(hashing, HashClient)
         own = hashing.answer.truth.probability
-        assert own * (g - 1) <= top * (1 - own) and (1 - own) <= top * own * (g - 1)
+        assert 1 - own <= own * (g - 1) <= top * (1 - own)
     bit = OneBit(eps0).client
     assert isinstance(bit, OneBitClient)
     assert Fraction(1, 2) <= bit.keep.probability <= top * (1 - bit.keep.probability)

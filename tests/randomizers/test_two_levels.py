@@ -177,6 +177,22 @@ def test_caps_against_many_digits(dimension: int, eps0: float) -> None:
         assert cap_overlap(dimension, threshold) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("dimension", [10**4, 10**6])
+@pytest.mark.parametrize("eps0", [1e-3, 2.0, 9.0])
+def test_caps_of_many_dimensions(dimension: int, eps0: float) -> None:
+    """The density (1 - t^2)^((d-3)/2), integrated in many digits."""
+    threshold = best_threshold(dimension, eps0)
+    with mpmath.workdps(30):
+        power, end = mpmath.mpf(dimension - 3) / 2, 15 / mpmath.sqrt(dimension)
+
+        def density(t: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.exp(power * mpmath.log1p(-t * t))
+
+        half = mpmath.quad(density, mpmath.linspace(0, end, 20))
+        cap = mpmath.quad(density, mpmath.linspace(threshold, end, 20))
+        assert abs(cap_share(dimension, threshold) * 2 * half / cap - 1) < 3e-10
+
+
 @pytest.mark.parametrize("dimension", [2, 3, 5, 40])
 @pytest.mark.parametrize("eps0", [0.5, 3.0, 5.0])
 def test_the_cap_is_the_most_accurate_one(dimension: int, eps0: float) -> None:

@@ -98,6 +98,7 @@ RIGHT: list[Randomizer] = [
     Laplace(1.0),
     Gaussian(0.5),
     FiniteRandomizer([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]]),
+    FiniteRandomizer(np.repeat([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]], 100, axis=1) / 100),  # type: ignore[arg-type]
 ]
 
 

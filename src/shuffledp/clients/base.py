@@ -138,7 +138,7 @@ def whole_messages(messages: Any, shape: tuple[int, ...], limit: int | None) -> 
         raise InvalidParameter(
             f"messages has {worst}, outside 0 .. {limit - 1}; give what randomize returned."
         )
-    return array
+    return array.astype(np.int64) if array.dtype == np.uint64 else array
 
 
 def in_blocks(rows: NDArray[Any], width: int, add: Callable[[NDArray[Any]], Whole]) -> Whole:

@@ -69,7 +69,7 @@ class SphereClient(Client):
         """Is a vector accepted that is not in the cap?"""
         # E' <= (E + 1)/(1 + apart) - 1 makes up for caps that differ a little
         ratio = (self.ratio + 1) / (1 + Fraction(self.apart)) - 1
-        return Coin.at_least(1 / ratio)
+        return Coin.at_least(1 / max(ratio, Fraction(1)))
 
     @property
     def bits(self) -> int:
@@ -152,6 +152,11 @@ class SphereClient(Client):
         users = checked_counts(counts, self.dimension).users
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
+        if self.length == 0:
+            raise InvalidParameter(
+                "messages tell nothing at so small an eps0 and so large a dimension; give a larger "
+                "eps0."
+            )
         mean = counts.tally.astype(float) / (users * _UNIT * self.length)
         error = np.full(self.dimension, math.sqrt(self.mean_variance(users)))
         return MeanEstimate(users, mean, error)

@@ -14,13 +14,13 @@ from .base import CountingClient, Support, bits_for, checked_counts, in_blocks, 
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 
-_FEW_VALUES = 1 << 12  # up to here a table tells which of them were chosen
+_DENSE = 64  # times the size: of no more values a table tells which were chosen
 
 
 def subsets(source: Source, of: int, size: int, users: int) -> Whole:
     """Uniform subsets of 0 .. of - 1, one a row, exactly (Floyd's algorithm)."""
     chosen = np.empty((users, size), dtype=np.int64)
-    table = np.zeros((users, of), dtype=bool) if of <= _FEW_VALUES else None
+    table = np.zeros((users, of), dtype=bool) if of <= _DENSE * size else None
     rows = np.arange(users)
     for i in range(size):
         last = of - size + i
@@ -56,7 +56,7 @@ class SubsetsClient(CountingClient):
 
     @property
     def width(self) -> int:
-        return self.k if self.k <= _FEW_VALUES else self.size
+        return self.k if self.k <= _DENSE * self.size else self.size
 
     @property
     def support(self) -> Support:

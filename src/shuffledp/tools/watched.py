@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from ..clients.base import whole_messages
+from ..clients.matrix import MatrixClient
 from ..clients.noisy import DIGITS, NoisyClient
 from ..errors import InvalidParameter
 from ..randomizers import (
     HadamardResponse,
-    MatrixRandomizer,
     MembershipRandomizer,
     RandomizedResponse,
     Randomizer,
@@ -41,13 +41,15 @@ class Watched:
 
 def watched(randomizer: Randomizer) -> Watched:
     """Every output if there are few, else what the messages support."""
-    if isinstance(randomizer, (MatrixRandomizer, RandomizedResponse, HadamardResponse)):
+    client = randomizer.client
+    if isinstance(client, MatrixClient):
+        return _outputs(client.rows)
+    if isinstance(randomizer, (RandomizedResponse, HadamardResponse)):
         matrix = randomizer.exact()
-        if max(matrix.inputs, matrix.outputs) <= MOST_OUTPUTS:
-            return _every_output(randomizer)
+        if matrix.outputs <= MOST_OUTPUTS:
+            return _outputs(np.array(matrix.make(), dtype=float))
     if isinstance(randomizer, MembershipRandomizer):
         return _supported(randomizer)
-    client = randomizer.client
     if isinstance(client, NoisyClient):
         return _ranges(client)
     raise InvalidParameter(
@@ -56,17 +58,24 @@ def watched(randomizer: Randomizer) -> Watched:
     )
 
 
-def _every_output(randomizer: Randomizer) -> Watched:
-    rows = randomizer.exact().make()
-    outputs = len(rows[0])
-    step = max(1, (len(rows) - 1) // (MOST_VALUES - 1))
-    values = sorted({*range(0, len(rows), step)[: MOST_VALUES - 1], len(rows) - 1})
-    law = np.array([[float(p) for p in rows[value]] for value in values])
+def _outputs(rows: Array) -> Watched:
+    """Every output; or groups of neighbours, if there are too many."""
+    inputs, outputs = rows.shape
+    step = max(1, (inputs - 1) // (MOST_VALUES - 1))
+    values = sorted({*range(0, inputs, step)[: MOST_VALUES - 1], inputs - 1})
+    groups = min(outputs, MOST_OUTPUTS)
+    group = np.arange(outputs) * groups // outputs
+    law = np.array([np.bincount(group, rows[value], groups) for value in values])
+    names = [f"output {y}" for y in range(groups)]
+    if groups < outputs:
+        first = np.searchsorted(group, np.arange(groups + 1))
+        names = [f"outputs {a} to {b - 1}" for a, b in pairwise(first)]
 
     def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
-        return whole_messages(messages, (), outputs).astype(np.int64)
+        found: NDArray[np.int64] = group[whole_messages(messages, (), outputs)]
+        return found
 
-    return Watched(list(values), [f"output {y}" for y in range(outputs)], law, sort)
+    return Watched(list(values), names, law, sort)
 
 
 def _supported(randomizer: MembershipRandomizer) -> Watched:
