@@ -36,6 +36,7 @@ from shuffledp.clients.one_bit import OneBitClient
 from shuffledp.clients.response import ResponseClient
 from shuffledp.clients.sphere import SphereClient
 from shuffledp.clients.subsets import SubsetsClient
+from shuffledp.errors import InvalidParameter
 from shuffledp.randomizers import Randomizer
 
 EPS0 = (1e-6, 0.01, 0.5, 1.0, math.log(4), 3.7, 10.0, 40.0, 44.5, 100.0, 200.0)
@@ -118,6 +119,27 @@ def test_counts_are_unbiased_and_vary_as_said(
         for x in range(given["k"]):
             said = randomizer.count_variance(2, int(truth[x]))
             assert squares[x] - means[x] ** 2 == pytest.approx(said, rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("eps0", [0.5, 3.7, 200.0])
+def test_bits_with_several_ones(eps0: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """p = 1/2 and two ones: the odds ratio counts twice, and counts are unbiased."""
+    ratio = exact_exp(Fraction(eps0) / 2) * (1 - Fraction(1, 10**80))
+    client = BitsClient(3, Fraction(1, 2), 1 / (ratio + 1), ones=2)
+    vectors = [v for v in itertools.product((0, 1), repeat=3) if 1 <= sum(v) <= 2]
+    laws = [laws_of(client, v, monkeypatch) for v in vectors]
+    for law, other in itertools.permutations(laws, 2):
+        assert sum(law.values()) == 1
+        assert all(p <= most(eps0) * other[key] for key, p in law.items())
+    for vector, law in zip(vectors, laws, strict=True):
+        mean = np.zeros(3)
+        for key, p in law.items():
+            message = np.frombuffer(key, dtype=np.int64).reshape(1, 1)
+            mean += float(p) * client.estimate(client.count(message)).counts
+        assert mean == pytest.approx(vector, abs=1e-12)
+    for wrong, said in (([[0, 0, 0]], "0 ones"), ([[1, 1, 1]], "3 ones"), ([[2, 0, 0]], "3 bits")):
+        with pytest.raises(InvalidParameter, match=said):
+            client.checked(wrong)
 
 
 @pytest.mark.parametrize("eps0", EPS0)
