@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "shuffledp"
 #: Along the pipeline: nothing imports what stands further down.
 ORDER = (
     ("_support", "errors"),
-    ("laws",),
+    ("laws", "clients"),
     ("randomizers", "engines"),
     ("profiles",),
     ("composition",),

@@ -19,8 +19,12 @@ from .randomizers import (
     Laplace,
     LocalHashing,
     NoisyHistogram,
+    OneBit,
+    Piecewise,
+    PrivUnit,
     PureLDP,
     RandomizedResponse,
+    SquareWave,
     SubsetSelection,
     UnaryEncoding,
 )
@@ -29,6 +33,7 @@ from .shuffle import Shuffle
 
 if TYPE_CHECKING:
     from .tools.adversaries import adversaries
+    from .tools.audit import audit
     from .tools.calibrate import calibrate
     from .tools.compare import compare
     from .tools.plan import Plan
@@ -47,15 +52,20 @@ __all__ = [
     "LocalHashing",
     "NoisyHistogram",
     "NotCertified",
+    "OneBit",
+    "Piecewise",
     "Plan",
+    "PrivUnit",
     "PureLDP",
     "RandomizedResponse",
     "SampleThreshold",
     "Shuffle",
     "ShuffleDPError",
+    "SquareWave",
     "SubsetSelection",
     "UnaryEncoding",
     "adversaries",
+    "audit",
     "calibrate",
     "compare",
     "rounded_up",

@@ -13,6 +13,7 @@ from .. import __version__
 from ..errors import NotCertified, ShuffleDPError
 from .account import account
 from .adversaries import adversaries
+from .audit import audit
 from .calibrate import calibrate
 from .compare import compare
 from .epsilon import delta, epsilon
@@ -42,11 +43,13 @@ def cli() -> None:
       shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp verify --matrix R.csv --users 5
+      shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize
     """
 
 
 for command in (
-    epsilon, delta, adversaries, compare, calibrate, account, sweep, plot, verify, reproduce,
+    epsilon, delta, adversaries, compare, calibrate, account, sweep, plot, verify, audit,
+    reproduce,
 ):  # fmt: skip
     cli.add_command(command)
 

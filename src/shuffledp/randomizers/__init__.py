@@ -16,10 +16,15 @@ from .laplace import Laplace
 from .local_hashing import LocalHashing
 from .membership import MembershipRandomizer
 from .noisy_histogram import NoisyHistogram
+from .one_bit import OneBit
 from .parameter import LocalEpsilon, Parameter, Search, Values
+from .piecewise import Piecewise
+from .priv_unit import PrivUnit
 from .pure_ldp import PureLDP
 from .randomized_response import RandomizedResponse
+from .square_wave import SquareWave
 from .subset_selection import SubsetSelection
+from .two_levels import TwoLevelRandomizer
 from .unary_encoding import UnaryEncoding
 
 for _module in pkgutil.iter_modules(__path__):
@@ -38,12 +43,17 @@ __all__ = [
     "MatrixRandomizer",
     "MembershipRandomizer",
     "NoisyHistogram",
+    "OneBit",
     "Parameter",
+    "Piecewise",
+    "PrivUnit",
     "PureLDP",
     "RandomizedResponse",
     "Randomizer",
     "Search",
+    "SquareWave",
     "SubsetSelection",
+    "TwoLevelRandomizer",
     "UnaryEncoding",
     "Values",
     "register",

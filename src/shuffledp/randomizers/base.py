@@ -6,6 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validate
+from ..clients import Client, Counts, Source
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -74,6 +79,46 @@ class Randomizer(ABC):
             f"{self!r} has no finite matrix; give a FiniteRandomizer or a named randomizer with "
             "finitely many outputs."
         )
+
+    @property
+    def client(self) -> Client:
+        """What a device runs, and how its messages are counted."""
+        raise InvalidParameter(
+            f"{self!r} has no client; randomize with your own, and hold it against this one's "
+            "claim with audit."
+        )
+
+    def randomize(self, values: Any, *, rng: np.random.Generator | None = None) -> NDArray[Any]:
+        """A message for each value; for a single value, one message.
+
+        The bits are the operating system's; a generator `rng` is for simulations only.
+        """
+        return self.client.randomize(values, Source(rng))
+
+    def count(self, messages: Any) -> Counts:
+        """What an estimate needs to know of messages; counts add up, in any order."""
+        return self.client.count(messages)
+
+    def estimate(self, messages: Any) -> Any:
+        """What the values of all users were, an `Estimate` of counts or, of numbers and vectors, a
+        `MeanEstimate`: from messages, or from `Counts` of them."""
+        counts = messages if isinstance(messages, Counts) else self.count(messages)
+        return self.client.estimate(counts)
+
+    @property
+    def bits(self) -> int:
+        """The size of a message, in bits."""
+        return self.client.bits
+
+    def count_variance(self, users: int, count: float = 0.0) -> float:
+        """The variance of the estimated count of a value that `count` of the users have."""
+        users = validate.count("users", users, validate.MAX_USERS)
+        return float(self.client.variance(users, validate.between("count", count, 0, users)))
+
+    def mean_variance(self, users: int) -> float:
+        """The variance of an estimated mean, of numbers or of a coordinate, in the worst case."""
+        users = validate.count("users", users, validate.MAX_USERS)
+        return self.client.mean_variance(users)
 
 
 #: Every named randomizer.

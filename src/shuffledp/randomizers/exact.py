@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
+
+from .._support.rational import exp_bracket as exp_bracket
 
 Fractions = Sequence[Sequence[Fraction]]
 
@@ -22,17 +23,6 @@ class ExactMatrix:
     inputs: int
     outputs: int
     make: Callable[[], Fractions]
-
-
-def exp_bracket(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Fractions below and above e^exponent, equal to `digits` digits; (1, 1) for 0."""
-    if exponent == 0:
-        return Fraction(1), Fraction(1)
-    context = Context(prec=digits + 30)
-    number = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-    value = Fraction(number.exp(context))  # correctly rounded at digits + 30
-    slack = Fraction(1, 10**digits)
-    return value * (1 - slack), value * (1 + slack)
 
 
 def ratio(eps0: float) -> Fraction:

@@ -15,6 +15,8 @@ import numpy as np
 
 from .._support import validate
 from .._support.numeric import Array
+from ..clients import Client
+from ..clients.matrix import MatrixClient
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -74,6 +76,10 @@ class MatrixRandomizer(Randomizer):
 
     def attained_law(self) -> Law:
         return attained_law(self._matrix)
+
+    @cached_property
+    def client(self) -> Client:
+        return MatrixClient(self._matrix.rows)
 
     def exact(self) -> ExactMatrix:
         def make() -> Fractions:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNIT, Array
+from ..clients import Client
+from ..clients.noisy import NoisyClient
 from ..laws.density import Tails
 from ..laws.sums import GaussianShare
 from .base import register
@@ -49,6 +53,10 @@ class Gaussian(DensityRandomizer):
 
     def sum_law(self) -> GaussianShare:
         return GaussianShare(self.sigma)
+
+    @cached_property
+    def client(self) -> Client:
+        return NoisyClient(Fraction(self.sigma), gaussian=True)
 
     def describe(self) -> str:
         return f"values in [0, 1] plus Gaussian noise of standard deviation {self.sigma:g}"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
+from ..clients import Client
+from ..clients.columns import ColumnsClient
 from .base import register
-from .exact import ExactMatrix, Fractions, of_sets
+from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Values
 
@@ -40,9 +43,16 @@ class HadamardResponse(MembershipRandomizer):
         # signs on the same share of the columns
         return math.ldexp(2 / (math.exp(self.eps0) + 1), -given)
 
+    def telling_values(self) -> list[Any]:
+        return [0, 1, 3] if self.k >= self.values_for_three else [0, 1]
+
     @property
     def everything(self) -> float:
         return 2 / (math.exp(self.eps0) + 1) / self.columns  # column 0
+
+    @cached_property
+    def client(self) -> Client:
+        return ColumnsClient(self.k, ratio(self.eps0), self.columns)
 
     def exact(self) -> ExactMatrix:
         return ExactMatrix(self.k, self.columns, self._owned)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNIT, Array
+from ..clients import Client
+from ..clients.noisy import NoisyClient
 from ..laws.density import Tails
 from .analyses import KNOWN_AND_PURE, Analysis
 from .base import register
@@ -45,6 +49,10 @@ class Laplace(DensityRandomizer):
         one = np.exp(-(loss + self.eps0) / 2) / 2
         error = np.full(loss.shape, UNIT * (8 + 2 * self.eps0))
         return Tails(1 - rest, one, rest, error)
+
+    @cached_property
+    def client(self) -> Client:
+        return NoisyClient(1 / Fraction(self.eps0), gaussian=False)
 
     def describe(self) -> str:
         return f"values in [0, 1] plus Laplace noise of scale {1 / self.eps0:g}, {self.eps0:g}-LDP"

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from .._support import validate
+from ..clients import Client, Counts, Estimate
+from ..clients.hashing import PRIME, HashClient
+from ..errors import InvalidParameter
 from .base import register
-from .exact import ExactMatrix, Fractions, of_sets
+from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Parameter
 
@@ -38,6 +43,26 @@ class LocalHashing(MembershipRandomizer):
         each = 1 / self.g
         chance = each**inside * (1 - each) ** (given - inside)
         return self.g * chance / (math.expm1(self.eps0) + self.g)
+
+    @cached_property
+    def client(self) -> Client:
+        return HashClient(PRIME, self.g, ratio(self.eps0))
+
+    def count(self, messages: Any, k: int | None = None) -> Counts:
+        """The messages know nothing of how many values there are: `k` says how many to count."""
+        if k is None:
+            raise InvalidParameter(
+                "k is missing: messages of local hashing do not tell how many values there are; "
+                "give k, to count the values 0 .. k - 1."
+            )
+        return self._counting(validate.count("k", k, PRIME)).count(messages)
+
+    def estimate(self, messages: Any, k: int | None = None) -> Estimate:
+        counts = messages if isinstance(messages, Counts) else self.count(messages, k)
+        return self._counting(len(counts.tally)).estimate(counts)
+
+    def _counting(self, k: int) -> HashClient:
+        return HashClient(k, self.g, ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:
         """Three values, all functions of them to g: as many as the bounds speak of."""

@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -79,6 +79,10 @@ class MembershipRandomizer(Randomizer):
                     rows.append(tuple(ratio ** inside[x] * base for x in (0, 1, holder)))
                 laws.append(self._law(rows))
         return ClassLaws(tuple(laws), self.explicit_values())
+
+    def telling_values(self) -> list[Any]:
+        """Two values, or three, of which `base_mass` speaks."""
+        return [0, 1, 2] if self.k >= self.values_for_three else [0, 1]
 
     def explicit_values(self) -> tuple[tuple[float, ...], ...]:
         """The probabilities of classes of outputs for two or three values, if these are few enough

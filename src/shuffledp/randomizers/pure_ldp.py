@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..clients import Client
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.classes import ClassLaw, ClassLaws
@@ -48,6 +49,13 @@ class PureLDP(Randomizer):
 
     def describe(self) -> str:
         return f"any randomizer that is {self.eps0:g}-LDP"
+
+    @property
+    def client(self) -> Client:
+        raise InvalidParameter(
+            f"{self!r} stands for many randomizers and has no client; choose one of them, for "
+            f"example RandomizedResponse(k=2, eps0={self.eps0!r})."
+        )
 
     def exact(self) -> ExactMatrix:
         raise InvalidParameter(

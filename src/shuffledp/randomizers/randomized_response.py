@@ -6,15 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 from .._support import validate
+from ..clients import Client
+from ..clients.response import ResponseClient
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.three_point import ThreePointLaw
 from .analyses import STRONG, Analysis
 from .base import register
-from .exact import ExactMatrix, Fractions, of_sets
+from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Parameter, Search, Values
 
@@ -82,6 +85,11 @@ class RandomizedResponse(MembershipRandomizer):
         high, values = low * self.ratio, range(min(self.k, 3))
         rest = (low * (self.k - 3),) if self.k > 3 else ()
         return tuple((*rest, *(high if x == y else low for y in values)) for x in values)
+
+    @cached_property
+    def client(self) -> Client:
+        exact = 1 + self.k * (1 / Fraction(self.gamma) - 1) if self.by_gamma else ratio(self.eps0)
+        return ResponseClient(self.k, exact)
 
     def exact(self) -> ExactMatrix:
         return ExactMatrix(self.k, self.k, self._matrix)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Annotated, ClassVar
 
 from .._support import validate
+from ..clients import Client
+from ..clients.subsets import SubsetsClient
 from .base import register
-from .exact import ExactMatrix, of_sets
+from .exact import ExactMatrix, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Parameter, Values
 
@@ -45,6 +48,10 @@ class SubsetSelection(MembershipRandomizer):
             chance *= (size - i if i < inside else k - size - (i - inside)) / (k - i)
         held = size / k
         return max(chance, 0.0) / (math.exp(self.eps0) * held + (1 - held))
+
+    @cached_property
+    def client(self) -> Client:
+        return SubsetsClient(self.k, self.size, ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:
         k = self.k

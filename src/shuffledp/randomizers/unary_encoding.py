@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, product
 from typing import Annotated, ClassVar
 
 from .._support import validate
+from ..clients import Client
+from ..clients.bits import BitsClient
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -17,7 +20,7 @@ from ..laws.classes import ClassLaws
 from ..laws.sums import BitColumns
 from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
-from .exact import ExactMatrix, Fractions, ratio
+from .exact import ExactMatrix, Fractions, exp_bracket
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Parameter, Search, Values
 
@@ -167,6 +170,10 @@ class UnaryEncoding(MembershipRandomizer):
             rows.append((ways * u, ways * v, ways * none))
         return rows
 
+    @cached_property
+    def client(self) -> Client:
+        return BitsClient(self.k, *self._fractions(), self.ones)
+
     def describe(self) -> str:
         up_to = "one" if self.ones == 1 else f"up to {self.ones}"
         bits = f"1s are sent as 1 with probability {self.p:.6g}, 0s with {self.q:.6g}"
@@ -183,12 +190,15 @@ class UnaryEncoding(MembershipRandomizer):
         return ExactMatrix(max(values, self.k), 1 << k, self._bits)
 
     def _bits(self) -> Fractions:
-        if self.by_bits:
-            p, q = Fraction(self.p), Fraction(self.q)
-        else:
-            root = ratio(self.eps0 / 2) if self.ones == 1 else ratio(self.eps0 / (2 * self.ones))
-            p, q = root / (root + 1), 1 / (root + 1)
+        p, q = self._fractions()
         return [self._row(value, p, q) for value in self._values()]
+
+    def _fractions(self) -> tuple[Fraction, Fraction]:
+        """p and q; if eps0 is given, with its ratio rounded down: nearer to each other."""
+        if self.by_bits:
+            return Fraction(self.p), Fraction(self.q)
+        root = exp_bracket(Fraction(self.eps0) / (2 * self.ones), 50)[0]
+        return root / (root + 1), 1 / (root + 1)
 
     def _values(self) -> Sequence[tuple[int, ...]]:
         every = range(1, self.ones + 1)

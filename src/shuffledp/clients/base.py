@@ -1,0 +1,234 @@
+"""What a client does, and the common part of those that count supporters of each value."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validate
+from .._support.numeric import Array
+from ..errors import InvalidParameter
+from .counts import Counts, Estimate, MeanEstimate
+from .entropy import Source, Whole
+
+#: Numbers that are worked on at a time.
+_BLOCK = 1 << 22
+#: The most values whose counts are kept.
+MOST_COUNTED = 10**8
+
+
+class Support(NamedTuple):
+    """How likely a message supports the own value, and how likely any other value."""
+
+    own: float
+    other: float
+
+
+@dataclass(frozen=True)
+class Client(ABC):
+    """Randomizes values, and estimates from messages what the values were.
+
+    What it does with its bits is what was analyzed, or a post-processing of that
+    (docs/clients.md).
+    """
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """The size of a message."""
+
+    @abstractmethod
+    def checked(self, values: Any) -> NDArray[Any]:
+        """The values, one a row, as they are randomized; or an error."""
+
+    @abstractmethod
+    def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
+        """One message for each of some values."""
+
+    @abstractmethod
+    def count(self, messages: Any) -> Counts:
+        """What an estimate needs to know of some messages."""
+
+    @abstractmethod
+    def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
+        """What the users' values were, in total or on average."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers are worked on for each user."""
+        return 1
+
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        """Which messages are likelier from this value than from others."""
+        raise InvalidParameter("messages of this client do not support single values.")
+
+    @property
+    def rank(self) -> int:
+        """0 if a value is a number, 1 if it is a vector."""
+        return 0
+
+    def variance(self, users: float, count: Any) -> Any:
+        """Of the estimated count of a value that `count` of the users have."""
+        raise InvalidParameter("what is estimated is a mean, not counts; ask for mean_variance.")
+
+    def mean_variance(self, users: float) -> float:
+        """Of the estimated mean, for the worst numbers; of vectors, of each coordinate."""
+        raise InvalidParameter("what is estimated are counts, not a mean; ask for count_variance.")
+
+    def randomize(self, values: Any, source: Source) -> NDArray[Any]:
+        """A message for each value, so many at a time as fit the memory; or for a single one."""
+        if np.ndim(values) == self.rank:
+            single: NDArray[Any] = self.randomize(np.asarray(values)[None], source)[0]
+            return single
+        checked, step = self.checked(values), max(1, _BLOCK // self.width)
+        starts = range(0, max(len(checked), 1), step)
+        parts = [self.messages(checked[i : i + step], source) for i in starts]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def whole_values(values: Any, k: int) -> Whole:
+    """Whole numbers in 0 .. k - 1."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise InvalidParameter(
+            f"values={validate.show(values)} is not a list of whole numbers; give numbers in 0 .. "
+            f"{k - 1}."
+        )
+    wrong = np.flatnonzero((array < 0) | (array >= k))
+    if len(wrong):
+        raise InvalidParameter(
+            f"values[{wrong[0]}]={array[wrong[0]]} is outside 0 .. {k - 1}; give numbers below {k}."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def unit_values(values: Any) -> Array:
+    """Numbers in [0, 1]."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" or array.ndim != 1:
+        raise InvalidParameter(
+            f"values={validate.show(values)} is not a list of numbers; give numbers in [0, 1]."
+        )
+    wrong = np.flatnonzero(~((array >= 0) & (array <= 1)))
+    if len(wrong):
+        raise InvalidParameter(
+            f"values[{wrong[0]}]={array[wrong[0]]} is outside [0, 1]; scale the numbers."
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def whole_messages(messages: Any, shape: tuple[int, ...], limit: int | None) -> NDArray[Any]:
+    """Messages as an array of whole numbers: one a row of this shape, in 0 .. limit - 1."""
+    array = np.asarray(messages)
+    if array.size == 0:
+        array = np.zeros((0, *shape), dtype=np.int64)
+    if array.dtype.kind not in "iu" or array.shape[1:] != shape or array.ndim != 1 + len(shape):
+        raise InvalidParameter(
+            f"messages={validate.show(messages)} is not an array of whole numbers of the shape "
+            f"{('users', *shape)}; give what randomize returned."
+        )
+    if limit is not None and array.size and (array.min() < 0 or array.max() >= limit):
+        worst = array.min() if array.min() < 0 else array.max()
+        raise InvalidParameter(
+            f"messages has {worst}, outside 0 .. {limit - 1}; give what randomize returned."
+        )
+    return array.astype(np.int64) if array.dtype == np.uint64 else array
+
+
+def in_blocks(rows: NDArray[Any], width: int, add: Callable[[NDArray[Any]], Whole]) -> Whole:
+    """The sum of what `add` says of all rows, so many at a time as fit the memory."""
+    step = max(1, _BLOCK // width)
+    starts = range(0, max(len(rows), 1), step)
+    return np.asarray(sum(add(rows[i : i + step]) for i in starts))
+
+
+@dataclass(frozen=True)
+class CountingClient(Client):
+    """Values in 0 .. k - 1, of which each message supports some."""
+
+    k: int
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """With the probabilities that are realised."""
+
+    def checked(self, values: Any) -> NDArray[Any]:
+        return whole_values(values, self.k)
+
+    def countable(self, numbers: int) -> int:
+        """As many numbers as are to be kept, if they fit."""
+        if numbers > MOST_COUNTED:
+            raise InvalidParameter(
+                f"k={self.k} values are more than the {MOST_COUNTED:,} that can be counted; count "
+                "the messages of fewer, or use local hashing."
+            )
+        return numbers
+
+    def supporters(self, counts: Counts) -> Array:
+        """How many messages support each value."""
+        return counts.tally.astype(np.float64)
+
+    def variance(self, users: float, count: Any) -> Any:
+        own, other = self.support
+        noise = users * other * (1 - other) + count * (own * (1 - own) - other * (1 - other))
+        return noise / (own - other) ** 2
+
+    def estimate(self, counts: Counts) -> Estimate:
+        own, other = self.support
+        found = (self.supporters(counts) - counts.users * other) / (own - other)
+        likely = np.clip(found, 0, counts.users)
+        variance = np.maximum(self.variance(counts.users, likely), 0.0)
+        return Estimate(counts.users, found, np.sqrt(variance))
+
+
+def bits_for(values: int) -> int:
+    """How many bits tell so many values apart."""
+    return max(1, (values - 1).bit_length())
+
+
+def checked_counts(counts: Counts, size: int) -> Counts:
+    if len(counts.tally) != size:
+        raise InvalidParameter(
+            f"tally has {len(counts.tally)} numbers instead of {size}; give what count returned."
+        )
+    return counts
+
+
+@dataclass(frozen=True)
+class MeanClient(Client):
+    """Numbers in [0, 1]; messages are whole numbers whose mean is linear in the number."""
+
+    def checked(self, values: Any) -> NDArray[Any]:
+        return unit_values(values)
+
+    @property
+    @abstractmethod
+    def line(self) -> tuple[float, float]:
+        """The mean messages of 0 and of 1."""
+
+    @property
+    @abstractmethod
+    def limit(self) -> int | None:
+        """Messages are below it, and not negative, if there is a limit."""
+
+    def count(self, messages: Any) -> Counts:
+        array = whole_messages(messages, (), self.limit).astype(np.int64, copy=False)
+        # exactly, in two parts: a single one might exceed 64 bits
+        high, low = array >> 24, array & ((1 << 24) - 1)
+        total = (int(high.sum(dtype=np.int64)) << 24) + int(low.sum(dtype=np.int64))
+        return Counts(len(array), np.array([total], dtype=object))
+
+    def estimate(self, counts: Counts) -> MeanEstimate:
+        users = checked_counts(counts, 1).users
+        if users == 0:
+            raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
+        zero, one = self.line
+        mean = (int(counts.tally[0]) / users - zero) / (one - zero)
+        return MeanEstimate(users, mean, math.sqrt(self.mean_variance(users)))

@@ -1,0 +1,105 @@
+"""The client of any randomizer that is given by its probabilities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import Array
+from ..errors import InvalidParameter
+from .base import Client, bits_for, checked_counts, whole_messages, whole_values
+from .counts import Counts, Estimate
+from .entropy import BITS, Source, Words
+
+_UNBIASED = 1e-6  # how far the mean of an estimated count of one user may be from 0 or 1
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixClient(Client):
+    """Sends an output with exactly the probability that the matrix says. A message is its number.
+
+    The rows are taken as they are, bit for bit, each divided by its exact sum.
+    """
+
+    rows: Array
+
+    @property
+    def bits(self) -> int:
+        return bits_for(self.rows.shape[1])
+
+    def checked(self, values: Any) -> NDArray[Any]:
+        return whole_values(values, len(self.rows))
+
+    def steps(self, value: int) -> list[Fraction]:
+        """The distribution function of the outputs but the last."""
+        weights = [Fraction(weight) for weight in self.rows[value].tolist()]
+        total, sums, so_far = sum(weights), [], Fraction(0)
+        for weight in weights[:-1]:
+            so_far += weight
+            sums.append(so_far / total)
+        return sums
+
+    def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
+        words, sent = source.words(len(values)), np.empty(len(values), dtype=np.int64)
+        for value in np.unique(values).tolist():
+            users = np.flatnonzero(values == value)
+            steps = self.steps(value)
+            floors = [(s.numerator << BITS) // s.denominator for s in steps]
+            inside = [floor for floor in floors if floor < 1 << BITS]
+            table: Words = np.array(inside, dtype=np.uint64)
+            found = np.searchsorted(table, words[users], side="right")
+            # a word that equals the digits of a step leaves open on which side the number is
+            for i in np.flatnonzero(np.isin(words[users], table)).tolist():
+                found[i] = settled(steps, int(words[users[i]]), source)
+            sent[users] = found
+        return sent
+
+    def count(self, messages: Any) -> Counts:
+        outputs = self.rows.shape[1]
+        array = whole_messages(messages, (), outputs)
+        return Counts(len(array), np.bincount(array, minlength=outputs))
+
+    @cached_property
+    def weights(self) -> Array:
+        """How much each output adds to the estimated count of each value."""
+        inverse = np.linalg.pinv(self.rows)
+        if np.abs(self.rows @ inverse - np.eye(len(self.rows))).max() > _UNBIASED:
+            raise InvalidParameter(
+                f"the {len(self.rows)} rows of the matrix depend on one another linearly, so that "
+                "counts cannot be estimated; give other probabilities."
+            )
+        return np.asarray(inverse)
+
+    @cached_property
+    def _variances(self) -> Array:
+        """Of the estimated count of each value (column), by the value of one user (row)."""
+        return np.maximum(self.rows @ self.weights**2 - (self.rows @ self.weights) ** 2, 0.0)
+
+    def variance(self, users: float, count: Any) -> float:
+        """Of the estimated count of the worst value that so many have, whatever the others do."""
+        own = self._variances.diagonal()
+        other = (self._variances - np.diag(own)).max(axis=0)
+        return float((count * own + (users - count) * other).max())
+
+    def estimate(self, counts: Counts) -> Estimate:
+        found = checked_counts(counts, self.rows.shape[1]).tally @ self.weights
+        likely = np.clip(found, 0, None)
+        likely *= counts.users / max(math.fsum(likely), 1e-300)
+        return Estimate(counts.users, found, np.sqrt(likely @ self._variances))
+
+
+def settled(steps: list[Fraction], digits: int, source: Source) -> int:
+    """How many steps are at or below a uniform number in [0, 1) with these first 64 bits."""
+    size = 1 << BITS
+    while True:
+        low, high = Fraction(digits, size), Fraction(digits + 1, size)
+        below = sum(step <= low for step in steps)
+        if below == sum(step < high for step in steps):
+            return below
+        digits, size = (digits << BITS) | int(source.words(1)[0]), size << BITS

@@ -1,0 +1,55 @@
+"""The client that adds Laplace or Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .base import MeanClient
+from .entropy import Source, rounded_at_random
+from .noise import exponential, normal, with_sign
+
+#: Messages count this part of the unit of the noise.
+DIGITS = 40
+
+
+@dataclass(frozen=True)
+class NoisyClient(MeanClient):
+    """Sends the number plus noise, in steps of 2^-40 of the scale of the noise, rounded down.
+
+    The number is first rounded to a step, at random; the noise is drawn exactly.
+    """
+
+    scale: Fraction  # of the noise: 1/eps0 of Laplace, sigma of Gauss
+    gaussian: bool
+
+    @cached_property
+    def steps(self) -> int:
+        """Of which the numbers 0 .. 1 have no more than fit between them."""
+        return math.floor((1 << DIGITS) / self.scale)
+
+    @property
+    def bits(self) -> int:
+        return 64
+
+    @property
+    def limit(self) -> None:
+        return None
+
+    @property
+    def line(self) -> tuple[float, float]:
+        return -0.5, self.steps - 0.5
+
+    def mean_variance(self, users: float) -> float:
+        noise = (1 if self.gaussian else 2) * 4.0**DIGITS
+        return (noise + 0.25 + 1) / float(self.steps) ** 2 / users  # and two roundings
+
+    def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
+        number = rounded_at_random(values * self.steps, source)
+        draw = normal if self.gaussian else exponential
+        return number + with_sign(source, draw(source, len(values), DIGITS))

@@ -1,0 +1,52 @@
+"""The client of k-ary randomized response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import CountingClient, Support, bits_for, checked_counts, whole_messages
+from .counts import Counts, Estimate
+from .entropy import Coin, Source
+
+
+@dataclass(frozen=True)
+class ResponseClient(CountingClient):
+    """Sends the own value if a coin says so, else any of the others. A message is a value."""
+
+    ratio: Fraction  # at most e^eps0
+
+    @cached_property
+    def truth(self) -> Coin:
+        return Coin.at_most(self.ratio / (self.ratio + self.k - 1))
+
+    @property
+    def bits(self) -> int:
+        return bits_for(self.k)
+
+    @property
+    def support(self) -> Support:
+        own = self.truth.probability
+        return Support(float(own), float((1 - own) / (self.k - 1)))
+
+    def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
+        sent = values.copy()
+        lies = np.flatnonzero(~self.truth.toss(source, len(values)))
+        others = source.below(self.k - 1, len(lies))
+        sent[lies] = others + (others >= values[lies])
+        return sent
+
+    def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
+        return np.asarray(whole_messages(messages, (), self.k) == value)
+
+    def count(self, messages: Any) -> Counts:
+        array = whole_messages(messages, (), self.k)
+        return Counts(len(array), np.bincount(array, minlength=self.countable(self.k)))
+
+    def estimate(self, counts: Counts) -> Estimate:
+        return super().estimate(checked_counts(counts, self.k))

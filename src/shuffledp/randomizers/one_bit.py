@@ -1,0 +1,54 @@
+"""One bit for a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from ..clients import Client
+from ..clients.one_bit import OneBitClient
+from .base import register
+from .exact import ExactMatrix, Fractions, of_sets, ratio
+from .membership import MembershipRandomizer
+from .parameter import LocalEpsilon
+
+
+@register
+@dataclass(frozen=True)
+class OneBit(MembershipRandomizer):
+    """A number x in [0, 1] as a bit, 1 with probability x, and binary randomized response on it.
+
+    >>> from shuffledp import OneBit, RandomizedResponse, Shuffle
+    >>> mean, answer = (Shuffle(r, 1000) for r in (OneBit(1.0), RandomizedResponse(2, eps0=1.0)))
+    >>> mean.get_epsilon(1e-6) == answer.get_epsilon(1e-6)
+    True
+    """
+
+    name: ClassVar[str] = "one-bit"
+    example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
+    two_of_two: ClassVar[bool] = True  # 0 and 1 are the worst values, docs/theory.md, section 13
+
+    k: ClassVar[int] = 2  # type: ignore[misc]
+
+    eps0: LocalEpsilon
+
+    def base_mass(self, inside: int, given: int) -> float:
+        return 1 / (math.exp(self.eps0) + 1) if inside == 1 else 0.0
+
+    @cached_property
+    def client(self) -> Client:
+        return OneBitClient(ratio(self.eps0))
+
+    def exact(self) -> ExactMatrix:
+        """The numbers 0, 1 and 1/2."""
+        return ExactMatrix(3, 2, self._rows)
+
+    def _rows(self) -> Fractions:
+        return [*of_sets(2, [[0], [1]], self.eps0), [Fraction(1, 2)] * 2]
+
+    def describe(self) -> str:
+        return f"numbers in [0, 1] as one bit, {self.eps0:g}-LDP"

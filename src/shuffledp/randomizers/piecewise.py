@@ -1,0 +1,51 @@
+"""The piecewise mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from ..clients import Client
+from ..clients.interval import SMALLEST, IntervalClient
+from .base import register
+from .exact import ratio
+from .parameter import LocalEpsilon
+from .two_levels import TwoLevelRandomizer
+
+
+@register
+@dataclass(frozen=True)
+class Piecewise(TwoLevelRandomizer):
+    """A number in [0, 1] as a point of an interval, likelier one in a window that moves with it.
+
+    The piecewise mechanism of Wang et al. 2019: the window is a share 1/(e^(eps0/2) + 1) of the
+    interval, at its ends for the numbers 0 and 1 (no less than 2^-16 of it, from eps0 = 22 on).
+
+    >>> from shuffledp import Piecewise
+    >>> Piecewise(eps0=2.0)
+    Piecewise(eps0=2.0)
+    """
+
+    name: ClassVar[str] = "piecewise"
+    example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
+
+    eps0: LocalEpsilon
+
+    @property
+    def share(self) -> float:
+        return max(1 / (math.exp(self.eps0 / 2) + 1), SMALLEST)
+
+    @property
+    def third_alone(self) -> float:
+        return min(self.share, 1 - 2 * self.share)  # of the window of 1/2, in the middle
+
+    @cached_property
+    def client(self) -> Client:
+        return IntervalClient(Fraction(self.share), ratio(self.eps0))
+
+    def describe(self) -> str:
+        return f"numbers in [0, 1], piecewise mechanism, {self.eps0:g}-LDP"

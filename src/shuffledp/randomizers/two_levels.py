@@ -1,0 +1,63 @@
+"""Randomizers with two levels: an output is E times likelier if it is in the set of the value.
+
+All outputs are equally likely otherwise, the sets of all values are of the same size, and there are
+two values whose sets are disjoint: these are the worst (docs/theory.md, "Two levels").
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from ..laws.base import Law
+from ..laws.classes import ClassLaws
+from .membership import MembershipRandomizer
+
+#: A law that is known no better would only make the others' brackets wide.
+_TOO_UNSURE = 1e-9
+
+
+class TwoLevelRandomizer(MembershipRandomizer):
+    """Common part: subclasses say which share of all outputs is in the set of a value."""
+
+    k: ClassVar[int] = 2  # type: ignore[misc]  # the analysis speaks of two values
+
+    @property
+    @abstractmethod
+    def share(self) -> float:
+        """The share of all outputs that the set of a value has, at most 1/2."""
+
+    @property
+    @abstractmethod
+    def third_alone(self) -> float:
+        """The share of all outputs that only the set of a third value has, which has the same in
+        common with either of the disjoint sets of two others."""
+
+    @property
+    def third_error(self) -> float:
+        """Relative error of the shares that `third_alone` leaves, beyond a few roundings."""
+        return 0.0
+
+    def base_mass(self, inside: int, given: int) -> float:
+        return self._base(0.0 if inside > 1 else self.share if inside else 1 - 2 * self.share)
+
+    def _base(self, share: float) -> float:
+        return share / (1 + math.expm1(self.eps0) * self.share)
+
+    def attained_law(self) -> Law:
+        """The others hold either of the two values, or the third."""
+        both, ratio, base = super().attained_law(), self.ratio, self._base(1.0)
+        if self.third_error > _TOO_UNSURE:
+            return both
+        alone = self.third_alone
+        common, rest = (self.share - alone) / 2, (1 - 2 * self.share) - alone
+        shares = {"0": self.share - common, "1": self.share - common, "2": alone}
+        shares |= {"02": common, "12": common, "": rest}
+        rows = [
+            tuple(ratio ** (value in sets) * share * base for value in "012")
+            for sets, share in shares.items()
+        ]
+        third = replace(self._law(rows), mass_error=self.third_error)
+        return ClassLaws((*cast(ClassLaws, both).laws, third))

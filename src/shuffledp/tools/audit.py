@@ -1,0 +1,193 @@
+"""Hold a client against its claim: what it sends, many times, against what it should send."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validate
+from .._support.progress import progress
+from .._support.text import rounded_down
+from ..errors import InvalidParameter
+from ..randomizers import Randomizer
+from .proportions import proportion_bounds
+from .watched import Watched, watched
+
+MOST_TRIALS = 10**11
+_BLOCK = 1 << 18  # messages at a time
+
+Randomize = Callable[[NDArray[Any]], Any]
+
+
+class AuditedRow(NamedTuple):
+    """How often a value led to an event, and between which probabilities that can be by chance."""
+
+    value: Any
+    event: str
+    trials: int
+    seen: int
+    expected: float  # the exact probability, rounded to a float
+    lower: float
+    upper: float
+
+    @property
+    def as_expected(self) -> bool:
+        return self.lower <= self.expected * (1 + 1e-9) and self.expected <= self.upper + 1e-15
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a client did, and whether that speaks against its claim.
+
+    All intervals hold at once with probability `confidence`, whatever the client is.
+    """
+
+    randomizer: Randomizer
+    claimed: float  # eps0, infinite if none is claimed
+    trials: int
+    confidence: float
+    eps0_lower: float  # the client's local epsilon is no less
+    where: str  # the event and the values that tell so
+    rows: tuple[AuditedRow, ...]
+
+    @property
+    def exceeds(self) -> bool:
+        """Is the client certainly less private than is claimed?"""
+        return self.eps0_lower > self.claimed
+
+    @property
+    def surprises(self) -> tuple[AuditedRow, ...]:
+        """What the named randomizer would not do."""
+        return tuple(row for row in self.rows if not row.as_expected)
+
+    @property
+    def holds(self) -> bool:
+        return not self.exceeds and not self.surprises
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        sure = f"at confidence {self.confidence:g}"
+        least = rounded_down(self.eps0_lower)
+        if self.exceeds:
+            return (
+                f"THE CLIENT EXCEEDS ITS CLAIM: its local epsilon is at least {least}, not "
+                f"{self.claimed:g}, {sure} ({self.where})."
+            )
+        if self.surprises:
+            row = max(self.surprises, key=_surprise)
+            return (
+                f"THE CLIENT IS NOT {self.randomizer!r}: {row.event} for value {_short(row.value)} "
+                f"has a probability in [{row.lower:.6g}, {row.upper:.6g}], not {row.expected:.6g}, "
+                f"{sure}."
+            )
+        of = f" of the {self.claimed:g} that is claimed" if math.isfinite(self.claimed) else ""
+        return (
+            f"Nothing speaks against the client: all {len(self.rows)} probabilities may be those "
+            f"of {self.randomizer!r}, and at least {least}{of} is spent, {sure}."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.trials:,} messages of values {self._values()}.\n{self.verdict}"
+
+    def _values(self) -> str:
+        return ", ".join(dict.fromkeys(_short(row.value) for row in self.rows))
+
+
+def audit(
+    randomizer: Randomizer,
+    client: Randomize | None = None,
+    *,
+    trials: float = 10**6,
+    confidence: float = 0.999,
+) -> Audit:
+    """Ask a client for many messages and hold what it sends against the named randomizer.
+
+    The client takes an array of values and returns their messages, as `randomize` does; by default
+    it is the randomizer's own. Every event has an exact confidence interval for every value, such
+    that all of them hold at once. They bound the client's local epsilon from below, and must
+    contain the randomizer's own probabilities.
+
+    >>> import numpy as np
+    >>> from shuffledp import RandomizedResponse, audit
+    >>> rng = np.random.default_rng(1)
+    >>> def too_honest(values):
+    ...     return np.where(rng.random(len(values)) < 0.2, rng.integers(0, 4, len(values)), values)
+    >>> audit(RandomizedResponse(k=4, eps0=2.0), too_honest, trials=1e5).exceeds
+    True
+    """
+    looked_at = watched(validate.instance(randomizer, Randomizer, "is no randomizer; give one."))
+    total = validate.count("trials", trials, MOST_TRIALS, least=len(looked_at.values))
+    sure = validate.probability("confidence", confidence)
+    counts = _counted(looked_at, client or randomizer.randomize, total // len(looked_at.values))
+    # both ends of every interval
+    error = (1 - sure) / (2 * counts.size)
+    rows = []
+    for i, value in enumerate(looked_at.values):
+        sent = int(counts[i].sum())
+        for event, name in enumerate(looked_at.events):
+            seen, expected = int(counts[i, event]), float(looked_at.law[i, event])
+            ends = proportion_bounds(seen, sent, error)
+            rows.append(AuditedRow(value, name, sent, seen, expected, *ends))
+    claimed = getattr(randomizer, "eps0", math.inf)
+    least, where = _spent(rows, len(looked_at.events))
+    messages = sum(row.seen for row in rows)
+    return Audit(randomizer, claimed, messages, sure, least, where, tuple(rows))
+
+
+def _counted(looked_at: Watched, client: Randomize, each: int) -> NDArray[np.int64]:
+    """[values, events]: how often each value led to each event."""
+    counts = np.zeros(looked_at.law.shape, dtype=np.int64)
+    with progress(each * len(counts), "messages") as advance:
+        for i, value in enumerate(looked_at.values):
+            step = max(1, _BLOCK // np.size(value))
+            for start in range(0, each, step):
+                size = min(step, each - start)
+                values = np.repeat(np.asarray(value)[None], size, axis=0)
+                counts[i] += _sorted(looked_at, client(values), size)
+                advance(size)
+    return counts
+
+
+def _sorted(looked_at: Watched, messages: Any, size: int) -> NDArray[np.int64]:
+    try:
+        found = looked_at.sort(np.asarray(messages))
+    except InvalidParameter as error:
+        raise InvalidParameter(f"the client's messages cannot be read: {error}") from None
+    if len(found) != size:
+        raise InvalidParameter(
+            f"the client returned {len(found)} messages for {size} values; return one for each."
+        )
+    return np.bincount(found, minlength=len(looked_at.events))
+
+
+def _spent(rows: list[AuditedRow], events: int) -> tuple[float, str]:
+    """The largest certain ratio of the probabilities of an event, as a lower bound of eps0."""
+    least, where = 0.0, "no event tells values apart"
+    for event in range(events):
+        same = rows[event::events]
+        top = max(same, key=lambda row: row.lower)
+        low = min((row for row in same if row is not top), key=lambda row: row.upper)
+        if top.lower > low.upper > 0:
+            ratio = math.log(top.lower / low.upper) * (1 - 1e-14) - 1e-15
+            if ratio > least:
+                said = f"{top.event}, of values {_short(top.value)} and {_short(low.value)}"
+                least, where = ratio, said
+    return least, where
+
+
+def _surprise(row: AuditedRow) -> float:
+    """How many intervals the expected probability is off."""
+    off = max(row.lower - row.expected, row.expected - row.upper)
+    return off / (row.upper - row.lower + 1e-300)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{value[0]:g}, 0, ...]"
+    return f"{value:g}"
