@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .tools.adversaries import adversaries
     from .tools.audit import audit
     from .tools.calibrate import calibrate
+    from .tools.choose import choose
     from .tools.compare import compare
     from .tools.plan import Plan
     from .tools.sweep import sweep
@@ -67,6 +68,7 @@ __all__ = [
     "adversaries",
     "audit",
     "calibrate",
+    "choose",
     "compare",
     "rounded_up",
     "sweep",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -121,6 +122,50 @@ def boundary(
     )
 
 
+def approach(
+    grid: Grid,
+    sign: int,
+    evaluate: Evaluate,
+    target: float,
+    rtol: float,
+    start: float,
+    near: float,
+) -> Found:
+    """A value that meets the target by no more than a relative `near`, or the last of the grid that
+    does: what `boundary` finds, for those who need it less exactly and sooner."""
+    seen: dict[int, Bounds[float]] = {}
+
+    def height(index: int) -> float:
+        if index not in seen:
+            seen[index] = evaluate(grid.value(index), rtol)
+        return _height(seen[index].upper, target)
+
+    index = min(max(grid.index(start), grid.first), grid.last)
+    good: int | None = None
+    bad: int | None = None
+    before: int | None = None
+    for attempt in itertools.count():
+        good, bad = (good, index) if height(index) > 0 else (index, bad)
+        if good is not None and height(good) >= -near:
+            break
+        if good is None or bad is None:
+            stride = min(abs(height(index)) + near, 0.7)
+            if before is not None:  # as a straight line through the last two says, but not too far
+                rise = abs(height(index) - height(before))
+                apart = abs(_log(grid, index) - _log(grid, before))
+                stride = min(1.1 * abs(height(index)) * apart / max(rise, 1e-9), 2.5)
+            before, index = index, _stepped(grid, index, -sign if good is None else sign, stride)
+            if index == before:
+                break
+        elif abs(bad - good) == 1:
+            break
+        else:
+            aimed = _between(grid, good, bad, lambda i: height(i) + near / 2)
+            first, last = sorted((good, bad))
+            index = min(max(aimed, first + 1), last - 1) if attempt % 3 else (good + bad) // 2
+    return Found(good, bad, seen)
+
+
 def _height(upper: float, target: float) -> float:
     """log(upper / target), positive if and only if the target is missed."""
     if upper <= 0 or math.isinf(upper):
@@ -147,16 +192,21 @@ def _walk(grid: Grid, sign: int, height: Height, index: int, stride: float) -> t
     missed = height(index) > 0
     direction = -sign if missed else sign
     while True:
-        logarithm = _log(grid, index) + direction * stride
-        logarithm = min(max(logarithm, _log(grid, grid.first)), _log(grid, grid.last))
-        ahead = grid.index(math.exp(logarithm))
-        ahead = max(ahead, index + 1) if direction > 0 else min(ahead, index - 1)
-        ahead = min(max(ahead, grid.first), grid.last)
+        ahead = _stepped(grid, index, direction, stride)
         if ahead == index:
             return index, index
         if (height(ahead) > 0) != missed:
             return (ahead, index) if missed else (index, ahead)
         index, stride = ahead, 2 * stride + 1e-4
+
+
+def _stepped(grid: Grid, index: int, direction: int, stride: float) -> int:
+    """The index a stride further, on logarithms, but at least the next and within the grid."""
+    logarithm = _log(grid, index) + direction * stride
+    logarithm = min(max(logarithm, _log(grid, grid.first)), _log(grid, grid.last))
+    ahead = grid.index(math.exp(logarithm))
+    ahead = max(ahead, index + 1) if direction > 0 else min(ahead, index - 1)
+    return min(max(ahead, grid.first), grid.last)
 
 
 def _close_in(

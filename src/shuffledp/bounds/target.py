@@ -61,7 +61,7 @@ def meet(
     grid = quest.grid
     found = boundary(grid, 1 if quest.grows else -1, evaluate, target, rtol, quest.start)
     if found.good is None:
-        raise _infeasible(quest, found, target, delta)
+        raise infeasible(quest, found, target, delta)
     return Calibration(
         parameter=quest.name,
         value=grid.value(found.good),
@@ -73,7 +73,8 @@ def meet(
     )
 
 
-def _infeasible(quest: Quest, found: Found, target: float, delta: float) -> Infeasible:
+def infeasible(quest: Quest, found: Found, target: float, delta: float) -> Infeasible:
+    """That no value meets the target, and what the nearest one has."""
     index = next(iter(found.bounds)) if found.bad is None else found.bad
     nearest, bounds = quest.grid.value(index), found.bounds[index]
     if math.isinf(bounds.upper):

@@ -15,6 +15,7 @@ from .account import account
 from .adversaries import adversaries
 from .audit import audit
 from .calibrate import calibrate
+from .choose import choose
 from .compare import compare
 from .epsilon import delta, epsilon
 from .plot import plot
@@ -42,13 +43,14 @@ def cli() -> None:
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
       shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+      shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8
       shuffledp verify --matrix R.csv --users 5
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize
     """
 
 
 for command in (
-    epsilon, delta, adversaries, compare, calibrate, account, sweep, plot, verify, audit,
+    epsilon, delta, adversaries, compare, calibrate, choose, account, sweep, plot, verify, audit,
     reproduce,
 ):  # fmt: skip
     cli.add_command(command)

@@ -17,7 +17,7 @@ from .local_hashing import LocalHashing
 from .membership import MembershipRandomizer
 from .noisy_histogram import NoisyHistogram
 from .one_bit import OneBit
-from .parameter import LocalEpsilon, Parameter, Search, Values
+from .parameter import Family, LocalEpsilon, Parameter, Search, Values
 from .piecewise import Piecewise
 from .priv_unit import PrivUnit
 from .pure_ldp import PureLDP
@@ -34,6 +34,7 @@ __all__ = [
     "REGISTRY",
     "Analysis",
     "DensityRandomizer",
+    "Family",
     "FiniteRandomizer",
     "Gaussian",
     "HadamardResponse",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..laws.binary import BinaryLaw
 from ..laws.sums import BitColumns
 from .analyses import Analysis
 from .exact import ExactMatrix
-from .parameter import Parameter, parameters_of
+from .parameter import Family, Parameter, parameters_of
 
 
 class Randomizer(ABC):
@@ -31,6 +31,8 @@ class Randomizer(ABC):
     name: ClassVar[str]
     #: Parameters of a small one: for tests and help texts.
     example: ClassVar[Mapping[str, Any]]
+    #: What is estimated from its messages: "count", "mean" or "vector"; None if it has no client.
+    task: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
         for name, parameter in parameters_of(type(self)).items():
@@ -39,6 +41,19 @@ class Randomizer(ABC):
     def _keep(self, name: str, value: Any) -> None:
         """Put a validated value into a frozen dataclass."""
         object.__setattr__(self, name, value)
+
+    @classmethod
+    def families(cls, size: int) -> Sequence[Family]:
+        """What `choose` has to choose among for so many values, or vectors of that length. Free
+        parameters without options are those of the example."""
+        known = parameters_of(cls)
+        searched = [name for name, parameter in known.items() if parameter.search is not None]
+        if cls.task is None or not searched:
+            return ()
+        find = "eps0" if "eps0" in searched else searched[0]
+        sizes = {name: size for name in ("k", "dimension") if name in known}
+        free = {name for name, parameter in known.items() if parameter.needed} - {find, *sizes}
+        return (Family(find, ({**sizes, **{name: cls.example[name] for name in free}},)),)
 
     @property
     @abstractmethod
@@ -109,6 +124,10 @@ class Randomizer(ABC):
     def bits(self) -> int:
         """The size of a message, in bits."""
         return self.client.bits
+
+    def bits_of(self, values: int, users: int) -> float:
+        """How many bits each of so many users sends on average if there are so many values."""
+        return self.bits
 
     def count_variance(self, users: int, count: float = 0.0) -> float:
         """The variance of the estimated count of a value that `count` of the users have."""

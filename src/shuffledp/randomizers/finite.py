@@ -36,6 +36,8 @@ class MatrixRandomizer(Randomizer):
     analysis applies.
     """
 
+    task: ClassVar[str] = "count"
+
     @abstractmethod
     def rows(self) -> Sequence[Sequence[float]]:
         """For each value the probabilities of all outputs."""

@@ -31,6 +31,7 @@ class Laplace(DensityRandomizer):
     """
 
     name: ClassVar[str] = "laplace"
+    task: ClassVar[str] = "mean"
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
     eps0: LocalEpsilon

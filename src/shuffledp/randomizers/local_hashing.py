@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -16,7 +16,7 @@ from ..errors import InvalidParameter
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
-from .parameter import LocalEpsilon, Parameter
+from .parameter import Family, LocalEpsilon, Parameter
 
 
 @register
@@ -32,12 +32,17 @@ class LocalHashing(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "hashing"
+    task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"g": 2, "eps0": 1.0}
     # no output contains all values if there are more than a few; then their number plays no part
     k: ClassVar[int] = 3  # type: ignore[misc]
 
     g: Annotated[int, Parameter("values of the hash functions", 2, 10**12, whole=True)]
     eps0: LocalEpsilon
+
+    @classmethod
+    def families(cls, size: int) -> Sequence[Family]:
+        return (Family("eps0", [{"g": round(2 ** (half / 2))} for half in range(2, 61)]),)
 
     def base_mass(self, inside: int, given: int) -> float:
         each = 1 / self.g

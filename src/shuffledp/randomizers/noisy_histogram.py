@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from .._support import validate
+from ..clients.base import bits_for
 from ..errors import InvalidParameter
 from ..laws.noise import (
     BinomialNoise,
@@ -18,7 +19,7 @@ from ..laws.noise import (
 from .analyses import SEES_ALL_BUT_ONE, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix
-from .parameter import Parameter, Search, parameters_of
+from .parameter import Family, Parameter, Search, parameters_of
 
 NOISE = Analysis(
     name="exact",
@@ -76,6 +77,7 @@ class NoisyHistogram(Randomizer):
     """
 
     name: ClassVar[str] = "noisy-histogram"
+    task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"poisson": 0.5}
 
     poisson: Annotated[
@@ -138,6 +140,15 @@ class NoisyHistogram(Randomizer):
             if (getattr(self, name) is None) != (getattr(self, other) is None):
                 raise InvalidParameter(f"{other} and {name} go together; give both or neither.")
 
+    @classmethod
+    def families(cls, size: int) -> Sequence[Family]:
+        thetas = [{"theta": theta} for theta in (0.05, 0.3, 0.8)]
+        return (
+            *(Family(kind, [{}]) for kind in ("poisson", "bernoulli")),
+            Family("negative_binomial", thetas),
+            Family("dummies", [{"k": size}]),
+        )
+
     @property
     def noise(self) -> Noise | UniformDummies:
         """The number of dummies of each value that one user sends, or of all."""
@@ -158,6 +169,31 @@ class NoisyHistogram(Randomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         analysis = NOISE if self.dummies is None else DUMMIES
         return {"best": analysis, "exact": analysis}
+
+    def _dummies_of(self, users: int, values: int) -> tuple[float, float]:
+        """Mean and variance of the number of dummies of one value."""
+        if self.dummies is not None:
+            mean = self.dummies / values
+            return mean, mean * (1 - 1 / values)
+        if self.poisson is not None:
+            mean, factor = self.poisson, 1.0
+        elif self.bernoulli is not None:
+            mean, factor = self.bernoulli, 1 - self.bernoulli
+        else:
+            factor = 1 / (1 - self.theta)
+            mean = self.negative_binomial * self.theta * factor
+        return users * mean, users * mean * factor
+
+    def count_variance(self, users: int, count: float = 0.0) -> float:
+        """That of the noise, however many have the value: the estimate is what was counted, less
+        the mean of the noise."""
+        users = validate.count("users", users, validate.MAX_USERS)
+        validate.between("count", count, 0, users)
+        return self._dummies_of(users, self.k or 1)[1]
+
+    def bits_of(self, values: int, users: int) -> float:
+        """Those of the value and of the dummies, on average."""
+        return (1 + values * self._dummies_of(users, values)[0] / users) * bits_for(values)
 
     def attained_law(self) -> Any:
         return self.noise

@@ -6,7 +6,7 @@ and the tests read them from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import Annotated, Any, get_type_hints
@@ -42,6 +42,17 @@ class Parameter:
         if self.whole:
             return validate.count(name, value, int(self.most), int(self.least))
         return validate.between(name, value, self.least, self.most)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Randomizers of one kind: a target says the parameter `find`, one of the options the others.
+
+    The options are ordered such that the best one has better ones towards it on either side.
+    """
+
+    find: str
+    options: Sequence[Mapping[str, Any]]
 
 
 @cache

@@ -31,6 +31,7 @@ class PrivUnit(TwoLevelRandomizer):
     """
 
     name: ClassVar[str] = "priv-unit"
+    task: ClassVar[str] = "vector"
     example: ClassVar[Mapping[str, float]] = {"dimension": 5, "eps0": 1.0}
 
     dimension: Annotated[int, Parameter("length of the vectors", 2, 10**6, whole=True)]

@@ -31,6 +31,7 @@ class SquareWave(TwoLevelRandomizer):
     """
 
     name: ClassVar[str] = "square-wave"
+    task: ClassVar[str] = "mean"
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
     eps0: LocalEpsilon

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +15,7 @@ from ..clients.subsets import SubsetsClient
 from .base import register
 from .exact import ExactMatrix, of_sets, ratio
 from .membership import MembershipRandomizer
-from .parameter import LocalEpsilon, Parameter, Values
+from .parameter import Family, LocalEpsilon, Parameter, Values
 
 
 @register
@@ -29,6 +29,7 @@ class SubsetSelection(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "subset"
+    task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 4, "size": 2, "eps0": 1.0}
     two_of_two: ClassVar[bool] = True
 
@@ -39,6 +40,13 @@ class SubsetSelection(MembershipRandomizer):
     def __post_init__(self) -> None:
         super().__post_init__()
         validate.count("size", self.size, self.k - 1)
+
+    @classmethod
+    def families(cls, size: int) -> Sequence[Family]:
+        """Sets of one value are randomized response, and large ones tell less than small ones."""
+        powers = (2**i for i in range(1, size.bit_length()))
+        options = [{"k": size, "size": power} for power in powers if power <= max(size // 2, 2)]
+        return (Family("eps0", options),) if size > 2 else ()
 
     def base_mass(self, inside: int, given: int) -> float:
         # C(k - given, size - inside) / (E C(k-1, size-1) + C(k-1, size)), through the chance that a

@@ -22,7 +22,7 @@ from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, exp_bracket
 from .membership import MembershipRandomizer
-from .parameter import LocalEpsilon, Parameter, Search, Values
+from .parameter import Family, LocalEpsilon, Parameter, Search, Values
 
 _ALL_OF = 64  # more columns than anybody enumerates
 _MANY_ONES = 16  # of a value, beyond which its messages are of too many classes
@@ -54,6 +54,7 @@ class UnaryEncoding(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "unary"
+    task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
 
     k: Values
@@ -104,6 +105,13 @@ class UnaryEncoding(MembershipRandomizer):
         0.1192
         """
         return cls(k, p=0.5, q=1 / (math.exp(validate.local_epsilon(eps0) / ones) + 1), ones=ones)
+
+    @classmethod
+    def families(cls, size: int) -> Sequence[Family]:
+        """Bits of any probabilities, OUE among them, and those that are flipped with one."""
+        kept = (0.5, 0.7, 0.8, 0.87, 0.93, 0.97, 0.99, 0.999, 0.9999)
+        both = Family("q", [{"k": size, "p": p} for p in kept])
+        return both, Family("eps0", [{"k": size}])
 
     @property
     def _complements(self) -> tuple[float, float]:

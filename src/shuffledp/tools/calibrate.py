@@ -15,7 +15,7 @@ from typing import Any
 from .._support import validate
 from .._support.numeric import Bounds
 from ..accountant import Accountant, repeated
-from ..bounds.boundary import Decimals, Grid, Multiples
+from ..bounds.boundary import Decimals, Evaluate, Grid, Multiples
 from ..bounds.target import Calibration, Quest, meet
 from ..errors import InvalidParameter, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
@@ -78,7 +78,13 @@ def calibrate(
         return round_
 
     times = 1 if rounds is None else validate.count("rounds", rounds, validate.MAX_ROUNDS)
-    quest = _quest(find, make)
+    return meet(quest_for(find, make), evaluation(find, make, delta, times), epsilon, delta, rtol)
+
+
+def evaluation(
+    find: str, make: Callable[[float], Mechanism], delta: float, rounds: int
+) -> Evaluate:
+    """The certified epsilon of so many rounds, by a value of the parameter and a width."""
 
     def evaluate(value: float, width: float) -> Bounds[float]:
         try:
@@ -87,9 +93,9 @@ def calibrate(
             if find not in _LIMITS:
                 raise
             return _LIMITS[find]
-        return anyway(repeated(round_, times).epsilon_bounds, delta, rtol=width)
+        return anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=width)
 
-    return meet(quest, evaluate, epsilon, delta, rtol)
+    return evaluate
 
 
 def _rounds(
@@ -101,7 +107,8 @@ def _rounds(
     return Accountant().calibrate_rounds(round_, epsilon, delta, rtol=rtol)
 
 
-def _quest(find: str, make: Callable[[float], Mechanism]) -> Quest:
+def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
+    """How the parameter is looked for."""
     if find == "users":
         unit = _smallest_population(make)
         return Quest(find, Multiples(validate.MAX_USERS // unit, unit), 1e5, grows=False)

@@ -1,0 +1,65 @@
+"""`shuffledp choose`."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from typing import Any
+
+import click
+
+from ..errors import InvalidParameter
+from ..tools.choose import TASKS
+from ..tools.choose import choose as ranked
+from ..tools.protocol import OF_USERS
+from .figure import picture_option, save
+from .options import JSON, ROUNDS, USERS, number, options
+from .report import json_report
+
+_VIEWS = (*OF_USERS, "any")
+
+
+@click.command()
+@options(
+    USERS,
+    number("values", "How many values there are (task count).", whole=True),
+    number("epsilon", "The target: at most this epsilon", required=True),
+    number("delta", "at this delta.", required=True),
+    ROUNDS,
+    number("sample-rate", "Share of the users, at random, that sends in each round.", default=1.0),
+    click.option(
+        "--view", default="any", show_default=True, help=f"What is seen: {' or '.join(_VIEWS)}."
+    ),
+    click.option(
+        "--task", default="count", show_default=True, help=f"What for: {' or '.join(TASKS)}."
+    ),
+    number("dimension", "The length of the vectors (task vector).", whole=True),
+    number("rtol", "Largest relative width of the certified bracket in epsilon.", default=1e-2),
+    JSON,
+    click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead."),
+    picture_option("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
+)
+def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> None:
+    """Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.
+
+    \b
+      shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8
+      shuffledp choose --users 1e6 --task mean --epsilon 1 --delta 1e-8 --plot errors.png
+      shuffledp choose --users 1e6 --task vector --dimension 100 --epsilon 1 --delta 1e-8
+    """
+    if as_json and as_csv:
+        raise InvalidParameter("--json and --csv are two ways to print one table; give one.")
+    found = ranked(**given)
+    if picture is not None:
+        save(found.plot(), picture)
+    if as_json:
+        rows = {"choices": [choice.row() for choice in found]}
+        unmet = {"unmet": [row._asdict() for row in found.unmet]}
+        click.echo(json_report("choose", {**rows, **unmet}, given))
+    elif as_csv:
+        records = found.records()
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(found.columns)
+        writer.writerows(record.values() for record in records)
+    else:
+        click.echo(str(found))

@@ -1,0 +1,202 @@
+"""What `choose` found: a ranking as text, as rows and as a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from .._support.numeric import Bounds
+from .._support.progress import progress
+from .._support.tables import html_table, text_table
+from .._support.text import plain, rounded_up
+from ..errors import InvalidParameter
+from ..randomizers import Randomizer
+from . import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .choose import Question
+
+_COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
+_MARKERS = ("o", "s", "^", "v", "D", "P", "X")
+#: Shares of the target at which a picture shows errors.
+_SHARES = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One randomizer at its best, in one view."""
+
+    randomizer: Randomizer
+    parameters: Mapping[str, Any]
+    view: str
+    standard_error: float  # of the count of a value that nobody has; of a mean, for the worst data
+    average_error: float  # root mean square over all values, whatever the data; of a mean the same
+    frequency_error: float | None  # the standard error of a count over the number of senders
+    bits: float  # that a user sends in a round, on average
+    epsilon: Bounds[float]  # certified; upper is at most the target
+    #: The standard error within another epsilon, roughly, for a picture.
+    error_at: Callable[[float], float] = field(repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Of the randomizer, as on the command line."""
+        return self.randomizer.name
+
+    def row(self) -> dict[str, Any]:
+        """As in JSON."""
+        return {
+            "randomizer": self.name,
+            "parameters": dict(self.parameters),
+            "view": self.view,
+            "standard_error": self.standard_error,
+            "average_error": self.average_error,
+            "frequency_error": self.frequency_error,
+            "bits": self.bits,
+            "epsilon": {"lower": self.epsilon.lower, "upper": self.epsilon.upper},
+        }
+
+
+class Unmet(NamedTuple):
+    """A randomizer that cannot meet the target, and why."""
+
+    randomizer: str
+    view: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Choices(Sequence[Choice]):
+    """All choices, from the smallest standard error on, and those that cannot meet the target.
+
+    >>> from shuffledp import choose
+    >>> first = choose(users=10_000, values=16, epsilon=1.0, delta=1e-6, view="shuffle")[0]
+    >>> first.epsilon.upper <= 1.0
+    True
+    """
+
+    question: Question
+    choices: tuple[Choice, ...]
+    unmet: tuple[Unmet, ...]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.choices[index]
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __iter__(self) -> Iterator[Choice]:
+        return iter(self.choices)
+
+    @property
+    def title(self) -> str:
+        q = self.question
+        sampled = "" if q.sample_rate == 1 else f"{q.senders:,} of "
+        what = {"count": f"{q.size:,} values", "mean": "numbers in [0, 1]"}
+        vectors = f"unit vectors of {q.size:,} numbers"
+        times = "1 round" if q.rounds == 1 else f"{q.rounds:,} rounds"
+        target = f"({plain(q.epsilon)}, {plain(q.delta)})"
+        return f"{sampled}{q.users:,} users, {what.get(q.task, vectors)}, {times} within {target}"
+
+    @property
+    def legend(self) -> str:
+        """What the errors are."""
+        if self.question.task == "count":
+            return (
+                "error: standard error of the count of a value that nobody has, in one round; "
+                "average: root mean\nsquare over all values, whatever the data; frequency: the "
+                "error over those who send."
+            )
+        of = "a coordinate of the mean" if self.question.task == "vector" else "the mean"
+        return f"error: standard error of {of} of those who send, in one round, for the worst data."
+
+    def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+        """Head and rows, for people."""
+        counts = self.question.task == "count"
+        head = ["error", *(["average", "frequency"] if counts else ())]
+        rows: list[Sequence[str]] = []
+        for choice in self:
+            errors = [choice.standard_error]
+            if choice.frequency_error is not None:
+                errors += [choice.average_error, choice.frequency_error]
+            numbers = [f"{error:.4g}" for error in errors]
+            rest = [f"{choice.bits:.4g}", rounded_up(choice.epsilon.upper), choice.view]
+            rows.append([*numbers, *rest, repr(choice.randomizer)])
+        return [*head, "bits", "epsilon", "view", "randomizer"], rows
+
+    def __str__(self) -> str:
+        head, rows = self.table()
+        lines = [f"{self.title}, replace-one.", "", self.legend, ""]
+        if rows:
+            lines.append(text_table(head, rows, left=[len(head) - 2, len(head) - 1]))
+        else:
+            lines.append("No randomizer meets the target.")
+        if self.unmet:
+            lines += ["", "Cannot meet it:"]
+            lines += [f"  {name}, view {view}: {reason}" for name, view, reason in self.unmet]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, *self.table())
+
+    #: Of `records`, in their order.
+    columns: ClassVar[Sequence[str]] = (
+        *("randomizer", "parameters", "view", "standard_error", "average_error"),
+        *("frequency_error", "bits", "epsilon_lower", "epsilon_upper"),
+    )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Flat rows, as in CSV."""
+        found = []
+        for choice in self:
+            row = choice.row()
+            bounds = row.pop("epsilon")
+            row["parameters"] = " ".join(f"{n}={v}" for n, v in choice.parameters.items())
+            found.append(row | {f"epsilon_{side}": value for side, value in bounds.items()})
+        return found
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The standard error against epsilon, one line a randomizer, free parameters as chosen;
+        needs the extra `plot`."""
+        if not self.choices:
+            raise InvalidParameter("no randomizer meets the target; there is nothing to draw.")
+        axes = style.new_figure(8.5, 6.4).subplots() if ax is None else ax
+        q = self.question
+        epsilons = [share * q.epsilon for share in _SHARES]
+        with progress(len(self) * len(epsilons), "drawing") as done:
+            for number, choice in enumerate(self):
+                self._line(axes, number, choice, epsilons, done)
+        axes.axvline(q.epsilon, color=style.GREY, linewidth=1, zorder=0)
+        what = {"count": "a count", "mean": "the mean", "vector": "a coordinate of the mean"}
+        axes.set(xscale="log", yscale="log", xlabel=f"epsilon at delta = {q.delta:g}")
+        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+        axes.minorticks_off()
+        axes.set_ylabel(f"standard error of {what[q.task]}, one round")
+        axes.set_title(style.wrapped(f"{self.title}, replace-one"), fontsize=9.5)
+        style.finish(axes)
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False, fontsize=7.5
+        )
+        return axes
+
+    def _line(
+        self, axes: Axes, number: int, choice: Choice, epsilons: Sequence[float], done: Any
+    ) -> None:
+        errors = []
+        for epsilon in epsilons:
+            at_target = epsilon == self.question.epsilon
+            errors.append(choice.standard_error if at_target else choice.error_at(epsilon))
+            done(1)
+        free = {
+            n: v for n, v in list(choice.parameters.items())[:-1] if n not in ("k", "dimension")
+        }
+        found = list(choice.parameters)[-1]
+        named = ", ".join([*(f"{name}={value:g}" for name, value in free.items()), f"best {found}"])
+        colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+        line = "--" if choice.view == "aggregate" else "-"
+        shown = [error if math.isfinite(error) else math.nan for error in errors]
+        label = f"{choice.name} ({named}), {choice.view}"
+        axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=label)

@@ -1,0 +1,240 @@
+"""Which randomizer to deploy: all that meet one target, ranked by the error of what is estimated.
+
+Randomizers say themselves what is estimated from their messages (`task`) and which parameters are
+free (`families`); a new one takes part by itself. Every choice was evaluated: its certified upper
+epsilon is at most the target.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .._support import validate
+from .._support.numeric import Bounds
+from .._support.progress import progress
+from ..bounds.boundary import approach
+from ..bounds.target import infeasible
+from ..errors import Infeasible, InvalidParameter, ShuffleDPError
+from ..randomizers import REGISTRY, Family, PureLDP, Randomizer
+from ..rounds import RoundOfUsers
+from .calibrate import evaluation, quest_for
+from .choices import Choice, Choices, Unmet
+from .protocol import OF_USERS, of_users
+
+__all__ = ["Choice", "Choices", "Unmet", "choose"]
+
+#: What may be estimated, and what has to be known for that.
+TASKS = {"count": "values", "mean": None, "vector": "dimension"}
+#: How far below the target the epsilon of a choice may be, relatively, and while options are tried.
+_NEAR, _ROUGHLY = 2e-3, 0.1
+#: Widths of brackets while options are tried: they are far narrower, in fact.
+_ROUGH_RTOL = 0.2
+
+
+def choose(
+    users: int,
+    values: int | None = None,
+    *,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    sample_rate: float = 1.0,
+    view: str = "any",
+    task: str = "count",
+    dimension: int | None = None,
+    rtol: float = 1e-2,
+) -> Choices:
+    """Every named randomizer for a task, each at its best within (epsilon, delta), ranked.
+
+    The task is to "count" how many users have each of `values` values, the "mean" of numbers in
+    [0, 1], or the mean of unit vectors ("vector") of length `dimension`. The adversary sees
+    shuffled messages (view="shuffle"), their sums only ("aggregate"), or either of them ("any").
+
+    >>> from shuffledp import choose
+    >>> table = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)
+    >>> [choice.name for choice in table]
+    ['gaussian', 'one-bit']
+    """
+    question = _question(users, values, rounds, sample_rate, task, dimension, epsilon, delta)
+    rtol = validate.tolerance(rtol)
+    views = (*OF_USERS, "any")
+    seen = tuple(OF_USERS) if validate.choice("view", view, views) == "any" else (view,)
+    candidates = list(question.candidates(seen))
+    if not candidates:
+        raise InvalidParameter(
+            f"task={task} has no randomizer of which view={view} is known; choose another view."
+        )
+    chosen, unmet = [], []
+    with progress(len(candidates), "calibrating") as done:
+        for candidate in candidates:
+            try:
+                chosen.append(candidate.best(rtol))
+            except ShuffleDPError as error:
+                unmet.append(Unmet(candidate.kind.name, candidate.view, str(error)))
+            done(1)
+    chosen.sort(key=lambda choice: choice.standard_error)
+    return Choices(question, tuple(chosen), tuple(unmet))
+
+
+def _question(
+    users: int, values: Any, rounds: int, sample_rate: float, task: str, dimension: Any,
+    epsilon: float, delta: float,
+) -> Question:  # fmt: skip
+    needed = TASKS[validate.choice("task", task, TASKS)]
+    size = 1
+    for name, value, most in (("values", values, 10**12), ("dimension", dimension, 10**6)):
+        if (value is None) == (name == needed):
+            remedy = f"needs {name}; add it" if name == needed else f"has no {name}; leave it out"
+            raise InvalidParameter(f"task={task} {remedy}.")
+        if value is not None:
+            size = validate.count(name, value, most, least=2)
+    if validate.epsilon(epsilon) == 0:
+        raise InvalidParameter(f"epsilon={epsilon:g} is not positive; give a target > 0.")
+    rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
+    # what is wrong with these is not a matter of the randomizer
+    round_ = of_users(PureLDP(1.0), users, sample_rate=sample_rate)
+    target = float(epsilon), validate.delta(delta)
+    return Question(task, size, round_.users, round_.sample_rate, rounds, *target)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be estimated, of whom, within which budget."""
+
+    task: str
+    size: int  # the number of values, the length of vectors, or 1
+    users: int
+    sample_rate: float
+    rounds: int
+    epsilon: float
+    delta: float
+
+    @property
+    def senders(self) -> int:
+        """How many send in a round."""
+        return validate.sample_size(self.users, self.sample_rate)
+
+    def candidates(self, views: tuple[str, ...]) -> Iterator[Candidate]:
+        """All randomizers that say that they are for this."""
+        for kind in REGISTRY.values():
+            for family in kind.families(self.size) if kind.task == self.task else ():
+                found = (Candidate(self, kind, family, view) for view in views)
+                yield from (candidate for candidate in found if candidate.applies)
+
+    def errors(self, randomizer: Randomizer) -> tuple[float, float]:
+        """The standard errors of one round: of the count of a value that nobody has, and of one
+        that as many have as of others on average; of a mean for the worst numbers, twice.
+
+        The latter is the root mean square over all values, whatever the data: variances are linear
+        in the count.
+        """
+        if self.task != "count":
+            error = math.sqrt(randomizer.mean_variance(self.senders))
+            return error, error
+        none, usual = (
+            math.sqrt(randomizer.count_variance(self.senders, count))
+            for count in (0.0, self.senders / self.size)
+        )
+        return none, usual
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A family of randomizers in a view, to be fitted to the target."""
+
+    question: Question
+    kind: type[Randomizer]
+    family: Family
+    view: str
+
+    def made(self, option: int, value: float) -> Randomizer:
+        return self.kind(**{**self.family.options[option], self.family.find: value})
+
+    def round(self, option: int, value: float) -> RoundOfUsers:
+        q = self.question
+        randomizer = self.made(option, value)
+        return of_users(randomizer, q.users, view=self.view, sample_rate=q.sample_rate)
+
+    @property
+    def applies(self) -> bool:
+        """Is anything known of what is seen? If not even that can be told, `best` will say why."""
+        find = self.family.find
+        start = quest_for(find, lambda value: self.round(0, value)).start
+        try:
+            return self.view != "aggregate" or self.made(0, start).sum_law() is not None
+        except ShuffleDPError:
+            return self.view == "shuffle"
+
+    def best(self, rtol: float) -> Choice:
+        """The one of the family with the smallest error that meets the target."""
+        start: float | None = None
+
+        @cache
+        def rough(option: int) -> tuple[float, float]:
+            """About the error, and the parameter that is looked for."""
+            nonlocal start
+            try:
+                start, achieved = self.fitted(option, start, _ROUGH_RTOL, _ROUGHLY)
+            except Infeasible:
+                return math.inf, math.nan
+            share = min(max(achieved.upper / self.question.epsilon, 1 - _ROUGHLY), 1.0)
+            return share * self.question.errors(self.made(option, start))[1], start
+
+        option = lowest(len(self.family.options), lambda i: rough(i)[0])
+        near = rough(option)[1]
+        value, achieved = self.fitted(option, None if math.isnan(near) else near, rtol, _NEAR)
+        randomizer = self.made(option, value)
+        none, usual = self.question.errors(randomizer)
+        return Choice(
+            randomizer=randomizer,
+            parameters={**self.family.options[option], self.family.find: value},
+            view=self.view,
+            standard_error=none,
+            average_error=usual,
+            frequency_error=none / self.question.senders if self.question.task == "count" else None,
+            bits=randomizer.bits_of(self.question.size, self.question.senders),
+            epsilon=achieved,
+            error_at=lambda target: self.error_at(option, value, target),
+        )
+
+    def fitted(
+        self, option: int, start: float | None, rtol: float, near: float, target: float = 0.0
+    ) -> tuple[float, Bounds[float]]:
+        """A value that meets the target, nearly, and what is certified of it."""
+        q, find = self.question, self.family.find
+        target = target or q.epsilon
+
+        def make(value: float) -> RoundOfUsers:
+            return self.round(option, value)
+
+        quest = quest_for(find, make)
+        evaluate, sign = evaluation(find, make, q.delta, q.rounds), 1 if quest.grows else -1
+        begin = quest.start if start is None else start
+        found = approach(quest.grid, sign, evaluate, target, rtol, begin, near)
+        if found.good is None:
+            raise infeasible(quest, found, target, q.delta)
+        return quest.grid.value(found.good), found.bounds[found.good]
+
+    def error_at(self, option: int, start: float, target: float) -> float:
+        """The standard error within another epsilon, for a picture; NaN if that cannot be met."""
+        try:
+            value, _ = self.fitted(option, start, _ROUGH_RTOL, _ROUGHLY / 4, target)
+        except ShuffleDPError:
+            return math.nan
+        return self.question.errors(self.made(option, value))[0]
+
+
+def lowest(count: int, height: Callable[[int], float]) -> int:
+    """Where heights that fall and then rise are lowest, by sections."""
+    first, last = 0, count - 1
+    while last - first > 2:
+        left, right = first + round(0.382 * (last - first)), first + round(0.618 * (last - first))
+        if height(left) <= height(max(right, left + 1)):
+            last = max(right, left + 1)
+        else:
+            first = left
+    return min(range(first, last + 1), key=height)
