@@ -20,6 +20,7 @@ from .compare import compare
 from .epsilon import delta, epsilon
 from .plot import plot
 from .reproduce import reproduce
+from .simulate import simulate
 from .sweep import sweep
 from .verify import verify
 
@@ -51,7 +52,7 @@ def cli() -> None:
 
 for command in (
     epsilon, delta, adversaries, compare, calibrate, choose, account, sweep, plot, verify, audit,
-    reproduce,
+    simulate, reproduce,
 ):  # fmt: skip
     cli.add_command(command)
 

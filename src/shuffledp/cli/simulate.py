@@ -1,0 +1,114 @@
+"""`shuffledp simulate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.text import plain, rounded_up
+from ..accountant import repeated
+from ..errors import InvalidParameter
+from ..guarantee import anyway
+from ..rounds import RoundOfUsers
+from ..tools.simulate import simulate as run
+from ..tools.statement import statement
+from .figure import picture_option, save
+from .options import DELTA, PROTOCOL, number, options, take_round
+from .report import json_report
+
+_VALUES = click.option(
+    "--values",
+    metavar="FILE",
+    required=True,
+    help="CSV: one value a line, as the randomizer takes it; a line of names at the top is skipped.",
+)
+_SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", whole=True)
+
+
+@click.command()
+@options(
+    *PROTOCOL, DELTA, _VALUES, _SEED, picture_option("--plot", "Draw it too: .png, .pdf or .svg.")
+)
+def simulate(
+    values: str,
+    seed: int | None,
+    rounds: int,
+    delta: float,
+    rtol: float,
+    as_json: bool,
+    picture: str | None,
+    **given: Any,
+) -> None:
+    """One round on data of your own: true against estimated, beside the certified guarantee.
+
+    Without --users there are as many as values.
+
+    \b
+      shuffledp simulate --values data.csv --randomizer rr --k 100 --eps0 9 --delta 1e-8
+    """
+    data = read_values(values)
+    if given["users"] is None:
+        given["users"] = len(data)
+    round_, protocol = take_round(given)
+    if not isinstance(round_, RoundOfUsers):
+        raise InvalidParameter(
+            f"--view {round_.view} has no randomizer to simulate; choose another view."
+        )
+    if seed is not None and seed < 0:
+        raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
+    rng = None if seed is None else np.random.default_rng(seed)
+    found = run(round_, data, rng)
+    bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+    if picture is not None:
+        save(found.plot(), picture)
+    if as_json:
+        answer = {
+            "delta": delta,
+            "lower": bounds.lower,
+            "upper": bounds.upper,
+            "senders": found.senders,
+            "estimates": "counts" if found.counted else "means",
+            "true": found.true,
+            "estimated": found.estimated,
+            "standard_errors": found.standard_errors,
+        }
+        protocol |= {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
+        click.echo(json_report("simulate", answer, protocol, round_.relation))
+        return
+    why = "ask with another delta or randomizer."
+    said = statement(round_, rounds, [(rounded_up(float(bounds.upper)), plain(delta), why)])
+    click.echo(f"{said.splitlines()[0]}\n\n{found}")
+
+
+def read_values(path: str) -> NDArray[Any]:
+    """One value a line: whole numbers if all are, else floats; vectors if lines have several."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            named = _is_named(file.readline())
+        rows = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=int(named), encoding="utf-8")
+    except OSError as error:
+        raise InvalidParameter(
+            f"values {path} cannot be read: {error.strerror}; give a CSV file."
+        ) from None
+    except ValueError as error:
+        reason = str(error).rstrip(".").splitlines()[0]
+        raise InvalidParameter(
+            f"values {path} cannot be read: {reason}; give numbers, one value a line."
+        ) from None
+    if not rows.size:
+        raise InvalidParameter(f"values {path} has no values; give one a line.")
+    data = rows[:, 0] if rows.shape[1] == 1 else rows
+    whole = np.abs(data).max() < 2**53 and bool((data == np.floor(data)).all())
+    return data.astype(np.int64) if whole else data
+
+
+def _is_named(line: str) -> bool:
+    """Is the first line a name rather than numbers?"""
+    try:
+        [float(cell) for cell in line.split(",") if cell.strip()]
+    except ValueError:
+        return True
+    return False

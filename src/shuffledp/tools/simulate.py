@@ -1,0 +1,159 @@
+"""What an analyst would get from one round: true against estimated, on data of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validate
+from .._support.numeric import Array
+from .._support.tables import html_table, text_table
+from ..clients import Estimate
+from ..errors import InvalidParameter
+from ..randomizers import LocalHashing, Randomizer
+from ..rounds import RoundOfUsers
+from . import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SHOWN = 20  # rows of a table for people
+_BARS = 60  # beyond which a picture has points instead
+_USUAL = 1.96  # standard errors on either side hold the truth with probability 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """The true counts, or means, of those who sent in one round, and what their messages tell.
+
+    >>> import numpy as np
+    >>> from shuffledp import RandomizedResponse, Shuffle, simulate
+    >>> survey = Shuffle(RandomizedResponse(k=2, eps0=4.0), users=1000)
+    >>> found = simulate(survey, [0] * 600 + [1] * 400, rng=np.random.default_rng(1))
+    >>> found.true.tolist(), found.estimated.round().tolist()
+    ([600.0, 400.0], [601.0, 399.0])
+    """
+
+    round: RoundOfUsers
+    senders: int
+    counted: bool  # counts, or means
+    true: Array
+    estimated: Array
+    standard_errors: Array
+
+    @property
+    def what(self) -> str:
+        return "count of each value" if self.counted else "mean"
+
+    @property
+    def title(self) -> str:
+        sampled = "" if self.senders == self.round.users else f"{self.senders:,} of "
+        crowd = f"{sampled}{self.round.users:,} users"
+        return f"{crowd}, {self.round.randomizer!r}, view {self.round.view}: {self.what}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """The largest, in the order of values."""
+        shown = np.sort(np.argsort(-self.true, kind="stable")[:_SHOWN])
+        head = ["value" if self.counted else "coordinate", "true", "estimated", "standard error"]
+        rows = []
+        for i in shown.tolist():
+            true = f"{self.true[i]:,.0f}" if self.counted else f"{self.true[i]:.6g}"
+            numbers = (self.estimated[i], self.standard_errors[i])
+            rows.append([f"{i}", true, *(_plain(number, self.counted) for number in numbers)])
+        return head, rows
+
+    def __str__(self) -> str:
+        lines = [f"{self.title}.", "", text_table(*self._table())]
+        if len(self.true) > _SHOWN:
+            lines.append(f"... the largest {_SHOWN} of {len(self.true):,}.")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, *self._table())
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """True values as bars, estimates with 95 % intervals; needs the extra `plot`."""
+        axes = style.new_figure(8, 4.5).subplots() if ax is None else ax
+        places = np.arange(len(self.true))
+        if len(places) <= _BARS:
+            axes.bar(places, self.true, color=style.SKY, label="true")
+        else:
+            axes.step(places, self.true, where="mid", color=style.SKY, linewidth=2, label="true")
+        axes.errorbar(
+            places, self.estimated, yerr=_USUAL * self.standard_errors, fmt=".", capsize=2,
+            color=style.VERMILION, elinewidth=1, markersize=4, label="estimated, 95 % interval",
+        )  # fmt: skip
+        if len(places) <= 20:
+            axes.set_xticks(places)
+        axes.set_xlabel("value" if self.counted else "coordinate")
+        axes.set_ylabel("users" if self.counted else "mean")
+        axes.set_title(style.wrapped(self.title), fontsize=9.5)
+        axes.legend(frameon=False, fontsize=8)
+        style.finish(axes)
+        return axes
+
+
+def simulate(
+    round_: RoundOfUsers, values: Any, rng: np.random.Generator | None = None
+) -> Simulation:
+    """Randomize the values of all users of a round, shuffle or add up, and estimate.
+
+    Values are what the randomizer's `randomize` takes, one a user. In rounds of a sample only those
+    count who were drawn. Without `rng` the bits are the operating system's.
+
+    >>> import numpy as np
+    >>> from shuffledp import Aggregate, UnaryEncoding, simulate
+    >>> histogram = Aggregate(UnaryEncoding(k=3, eps0=6.0), users=600)
+    >>> found = simulate(histogram, np.repeat([0, 1, 2], [300, 200, 100]))
+    >>> bool((abs(found.estimated - found.true) < 8 * found.standard_errors).all())
+    True
+    """
+    validate.instance(round_, RoundOfUsers, "is not a round of users; give a Shuffle.")
+    array = np.asarray(values)
+    if array.ndim == 0 or len(array) != round_.users:
+        held = "1 value" if array.ndim == 0 else f"{len(array):,} values"
+        raise InvalidParameter(
+            f"{held} are given for users={round_.users:,}; give as many as there are users."
+        )
+    if round_.messages > 1:
+        raise InvalidParameter(
+            f"messages={round_.messages} cannot be simulated; give a round of one message a user."
+        )
+    source = np.random.default_rng() if rng is None else rng
+    sent = round_.randomizer.client.checked(array)[_senders(round_, source)]
+    if not len(sent):
+        raise InvalidParameter("nobody was sampled; give a larger sample_rate or more users.")
+    messages = round_.randomizer.randomize(sent, rng=rng)
+    found = _estimate(round_.randomizer, source.permutation(messages), array)
+    counted = isinstance(found, Estimate)
+    if isinstance(found, Estimate):
+        estimated, errors = found.counts, found.standard_errors
+        size = len(estimated)
+        true = np.bincount(sent, minlength=size) if sent.ndim == 1 else sent.sum(axis=0)
+    else:
+        true, estimated = np.atleast_1d(sent.mean(axis=0)), np.atleast_1d(found.mean)
+        errors = np.atleast_1d(found.standard_error)
+    return Simulation(round_, len(sent), counted, true.astype(float), estimated, errors)
+
+
+def _senders(round_: RoundOfUsers, source: np.random.Generator) -> NDArray[Any]:
+    """Who takes part."""
+    if round_.sample_rate == 1:
+        return np.arange(round_.users)
+    if round_.sampling == "poisson":
+        return np.flatnonzero(source.random(round_.users) < round_.sample_rate)
+    return source.choice(round_.users, round_.senders, replace=False)
+
+
+def _estimate(randomizer: Randomizer, messages: NDArray[Any], values: NDArray[Any]) -> Any:
+    """Counts are sums of messages: in either view no more is seen than what is used here."""
+    if isinstance(randomizer, LocalHashing):  # whose messages do not tell how many values there are
+        return randomizer.estimate(messages, k=int(values.max()) + 1)
+    return randomizer.estimate(randomizer.count(messages))
+
+
+def _plain(number: float, counted: bool) -> str:
+    return f"{number:,.1f}" if counted else f"{number:.6g}"
