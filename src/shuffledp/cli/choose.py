@@ -34,7 +34,7 @@ _VIEWS = (*OF_USERS, "any")
         "--task", default="count", show_default=True, help=f"What for: {' or '.join(TASKS)}."
     ),
     number("dimension", "The length of the vectors (task vector).", whole=True),
-    number("rtol", "Largest relative width of the certified bracket in epsilon.", default=1e-2),
+    number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-2),
     JSON,
     click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead."),
     picture_option("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),

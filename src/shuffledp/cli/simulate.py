@@ -23,7 +23,7 @@ _VALUES = click.option(
     "--values",
     metavar="FILE",
     required=True,
-    help="CSV: one value a line, as the randomizer takes it; a line of names at the top is skipped.",
+    help="CSV: one value a line, as the randomizer takes it; a line of names may come first.",
 )
 _SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", whole=True)
 

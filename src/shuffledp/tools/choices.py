@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 #: Shares of the target at which a picture shows errors.
-_SHARES = (0.25, 0.5, 1.0, 2.0, 4.0)
+_SHARES = (0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,8 @@ class Choices(Sequence[Choice]):
         return found
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The standard error against epsilon, one line a randomizer, free parameters as chosen;
-        needs the extra `plot`."""
+        """The standard error against epsilon, one line a randomizer, each point about at its
+        best; needs the extra `plot`."""
         if not self.choices:
             raise InvalidParameter("no randomizer meets the target; there is nothing to draw.")
         axes = style.new_figure(8.5, 6.4).subplots() if ax is None else ax
@@ -190,13 +190,9 @@ class Choices(Sequence[Choice]):
             at_target = epsilon == self.question.epsilon
             errors.append(choice.standard_error if at_target else choice.error_at(epsilon))
             done(1)
-        free = {
-            n: v for n, v in list(choice.parameters.items())[:-1] if n not in ("k", "dimension")
-        }
-        found = list(choice.parameters)[-1]
-        named = ", ".join([*(f"{name}={value:g}" for name, value in free.items()), f"best {found}"])
+        free = ", ".join(name for name in choice.parameters if name not in ("k", "dimension"))
         colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
         line = "--" if choice.view == "aggregate" else "-"
         shown = [error if math.isfinite(error) else math.nan for error in errors]
-        label = f"{choice.name} ({named}), {choice.view}"
+        label = f"{choice.name} ({free}), {choice.view}"
         axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=label)

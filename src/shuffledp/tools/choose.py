@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 from .._support import validate
@@ -30,9 +30,11 @@ __all__ = ["Choice", "Choices", "Unmet", "choose"]
 #: What may be estimated, and what has to be known for that.
 TASKS = {"count": "values", "mean": None, "vector": "dimension"}
 #: How far below the target the epsilon of a choice may be, relatively, and while options are tried.
-_NEAR, _ROUGHLY = 2e-3, 0.1
+_NEAR, _ROUGHLY = 3e-3, 0.1
 #: Widths of brackets while options are tried: they are far narrower, in fact.
 _ROUGH_RTOL = 0.2
+#: Options are tried at no larger epsilon than this.
+_MOST = 8.0
 
 
 def choose(
@@ -46,7 +48,7 @@ def choose(
     view: str = "any",
     task: str = "count",
     dimension: int | None = None,
-    rtol: float = 1e-2,
+    rtol: float = 2e-2,
 ) -> Choices:
     """Every named randomizer for a task, each at its best within (epsilon, delta), ranked.
 
@@ -118,6 +120,14 @@ class Question:
         """How many send in a round."""
         return validate.sample_size(self.users, self.sample_rate)
 
+    @property
+    def proxy(self) -> Question:
+        """A single round of all who send that costs about as much: options are tried there, since
+        samples and many rounds take longer."""
+        alone = replace(self, users=self.senders, sample_rate=1.0, rounds=1)
+        share = self.sample_rate * math.sqrt(self.rounds)
+        return self if alone == self else replace(alone, epsilon=min(self.epsilon / share, _MOST))
+
     def candidates(self, views: tuple[str, ...]) -> Iterator[Candidate]:
         """All randomizers that say that they are for this."""
         for kind in REGISTRY.values():
@@ -169,24 +179,23 @@ class Candidate:
         except ShuffleDPError:
             return self.view == "shuffle"
 
-    def best(self, rtol: float) -> Choice:
+    def best(self, rtol: float, near: float = _NEAR, start: float | None = None) -> Choice:
         """The one of the family with the smallest error that meets the target."""
-        start: float | None = None
+        proxy = replace(self, question=self.question.proxy)
 
         @cache
-        def rough(option: int) -> tuple[float, float]:
+        def rough(option: int) -> tuple[float, float | None]:
             """About the error, and the parameter that is looked for."""
             nonlocal start
             try:
-                start, achieved = self.fitted(option, start, _ROUGH_RTOL, _ROUGHLY)
+                start, achieved = proxy.fitted(option, start, _ROUGH_RTOL, _ROUGHLY)
             except Infeasible:
-                return math.inf, math.nan
-            share = min(max(achieved.upper / self.question.epsilon, 1 - _ROUGHLY), 1.0)
+                return math.inf, start
+            share = min(max(achieved.upper / proxy.question.epsilon, 1 - _ROUGHLY), 1.0)
             return share * self.question.errors(self.made(option, start))[1], start
 
         option = lowest(len(self.family.options), lambda i: rough(i)[0])
-        near = rough(option)[1]
-        value, achieved = self.fitted(option, None if math.isnan(near) else near, rtol, _NEAR)
+        value, achieved = self.fitted(option, rough(option)[1], rtol, near)
         randomizer = self.made(option, value)
         none, usual = self.question.errors(randomizer)
         return Choice(
@@ -198,15 +207,25 @@ class Candidate:
             frequency_error=none / self.question.senders if self.question.task == "count" else None,
             bits=randomizer.bits_of(self.question.size, self.question.senders),
             epsilon=achieved,
-            error_at=lambda target: self.error_at(option, value, target),
+            error_at=partial(self._error_at, option, value),
         )
 
+    def _error_at(self, option: int, start: float, target: float) -> float:
+        """The standard error within another epsilon, for a picture, of the best of the options next
+        to this one; NaN if none meets it."""
+        options = self.family.options[max(option - 1, 0) : option + 2]
+        question = replace(self.question, epsilon=target)
+        near = replace(self, question=question, family=replace(self.family, options=options))
+        try:
+            return near.best(_ROUGH_RTOL, _ROUGHLY / 4, start).standard_error
+        except ShuffleDPError:
+            return math.nan
+
     def fitted(
-        self, option: int, start: float | None, rtol: float, near: float, target: float = 0.0
+        self, option: int, start: float | None, rtol: float, near: float
     ) -> tuple[float, Bounds[float]]:
         """A value that meets the target, nearly, and what is certified of it."""
         q, find = self.question, self.family.find
-        target = target or q.epsilon
 
         def make(value: float) -> RoundOfUsers:
             return self.round(option, value)
@@ -214,18 +233,10 @@ class Candidate:
         quest = quest_for(find, make)
         evaluate, sign = evaluation(find, make, q.delta, q.rounds), 1 if quest.grows else -1
         begin = quest.start if start is None else start
-        found = approach(quest.grid, sign, evaluate, target, rtol, begin, near)
+        found = approach(quest.grid, sign, evaluate, q.epsilon, rtol, begin, near)
         if found.good is None:
-            raise infeasible(quest, found, target, q.delta)
+            raise infeasible(quest, found, q.epsilon, q.delta)
         return quest.grid.value(found.good), found.bounds[found.good]
-
-    def error_at(self, option: int, start: float, target: float) -> float:
-        """The standard error within another epsilon, for a picture; NaN if that cannot be met."""
-        try:
-            value, _ = self.fitted(option, start, _ROUGH_RTOL, _ROUGHLY / 4, target)
-        except ShuffleDPError:
-            return math.nan
-        return self.question.errors(self.made(option, value))[0]
 
 
 def lowest(count: int, height: Callable[[int], float]) -> int:

@@ -34,7 +34,7 @@ class Simulation:
     >>> survey = Shuffle(RandomizedResponse(k=2, eps0=4.0), users=1000)
     >>> found = simulate(survey, [0] * 600 + [1] * 400, rng=np.random.default_rng(1))
     >>> found.true.tolist(), found.estimated.round().tolist()
-    ([600.0, 400.0], [601.0, 399.0])
+    ([600.0, 400.0], [607.0, 393.0])
     """
 
     round: RoundOfUsers
