@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -13,6 +14,7 @@ from ..accountant import repeated
 from ..errors import InvalidParameter
 from ..guarantee import anyway
 from ..rounds import RoundOfUsers
+from ..tools.protocol import OF_USERS
 from ..tools.simulate import simulate as run
 from ..tools.statement import statement
 from .figure import picture_option, save
@@ -49,18 +51,18 @@ def simulate(
     \b
       shuffledp simulate --values data.csv --randomizer rr --k 100 --eps0 9 --delta 1e-8
     """
+    if given["view"] not in (None, *OF_USERS):
+        raise InvalidParameter(
+            f"--view {given['view']} has no randomizer to simulate; choose {' or '.join(OF_USERS)}."
+        )
     data = read_values(values)
     if given["users"] is None:
         given["users"] = len(data)
     round_, protocol = take_round(given)
-    if not isinstance(round_, RoundOfUsers):
-        raise InvalidParameter(
-            f"--view {round_.view} has no randomizer to simulate; choose another view."
-        )
     if seed is not None and seed < 0:
         raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
     rng = None if seed is None else np.random.default_rng(seed)
-    found = run(round_, data, rng)
+    found = run(cast(RoundOfUsers, round_), data, rng)
     bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     if picture is not None:
         save(found.plot(), picture)
@@ -88,7 +90,9 @@ def read_values(path: str) -> NDArray[Any]:
     try:
         with open(path, encoding="utf-8") as file:
             named = _is_named(file.readline())
-        rows = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=int(named), encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a file without values: that is told below
+            rows = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=int(named), encoding="utf-8")
     except OSError as error:
         raise InvalidParameter(
             f"values {path} cannot be read: {error.strerror}; give a CSV file."
