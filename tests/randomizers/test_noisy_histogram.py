@@ -193,3 +193,36 @@ def test_the_shell_finds_the_mean() -> None:
     said = ok("epsilon", *["--randomizer", "noisy-histogram", "--poisson", "1e-3"],
               *["--users", "1e5", "--delta", "1e-8", "--neighbours", "remove"])  # fmt: skip
     assert "remove-one" in said and "dummies" in said
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_the_variance_of_a_count_is_that_of_the_noise(law: dict[str, Any]) -> None:
+    """Moments of the probabilities of the number of dummies, one by one."""
+
+    def chance(s: int) -> float:
+        if "poisson" in law:
+            return math.exp(-1.5) * 1.5**s / math.factorial(s)
+        if "bernoulli" in law:
+            return {0: 1 - law["bernoulli"], 1: float(law["bernoulli"])}.get(s, 0.0)
+        r, theta = law["negative_binomial"]
+        ways = math.gamma(s + r) / math.gamma(r) / math.factorial(s)
+        return float(ways * theta**s * (1 - theta) ** r)
+
+    first, second = (sum(s**power * chance(s) for s in range(100)) for power in (1, 2))
+    randomizer = NoisyHistogram(**law)
+    for count in (0, 3):
+        expected = 7 * (second - first**2)
+        assert randomizer.count_variance(7, count) == pytest.approx(expected, rel=1e-9)
+    # the value and the dummies of 16 values, of 4 bits each
+    assert randomizer.bits_of(16, 7) == pytest.approx(4 * (1 + 16 * first), rel=1e-9)
+
+
+def test_the_variance_of_a_count_among_uniform_dummies() -> None:
+    """Each of them is the value or not."""
+    randomizer = NoisyHistogram(dummies=3, k=4)
+    laws = list(itertools.product(range(4), repeat=3))
+    counts = [Fraction(sum(value == 0 for value in law)) for law in laws]
+    mean = sum(counts) / len(laws)
+    variance = sum((count - mean) ** 2 for count in counts) / len(laws)
+    assert randomizer.count_variance(100) == pytest.approx(float(variance))
+    assert randomizer.bits_of(4, 100) == pytest.approx(2 * (1 + 3 / 100))

@@ -86,8 +86,8 @@ def test_the_same_seed_is_the_same_simulation_and_the_picture_is_of_it() -> None
     round_ = Shuffle(RandomizedResponse(4, eps0=3.0), 1000)
     first, second = (simulate(round_, VALUES, np.random.default_rng(5)) for _ in range(2))
     assert (first.estimated == second.estimated).all()
-    axes = first.plot()
-    assert [bar.get_height() for bar in axes.patches] == [500, 300, 199, 1]
+    bars: list[Any] = list(first.plot().patches)
+    assert [bar.get_height() for bar in bars] == [500, 300, 199, 1]
     many = Shuffle(RandomizedResponse(100, eps0=9.0), 1000)
     found = simulate(many, VALUES, np.random.default_rng(5))
     assert not found.plot().patches and "the largest 20 of 100" in str(found)
