@@ -201,9 +201,9 @@ def test_the_variance_of_a_count_is_that_of_the_noise(law: dict[str, Any]) -> No
 
     def chance(s: int) -> float:
         if "poisson" in law:
-            return math.exp(-1.5) * 1.5**s / math.factorial(s)
+            return float(math.exp(-1.5) * 1.5**s / math.factorial(s))
         if "bernoulli" in law:
-            return {0: 1 - law["bernoulli"], 1: float(law["bernoulli"])}.get(s, 0.0)
+            return float({0: 1 - law["bernoulli"], 1: law["bernoulli"]}.get(s, 0.0))
         r, theta = law["negative_binomial"]
         ways = math.gamma(s + r) / math.gamma(r) / math.factorial(s)
         return float(ways * theta**s * (1 - theta) ** r)
