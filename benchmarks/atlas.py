@@ -20,7 +20,7 @@ from typing import Any
 
 from shuffledp import Accountant, Shuffle
 from shuffledp._support.files import write_text_atomically
-from shuffledp.errors import InvalidParameter
+from shuffledp.errors import ShuffleDPError
 from shuffledp.randomizers import REGISTRY
 from shuffledp.randomizers.parameter import Parameter, parameters_of
 
@@ -78,7 +78,10 @@ def drawn(name: str, parameter: Parameter, rng: random.Random, others: dict[str,
         return round(rng.uniform(0.1, 8), 2)
     if name == "size":
         return rng.randint(1, max(1, others["k"] - 1))
-    usual = {"k": (2, 1000), "g": (2, 100), "sigma": (0.3, 5), "gamma": (0.01, 0.9)}
+    usual = {
+        **{"k": (2, 1000), "g": (2, 100), "sigma": (0.3, 5), "gamma": (0.01, 0.9)},
+        **{"ones": (1, 3), "dimension": (2, 1000), "dummies": (10, 1e6)},
+    }
     least, most = usual.get(name, (parameter.least, parameter.most))
     return log_uniform(rng, max(least, most / 1e4), most, parameter.whole)
 
@@ -116,7 +119,7 @@ def valid(one: Question) -> bool:
     """Is there such a round? Parameters may exclude each other."""
     try:
         evaluate(one.asked)
-    except InvalidParameter:
+    except ShuffleDPError:
         return False
     return True
 

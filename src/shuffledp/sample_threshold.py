@@ -12,7 +12,7 @@ from ._support import validate
 from ._support.numeric import Bounds
 from .bounds.rounds import Rounds
 from .guarantee import NEIGHBOURS, anyway
-from .profiles.base import Parts
+from .profiles.base import Parts, swapped
 from .profiles.one_pair import PairProfile
 from .profiles.threshold import ThresholdProfile, worst_reports
 from .randomizers import Analysis, Parameter, Search
@@ -116,9 +116,10 @@ class SampleThreshold(Round):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """With as many reports in every bin as are worst for small losses."""
+        """With as many reports in every bin as are worst for small losses, in both orders."""
         reports = worst_reports(self.rate, self._effective, np.zeros(1))
-        return [self._composed(self._pair(int(reports[0])))] * 2
+        parts = self._composed(self._pair(int(reports[0])))
+        return [parts, swapped(parts)]
 
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that actual bins reach: at least what one of them alone does."""

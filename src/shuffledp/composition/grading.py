@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
+from ..profiles.samples import Samples
 from . import tuning
 from .pld import PLD
 
@@ -68,6 +69,24 @@ class Grading:
                 place = int(run[-1]) + distance
         points = np.concatenate(index)
         return np.append(points[points < top], top) if len(points) else np.array([0, top])
+
+
+def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDArray[np.int64]:
+    """More lattice points: on either side of where the lines below a profile cross, in cells in
+    which it bends far more than in those around them. A few outcomes have so much mass."""
+    excess = np.expm1(step * index.astype(float))
+    width, fall = np.diff(excess), samples.lower[:-1] - samples.lower[1:]
+    known = np.isfinite(samples.slope_high[:-1])
+    steep = np.where(known, samples.slope_high[:-1], 0.0)
+    bend = np.maximum(steep - samples.slope_low[1:], 0.0)
+    near = np.convolve(np.pad(bend, 2), np.ones(5), mode="valid") - bend  # of four cells around
+    kinked = (bend > tuning.KINK * near / 4) & (np.diff(index) > 1)
+    first, bend = index[:-1][kinked], bend[kinked]
+    place = (fall - samples.slope_low[1:] * width)[kinked] / np.maximum(bend, 1e-300)
+    place = np.clip(place, 0.0, width[kinked])
+    below = np.floor(np.log1p(excess[:-1][kinked] + place) / step).astype(np.int64)
+    below = np.clip(below, first, index[1:][kinked] - 1)
+    return np.setdiff1d(np.concatenate([below, below + 1]), index)
 
 
 def sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:

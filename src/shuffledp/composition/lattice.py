@@ -13,12 +13,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import PrivacyProfile
+from ..profiles.samples import Samples, joined
 from . import tuning
-from .grading import Grading
+from .grading import Grading, beside_kinks
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up, tilt_for_delta
 
@@ -225,13 +227,22 @@ def _sampled(
     profile: PrivacyProfile, grading: Grading, rtol: float, losses: Side = Side.UPPER
 ) -> Sampled:
     """A profile on a lattice: of positive losses, or of the negative ones."""
-    largest = profile.max_loss
-    index = grading.points(largest, losses)
-    epsilon: Array = grading.step * index.astype(float)
-    if abs(epsilon[-1] - largest) <= 2.0**-51 * largest:
-        epsilon[-1] = largest  # on the lattice, up to what TiltedSum charges
-    samples = profile.sampler(grading.depth, rtol)(epsilon)
+    largest, step = profile.max_loss, grading.step
+    sampler, index = profile.sampler(grading.depth, rtol), grading.points(largest, losses)
+
+    def sampled(index: NDArray[np.int64]) -> Samples:
+        epsilon: Array = step * index.astype(float)
+        # the last one is on the lattice, up to what TiltedSum charges
+        at_end = np.abs(epsilon - largest) <= 2.0**-51 * largest
+        return sampler(np.where(at_end, largest, epsilon))
+
+    samples = sampled(index)
+    more = beside_kinks(step, index, samples)
+    if len(more):
+        index, samples = np.append(index, more), joined([samples, sampled(more)])
+        order = np.argsort(index)
+        index, samples = index[order], samples.rows(order)
     if losses is Side.LOWER and samples.lower[-1] == 0:
         # how far its place was rounded up is charged to positive losses only
         samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
-    return Sampled(index, samples, not profile.bounded and bool(epsilon[-1] >= largest))
+    return Sampled(index, samples, not profile.bounded and bool(step * float(index[-1]) >= largest))

@@ -104,8 +104,9 @@ class _Search:
             if len(rows):
                 self._try_in(ranges.rows(rows[ranges.rows(rows).leading]))
             more = (ranges.bound > self._enough()[ranges.where]) & (ranges.last > ranges.first)
-            many = np.bincount(ranges.where[more], minlength=len(self._epsilon))
-            more &= many[ranges.where] <= tuning.MOST_RANGES
+            if more.sum() > max(tuning.MOST_RANGES * len(self._epsilon), tuning.SOME_RANGES):
+                many = np.bincount(ranges.where[more], minlength=len(self._epsilon))
+                more &= many[ranges.where] <= tuning.MOST_RANGES
             if not more.any():
                 break
             new = self._bounded(*ranges.rows(np.flatnonzero(more)).cut(self._others))

@@ -20,7 +20,7 @@ from ..laws.noise import (
     UniformDummies,
 )
 from ..laws.sums import BitColumns, GaussianShare
-from .base import Parts
+from .base import Parts, swapped
 from .binary import BinaryProfile
 from .gaussian import GaussianProfile
 from .one_more import one_more
@@ -119,5 +119,6 @@ def _(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
 @attained_parts.register(NegativeBinomialNoise)
 @attained_parts.register(UniformDummies)
 def _(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
-    """All datasets are alike: what other users send is known and is taken away."""
-    return [round_parts(law, users, neighbours)] * 2
+    """All datasets are alike: what other users send is known and is taken away. In both orders."""
+    parts = round_parts(law, users, neighbours)
+    return [parts, swapped(parts)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import Array
 
@@ -26,6 +27,9 @@ class Samples:
     @classmethod
     def without_slopes(cls, lower: Array, upper: Array) -> Samples:
         return cls(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
+
+    def rows(self, index: NDArray[np.intp]) -> Samples:
+        return Samples(*(side[index] for side in astuple(self)))
 
 
 def joined(parts: Sequence[Samples]) -> Samples:

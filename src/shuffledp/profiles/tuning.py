@@ -99,9 +99,9 @@ SHARE = 2.0
 ALL_SINGLE = 24
 #: Where ranges of m end at first, as shares of the others, from both ends.
 SHARES = (0.002, 0.03, 0.5)
-#: Times that ranges are cut, and how many of them at each epsilon at most: near epsilon = 0 every
+#: Times that ranges are cut, and how many at each epsilon, or in all: near epsilon = 0 every
 #: number m is about as bad.
-CUTS, MOST_RANGES = 12, 16
+CUTS, MOST_RANGES, SOME_RANGES = 12, 16, 256
 #: Where a range is cut, as shares of it from the nearer end.
 CUT_AT = (0.33, 0.67)
 

@@ -1,0 +1,86 @@
+"""Where profiles are sampled, and polygons below profiles with kinks between the samples."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from shuffledp import PureLDP, RandomizedResponse, Shuffle
+from shuffledp._support.numeric import BOTH, Array, Side
+from shuffledp.composition.grading import Grading, beside_kinks
+from shuffledp.composition.lattice import kinds_of
+from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
+from shuffledp.profiles.samples import Samples
+
+
+def symmetric_pair(rng: random.Random) -> tuple[Array, Array]:
+    """Losses > 0 and the P-masses of a few outcomes; their mirror images complete the pair."""
+    losses = np.sort([rng.uniform(0.01, 2.0) for _ in range(rng.randint(1, 6))])
+    weights = np.array([rng.random() ** 3 + 1e-3 for _ in losses])
+    share = rng.uniform(0.3, 1.0)
+    return losses, share * weights / np.sum(weights * (1 + np.exp(-losses)))
+
+
+def profile(losses: Array, masses: Array, epsilon: Array) -> tuple[Array, Array, Array]:
+    """delta at each epsilon >= 0, and minus its slopes in alpha, from the right and the left."""
+    above = losses[None, :] - epsilon[:, None]
+    q = masses * np.exp(-losses)
+    value = np.sum(masses * np.maximum(-np.expm1(-above), 0.0), axis=1)
+    return value, np.sum(q * (above > 0), axis=1), np.sum(q * (above >= 0), axis=1)
+
+
+def delta_of(pld: PLD, epsilon: Array) -> Array:
+    gains = np.maximum(-np.expm1(epsilon[:, None] - pld.losses[None, :]), 0.0)
+    total: Array = gains @ pld.masses + pld.infinite
+    return total
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_polygons_enclose_profiles_with_kinks_between_samples(seed: int) -> None:
+    rng = random.Random(seed)
+    losses, masses = symmetric_pair(rng)
+    step, top = 0.01, 220
+    some = sorted({0, top, *(rng.randrange(1, top) for _ in range(rng.choice((5, 20, 100))))})
+    index = np.array(some, dtype=np.int64)
+    value, right, left = profile(losses, masses, step * index.astype(float))
+    samples = Samples(value * (1 - 1e-13), value * (1 + 1e-13), right, left)
+    everywhere = np.linspace(0.0, 2.3, 1500)
+    exact = profile(losses, masses, everywhere)[0]
+    upper = delta_of(upper_pld(step, Sampled(index, samples)), everywhere)
+    lower = delta_of(lower_pld(step, Sampled(index, samples)), everywhere)
+    assert (upper >= exact * (1 - 1e-12) - 1e-15).all()
+    assert (lower <= exact * (1 + 1e-12) + 1e-15).all()
+    assert lower.max() > 0 or len(index) < 25
+
+
+def test_points_beside_a_kink_are_added() -> None:
+    step, losses, masses = 0.01, np.array([0.4567]), np.array([0.5])
+    index = np.arange(0, 101, 10, dtype=np.int64)
+    samples = Samples(
+        *(profile(losses, masses, step * index.astype(float))[i] for i in (0, 0, 1, 2))
+    )
+    assert beside_kinks(step, index, samples).tolist() == [45, 46]
+    unknown = Samples.without_slopes(samples.lower, samples.upper)
+    assert len(beside_kinks(step, index, unknown)) == 0
+
+
+@pytest.mark.parametrize("side", BOTH)
+@pytest.mark.parametrize("tilt", [0.0, 3.0, 1e4])
+@pytest.mark.parametrize("stride", [1e-6, 1e-2, 10.0])
+@pytest.mark.parametrize(
+    "round_", [Shuffle(PureLDP(4.0), 1000), Shuffle(RandomizedResponse(4, eps0=1.0), 10**8)]
+)
+def test_points_reach_from_0_to_the_largest_loss_ever_sparser(
+    round_: Shuffle, stride: float, tilt: float, side: Side
+) -> None:
+    (kind,) = kinds_of([(round_.profile, 1)])
+    largest = round_.profile.max_loss
+    step = max(stride / 4, largest / 1e6)
+    points = Grading(kind.outline, step, max(stride, step), tilt, 1e9).points(largest, side)
+    assert points[0] == 0
+    assert largest <= points[-1] * step < largest + 1.001 * step
+    distance = np.diff(points)
+    assert distance.min() >= 1
+    assert (np.diff(distance[:-1]) >= 0).all()
+    assert math.isfinite(float(points[-1]))
