@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp import Accountant, PureLDP, RandomizedResponse, Shuffle
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -32,3 +32,18 @@ def test_telemetry(tmp_path: Path) -> None:
     assert accountant.fits(1.0, 1e-8)
     accountant.compose(Shuffle(PureLDP(4.0), 10**6))
     assert not accountant.fits(1.0, 1e-8)
+
+
+def test_histogram() -> None:
+    """From the choice to the statement: one guarantee, and a client that estimates."""
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "histogram.py")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    chosen = re.search(r"^deployed: RandomizedResponse\(k=16, eps0=([\d.]+)\)", result.stdout, re.M)
+    inside = re.search(r"^(\d+) of 16 counts are in their", result.stdout, re.M)
+    stated = re.search(r"^The protocol is \(([\d.]+), 1e-08\)", result.stdout, re.M)
+    assert chosen and inside and stated and "The plan fits" in result.stdout
+    month = Shuffle(RandomizedResponse(16, eps0=float(chosen[1])), 100_000)
+    lower = Accountant().compose(month, rounds=12).epsilon_bounds(1e-8).lower
+    assert lower <= float(stated[1]) <= 1
+    assert int(inside[1]) >= 12  # fewer have a probability below 1 in 1,000
