@@ -17,6 +17,7 @@ from .local_hashing import LocalHashing
 from .membership import MembershipRandomizer
 from .noisy_histogram import NoisyHistogram
 from .one_bit import OneBit
+from .optimized_unary import OptimizedUnaryEncoding
 from .parameter import Family, LocalEpsilon, Parameter, Search, Values
 from .piecewise import Piecewise
 from .priv_unit import PrivUnit
@@ -45,6 +46,7 @@ __all__ = [
     "MembershipRandomizer",
     "NoisyHistogram",
     "OneBit",
+    "OptimizedUnaryEncoding",
     "Parameter",
     "Piecewise",
     "PrivUnit",

@@ -1,0 +1,86 @@
+"""Optimized unary encoding (OUE)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import ClassVar
+
+from ..clients import Client
+from ..clients.bits import BitsClient
+from ..laws.binary import BinaryLaw
+from ..laws.sums import BitColumns
+from .base import register
+from .exact import ExactMatrix, Fractions, ratio
+from .membership import MembershipRandomizer
+from .parameter import Family, LocalEpsilon, Values
+
+
+@register
+@dataclass(frozen=True)
+class OptimizedUnaryEncoding(MembershipRandomizer):
+    """k bits, one of them set: that one is sent as 1 with probability 1/2, each other one with
+    probability 1/(e^eps0 + 1) (Wang, Blocki, Li, Jha 2017). `UnaryEncoding` has any others.
+
+    >>> from shuffledp import Shuffle
+    >>> from shuffledp.randomizers import OptimizedUnaryEncoding
+    >>> Shuffle(OptimizedUnaryEncoding(k=16, eps0=5.0), 10_000).get_epsilon(1e-6) < 0.485
+    True
+    """
+
+    name: ClassVar[str] = "oue"
+    task: ClassVar[str] = "count"
+    example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
+
+    k: Values
+    eps0: LocalEpsilon
+
+    @classmethod
+    def families(cls, size: int) -> Sequence[Family]:
+        """Those of `UnaryEncoding` have it."""
+        return ()
+
+    @property
+    def _false_one(self) -> tuple[float, float]:
+        """q and 1 - q."""
+        q = 1 / (self.ratio + 1)
+        return q, q * self.ratio
+
+    def base_mass(self, inside: int, given: int) -> float:
+        q, not_q = self._false_one
+        chance: float = q**inside * not_q ** (given - inside)
+        return chance / 2 / not_q
+
+    @property
+    def everything(self) -> float:
+        return self.base_mass(self.k, self.k)
+
+    def sum_law(self) -> BitColumns:
+        return BitColumns(BinaryLaw(0.5, 0.5, *self._false_one), self.k, zero=True)
+
+    @cached_property
+    def client(self) -> Client:
+        return BitsClient(self.k, *self._fractions())
+
+    def _fractions(self) -> tuple[Fraction, Fraction]:
+        """p and q, with the ratio rounded down: nearer to each other."""
+        return Fraction(1, 2), 1 / (ratio(self.eps0) + 1)
+
+    def exact(self) -> ExactMatrix:
+        return ExactMatrix(self.k, 1 << min(self.k, 64), self._bits)
+
+    def _bits(self) -> Fractions:
+        p, q = self._fractions()
+        sent = [[p if j == x else q for j in range(self.k)] for x in range(self.k)]
+        every = list(product((0, 1), repeat=self.k))
+        return [
+            [
+                prod((r if b else 1 - r for r, b in zip(row, bits, strict=True)), start=Fraction(1))
+                for bits in every
+            ]
+            for row in sent
+        ]
