@@ -242,8 +242,10 @@ def test_events_are_composed_like_the_mechanisms() -> None:
         neighboring_relation=REPLACE_ONE,
     )
     expected.compose(from_dp_accounting(gaussian, relation=REPLACE_ONE), rounds=2)
-    assert accountant.get_epsilon(1e-6) == pytest.approx(expected.get_epsilon(1e-6), rel=1e-9)
-    assert accountant.get_delta(1.0) == pytest.approx(expected.get_delta(1.0), rel=1e-9)
+    # the same number, but not on the same lattice: above what is certified from below, and as narrow
+    epsilon, delta = expected.epsilon_bounds(1e-6), expected.delta_bounds(1.0)
+    assert epsilon.lower <= accountant.get_epsilon(1e-6) <= epsilon.upper + 1e-3 * epsilon.upper
+    assert delta.lower <= accountant.get_delta(1.0) <= delta.upper + 5e-3 * delta.upper
     accountant.compose(dp_accounting.NonPrivateDpEvent())
     assert accountant.get_epsilon(1e-6) == math.inf
     assert accountant.get_delta(1e-6) == 1.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from .._support import validate
+from ..clients import Client
 from ..clients.base import bits_for
 from ..errors import InvalidParameter
 from ..laws.noise import (
@@ -209,6 +210,13 @@ class NoisyHistogram(Randomizer):
             law = f"a negative binomial number, r = {self.negative_binomial:g}, "
             law += f"theta = {self.theta:g}"
         return f"the value itself, and of every value {law} of dummies"
+
+    @property
+    def client(self) -> Client:
+        raise InvalidParameter(
+            f"{self!r} has no client: a device sends its value as it is, and dummies beside it; "
+            "draw these yourself, or simulate another randomizer."
+        )
 
     def exact(self) -> ExactMatrix:
         raise InvalidParameter(
