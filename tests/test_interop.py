@@ -242,7 +242,7 @@ def test_events_are_composed_like_the_mechanisms() -> None:
         neighboring_relation=REPLACE_ONE,
     )
     expected.compose(from_dp_accounting(gaussian, relation=REPLACE_ONE), rounds=2)
-    # the same number, but not on the same lattice: above what is certified from below, and as narrow
+    # the same number, on another lattice: above what is certified from below, and as narrow
     epsilon, delta = expected.epsilon_bounds(1e-6), expected.delta_bounds(1.0)
     assert epsilon.lower <= accountant.get_epsilon(1e-6) <= epsilon.upper + 1e-3 * epsilon.upper
     assert delta.lower <= accountant.get_delta(1.0) <= delta.upper + 5e-3 * delta.upper
