@@ -61,9 +61,9 @@ class Missing:
 
 def lively_blocks(law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing) -> Blocks:
     """The blocks of BLOCK nodes in which the integrand may exceed e^-cut of the scale."""
-    size = tuning.BLOCK_NODES
+    size, parts = tuning.BLOCK_NODES, max(tuning.SPLIT, 2)
     while size <= nodes.number.max():
-        size *= tuning.SPLIT
+        size *= parts
     blocks = Blocks(np.arange(len(law.theta)), np.zeros(len(law.theta), dtype=np.int64))
     others, weights = float(law.sums.users - 1), _usual(law)
     spread = np.sqrt(others * np.sum(weights * law.sums.scores**2, axis=1)) * MORE
@@ -78,9 +78,9 @@ def lively_blocks(law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing) ->
         blocks = blocks.where(alive)
         if size == tuning.BLOCK_NODES:
             return blocks
-        size //= tuning.SPLIT
-        children = blocks.first[:, None] + size * np.arange(tuning.SPLIT)
-        blocks = Blocks(np.repeat(blocks.row, tuning.SPLIT), children.ravel())
+        size //= parts
+        children = blocks.first[:, None] + size * np.arange(parts)
+        blocks = Blocks(np.repeat(blocks.row, parts), children.ravel())
         blocks = blocks.where(blocks.first <= nodes.number[blocks.row])
 
 
