@@ -129,7 +129,7 @@ class Lattices:
             raise LatticeTooLong
         upper, lower, cut_off = [], [], 0.0
         seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]
-        tilt = tilt_for_delta(seen, math.exp(-depth) * self._rounds)[0]
+        tilt = tilt_for_delta(seen, max(math.exp(-depth) * self._rounds, 1e-300))[0]
         for kind, stride in zip(self._kinds, strides, strict=True):
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 grading = Grading(kind.outline, step, stride, tilt, depth)
