@@ -68,7 +68,7 @@ class Grading:
                 index.append(run)
                 place = int(run[-1]) + distance
         points = np.concatenate(index)
-        return np.append(points[points < top], top) if len(points) else np.array([0, top])
+        return np.append(points, top) if len(points) else np.array([0, top])
 
 
 def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDArray[np.int64]:

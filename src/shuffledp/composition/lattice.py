@@ -131,8 +131,8 @@ class Lattices:
         seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]
         tilt = tilt_for_delta(seen, max(math.exp(-depth) * self._rounds, 1e-300))[0]
         for kind, stride in zip(self._kinds, strides, strict=True):
+            grading = Grading(kind.outline, step, stride, tilt, depth)
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
-                grading = Grading(kind.outline, step, stride, tilt, depth)
                 plds = _discretize(profile, grading, fine)
                 upper.append((plds[0], above))
                 lower.append((plds[1], below))

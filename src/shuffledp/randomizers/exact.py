@@ -7,9 +7,11 @@ much more private than the named one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from math import prod
 
 from .._support.rational import exp_bracket as exp_bracket
 
@@ -35,3 +37,16 @@ def of_sets(values: int, outputs: Iterable[Iterable[int]], eps0: float) -> Fract
     times, sets = ratio(eps0), [frozenset(output) for output in outputs]
     weights = [[times if x in output else Fraction(1) for output in sets] for x in range(values)]
     return [[weight / sum(row) for weight in row] for row in weights]
+
+
+def of_bits(values: Iterable[Collection[int]], k: int, p: Fraction, q: Fraction) -> Fractions:
+    """k independent bits: those of the value are sent as 1 with probability p, others with q."""
+    rows = ([p if j in value else q for j in range(k)] for value in values)
+    every = list(product((0, 1), repeat=k))
+    return [
+        [
+            prod((r if b else 1 - r for r, b in zip(row, bits, strict=True)), start=Fraction(1))
+            for bits in every
+        ]
+        for row in rows
+    ]

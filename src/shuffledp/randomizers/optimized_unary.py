@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
-from math import prod
 from typing import ClassVar
 
 from ..clients import Client
@@ -15,7 +13,7 @@ from ..clients.bits import BitsClient
 from ..laws.binary import BinaryLaw
 from ..laws.sums import BitColumns
 from .base import register
-from .exact import ExactMatrix, Fractions, ratio
+from .exact import ExactMatrix, Fractions, of_bits, ratio
 from .membership import MembershipRandomizer
 from .parameter import Family, LocalEpsilon, Values
 
@@ -74,13 +72,4 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
         return ExactMatrix(self.k, 1 << min(self.k, 64), self._bits)
 
     def _bits(self) -> Fractions:
-        p, q = self._fractions()
-        sent = [[p if j == x else q for j in range(self.k)] for x in range(self.k)]
-        every = list(product((0, 1), repeat=self.k))
-        return [
-            [
-                prod((r if b else 1 - r for r, b in zip(row, bits, strict=True)), start=Fraction(1))
-                for bits in every
-            ]
-            for row in sent
-        ]
+        return of_bits([(x,) for x in range(self.k)], self.k, *self._fractions())

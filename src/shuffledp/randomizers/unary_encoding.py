@@ -20,7 +20,7 @@ from ..laws.classes import ClassLaws
 from ..laws.sums import BitColumns
 from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
-from .exact import ExactMatrix, Fractions, exp_bracket
+from .exact import ExactMatrix, Fractions, exp_bracket, of_bits
 from .membership import MembershipRandomizer
 from .parameter import Family, LocalEpsilon, Parameter, Search, Values
 
@@ -198,8 +198,7 @@ class UnaryEncoding(MembershipRandomizer):
         return ExactMatrix(max(values, self.k), 1 << k, self._bits)
 
     def _bits(self) -> Fractions:
-        p, q = self._fractions()
-        return [self._row(value, p, q) for value in self._values()]
+        return of_bits(self._values(), self.k, *self._fractions())
 
     def _fractions(self) -> tuple[Fraction, Fraction]:
         """p and q; if eps0 is given, with its ratio rounded down: nearer to each other."""
@@ -211,12 +210,3 @@ class UnaryEncoding(MembershipRandomizer):
     def _values(self) -> Sequence[tuple[int, ...]]:
         every = range(1, self.ones + 1)
         return [value for ones in every for value in combinations(range(self.k), ones)]
-
-    def _row(self, value: tuple[int, ...], p: Fraction, q: Fraction) -> list[Fraction]:
-        sent = [p if j in value else q for j in range(self.k)]
-        return [
-            math.prod(
-                (r if bit else 1 - r for r, bit in zip(sent, bits, strict=True)), start=Fraction(1)
-            )
-            for bits in product((0, 1), repeat=self.k)
-        ]
