@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
-from ..clients import Client
-from ..clients.interval import SMALLEST, IntervalClient
+from ..clients.interval import SMALLEST
 from .base import register
-from .exact import ratio
 from .parameter import LocalEpsilon
-from .two_levels import TwoLevelRandomizer
+from .two_levels import WindowRandomizer
 
 
 @register
 @dataclass(frozen=True)
-class Piecewise(TwoLevelRandomizer):
+class Piecewise(WindowRandomizer):
     """A number in [0, 1] as a point of an interval, likelier one in a window that moves with it.
 
     The piecewise mechanism of Wang et al. 2019: the window is a share 1/(e^(eps0/2) + 1) of the
@@ -31,7 +27,6 @@ class Piecewise(TwoLevelRandomizer):
     """
 
     name: ClassVar[str] = "piecewise"
-    task: ClassVar[str] = "mean"
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
     eps0: LocalEpsilon
@@ -39,14 +34,6 @@ class Piecewise(TwoLevelRandomizer):
     @property
     def share(self) -> float:
         return max(1 / (math.exp(self.eps0 / 2) + 1), SMALLEST)
-
-    @property
-    def third_alone(self) -> float:
-        return min(self.share, 1 - 2 * self.share)  # of the window of 1/2, in the middle
-
-    @cached_property
-    def client(self) -> Client:
-        return IntervalClient(Fraction(self.share), ratio(self.eps0))
 
     def describe(self) -> str:
         return f"numbers in [0, 1], piecewise mechanism, {self.eps0:g}-LDP"

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
-from ..clients import Client
-from ..clients.interval import SMALLEST, IntervalClient
+from ..clients.interval import SMALLEST
 from .base import register
-from .exact import ratio
 from .parameter import LocalEpsilon
-from .two_levels import TwoLevelRandomizer
+from .two_levels import WindowRandomizer
 
 
 @register
 @dataclass(frozen=True)
-class SquareWave(TwoLevelRandomizer):
+class SquareWave(WindowRandomizer):
     """A number x in [0, 1] as a point of [-b, 1 + b], likelier one within b of x.
 
     Square wave reporting of Li et al. 2020, with the b of that paper (the window is no less than
@@ -31,7 +27,6 @@ class SquareWave(TwoLevelRandomizer):
     """
 
     name: ClassVar[str] = "square-wave"
-    task: ClassVar[str] = "mean"
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
     eps0: LocalEpsilon
@@ -52,14 +47,6 @@ class SquareWave(TwoLevelRandomizer):
     def share(self) -> float:
         width = 2 * self.half_width
         return max(width / (1 + width), SMALLEST)
-
-    @property
-    def third_alone(self) -> float:
-        return min(self.share, 1 - 2 * self.share)  # of the window of 1/2, in the middle
-
-    @cached_property
-    def client(self) -> Client:
-        return IntervalClient(Fraction(self.share), ratio(self.eps0))
 
     def describe(self) -> str:
         return f"numbers in [0, 1], square wave, {self.eps0:g}-LDP"

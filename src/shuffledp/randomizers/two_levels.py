@@ -9,10 +9,15 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, cast
 
+from ..clients import Client
+from ..clients.interval import IntervalClient
 from ..laws.base import Law
 from ..laws.classes import ClassLaws
+from .exact import ratio as exact_ratio
 from .membership import MembershipRandomizer
 
 #: A law that is known no better would only make the others' brackets wide.
@@ -61,3 +66,18 @@ class TwoLevelRandomizer(MembershipRandomizer):
         ]
         third = replace(self._law(rows), mass_error=self.third_error)
         return ClassLaws((*cast(ClassLaws, both).laws, third))
+
+
+class WindowRandomizer(TwoLevelRandomizer):
+    """Of numbers in [0, 1]: the set is a window of an interval that moves with the number, at its
+    ends for 0 and 1."""
+
+    task: ClassVar[str] = "mean"
+
+    @property
+    def third_alone(self) -> float:
+        return min(self.share, 1 - 2 * self.share)  # of the window of 1/2, in the middle
+
+    @cached_property
+    def client(self) -> Client:
+        return IntervalClient(Fraction(self.share), exact_ratio(self.eps0))
