@@ -106,7 +106,8 @@ class Lattices:
         divisions = round_up(max(self._anchor / step, tuning.LEAST_DIVISIONS))
         dear = _dear(self._kinds)
         wide = aim(rtol, dear)
-        fine = (tuning.DEAR_SHARE if dear else tuning.SHARE) * wide / resolution
+        share = tuning.DEAR_SHARE if dear else tuning.SHARE
+        fine = min(share * wide / resolution, tuning.WIDEST_SAMPLES)
         together = tuning.TOGETHER * rtol / (4 * wide)
         key = (divisions, depth, fine, together)
         made = self.made.get(key)

@@ -31,6 +31,8 @@ KINK = 3.0
 #: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
 #: whose time goes into samples.
 SHARE, DEAR_SHARE = 0.5, 2.0
+#: And at most: wider samples than this are a first look, which may know one side only.
+WIDEST_SAMPLES = 0.005
 #: More different rounds than this are sampled as coarsely as densities.
 FEW_KINDS = 8
 #: Halvings of the resolution after which no lattice is short enough.

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import tuning
-from .convolved import convolved_stop_loss
 from .enumerated import enumerated_stop_loss, one_user_stop_loss
+from .lattice import lattice_stop_loss
 from .one_jump import jump_stop_loss
 from .problem import Bracket, ScoreSums, without_slope
 from .rare_scores import log_tail, rare_stop_loss, rare_users
@@ -51,10 +51,12 @@ class Question:
         return rows
 
     @property
-    def many_values(self) -> bool:
-        """As a density has, and so few users that their law can be convolved."""
-        few_users = 1 < self.sums.users <= tuning.FEW_USERS and self.width < tuning.WORTH
-        return few_users and self.sums.scores.shape[1] > tuning.MANY
+    def many_values(self) -> NDArray[np.bool_]:
+        """The rows of many values, as densities have, and few users with another score than the
+        most common one."""
+        many = self.sums.scores.shape[1] > tuning.MANY and self.sums.users <= tuning.FEW_USERS
+        rows: NDArray[np.bool_] = self.sums.others <= tuning.FEW_OTHERS * many
+        return rows
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,6 @@ class Rule:
     reason: str
     suits: Callable[[Question], NDArray[np.bool_] | bool]
     solve: Callable[[Question], Bracket]
-    from_width: Callable[[], float] = float  # of brackets that are worth its time, relative
 
 
 class Choice:
@@ -85,8 +86,7 @@ class Choice:
         found = np.array(_nothing_known(len(sums.scores)))
         for rule in RULES:
             lower, upper = found[:2]
-            worth = max(width, rule.from_width())
-            wide = upper - lower > worth * np.maximum(lower, self._least)
+            wide = upper - lower > width * np.maximum(lower, self._least)
             rows = np.flatnonzero(wide & rule.suits(question))
             if len(rows):
                 again = np.array(rule.solve(question.rows(rows)))
@@ -157,18 +157,17 @@ RULES = (
         lambda q: _list_rare(q, tuning.DEEP, tuning.SHALLOW),
     ),
     Rule(
+        "lattice",
+        "so many values that transforms are quicker than an integral over their characteristic "
+        "function, and so few users that this does not fall off quickly",
+        lambda q: q.many_values,
+        lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss),
+    ),
+    Rule(
         "fourier",
         "any law, at a cost that does not grow with the users, big scores apart; also far in the "
         "tail, where the ways that were not listed may matter",
-        lambda q: not q.all_listed,
+        lambda q: ~q.many_values & (not q.all_listed),
         lambda q: jump_stop_loss(q.sums, q.width),
-    ),
-    Rule(
-        "convolved",
-        "a tail so heavy that no score stands apart from the others: where few users meet one, "
-        "sum without transforms",
-        lambda q: q.many_values,
-        lambda q: without_slope(*convolved_stop_loss(q.sums)),
-        lambda: tuning.HEAVY,
     ),
 )

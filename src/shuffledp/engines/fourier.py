@@ -16,7 +16,10 @@ that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") ha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +34,15 @@ from .tilted_law import ROUNDING, TiltedLaw, log_mgf_beyond, tilted
 # proof constants: docs/theory.md, "Constants"
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
 
+#: From scores in [-1, 1], their unit and a width to a bracket, not finite where the range is left.
+Solver = Callable[[ScoreSums, Array, float], Bracket]
 
-def stop_loss(sums: ScoreSums, width: float) -> Bracket:
+
+def stop_loss(sums: ScoreSums, width: float, solve: Solver | None = None) -> Bracket:
     """E[(S_n)_+] for each row of `sums`, and a line below it.
 
     `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
-    about the relative width of the bracket in epsilon.
+    about the relative width of the bracket in epsilon. Another way to `solve` may be given.
     """
     unit = np.abs(sums.scores).max(axis=1)
     unit = np.where(unit > 0, unit, 1.0)
@@ -47,7 +53,7 @@ def stop_loss(sums: ScoreSums, width: float) -> Bracket:
         threshold=sums.threshold / unit,
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper, slope_low, slope_high = _bracket(scaled, unit, width)
+        lower, upper, slope_low, slope_high = (solve or _bracket)(scaled, unit, width)
     most = at_most(sums)
     known = np.isfinite(lower) & (lower > 0)  # else the line is 0 itself
     return Bracket(
@@ -68,12 +74,10 @@ def at_most(sums: ScoreSums) -> Array:
 
 def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
     """stop_loss for scores in [-1, 1], times unit; not finite where the range is left."""
-    law, cut = tilted(sums, width), min(tuning.CUT - math.log(width), tuning.MOST_CUT)
-    beyond = _Beyond(law)
+    law, cut = tilted(sums, width), cut_off(width)
+    beyond, hopeless = Beyond(law), deep(law)
     period = beyond.period(cut)
-    # nothing to resolve: Markov's bound is below every delta
-    deep = np.minimum(law.log_scale, law.log_scale - np.log(law.theta)) < _DEEPEST
-    nodes = _nodes(law, period, cut, deep)
+    nodes = _nodes(law, period, cut, hopeless)
     smooth, bump, slope, charge, slope_charge = _integrals(law, nodes, cut)
     missing, slope_missing = _beyond_the_last(law, nodes)
     charge, slope_charge = charge + missing + _misplaced(law), slope_charge + slope_missing
@@ -81,15 +85,32 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
     raised = (smooth + charge) * high
     upper = raised - _noise_of_silence(law)
     lower = (smooth - law.tau**2 * bump - charge) * low - beyond.copies(period, raised)
-    # (s)_+ <= e^(theta s) / (e theta)
-    log_markov = law.log_scale + law.log_error + law.log_reach - 1 - np.log(law.theta)
-    markov = np.exp(log_markov + np.log(unit)) * (1 + 1e-9)
     return Bracket(
-        np.where(deep, 0.0, lower * unit),
-        np.where(deep, markov, upper * unit),
+        np.where(hopeless, 0.0, lower * unit),
+        np.where(hopeless, markov(law, unit), upper * unit),
         (slope - slope_charge) * low - beyond.slope_copies(period),
         (slope + slope_charge) * high,
     )
+
+
+def cut_off(width: float) -> float:
+    """-log of what may be left out, relative to the scale."""
+    return min(tuning.CUT - math.log(width), tuning.MOST_CUT)
+
+
+def deep(law: TiltedLaw) -> NDArray[np.bool_]:
+    """Is there nothing to resolve, Markov's bound being below every delta?"""
+    below: NDArray[np.bool_] = (
+        np.minimum(law.log_scale, law.log_scale - np.log(law.theta)) < _DEEPEST
+    )
+    return below
+
+
+def markov(law: TiltedLaw, unit: Array) -> Array:
+    """(s)_+ <= e^(theta s) / (e theta), times unit."""
+    log_bound = law.log_scale + law.log_error + law.log_reach - 1 - np.log(law.theta)
+    bound: Array = np.exp(log_bound + np.log(unit)) * (1 + 1e-9)
+    return bound
 
 
 def _nodes(law: TiltedLaw, period: Array, cut: float, deep: NDArray[np.bool_]) -> Nodes:
@@ -213,13 +234,36 @@ def _node_sums(law: TiltedLaw, step: Array, starts: Array) -> Array:
     )
 
 
-class _Beyond:
+class Beyond:
     """Markov's bounds at some t > theta, by which the periodic copies S + j L, j != 0, are few."""
 
     def __init__(self, law: TiltedLaw) -> None:
         self._law = law
         self._tilts, self._log_mgf = log_mgf_beyond(law)  # [factors, rows]
         self._log_mgf -= self._tilts * law.sums.threshold * (1 - 32 * UNIT)
+
+    def rows(self, index: NDArray[np.intp]) -> Beyond:
+        some = copy(self)
+        some._law = self._law.rows(index)
+        some._tilts, some._log_mgf = self._tilts[:, index], self._log_mgf[:, index]
+        return some
+
+    def moved(self, most: Array) -> Beyond:
+        """Of scores that are moved by at most so much each, but for the common one."""
+        some, n = copy(self), float(self._law.sums.users)
+        some._log_mgf = self._log_mgf + n * self._others * np.expm1(self._tilts * most)
+        return some
+
+    @cached_property
+    def _others(self) -> Array:
+        """At each tilt the share of users with another score than the common one, from above."""
+        sums = self._law.sums
+        common, size, likely = sums.common
+        likely = likely * (1 - sums.error) - UNIT * (24 + sums.scores.shape[1])
+        each = (self._log_mgf + self._tilts * sums.threshold) / sums.users
+        each -= self._tilts * (common - ROUNDING * size)
+        share: Array = 1 - np.maximum(likely, 0.0) * np.exp(-each) * (1 - 1e-9)
+        return np.clip(share, UNIT, 1.0)
 
     def period(self, cut: float) -> Array:
         """L such that the copies are e^-cut of the scale."""
@@ -232,6 +276,15 @@ class _Beyond:
         decay = np.exp(-self._law.theta * period)
         above = (raised + period) * decay / (1 - decay) ** 2
         total: Array = (above + self._below(period, 1 + np.log(self._tilts))) * (1 + 1e-6)
+        return total
+
+    def others(self, period: Array) -> Array:
+        """What they add to the number of users with another score than the common one, counted if
+        S > 0."""
+        n, decay = float(self._law.sums.users), np.exp(-self._law.theta * period)
+        mean = self._law.sums.others * (1 + 1e-6) + n * self._law.sums.error
+        below = self._below(period, -np.log(n * self._others))
+        total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
         return total
 
     def slope_copies(self, period: Array) -> Array:

@@ -13,6 +13,8 @@ integral is quick for. docs/theory.md ("Any score law") has the proofs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,9 +24,11 @@ from .fourier import at_most, stop_loss
 from .problem import Bracket, ScoreSums
 from .tilted_law import ROUNDING
 
+Engine = Callable[[ScoreSums, float], Bracket]
 
-def jump_stop_loss(sums: ScoreSums, width: float) -> Bracket:
-    """E[(S_n)_+] for each row; as fourier.stop_loss where no score is big."""
+
+def jump_stop_loss(sums: ScoreSums, width: float, solve: Engine = stop_loss) -> Bracket:
+    """E[(S_n)_+] for each row; left to the engine that `solve`s where no score is big."""
     level = np.full(len(sums.scores), np.inf)
     with np.errstate(over="ignore"):
         heavy = np.flatnonzero(_stands_apart(sums))
@@ -32,11 +36,11 @@ def jump_stop_loss(sums: ScoreSums, width: float) -> Bracket:
             level[heavy] = _level(sums.rows(heavy))
     some, none = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
     if len(some) == 0:
-        return stop_loss(sums, width)
+        return solve(sums, width)
     found = np.empty((4, len(level)))
-    found[:, some] = _split(sums.rows(some), level[some], width)
+    found[:, some] = _split(sums.rows(some), level[some], width, solve)
     if len(none):
-        found[:, none] = stop_loss(sums.rows(none), width)
+        found[:, none] = solve(sums.rows(none), width)
     return Bracket(*found)
 
 
@@ -78,7 +82,7 @@ def _level(sums: ScoreSums) -> Array:
     return level
 
 
-def _split(sums: ScoreSums, level: Array, width: float) -> Bracket:
+def _split(sums: ScoreSums, level: Array, width: float, solve: Engine) -> Bracket:
     """With the scores from `level` on as big ones and those below minus it as low ones."""
     n, held, z, p = float(sums.users), sums.threshold, sums.scores, sums.probabilities
     size = sums.magnitudes
@@ -103,7 +107,7 @@ def _split(sums: ScoreSums, level: Array, width: float) -> Bracket:
     )
     closed_error, none_error = (np.expm1(x) for x in slack)
     closed_error += 6 * error
-    rest = stop_loss(
+    rest = solve(
         ScoreSums(
             np.where(usual, z, 0.0),
             np.where(usual, p, 0.0) / (1 - left_out)[:, None],
@@ -113,6 +117,7 @@ def _split(sums: ScoreSums, level: Array, width: float) -> Bracket:
             2 * sums.error + (40 + z.shape[1]) * UNIT,
             np.where(usual, sums.slopes, 0.0),
             sums.held,
+            sums.side,
         ),
         width,
     )

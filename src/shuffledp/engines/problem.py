@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array
+from .._support.numeric import Array, Side
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class ScoreSums:
     which has a relative error of at most 16 units, is subtracted from the sum of the scores.
 
     As alpha grows, each score falls by its `falls` >= 0, with a relative error of 16 units, and the
-    sum by `held` more; who is not interested in slopes leaves them out.
+    sum by `held` more; who is not interested in slopes leaves them out. If only one `side` of the
+    bracket is of interest, an engine may save the time for the other.
     """
 
     scores: Array
@@ -32,6 +33,7 @@ class ScoreSums:
     error: float = 0.0
     falls: Array | None = None
     held: float = 0.0
+    side: Side | None = None
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
         return replace(
@@ -42,6 +44,26 @@ class ScoreSums:
             threshold=self.threshold[index],
             falls=None if self.falls is None else self.falls[index],
         )
+
+    @property
+    def common(self) -> tuple[Array, Array, Array]:
+        """The most likely score of each row, its magnitude and its probability; it is 0 where most
+        of the mass is left over."""
+        most, rows = self.probabilities.argmax(axis=1), np.arange(len(self.scores))
+        likely = self.probabilities[rows, most]
+        rest = np.maximum(1 - self.probabilities.sum(axis=1), 0.0)
+        own = likely > rest
+        return (
+            np.where(own, self.scores[rows, most], 0.0),
+            np.where(own, self.magnitudes[rows, most], 0.0),
+            np.where(own, likely, rest),
+        )
+
+    @property
+    def others(self) -> Array:
+        """How many users have another score than the most likely one, on average."""
+        number: Array = self.users * (1 - self.common[2])
+        return number
 
     @property
     def slopes(self) -> Array:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import Array, Side
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -192,10 +192,12 @@ class DensityProfile(PrivacyProfile):
         cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
         below, above = self.law.enclosed(cells, depth)
         width = rtol * tuning.ENGINE_SHARE
-        lower = ClassSampler(below.laws, self.users, width, depth, self.idle)
-        upper = lower
-        if above is not None:
-            upper = ClassSampler(above.laws, self.users, width, depth, self.idle)
+        both = (self.users, width, depth, self.idle)
+        if above is None:
+            lower = upper = ClassSampler(below.laws, *both)
+        else:
+            lower = ClassSampler(below.laws, *both, Side.LOWER)
+            upper = ClassSampler(above.laws, *both, Side.UPPER)
 
         def sample(epsilon: Array) -> Samples:
             inside, high = self.some_left(epsilon), upper(epsilon)
