@@ -9,11 +9,11 @@ import pytest
 
 from oracles.convolution import delta_of_losses
 from shuffledp._support.numeric import Side
+from shuffledp._support.transforms import round_up
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.tilted_sum import (
     Parts,
     TiltedSum,
-    round_up,
     tilt_for_delta,
     tilt_for_epsilon,
 )

@@ -10,7 +10,8 @@ import pytest
 
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.one_jump import _split
+from shuffledp.engines.lattice import lattice_stop_loss
+from shuffledp.engines.one_jump import Engine, _split
 from shuffledp.engines.problem import Bracket, ScoreSums
 
 MOVES = [Fraction(k, 64) for k in (-32, -8, -1, 1, 8, 32)]
@@ -45,10 +46,13 @@ def check(
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("users", [2, 3, 12])
 @pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_lines_of_the_integral(law: Law, users: int, threshold: Fraction) -> None:
+@pytest.mark.parametrize("engine", [stop_loss, lattice_stop_loss])
+def test_lines_of_the_integral_and_the_lattice(
+    law: Law, users: int, threshold: Fraction, engine: Callable[..., Bracket]
+) -> None:
     falls = [abs(z) / 2 + Fraction(1, 4) for z in law[0]]
     for width in (0.1, 1e-2, 1e-4):
-        check(partial(stop_loss, width=width), law, falls, users, threshold)
+        check(partial(engine, width=width), law, falls, users, threshold)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -64,7 +68,8 @@ def test_a_narrow_slope_is_that_of_the_expectation(law: Law) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_lines_with_big_and_low_scores(seed: int) -> None:
+@pytest.mark.parametrize("engine", [stop_loss, lattice_stop_loss])
+def test_lines_with_big_and_low_scores(seed: int, engine: Engine) -> None:
     draw = random.Random(f"lines {seed}")
     size = draw.choice([2, 3, 4])
     scores = tuple(
@@ -79,4 +84,4 @@ def test_lines_with_big_and_low_scores(seed: int) -> None:
     if sum(p for z, p in zip(*law, strict=True) if abs(z) >= level[0]) > Fraction(1, 2):
         return  # half of the law is to be left
     width = draw.choice([0.1, 1e-3, 1e-5])
-    check(lambda sums: _split(sums, level, width), law, falls, users, threshold)
+    check(lambda sums: _split(sums, level, width, engine), law, falls, users, threshold)

@@ -31,6 +31,7 @@ from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for
 from shuffledp.engines.choice import Choice
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.lattice import lattice_stop_loss
 from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.problem import ScoreSums, without_slope
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
@@ -82,6 +83,8 @@ def engines() -> Iterator[Checked]:
                 rare = rare_users(users, p[0], 60.0)
                 answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
             answers.append(jump_stop_loss(sums, 1e-3))
+            if users > 1:
+                answers.append(lattice_stop_loss(sums, 1e-3))
             for lower, upper, *_ in answers:
                 yield (lower[0], upper[0]), exact_stop_loss(case)
 

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
+from .._support.transforms import round_up
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
 from .grading import Grading, beside_kinks
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong, Parts, log_mgf, round_up, tilt_for_delta
+from .tilted_sum import LatticeTooLong, Parts, log_mgf, tilt_for_delta
 
 # proof constants: docs/theory.md, "Constants"
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
+from .._support.transforms import power, round_up, transform_error
 from . import tuning
 from .pld import PLD
 
@@ -25,12 +25,6 @@ _LOSS_ERROR = 2.0**-50
 Parts = Sequence[tuple[PLD, int]]
 #: log E[e^(tilt S)] of a sum and its first two derivatives in the tilt.
 Cumulants = tuple[float, float, float]
-
-
-def round_up(size: float) -> int:
-    """The next of 4, 5, 6, 7 times a power of two: few different lattices, fast transforms."""
-    unit = 1 << max(math.ceil(math.log2(size)) - 3, 0)
-    return max(math.ceil(size / unit), 2) * unit
 
 
 def log_mgf(parts: Parts, tilt: float) -> Cumulants:
@@ -124,7 +118,7 @@ class TiltedSum:
         spectrum = np.ones(size // 2 + 1, dtype=complex)
         error = np.zeros(len(spectrum))  # of the spectrum, absolute
         # |error| of one transform is at most this times the sum of the masses, which is 1
-        rounding = 16 * UNIT * math.log2(2 * size)
+        rounding = transform_error(size)
         shift = first
         for pld, count in parts:
             log_norm = pld.log_mgf(self._tilt)[0]
@@ -135,12 +129,12 @@ class TiltedSum:
             factor = np.fft.rfft(folded)
             magnitude = np.minimum(np.abs(factor) + rounding, 1 + rounding)
             with np.errstate(under="ignore"):
-                power = _power(factor, count)
+                powers = power(factor, count)
                 # |a^k - b^k| <= k |a - b| max(|a|, |b|)^(k-1); likewise for the power's rounding
                 lesser = magnitude ** (count - 1)
                 growth = count * rounding * lesser
             error = error * lesser * magnitude + (np.abs(spectrum) + error) * growth
-            spectrum = spectrum * power
+            spectrum = spectrum * powers
             shift -= int(pld.index[0]) * count
         masses = np.roll(np.fft.irfft(spectrum, size), -(shift % size))
         # each output averages the spectrum: its error, and the inverse transform's rounding;
@@ -197,16 +191,6 @@ class TiltedSum:
         if side is Side.LOWER:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)
-
-
-def _power(base: NDArray[np.complex128], count: int) -> NDArray[np.complex128]:
-    """base^count by squaring: at most 2 count roundings, as many as count - 1 products have."""
-    result = base
-    for bit in f"{count:b}"[1:]:
-        result = result * result
-        if bit == "1":
-            result = result * base
-    return result
 
 
 def _dot(a: Array, b: Array | float) -> float:

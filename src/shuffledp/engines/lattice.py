@@ -38,12 +38,12 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
     beyond, hopeless = Beyond(law), deep(law)
     period = beyond.period(cut_off(width))
     wanted = period / (law.tau * np.sqrt(tuning.COARSENESS / np.maximum(sums.others, 1.0)))
-    wanted = np.where(np.isfinite(wanted) & ~hopeless, wanted, 1.0)
-    most = max(tuning.MOST_POINTS, 8)
-    points = np.array([round_up(number) for number in np.clip(wanted, 8, most).tolist()])
-    found = np.empty((4, len(points)))
+    wanted = np.clip(wanted, 8, max(tuning.MOST_POINTS, 8))
+    usable = np.isfinite(wanted) & np.isfinite(period) & ~hopeless
+    points = np.array([round_up(number) for number in np.where(usable, wanted, 8).tolist()])
+    found = np.array(without_slope(np.zeros(len(points)), np.full(len(points), np.inf)))
     for size in np.unique(points).tolist():
-        same = np.flatnonzero(points == size)
+        same = np.flatnonzero(usable & (points == size))
         together = max(1, tuning.POINTS_AT_ONCE // size)
         for i in range(0, len(same), together):
             rows = same[i : i + together]
@@ -121,7 +121,8 @@ class _Lattice:
     def top(self) -> Array:
         """About the largest exponent of a tilt: all are taken relative to it."""
         largest = np.maximum(self.law.sums.scores.max(axis=1), 0.0) - self.law.sums.common[0]
-        return self.law.theta * largest
+        top: Array = self.law.theta * largest
+        return top
 
     def scores(self, side: Side) -> _Scores:
         sums = self.law.sums
@@ -146,8 +147,8 @@ class _Lattice:
         index = (column % self.points).astype(np.intp) + self.points * rows
         exponent = (self.law.theta * self.step)[:, None] * place - self.top[:, None]
         heavy = weights * np.exp(exponent)
-        laid: Array = np.bincount(index.ravel(), heavy.ravel(), len(rows) * self.points)
-        return laid.reshape(len(rows), self.points)
+        laid = np.bincount(index.ravel(), heavy.ravel(), len(rows) * self.points)
+        return laid.astype(float).reshape(len(rows), self.points)
 
     def others(self, one: Array) -> _Others:
         """n - 1 users with masses that have the sum 1."""

@@ -82,7 +82,7 @@ def _level(sums: ScoreSums) -> Array:
     return level
 
 
-def _split(sums: ScoreSums, level: Array, width: float, solve: Engine) -> Bracket:
+def _split(sums: ScoreSums, level: Array, width: float, solve: Engine = stop_loss) -> Bracket:
     """With the scores from `level` on as big ones and those below minus it as low ones."""
     n, held, z, p = float(sums.users), sums.threshold, sums.scores, sums.probabilities
     size = sums.magnitudes

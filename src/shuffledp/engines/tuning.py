@@ -24,10 +24,10 @@ RARE = 2.0
 #: usual deltas, then, where that was not enough, as little as matters at any.
 SHALLOW, DEEP = 60.0, 700.0
 
-#: Laws of more values, as densities have, are taken to a lattice if up to so many users have another
-#: score than the common one, on average, and there are no more than so many users: rounding grows
-#: with them. 60 rows of 300 values at a width of 1e-5: 0.09 s with 11 users, 1.2 s by the integral;
-#: 0.34 and 1.2 s with 100 users, 1.3 and 0.1 s with 1000.
+#: Laws of more values, as densities have, are taken to a lattice if up to so many users have
+#: another score than the common one, on average, and there are no more than so many users, with
+#: whom rounding grows. 60 rows of 300 values at a width of 1e-5: 0.05 s with 11 users, 0.8 s by the
+#: integral; 0.13 and 0.7 s with 100 users, 0.45 and 0.09 s with 1000.
 MANY, FEW_OTHERS, FEW_USERS = 64, 200.0, 1 << 22
 
 # Binomial tails (binomial.py)
@@ -54,8 +54,8 @@ RARE_ROWS = 64
 
 # Lattice (lattice.py)
 
-#: The squared step in units of the noise's variance that the integral would have, over the users
-#: with another score than the common one: with 4 of them the bracket is about as wide as with the noise.
+#: The squared step in units of the variance of the integral's noise over the users with another
+#: score than the common one: with 4 the bracket is about as wide as with the noise.
 COARSENESS = 4.0
 #: Points of a period at most: 16 transforms of so many take 0.1 s.
 MOST_POINTS = 1 << 17

@@ -1,0 +1,91 @@
+"""Sums on a lattice against exact sums and against the Fourier engine."""
+
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting, twelve_decades
+from shuffledp.engines import tuning
+from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.lattice import lattice_stop_loss
+from shuffledp.engines.one_jump import jump_stop_loss
+from shuffledp.engines.problem import ScoreSums
+
+
+def both_sides(sums: ScoreSums, width: float = 1e-3) -> tuple[float, float]:
+    lower, upper = (float(side[0]) for side in lattice_stop_loss(sums, width)[:2])
+    return lower, upper
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("users", [2, 3, 7, 24])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
+    truth = float(stop_loss_by_counting(law, users, threshold))
+    for width in (0.1, 1e-3, 1e-5):
+        lower, upper = both_sides(ScoreSums(*columns(law, threshold), users), width)
+        assert lower <= truth * (1 + 1e-14)
+        assert truth * (1 - 1e-14) <= upper
+    heavy = max(law[0]) > 50  # left to one jump
+    assert heavy or upper - lower < 0.001 * truth + 1e-6
+
+
+@pytest.mark.parametrize("points", [1, 8, 50])
+@pytest.mark.parametrize("seed", range(40))
+def test_random_laws_on_coarse_lattices(
+    seed: int, points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With steps as large as the scores, and a common score that is none of the multiples."""
+    monkeypatch.setattr(tuning, "MOST_POINTS", points)
+    draw = random.Random(f"lattice {seed}")
+    size = draw.choice([1, 2, 3])
+    scores = tuple(Fraction(draw.randrange(-(2**9), 2**9), 7) for _ in range(size))
+    weights = [Fraction(1, 2 ** draw.randrange(0, 14)) for _ in range(size + 1)]
+    law = scores, tuple(w / sum(weights) for w in weights[:-1])
+    users, threshold = draw.choice([2, 3, 9]), Fraction(draw.choice([0, 1, 30]), 3)
+    truth = float(stop_loss_by_counting(law, users, threshold))
+    sums = ScoreSums(*columns(law, threshold), users)
+    lower, upper = both_sides(sums, draw.choice([0.1, 1e-4]))
+    assert lower <= truth * (1 + 1e-13)
+    assert truth * (1 - 1e-13) <= upper
+
+
+@pytest.mark.parametrize("users", [10, 1000])
+def test_many_scores_against_fourier(users: int) -> None:
+    """A smooth law of 300 scores: both engines enclose the same number, closely."""
+    x = np.linspace(-3, 3, 300)
+    masses = np.exp(-(x**2) / 2)
+    masses *= 0.8 / masses.sum()
+    scores = np.exp(x / 2) - 1.03 * math.exp(1 / 8)
+    for threshold in (0.0, 0.1 * math.sqrt(users)):
+        held = np.array([threshold])
+        sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], held, users)
+        lower, upper = both_sides(sums, 1e-6)
+        low, high = (float(side[0]) for side in stop_loss(sums, 1e-6)[:2])
+        assert lower <= high
+        assert low <= upper
+        assert upper <= 1.0001 * lower
+
+
+def test_a_common_score_of_many_users_is_not_moved() -> None:
+    """10^5 users, of whom three have one of 300 scores and all others -1/7 ... of a step."""
+    x = np.linspace(-2, 2, 299)
+    masses = np.exp(-(x**2)) / np.exp(-(x**2)).sum() * 3e-5
+    scores, p = np.append(50 * x, -1e-3 / 7)[None], np.append(masses, 1 - 3e-5)[None]
+    sums = ScoreSums(scores, p, np.abs(scores), np.zeros(1), 10**5)
+    lower, upper = both_sides(sums, 1e-5)
+    low, high = (float(side[0]) for side in stop_loss(sums, 1e-5)[:2])
+    assert lower <= high
+    assert low <= upper
+    assert upper <= 1.001 * lower
+
+
+def test_heavy_tails_against_a_sum_over_the_largest() -> None:
+    scores, masses, truth = twelve_decades()
+    sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), 2)
+    lower, upper = (float(side[0]) for side in jump_stop_loss(sums, 1e-3, lattice_stop_loss)[:2])
+    assert lower <= truth * (1 + 1e-12)
+    assert truth * (1 - 1e-12) <= upper <= 1.01 * lower
