@@ -12,6 +12,7 @@ from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.lattice import lattice_stop_loss
 from shuffledp.engines.one_jump import Engine, _split
+from shuffledp.engines.one_large import large_stop_loss
 from shuffledp.engines.problem import Bracket, ScoreSums
 
 MOVES = [Fraction(k, 64) for k in (-32, -8, -1, 1, 8, 32)]
@@ -68,7 +69,7 @@ def test_a_narrow_slope_is_that_of_the_expectation(law: Law) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("engine", [stop_loss, lattice_stop_loss])
+@pytest.mark.parametrize("engine", [large_stop_loss, lattice_stop_loss])
 def test_lines_with_big_and_low_scores(seed: int, engine: Engine) -> None:
     draw = random.Random(f"lines {seed}")
     size = draw.choice([2, 3, 4])

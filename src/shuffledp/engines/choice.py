@@ -26,13 +26,15 @@ from .rare_scores import log_tail, rare_stop_loss, rare_users
 class Question:
     """E[(S)_+] of each row of `sums`, to a relative `width`.
 
-    `few` are the rows of which so few users score that `listed` scoring users are enough.
+    `few` are the rows of which so few users score that `listed` scoring users are enough. Values
+    below `least` need not be known well.
     """
 
     sums: ScoreSums
     width: float
     few: NDArray[np.bool_]
     listed: int
+    least: float
 
     def rows(self, index: NDArray[np.intp]) -> Question:
         return replace(self, sums=self.sums.rows(index), few=self.few[index])
@@ -103,7 +105,7 @@ class Choice:
         largest = float(mean[few].max(initial=0.0))
         while few.any() and most > 1 and log_tail(largest, most - 1) < -tuning.VANISHING:
             most -= 1
-        return Question(sums, width, few, most)
+        return Question(sums, width, few, most, self._least)
 
 
 def _nothing_known(rows: int) -> Bracket:
@@ -161,13 +163,13 @@ RULES = (
         "so many values that transforms are quicker than an integral over their characteristic "
         "function, and so few users that this does not fall off quickly",
         lambda q: q.many_values,
-        lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss),
+        lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss, q.least),
     ),
     Rule(
         "fourier",
         "any law, at a cost that does not grow with the users, big scores apart; also far in the "
         "tail, where the ways that were not listed may matter",
         lambda q: ~q.many_values & (not q.all_listed),
-        lambda q: jump_stop_loss(q.sums, q.width),
+        lambda q: jump_stop_loss(q.sums, q.width, least=q.least),
     ),
 )

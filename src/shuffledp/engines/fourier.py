@@ -17,19 +17,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
 from . import tuning
+from .copies import Beyond
 from .enumerated import LEAST
 from .nodes import Missing, Nodes, change_error, characteristic, lively_blocks
 from .problem import Bracket, ScoreSums
-from .tilted_law import ROUNDING, TiltedLaw, log_mgf_beyond, tilted
+from .tilted_law import ROUNDING, TiltedLaw, tilted
 
 # proof constants: docs/theory.md, "Constants"
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
@@ -68,6 +67,8 @@ def at_most(sums: ScoreSums) -> Array:
     """(sum of scores)_+ is at most the sum of the (score)_+."""
     gains = np.maximum(sums.scores + ROUNDING * sums.magnitudes, 0.0)
     most: Array = sums.users * np.sum(sums.probabilities * gains, axis=1)
+    if sums.last is not None:
+        most += np.sum(sums.last * gains, axis=1)
     most *= 1 + (24 + gains.shape[1]) * UNIT + sums.error
     return most
 
@@ -170,6 +171,7 @@ def _misplaced(law: TiltedLaw) -> Array:
     It matters where S > 0 up to that rounding, which is at most the scale under the tilted law.
     """
     magnitude = float(law.sums.users) * np.sum(law.weights * law.sums.magnitudes, axis=1)
+    magnitude += law.of_last(law.sums.magnitudes)
     moved: Array = ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
     return moved
 
@@ -181,6 +183,8 @@ def _noise_of_silence(law: TiltedLaw) -> Array:
     half the threshold.
     """
     n, threshold = float(law.sums.users), law.sums.threshold
+    if law.last is not None:
+        return np.zeros(len(threshold))  # somebody scores
     active, values = law.sums.probabilities.sum(axis=1), law.sums.scores.shape[1]
     free = np.maximum(1 - active * (1 + law.sums.error) - (24 + values) * UNIT, 0.0)
     log_silent = n * np.log(free)
@@ -200,7 +204,7 @@ def _node_sums(law: TiltedLaw, step: Array, starts: Array) -> Array:
     used = np.repeat(starts >= 0, tuning.BLOCK_NODES, axis=1)
     t = step[:, None] * np.maximum(index, 0)  # [rows, nodes]
     twice = np.where(index == 0, 1.0, 2.0) * used * step[:, None] / (2 * math.pi)
-    change, falling = characteristic(law, step, np.maximum(starts, 0))
+    change, falling, last, last_falling = characteristic(law, step, np.maximum(starts, 0))
     real, imag = change.real, change.imag
     near_one = 2 * real + real**2 + imag**2  # |E~ e^(itz)|^2 - 1
     far = np.hypot(1 + real, imag)
@@ -210,8 +214,8 @@ def _node_sums(law: TiltedLaw, step: Array, starts: Array) -> Array:
     phase = (users - 1) * angle - held * t + drift
     w, others = theta + 1j * t, np.exp((users - 1) * log_far) * envelope
     base = others * np.exp(1j * phase) * twice
-    values = base * (1 + change)
-    falls = users * falling + law.sums.held * (1 + change)
+    values = base * (1 + change) * last
+    falls = (users * falling + law.sums.held * (1 + change)) * last + (1 + change) * last_falling
     # the relative error of logarithm and phase; then of the change itself
     exponent = 16 * UNIT * (users * (np.abs(angle) - log_far) + 2 * held * t + drift + 8)
     size = change_error(law, np.arange(len(step))[:, None], t)
@@ -219,8 +223,12 @@ def _node_sums(law: TiltedLaw, step: Array, starts: Array) -> Array:
     # where that is too much, all that a term can be, twice
     small, grown = exponent < 0.5, np.expm1(np.minimum(exponent, 0.5))
     at_most = np.exp((users - 1) * np.log(np.minimum(far + size + 16 * UNIT, 1.0))) * envelope
-    charge = np.where(small, others * far * grown, 2 * at_most) * twice
+    last_error = law.last_error(np.ones(law.weights.shape), t)
+    charge = others * far * (np.abs(last) * grown + 2 * last_error)
+    charge = np.where(small, charge, 2 * at_most) * twice
     err = users * law.fall_error(t) + law.sums.held * size
+    err += law.most_fall[:, None] * last_error + law.last_error(law.sums.slopes, t)
+    err += law.of_last(law.sums.slopes)[:, None] * size
     slope_charge = others * (np.abs(falls) * grown + 2 * err)
     slope_charge = np.where(small, slope_charge, 2 * at_most * law.most_fall[:, None]) * twice
     return np.array(
@@ -232,72 +240,3 @@ def _node_sums(law: TiltedLaw, step: Array, starts: Array) -> Array:
             np.sum(slope_charge / np.abs(w), axis=1),
         ]
     )
-
-
-class Beyond:
-    """Markov's bounds at some t > theta, by which the periodic copies S + j L, j != 0, are few."""
-
-    def __init__(self, law: TiltedLaw) -> None:
-        self._law = law
-        self._tilts, self._log_mgf = log_mgf_beyond(law)  # [factors, rows]
-        self._log_mgf -= self._tilts * law.sums.threshold * (1 - 32 * UNIT)
-
-    def rows(self, index: NDArray[np.intp]) -> Beyond:
-        some = copy(self)
-        some._law = self._law.rows(index)
-        some._tilts, some._log_mgf = self._tilts[:, index], self._log_mgf[:, index]
-        return some
-
-    def moved(self, most: Array) -> Beyond:
-        """Of scores that are moved by at most so much each, but for the common one."""
-        some, n = copy(self), float(self._law.sums.users)
-        some._log_mgf = self._log_mgf + n * self._others * np.expm1(self._tilts * most)
-        return some
-
-    @cached_property
-    def _others(self) -> Array:
-        """At each tilt the share of users with another score than the common one, from above."""
-        sums = self._law.sums
-        common, size, likely = sums.common
-        likely = likely * (1 - sums.error) - UNIT * (24 + sums.scores.shape[1])
-        each = (self._log_mgf + self._tilts * sums.threshold) / sums.users
-        each -= self._tilts * (common - ROUNDING * size)
-        share: Array = 1 - np.maximum(likely, 0.0) * np.exp(-each) * (1 - 1e-9)
-        return np.clip(share, UNIT, 1.0)
-
-    def period(self, cut: float) -> Array:
-        """L such that the copies are e^-cut of the scale."""
-        theta, scale = self._law.theta, self._law.log_scale
-        period: Array = ((self._log_mgf - scale + cut) / (self._tilts - theta)).min(axis=0)
-        return np.maximum(period, (np.maximum(-scale, 0) + cut + 3) / theta)
-
-    def copies(self, period: Array, raised: Array) -> Array:
-        """What they add to the trapezoidal sum, of which `raised` is an upper bound."""
-        decay = np.exp(-self._law.theta * period)
-        above = (raised + period) * decay / (1 - decay) ** 2
-        total: Array = (above + self._below(period, 1 + np.log(self._tilts))) * (1 + 1e-6)
-        return total
-
-    def others(self, period: Array) -> Array:
-        """What they add to the number of users with another score than the common one, counted if
-        S > 0."""
-        n, decay = float(self._law.sums.users), np.exp(-self._law.theta * period)
-        mean = self._law.sums.others * (1 + 1e-6) + n * self._law.sums.error
-        below = self._below(period, -np.log(n * self._others))
-        total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
-        return total
-
-    def slope_copies(self, period: Array) -> Array:
-        """What they add to the slope: each is at most the sum of all falls."""
-        sums, decay = self._law.sums, np.exp(-self._law.theta * period)
-        mean = sums.users * np.sum(sums.probabilities * sums.slopes, axis=1) + sums.held
-        most = sums.users * sums.slopes.max(axis=1) + sums.held
-        total: Array = mean * decay / (1 - decay) + most * self._below(period, 0.0)
-        return total * (1 + 1e-6)
-
-    def _below(self, period: Array, lowered: Array | float) -> Array:
-        """Of e^(theta j L) Pr[S > j L] or E[(S - j L)_+], j >= 1, by the best tilt."""
-        rate = (self._tilts - self._law.theta) * period
-        exponent = np.minimum(self._log_mgf - rate - lowered, 700)
-        below: Array = (np.exp(exponent) / -np.expm1(-rate)).min(axis=0)
-        return below

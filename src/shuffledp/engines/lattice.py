@@ -18,7 +18,8 @@ import numpy as np
 from .._support.numeric import UNIT, Array, Side
 from .._support.transforms import Spectrum, power, round_up, transform_error
 from . import tuning
-from .fourier import Beyond, cut_off, deep, markov, stop_loss
+from .copies import Beyond
+from .fourier import cut_off, deep, markov, stop_loss
 from .problem import Bracket, ScoreSums, without_slope
 from .tilted_law import ROUNDING, TiltedLaw, tilted
 
@@ -27,8 +28,9 @@ _MOST_GROWTH = 0.05  # relative error of all masses together beyond which nothin
 _HALF = 0.5 + 1e-6  # of a step: how far a score is moved, rounding included
 
 
-def lattice_stop_loss(sums: ScoreSums, width: float) -> Bracket:
-    """E[(S_n)_+] for each row, n >= 2, and a line below it; `width` as in fourier.stop_loss."""
+def lattice_stop_loss(sums: ScoreSums, width: float, besides: Array | None = None) -> Bracket:
+    """E[(S_n)_+] for each row, n >= 2, and a line below it; `width` as in fourier.stop_loss,
+    whatever there is `besides`."""
     return stop_loss(sums, width, _bracket)
 
 
@@ -48,7 +50,8 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
         for i in range(0, len(same), together):
             rows = same[i : i + together]
             lattice = _Lattice(law.rows(rows), period[rows] / size, size)
-            found[:, rows] = _sides(lattice, beyond.rows(rows))
+            lower, *slopes = _lower(lattice, beyond.rows(rows))
+            found[:, rows] = lower, _upper(lattice), *slopes
     return Bracket(
         np.where(hopeless, 0.0, found[0] * unit),
         np.where(hopeless, markov(law, unit), found[1] * unit),
@@ -196,15 +199,6 @@ class _Lattice:
         exponent = parts[0] + parts[1] - parts[2]
         error = 16 * UNIT * (sum(np.abs(part) for part in parts) + 8)
         return np.exp(exponent - error), np.exp(exponent + error)
-
-
-def _sides(lattice: _Lattice, beyond: Beyond) -> Bracket:
-    side, rows = lattice.law.sums.side, len(lattice.step)
-    upper = np.full(rows, np.inf) if side is Side.LOWER else _upper(lattice)
-    if side is Side.UPPER:
-        return without_slope(np.zeros(rows), upper)
-    lower, *slopes = _lower(lattice, beyond)
-    return Bracket(lower, upper, *slopes)
 
 
 def _lower(lattice: _Lattice, beyond: Beyond) -> tuple[Array, Array, Array]:

@@ -117,8 +117,18 @@ def change_error(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
     return size
 
 
-def characteristic(law: TiltedLaw, step: Array, first: Array) -> tuple[Array, Array]:
-    """E~ e^(itz) - 1 and E~[fall e^(itz)] at the nodes of blocks: [rows, blocks * BLOCK].
+class Characteristic(NamedTuple):
+    """E~ e^(itz) - 1 and E~[fall e^(itz)], and E~ e^(itz) and E~[fall e^(itz)] of the last user, at
+    the nodes of blocks: [rows, blocks * BLOCK]."""
+
+    change: Array
+    falling: Array
+    last: Array | float = 1.0
+    last_falling: Array | float = 0.0
+
+
+def characteristic(law: TiltedLaw, step: Array, first: Array) -> Characteristic:
+    """At the nodes of blocks with these first ones.
 
     At node first + j, e^(itz) = (1 + a_j)(1 + b), b at the first node of the block: a product of
     two small matrices does it, and a and b are small where the angles are, so nothing cancels.
@@ -133,13 +143,19 @@ def characteristic(law: TiltedLaw, step: Array, first: Array) -> tuple[Array, Ar
         return turn
 
     a = turned(np.broadcast_to(np.arange(tuning.BLOCK_NODES), (len(step), tuning.BLOCK_NODES)))
-    b = turned(first) * weights[:, None, :]
-    fall = (b + weights[:, None, :]) * law.sums.slopes[:, None, :]
-    both = np.concatenate([b, weights[:, None, :], fall], axis=1)
-    product, blocks = _product(both, a), b.shape[1]
-    change = product[:, :blocks] + product[:, blocks : blocks + 1] + b.sum(axis=2)[:, :, None]
-    falling = product[:, blocks + 1 :] + fall.sum(axis=2)[:, :, None]
-    return change.reshape(len(step), -1), falling.reshape(len(step), -1)
+    start, blocks = turned(first), first.shape[1]
+    b = start * weights[:, None, :]
+    parts = [b, (b + weights[:, None, :]) * law.sums.slopes[:, None, :]]
+    if law.last is not None:
+        last = (1 + start) * law.last[:, None, :]
+        parts += [last, last * law.sums.slopes[:, None, :]]
+    product = _product(np.concatenate([weights[:, None, :], *parts], axis=1), a)
+    sums = [
+        product[:, 1 + i * blocks : 1 + (i + 1) * blocks] + part.sum(axis=2)[:, :, None]
+        for i, part in enumerate(parts)
+    ]
+    sums[0] = sums[0] + product[:, :1]
+    return Characteristic(*(part.reshape(len(step), -1) for part in sums))
 
 
 def _product(b: Array, a: Array) -> Array:

@@ -20,15 +20,22 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
 from . import tuning
-from .fourier import at_most, stop_loss
+from .fourier import at_most
+from .one_large import large_stop_loss
 from .problem import Bracket, ScoreSums
 from .tilted_law import ROUNDING
 
-Engine = Callable[[ScoreSums, float], Bracket]
+#: From sums of scores, a width and what there is besides, to which the width is relative too.
+Engine = Callable[[ScoreSums, float, Array], Bracket]
 
 
-def jump_stop_loss(sums: ScoreSums, width: float, solve: Engine = stop_loss) -> Bracket:
-    """E[(S_n)_+] for each row; left to the engine that `solve`s where no score is big."""
+def jump_stop_loss(
+    sums: ScoreSums, width: float, solve: Engine = large_stop_loss, least: float = 0.0
+) -> Bracket:
+    """E[(S_n)_+] for each row; left to the engine that `solve`s where no score is big.
+
+    What is below `least` need not be known well.
+    """
     level = np.full(len(sums.scores), np.inf)
     with np.errstate(over="ignore"):
         heavy = np.flatnonzero(_stands_apart(sums))
@@ -36,11 +43,11 @@ def jump_stop_loss(sums: ScoreSums, width: float, solve: Engine = stop_loss) -> 
             level[heavy] = _level(sums.rows(heavy))
     some, none = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
     if len(some) == 0:
-        return solve(sums, width)
+        return solve(sums, width, np.full(len(level), least))
     found = np.empty((4, len(level)))
-    found[:, some] = _split(sums.rows(some), level[some], width, solve)
+    found[:, some] = _split(sums.rows(some), level[some], width, solve, least)
     if len(none):
-        found[:, none] = solve(sums.rows(none), width)
+        found[:, none] = solve(sums.rows(none), width, np.full(len(none), least))
     return Bracket(*found)
 
 
@@ -82,7 +89,9 @@ def _level(sums: ScoreSums) -> Array:
     return level
 
 
-def _split(sums: ScoreSums, level: Array, width: float, solve: Engine = stop_loss) -> Bracket:
+def _split(
+    sums: ScoreSums, level: Array, width: float, solve: Engine = large_stop_loss, least: float = 0.0
+) -> Bracket:
     """With the scores from `level` on as big ones and those below minus it as low ones."""
     n, held, z, p = float(sums.users), sums.threshold, sums.scores, sums.probabilities
     size = sums.magnitudes
@@ -117,11 +126,11 @@ def _split(sums: ScoreSums, level: Array, width: float, solve: Engine = stop_los
             2 * sums.error + (40 + z.shape[1]) * UNIT,
             np.where(usual, sums.slopes, 0.0),
             sums.held,
-            sums.side,
         ),
         width,
+        ((with_big := closed(z, -held)) + least) / (none := np.exp(log_none)),
     )
-    none, with_big, fall = np.exp(log_none), closed(z, -held), closed(sums.slopes, sums.held)
+    fall = closed(sums.slopes, sums.held)
     charge = closed_error * closed(size, held)
     down, up = none / (1 + none_error), none * (1 + none_error)
     lower = down * rest.lower + with_big - charge

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array, Side
+from .._support.numeric import Array
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,9 @@ class ScoreSums:
     which has a relative error of at most 16 units, is subtracted from the sum of the scores.
 
     As alpha grows, each score falls by its `falls` >= 0, with a relative error of 16 units, and the
-    sum by `held` more; who is not interested in slopes leaves them out. If only one `side` of the
-    bracket is of interest, an engine may save the time for the other.
+    sum by `held` more; who is not interested in slopes leaves them out.
+
+    There may be one more user, whose scores have the probabilities `last`, with the sum 1.
     """
 
     scores: Array
@@ -33,7 +34,7 @@ class ScoreSums:
     error: float = 0.0
     falls: Array | None = None
     held: float = 0.0
-    side: Side | None = None
+    last: Array | None = None
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
         return replace(
@@ -43,6 +44,7 @@ class ScoreSums:
             magnitudes=self.magnitudes[index],
             threshold=self.threshold[index],
             falls=None if self.falls is None else self.falls[index],
+            last=None if self.last is None else self.last[index],
         )
 
     @property

@@ -6,7 +6,7 @@ docs/theory.md ("Any score law") has the proof.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -40,10 +40,19 @@ class TiltedLaw:
     relative: Array
     change: Array
     log_error: Array
+    last: Array | None  # tilted probabilities of the one more user
 
     def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
-        columns = (getattr(self, field.name)[index] for field in fields(self)[1:])
-        return TiltedLaw(self.sums.rows(index), *columns)
+        columns = {field.name: getattr(self, field.name)[index] for field in fields(self)[1:-1]}
+        last = None if self.last is None else self.last[index]
+        return replace(self, sums=self.sums.rows(index), last=last, **columns)
+
+    def of_last(self, values: Array) -> Array:
+        """E~ of the last user's values."""
+        if self.last is None:
+            return np.zeros(len(self.theta))
+        mean: Array = np.sum(self.last * values, axis=1)
+        return mean
 
     @cached_property
     def mean_size(self) -> Array:
@@ -55,7 +64,8 @@ class TiltedLaw:
     def most_fall(self) -> Array:
         """All that the sum can fall by, on average: n E~[fall] + held, rounded up."""
         mean = np.sum(self.weights * self.sums.slopes, axis=1)
-        most: Array = float(self.sums.users) * mean * MORE + self.sums.held
+        of_all = float(self.sums.users) * mean + self.of_last(self.sums.slopes)
+        most: Array = of_all * MORE + self.sums.held
         return most
 
     def fall_error(self, t: Array) -> Array:
@@ -66,10 +76,18 @@ class TiltedLaw:
         error: Array = (rounding * fall.sum(axis=1))[:, None] + turned[:, None] * t
         return error
 
+    def last_error(self, values: Array, t: Array) -> Array:
+        """Bound of the error of E~[value e^(itz)] of the last user, for values >= 0."""
+        rounding = 2 * self.relative + (96 + 4 * values.shape[1]) * UNIT
+        turned = 32 * UNIT * self.of_last(values * np.abs(self.sums.scores))
+        error: Array = (rounding * self.of_last(values))[:, None] + turned[:, None] * t
+        return error
+
     @property
     def log_reach(self) -> Array:
         """What the rounding of scores and threshold can add to theta S, wherever S is."""
-        magnitude = float(self.sums.users) * self.sums.magnitudes.max(axis=1)
+        users = self.sums.users + (self.last is not None)
+        magnitude = float(users) * self.sums.magnitudes.max(axis=1)
         reach: Array = self.theta * ROUNDING * (magnitude + self.sums.threshold)
         return reach
 
@@ -82,8 +100,15 @@ def tilted(sums: ScoreSums, width: float) -> TiltedLaw:
     norm = 1 + growth.sum(axis=1)  # E e^(theta z)
     weights = probabilities * np.exp(theta[:, None] * scores) / norm[:, None]
     variance = n * (np.sum(weights * scores**2, axis=1) - np.sum(weights * scores, axis=1) ** 2)
-    deviation = np.sqrt(np.maximum(variance, 1e-300))
     log_scale = n * np.log1p(growth.sum(axis=1)) - theta * threshold
+    last = None
+    if sums.last is not None:
+        last = sums.last * np.exp(theta[:, None] * scores)
+        total = last.sum(axis=1)
+        last /= total[:, None]
+        log_scale += np.log(total)
+        variance += np.sum(last * scores**2, axis=1) - np.sum(last * scores, axis=1) ** 2
+    deviation = np.sqrt(np.maximum(variance, 1e-300))
     # of a heavy tail the tilted law has a second hump: its deviation is no scale for the first
     decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
     tau = math.sqrt(width) * np.minimum(deviation, decay)
@@ -93,7 +118,8 @@ def tilted(sums: ScoreSums, width: float) -> TiltedLaw:
     change = relative * np.abs(growth).sum(axis=1) / norm  # relative error of the norm
     log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
     log_error += 16 * UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
-    return TiltedLaw(sums, theta, weights, tau, log_scale, relative, change, log_error)
+    log_error += 0.0 if last is None else 2 * relative
+    return TiltedLaw(sums, theta, weights, tau, log_scale, relative, change, log_error, last)
 
 
 def _saddle(sums: ScoreSums) -> Array:
@@ -113,8 +139,11 @@ def _saddle(sums: ScoreSums) -> Array:
         theta = np.exp(middle)
         growth = np.expm1(theta[:, :, None] * scores[:, None, :]) * probabilities[:, None, :]
         mean = np.sum((growth + probabilities[:, None, :]) * scores[:, None, :], axis=2)
-        norm = 1 + growth.sum(axis=2)
-        rising = n * mean > (sums.threshold[:, None] + 2 / theta) * norm
+        mean = n * mean / (1 + growth.sum(axis=2))
+        if sums.last is not None:
+            heavy = np.exp(theta[:, :, None] * scores[:, None, :]) * sums.last[:, None, :]
+            mean += np.sum(heavy * scores[:, None, :], axis=2) / heavy.sum(axis=2)
+        rising = mean > sums.threshold[:, None] + 2 / theta
         after = np.where(rising.any(axis=1), rising.argmax(axis=1), tried)
         width = (high - low) / (tried + 1)
         low, high = low + after * width, low + (after + 1) * width
@@ -139,6 +168,9 @@ def log_mgf_beyond(law: TiltedLaw) -> tuple[Array, Array]:
         change = factor * law.relative * np.abs(growth).sum(axis=2) / (1 + growth.sum(axis=2))
         values[rows] = n * np.log1p(growth.sum(axis=2)) + (law.tau * others[rows]) ** 2 / 2
         values[rows] += n * change
+        if law.sums.last is not None:
+            values[rows] += np.log(np.sum(law.sums.last * np.exp(exponent), axis=2))
+            values[rows] += 2 * factor * law.relative
         unknown = (exponent >= 700.0).any(axis=2) | ~(change < _MOST_CHANGE)
         values[rows][unknown] = np.inf
     return others, values

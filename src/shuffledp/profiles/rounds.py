@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import Array, Side
+from .._support.numeric import Array
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -196,8 +196,7 @@ class DensityProfile(PrivacyProfile):
         if above is None:
             lower = upper = ClassSampler(below.laws, *both)
         else:
-            lower = ClassSampler(below.laws, *both, Side.LOWER)
-            upper = ClassSampler(above.laws, *both, Side.UPPER)
+            lower, upper = (ClassSampler(law.laws, *both) for law in (below, above))
 
         def sample(epsilon: Array) -> Samples:
             inside, high = self.some_left(epsilon), upper(epsilon)

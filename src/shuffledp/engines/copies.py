@@ -1,0 +1,85 @@
+"""Periodic copies of a sum, which transforms and trapezoidal rules add: how much they are at most.
+
+docs/theory.md ("Any score law") has the proof.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import UNIT, Array
+from .tilted_law import ROUNDING, TiltedLaw, log_mgf_beyond
+
+
+class Beyond:
+    """Markov's bounds at some t > theta, by which the periodic copies S + j L, j != 0, are few."""
+
+    def __init__(self, law: TiltedLaw) -> None:
+        self._law = law
+        self._tilts, self._log_mgf = log_mgf_beyond(law)  # [factors, rows]
+        self._log_mgf -= self._tilts * law.sums.threshold * (1 - 32 * UNIT)
+
+    def rows(self, index: NDArray[np.intp]) -> Beyond:
+        some = copy(self)
+        some._law = self._law.rows(index)
+        some._tilts, some._log_mgf = self._tilts[:, index], self._log_mgf[:, index]
+        return some
+
+    def moved(self, most: Array) -> Beyond:
+        """Of scores that are moved by at most so much each, but for the common one."""
+        some, n = copy(self), float(self._law.sums.users)
+        some._log_mgf = self._log_mgf + n * self._others * np.expm1(self._tilts * most)
+        return some
+
+    @cached_property
+    def _others(self) -> Array:
+        """At each tilt the share of users with another score than the common one, from above."""
+        sums = self._law.sums
+        common, size, likely = sums.common
+        likely = likely * (1 - sums.error) - UNIT * (24 + sums.scores.shape[1])
+        each = (self._log_mgf + self._tilts * sums.threshold) / sums.users
+        each -= self._tilts * (common - ROUNDING * size)
+        share: Array = 1 - np.maximum(likely, 0.0) * np.exp(-each) * (1 - 1e-9)
+        return np.clip(share, UNIT, 1.0)
+
+    def period(self, cut: float) -> Array:
+        """L such that the copies are e^-cut of the scale."""
+        theta, scale = self._law.theta, self._law.log_scale
+        period: Array = ((self._log_mgf - scale + cut) / (self._tilts - theta)).min(axis=0)
+        return np.maximum(period, (np.maximum(-scale, 0) + cut + 3) / theta)
+
+    def copies(self, period: Array, raised: Array) -> Array:
+        """What they add to the trapezoidal sum, of which `raised` is an upper bound."""
+        decay = np.exp(-self._law.theta * period)
+        above = (raised + period) * decay / (1 - decay) ** 2
+        total: Array = (above + self._below(period, 1 + np.log(self._tilts))) * (1 + 1e-6)
+        return total
+
+    def others(self, period: Array) -> Array:
+        """What they add to the number of users with another score than the common one, counted if
+        S > 0."""
+        n, decay = float(self._law.sums.users), np.exp(-self._law.theta * period)
+        mean = self._law.sums.others * (1 + 1e-6) + n * self._law.sums.error
+        below = self._below(period, -np.log(n * self._others))
+        total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
+        return total
+
+    def slope_copies(self, period: Array) -> Array:
+        """What they add to the slope: each is at most the sum of all falls."""
+        sums, decay = self._law.sums, np.exp(-self._law.theta * period)
+        mean = sums.users * np.sum(sums.probabilities * sums.slopes, axis=1) + sums.held
+        mean += 0.0 if sums.last is None else np.sum(sums.last * sums.slopes, axis=1)
+        most = (sums.users + 1) * sums.slopes.max(axis=1) + sums.held
+        total: Array = mean * decay / (1 - decay) + most * self._below(period, 0.0)
+        return total * (1 + 1e-6)
+
+    def _below(self, period: Array, lowered: Array | float) -> Array:
+        """Of e^(theta j L) Pr[S > j L] or E[(S - j L)_+], j >= 1, by the best tilt."""
+        rate = (self._tilts - self._law.theta) * period
+        exponent = np.minimum(self._log_mgf - rate - lowered, 700)
+        below: Array = (np.exp(exponent) / -np.expm1(-rate)).min(axis=0)
+        return below
