@@ -159,11 +159,15 @@ def characteristic(law: TiltedLaw, step: Array, first: Array) -> Characteristic:
 
 
 def _product(b: Array, a: Array) -> Array:
-    """The matrices b times the transposed a, in tiles so small that no threads are started for
-    them: on a busy machine, waiting for those takes far longer than the work."""
-    product: Array = np.empty((len(b), b.shape[1], a.shape[1]), dtype=complex)
-    side = max(tuning.UNTHREADED // (b.shape[2] * a.shape[1]), 1)
+    """The matrices b, of at least two rows, times the transposed a, in tiles so small that no
+    threads are started for them: on a busy machine, waiting for those takes far longer than the
+    work. No tile is a vector, for which threads are started earlier."""
+    product: Array = np.zeros((len(b), b.shape[1], a.shape[1]), dtype=complex)
     turned = a.transpose(0, 2, 1)
-    for i in range(0, b.shape[1], side):
-        product[:, i : i + side] = b[:, i : i + side] @ turned
+    depth = min(max(tuning.UNTHREADED // (4 * a.shape[1]), 1), b.shape[2])
+    side = max(tuning.UNTHREADED // (depth * a.shape[1]), 4)
+    for rows in np.array_split(np.arange(b.shape[1]), -(-b.shape[1] // side)):
+        tile = slice(rows[0], rows[-1] + 1)
+        for j in range(0, b.shape[2], depth):
+            product[:, tile] += b[:, tile, j : j + depth] @ turned[:, j : j + depth]
     return product
