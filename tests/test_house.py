@@ -18,6 +18,7 @@ ORDER = (
     ("guarantee",),
     ("rounds",),
     ("mechanisms", "sample_threshold", "shuffle", "aggregate"),
+    ("records",),
     ("accountant",),
     ("published", "interop"),
     ("tools",),

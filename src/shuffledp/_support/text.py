@@ -40,10 +40,11 @@ def plain(value: float) -> str:
 
 
 def json_text(value: Any, **how: Any) -> str:
-    """As JSON, which has no infinity: what is not finite becomes null. Arrays become lists.
+    """As JSON, which has no infinity: it becomes the text "Infinity", which `float` understands in
+    most languages, while null is for what is missing. Arrays become lists.
 
-    >>> json_text({"upper": [0.5, math.inf]})
-    '{"upper": [0.5, null]}'
+    >>> json_text({"upper": [0.5, math.inf], "beyond": None})
+    '{"upper": [0.5, "Infinity"], "beyond": null}'
     """
     return json.dumps(_finite(value), **how)
 
@@ -55,4 +56,6 @@ def _finite(value: Any) -> Any:
         return [_finite(item) for item in value]
     if hasattr(value, "tolist"):
         return _finite(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from ..records import described
 from ..tools.plan import Ledger, Plan
 from .figure import picture_option, save
 from .options import JSON, RTOL, options
@@ -38,11 +39,8 @@ def _json(ledger: Ledger, rtol: float) -> str:
     entries = [
         {
             "name": entry.planned.name,
-            "view": entry.planned.round.view,
-            "randomizer": entry.planned.round.inside,
-            "analysis": entry.planned.round.explained.name,
-            "count": entry.planned.count,
-            **entry.planned.round.facts,
+            "rounds": entry.planned.count,
+            **described(entry.planned.round),
             "lower": entry.running.lower,
             "upper": entry.running.upper,
             "remaining": entry.remaining,
@@ -50,5 +48,8 @@ def _json(ledger: Ledger, rtol: float) -> str:
         }
         for entry in ledger.entries
     ]
-    answer = {"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits}
-    return json_report("account", {**answer, "entries": entries}, {"rtol": rtol}, ledger.relation)
+    answer = {
+        **{"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits},
+        **{"relation": ledger.relation, "entries": entries},
+    }
+    return json_report("account", answer, rtol=rtol)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from .._support.text import plain, rounded_down, rounded_up
+from ..shuffle import Shuffle
 from ..tools.adversaries import adversaries as ladder
 from .options import DELTA, JSON, ROUNDS, RTOL, USERS, options, randomizer_options, take_randomizer
 from .report import json_report
@@ -23,12 +24,12 @@ def adversaries(
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
       shuffledp adversaries --randomizer subset --k 8 --size 2 --eps0 2 --users 1e5 --delta 1e-6
     """
-    randomizer, protocol = take_randomizer(given)
+    randomizer = take_randomizer(given)
     rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol)
     if as_json:
         answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
-        protocol |= {"users": users, "rounds": rounds, "rtol": rtol}
-        click.echo(json_report("adversaries", answer, protocol))
+        round_ = Shuffle(randomizer, users)
+        click.echo(json_report("adversaries", answer, round_, rounds=rounds, rtol=rtol))
         return
     click.echo(
         f"{randomizer!r}, {rounds:,} x {users:,} users, delta = {plain(delta)}, replace-one."

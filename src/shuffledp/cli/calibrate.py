@@ -8,10 +8,10 @@ import click
 
 from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter
-from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY
 from ..randomizers.base import parameter_named
 from ..randomizers.parameter import parameters_of
+from ..rounds import Round
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
 from ..tools.protocol import OF_REPORTS, needed, randomizer_of, round_of, split
@@ -47,17 +47,18 @@ def calibrate(
     """
     name = find.replace("-", "_")
     _check(find, name, given)
-    made = round_of(given, dash="--") if name == "rounds" else lambda v: _round(given, name, v)
-    found = find_value(name, made, epsilon=epsilon, delta=delta, rounds=given["rounds"], rtol=rtol)
+
+    def made(value: float) -> Round:
+        return round_of({**given, name: value}, dash="--")
+
+    make, rounds = made(1) if name == "rounds" else made, given["rounds"]
+    found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
+    round_ = made(found.value)
     if as_json:
-        asked = {**given, "rtol": rtol}
-        click.echo(json_report("calibrate", _answer(found), asked, _relation(given)))
+        rounds = found.value if name == "rounds" else rounds or 1
+        click.echo(json_report("calibrate", _answer(found), round_, rounds=rounds, rtol=rtol))
     else:
-        click.echo(_sentences(found, _relation(given)))
-
-
-def _round(given: dict[str, Any], name: str, value: float) -> Any:
-    return round_of({**given, name: value}, dash="--")
+        click.echo(_sentences(found, round_.relation))
 
 
 def _check(find: str, name: str, given: dict[str, Any]) -> None:
@@ -92,16 +93,13 @@ def _answer(found: Calibration) -> dict[str, Any]:
         "upper": found.achieved.upper,
         "room": found.room,
         "beyond": found.beyond,
+        "beyond_lower": None if beyond is None else beyond.lower,
         "beyond_upper": None if beyond is None else beyond.upper,
     }
 
 
 def _shown(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else repr(value)
-
-
-def _relation(given: dict[str, Any]) -> str:
-    return NEIGHBOURS[given["neighbours"] or "replace"][0]
 
 
 def _sentences(found: Calibration, relation: str) -> str:

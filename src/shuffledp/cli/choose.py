@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from ..errors import InvalidParameter
-from ..tools.choose import TASKS
+from ..records import described
+from ..tools.choose import TASKS, Choice
 from ..tools.choose import choose as ranked
-from ..tools.protocol import OF_USERS
+from ..tools.protocol import OF_USERS, of_users
 from .figure import picture_option, save
 from .options import JSON, ROUNDS, USERS, number, options
 from .report import json_report
@@ -53,9 +54,9 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
     if picture is not None:
         save(found.plot(), picture)
     if as_json:
-        rows = {"choices": [choice.row() for choice in found]}
+        rows = {"choices": [_choice(choice, given) for choice in found]}
         unmet = {"unmet": [row._asdict() for row in found.unmet]}
-        click.echo(json_report("choose", {**rows, **unmet}, given))
+        click.echo(json_report("choose", {**rows, **unmet}, **given))
     elif as_csv:
         records = found.records()
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -63,3 +64,19 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
         writer.writerows(record.values() for record in records)
     else:
         click.echo(str(found))
+
+
+def _choice(choice: Choice, asked: dict[str, Any]) -> dict[str, Any]:
+    """A choice as the round that it is, with its errors."""
+    round_ = of_users(
+        choice.randomizer, asked["users"], view=choice.view, sample_rate=asked["sample_rate"]
+    )
+    return {
+        **described(round_),
+        "standard_error": choice.standard_error,
+        "average_error": choice.average_error,
+        "frequency_error": choice.frequency_error,
+        "bits": choice.bits,
+        "lower": choice.epsilon.lower,
+        "upper": choice.epsilon.upper,
+    }

@@ -11,7 +11,7 @@ from ..guarantee import DEFAULT_RTOL
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters
 from ..rounds import Round
-from ..tools.protocol import ANY, OF_REPORTS, VIEWS, needed, randomizer_of, round_of, split
+from ..tools.protocol import ANY, OF_REPORTS, VIEWS, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -101,17 +101,12 @@ def round_options(but: Iterable[str] = ()) -> list[Option]:
 PROTOCOL = (*round_options(), PERHAPS_USERS, ROUNDS, RTOL, JSON)
 
 
-def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
-    """The randomizer that the options describe, and the same for a report."""
+def take_randomizer(given: dict[str, Any]) -> Randomizer:
+    """The randomizer that the options describe."""
     kind, own, _ = split(given)
-    return randomizer_of(kind, own, dash="--"), {"randomizer": kind, **own}
+    return randomizer_of(kind, own, dash="--")
 
 
-def take_round(given: dict[str, Any]) -> tuple[Round, dict[str, Any]]:
-    """The round that the options describe, and the same for a report."""
-    round_ = round_of(given, dash="--")
-    kind, own, _ = split(given)
-    explained = round_.explained
-    said = {"view": round_.view, "analysis": explained.name, "assumed": explained.assumption}
-    named = {"randomizer": kind, **own} if "randomizer" in needed(given) else {}
-    return round_, {**said, **named, **round_.facts}
+def take_round(given: dict[str, Any]) -> Round:
+    """The round that the options describe."""
+    return round_of(given, dash="--")

@@ -58,7 +58,7 @@ def simulate(
     data = read_values(values)
     if given["users"] is None:
         given["users"] = len(data)
-    round_, protocol = take_round(given)
+    round_ = take_round(given)
     if seed is not None and seed < 0:
         raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
     rng = None if seed is None else np.random.default_rng(seed)
@@ -77,8 +77,8 @@ def simulate(
             "estimated": found.estimated,
             "standard_errors": found.standard_errors,
         }
-        protocol |= {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
-        click.echo(json_report("simulate", answer, protocol, round_.relation))
+        asked: dict[str, Any] = {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
+        click.echo(json_report("simulate", answer, round_, **asked))
         return
     why = "ask with another delta or randomizer."
     said = statement(round_, rounds, [(rounded_up(float(bounds.upper)), plain(delta), why)])

@@ -8,8 +8,11 @@ from typing import Any
 
 import click
 
-from ..tools.protocol import OF_REPORTS, VIEWS, files
+from ..errors import ShuffleDPError
+from ..records import DESCRIPTION, described, named
+from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
+from ..tools.sweep_file import Row
 from .options import JSON, RTOL, numbers, options, randomizer_options
 from .report import json_report
 
@@ -64,7 +67,7 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
             fixed[name] = values[0] if isinstance(values, list) else values
     table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
     if as_json:
-        click.echo(json_report("sweep", {"rows": list(table)}, {}, table.relation))
+        click.echo(json_report("sweep", {"rows": [_row(row) for row in table]}, rtol=rtol))
     elif out is None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(table.columns)
@@ -76,3 +79,27 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
             err=True,
         )
         sys.exit(_SOME_FAILED)
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """A row as the round that it is; of a round that cannot be, what was asked for."""
+    try:
+        said = described(round_of(row))
+    except ShuffleDPError:
+        kind, own, asked = split(row)
+        said = dict.fromkeys(DESCRIPTION) | {"users": row.get("users"), **asked}
+        said = {name: said[name] for name in DESCRIPTION} | {"randomizer": named(kind, own)}
+    query = "epsilon" if "delta" in row else "delta"
+    lower, upper = row[f"{query}_lower"], row[f"{query}_upper"]
+    known = None if lower is None else {"lower": lower, "upper": upper}
+    kind = "failed" if known is None else "not-certified"
+    error = {"kind": kind, "message": row["error"], "bounds": known, "nearest": None}
+    return {
+        "query": query,
+        **{name: row.get(name) for name in ("epsilon", "delta")},
+        "lower": lower,
+        "upper": upper,
+        "error": error if row["error"] else None,
+        **said,
+        "rounds": row.get("rounds", 1),
+    }

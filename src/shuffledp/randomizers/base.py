@@ -42,6 +42,17 @@ class Randomizer(ABC):
         """Put a validated value into a frozen dataclass."""
         object.__setattr__(self, name, value)
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters, such that the class makes an equal randomizer of them."""
+        values = {name: getattr(self, name) for name in parameters_of(type(self))}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """The same for a report: what is too large for one is told by its digest."""
+        return self.given
+
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
         """What `choose` has to choose among for so many values, or vectors of that length. Free

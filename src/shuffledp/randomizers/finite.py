@@ -6,7 +6,7 @@ import csv
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -44,7 +44,7 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def _matrix(self) -> Matrix:
-        return Matrix(_checked(self.rows()))
+        return Matrix(_scaled(_checked(self.rows())))
 
     @cached_property
     def eps0(self) -> float:
@@ -130,11 +130,24 @@ class FiniteRandomizer(MatrixRandomizer):
         Sequence[Sequence[float]],
         Parameter("CSV file: one row of probabilities a value", read=read_matrix),
     ]
+    _unscaled: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         rows = _checked(self.matrix)
-        self._keep("matrix", tuple(tuple(row) for row in rows.tolist()))
-        self._keep("_matrix", Matrix(rows))
+        scaled = _scaled(rows)
+        self._keep("matrix", tuple(tuple(row) for row in scaled.tolist()))
+        self._keep("_matrix", Matrix(scaled))
+        self._keep("_unscaled", rows)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The rows as they were before they were scaled: scaled again they may differ."""
+        return {"matrix": self._unscaled.tolist()}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        shape = list(self._matrix.rows.shape)
+        return {"matrix": {"shape": shape, "sha256": self._matrix.digest}}
 
     def rows(self) -> Sequence[Sequence[float]]:
         return self.matrix
@@ -152,7 +165,7 @@ class FiniteRandomizer(MatrixRandomizer):
 
 
 def _checked(matrix: Any) -> Array:
-    """The rows, each scaled to the sum 1."""
+    """The rows, each with the sum 1 or very nearly so."""
     try:
         rows = [list(row) for row in matrix]
     except TypeError:
@@ -176,8 +189,14 @@ def _checked(matrix: Any) -> Array:
             raise InvalidParameter(
                 f"matrix row {number} has an entry below 1e-100; give 0 or a larger probability."
             )
-        result[number - 1] = values / total + 0.0  # and no zero is negative
+        result[number - 1] = values
     return result
+
+
+def _scaled(rows: Array) -> Array:
+    """Each row with the sum 1, and no zero negative."""
+    scaled: Array = np.array([row / math.fsum(row) for row in rows]) + 0.0
+    return scaled
 
 
 def _reals(name: str, row: Sequence[Any]) -> Sequence[float]:

@@ -18,7 +18,6 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
 
     analysis = round_.explained
     times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
-    assumed = (analysis.assumption, round_.trusted, round_.people)
     rows = [
         ("relation", ": ".join(NEIGHBOURS[round_.neighbours])),
         (
@@ -27,7 +26,7 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
         ),
         ("analysis", f"{analysis.name}: {analysis.theorem}"),
         ("adversary", analysis.adversary),
-        ("assumed", "; ".join(text for text in assumed if text)),
+        ("assumed", "; ".join(round_.assumptions)),
         *round_.remarks,
     ]
     if rounds > 1:
