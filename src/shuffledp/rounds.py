@@ -18,6 +18,8 @@ from .profiles.sender_count import SenderCount
 from .profiles.subsampled import SubsampledProfile
 from .randomizers import Analysis, Randomizer
 
+#: How those who send may be drawn.
+KINDS_OF_SAMPLES = ("fixed", "poisson")
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
 
@@ -137,7 +139,7 @@ class RoundOfUsers(Round):
             )
         rate = validate.sample_rate(self.sample_rate)
         object.__setattr__(self, "sample_rate", rate)
-        validate.choice("sampling", self.sampling, ("fixed", "poisson"))
+        validate.choice("sampling", self.sampling, KINDS_OF_SAMPLES)
         if self.sampling == "fixed":
             validate.sample_size(users, rate)
         for name in ("colluding", "dropouts"):

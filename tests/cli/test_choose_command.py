@@ -43,7 +43,7 @@ def test_text_csv_and_picture(tmp_path: Path) -> None:
     ("more", "words"),
     [
         ("--json --csv", "give one"),
-        ("--view threshold", "view='threshold'"),
+        ("--view threshold", "'threshold' is not one of"),
         ("--task mean", "leave it out"),
         ("--epsilon 0", "epsilon=0"),
         ("--users 0", "users=0"),

@@ -107,7 +107,7 @@ def test_plans_that_are_no_plans(tmp_path: Path) -> None:
         read(tmp_path, "rounds = 3\n[target]\nepsilon = 1\ndelta = 0.1")
     with pytest.raises(InvalidParameter, match="target=3 is not a table"):
         read(tmp_path, "target = 3\nrounds = []")
-    with pytest.raises(InvalidParameter, match="not TOML: embedded null"):
+    with pytest.raises(InvalidParameter, match="cannot be read: it is not the name of a file"):
         Plan.read("a\0b")
     with pytest.raises(InvalidParameter, match="None cannot be read"):
         Plan.read(None)  # type: ignore[arg-type]

@@ -1,10 +1,14 @@
-"""Numbers for people, upper values rounded up, lower ones down; and for JSON."""
+"""Numbers for people, upper values rounded up, lower ones down; and for JSON. Lines of text."""
 
 from __future__ import annotations
 
 import json
 import math
+import shutil
+import sys
+import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import partial
 from typing import Any
 
 
@@ -37,6 +41,31 @@ def _text(value: float, digits: int, rounding: str) -> str:
 def plain(value: float) -> str:
     """A number that was given, in full: 1e-06, 0.25, and 1 for 1.0."""
     return repr(value).removesuffix(".0")
+
+
+#: Wider than any line.
+_ANY_WIDTH = 10**6
+
+
+def line_width(piped: int = _ANY_WIDTH) -> int:
+    """As wide as the terminal, or `piped` where there is none."""
+    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else piped
+
+
+def wrapped(text: str, first: str = "", hanging: int = 0, *, piped: int = _ANY_WIDTH) -> str:
+    """Lines as wide as the terminal, the first behind `first`, which has a line of its own if it
+    takes half of it; the others further in. No word or number is cut.
+
+    >>> print(wrapped("no word is cut, and no number such as 1e-06 either", "- ", 2, piped=30))
+    - no word is cut, and no
+      number such as 1e-06 either
+    """
+    width, further = line_width(piped), " " * hanging
+    fill = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
+    if 2 * len(first) <= width:
+        return fill(text, width, initial_indent=first, subsequent_indent=further)
+    body = fill(text, width, initial_indent="    ", subsequent_indent="    ")
+    return f"{first.rstrip()}\n{body}"
 
 
 def json_text(value: Any, **how: Any) -> str:

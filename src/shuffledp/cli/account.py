@@ -16,7 +16,7 @@ _EXCEEDED = 1
 
 
 @click.command()
-@click.argument("plan", metavar="PLAN.toml")
+@click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
 @options(picture_option("--plot", "Draw the running epsilon to a file."), RTOL, JSON)
 def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
     """The ledger of a plan of rounds; exit code 1 if it exceeds its target.

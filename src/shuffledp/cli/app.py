@@ -24,9 +24,12 @@ from .simulate import simulate
 from .sweep import sweep
 from .verify import verify
 
+#: A shell that completes a command line asks through this variable, and gives no arguments.
+_COMPLETION = "_SHUFFLEDP_COMPLETE"
+
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Every printed upper value is rounded up: it is safe to publish.",
 )
 @click.version_option(__version__, package_name="shuffledp", message="%(prog)s %(version)s")
@@ -63,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):  # names may be in any alphabet, terminals not
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else arguments
-    if not given:
+    if not given and _COMPLETION not in os.environ:
         # whether this is an error is a matter of click's version; here it is
         click.echo(cli.get_help(click.Context(cli, info_name="shuffledp")), err=True)
         sys.exit(BAD_INPUT)

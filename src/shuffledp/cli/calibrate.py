@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._support.text import rounded_down, rounded_up
+from .._support.text import rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY
 from ..randomizers.base import parameter_named
@@ -106,18 +106,22 @@ def _sentences(found: Calibration, relation: str) -> str:
     name, low, high = found.parameter, found.achieved.lower, found.achieved.upper
     extreme = "largest" if searchable()[name] else "smallest"
     lines = [
-        f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
-        f"{found.epsilon:g} at delta {found.delta:g} ({relation}).",
+        wrapped(
+            f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
+            f"{found.epsilon:g} at delta {found.delta:g} ({relation})."
+        ),
         "",
-        f"  there        {rounded_down(low, 7)} <= epsilon <= {rounded_up(high, 7)}; room left: "
-        f"{rounded_down(found.room, 3)}",
+        wrapped(
+            f"{rounded_down(low, 7)} <= epsilon <= {rounded_up(high, 7)}; room left: "
+            f"{rounded_down(found.room, 3)}",
+            *("  there        ", 15),
+        ),
     ]
     if found.beyond is None or found.beyond_achieved is None:
         lines.append("  beyond       nothing: it is the last value that is supported")
     else:
         over = found.beyond_achieved
-        lines.append(
-            f"  one step on  {name} = {_shown(found.beyond)} has "
-            f"{rounded_down(over.lower, 7)} <= epsilon <= {rounded_up(over.upper, 7)}"
-        )
+        said = f"{rounded_down(over.lower, 7)} <= epsilon <= {rounded_up(over.upper, 7)}"
+        step = f"{name} = {_shown(found.beyond)} has {said}"
+        lines.append(wrapped(step, "  one step on  ", 15))
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from ..tools.choose import TASKS, Choice
 from ..tools.choose import choose as ranked
 from ..tools.protocol import OF_USERS, of_users
 from .figure import picture_option, save
-from .options import JSON, ROUNDS, USERS, number, options
+from .options import JSON, ROUNDS, USERS, choice, number, options
 from .report import json_report
 
 _VIEWS = (*OF_USERS, "any")
@@ -28,12 +28,8 @@ _VIEWS = (*OF_USERS, "any")
     number("delta", "at this delta.", required=True),
     ROUNDS,
     number("sample-rate", "Share of the users, at random, that sends in each round.", default=1.0),
-    click.option(
-        "--view", default="any", show_default=True, help=f"What is seen: {' or '.join(_VIEWS)}."
-    ),
-    click.option(
-        "--task", default="count", show_default=True, help=f"What for: {' or '.join(TASKS)}."
-    ),
+    choice("view", _VIEWS, "What is seen.", default="any", show_default=True),
+    choice("task", TASKS, "What for.", default="count", show_default=True),
     number("dimension", "The length of the vectors (task vector).", whole=True),
     number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-2),
     JSON,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, cast
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.files import read_numbers
 from .._support.text import plain, rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter
@@ -23,6 +23,7 @@ from .report import json_report
 
 _VALUES = click.option(
     "--values",
+    type=click.Path(allow_dash=True),
     metavar="FILE",
     required=True,
     help="CSV: one value a line, as the randomizer takes it; a line of names may come first.",
@@ -87,32 +88,9 @@ def simulate(
 
 def read_values(path: str) -> NDArray[Any]:
     """One value a line: whole numbers if all are, else floats; vectors if lines have several."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            named = _is_named(file.readline())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a file without values: that is told below
-            rows = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=int(named), encoding="utf-8")
-    except OSError as error:
-        raise InvalidParameter(
-            f"values {path} cannot be read: {error.strerror}; give a CSV file."
-        ) from None
-    except ValueError as error:
-        reason = str(error).rstrip(".").splitlines()[0]
-        raise InvalidParameter(
-            f"values {path} cannot be read: {reason}; give numbers, one value a line."
-        ) from None
+    rows = read_numbers(path, f"values {path}")
     if not rows.size:
         raise InvalidParameter(f"values {path} has no values; give one a line.")
     data = rows[:, 0] if rows.shape[1] == 1 else rows
     whole = np.abs(data).max() < 2**53 and bool((data == np.floor(data)).all())
     return data.astype(np.int64) if whole else data
-
-
-def _is_named(line: str) -> bool:
-    """Is the first line a name rather than numbers?"""
-    try:
-        [float(cell) for cell in line.split(",") if cell.strip()]
-    except ValueError:
-        return True
-    return False

@@ -8,23 +8,39 @@ from typing import Any
 
 import click
 
-from ..errors import ShuffleDPError
+from .._support.files import STDIN
+from ..errors import InvalidParameter, ShuffleDPError
+from ..guarantee import NEIGHBOURS
 from ..records import DESCRIPTION, described, named
+from ..rounds import KINDS_OF_SAMPLES
+from ..tools.adversaries import LADDER
 from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
 from ..tools.sweep_file import Row
-from .options import JSON, RTOL, numbers, options, randomizer_options
+from .options import JSON, RTOL, completes, numbers, options, randomizer_options
 from .report import json_report
 
 _SOME_FAILED = 1
+_WORDS = {
+    "view": VIEWS,
+    "neighbours": tuple(NEIGHBOURS),
+    "analysis": tuple(reversed(LADDER)),
+    "sampling": KINDS_OF_SAMPLES,
+}
 
 
 @click.command()
 @options(*randomizer_options(None, kind=numbers))
-@click.option("--view", help=f"{' or '.join(VIEWS)}; with commas.")
-@click.option("--neighbours", help="replace or remove; with commas.")
-@click.option(
-    "--analysis", help="best, exact, blanket, stronger-clones, clones or strong; with commas."
+@options(
+    *(
+        click.option(
+            f"--{name}",
+            metavar="LIST",
+            help=f"{' or '.join(words)}; with commas.",
+            shell_complete=completes(*words),
+        )
+        for name, words in _WORDS.items()
+    )
 )
 @options(
     numbers("users", "Users in each round.", whole=True),
@@ -34,7 +50,6 @@ _SOME_FAILED = 1
     ),
     numbers("rounds", "How many rounds are composed.  [1]", whole=True),
     numbers("sample-rate", "Share of the users that send each round."),
-    click.option("--sampling", help="fixed or poisson; with commas."),
     numbers("colluding", "Users who tell all they know, or their share."),
     numbers("dropouts", "Users who do not send, or their share."),
     numbers("messages", "Messages of each user in a round.  [1]", whole=True),
@@ -42,7 +57,12 @@ _SOME_FAILED = 1
     numbers("epsilon", "Find delta at these epsilons."),
 )
 @options(RTOL)
-@click.option("--out", metavar="FILE", help="A .csv or .jsonl file, continued if it has begun.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    help="A .csv or .jsonl file, continued if it has begun.",
+)
 @click.option(
     "--jobs", type=int, help="Cores; -1 for all.  [all with joblib installed, otherwise 1]"
 )
@@ -58,6 +78,8 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
     """
     over, fixed = {}, {}
     for name, value in given.items():
+        if name in files() and value == STDIN:
+            raise InvalidParameter(f"--{name} - can be read only once; give a sweep a file.")
         if value is None:
             continue
         values = value.split(",") if isinstance(value, str) and name not in files() else value

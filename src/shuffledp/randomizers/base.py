@@ -29,6 +29,8 @@ class Randomizer(ABC):
 
     #: As on the command line.
     name: ClassVar[str]
+    #: What else it is called: who writes that is told the name.
+    also: ClassVar[tuple[str, ...]] = ()
     #: Parameters of a small one: for tests and help texts.
     example: ClassVar[Mapping[str, Any]]
     #: What is estimated from its messages: "count", "mean" or "vector"; None if it has no client.

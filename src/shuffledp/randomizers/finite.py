@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from .._support import validate
+from .._support.files import read_numbers
 from .._support.numeric import Array
 from ..clients import Client
 from ..clients.matrix import MatrixClient
@@ -97,26 +97,16 @@ class MatrixRandomizer(Randomizer):
         return f"a matrix of {inputs} inputs and {outputs} outputs, {local}"
 
 
-def read_matrix(path: str) -> list[list[float]]:
+def read_matrix(path: str) -> Array:
     """A CSV file: one row of probabilities a value."""
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
-    except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or "it is not a text file"
-        raise InvalidParameter(
-            f"matrix {path} cannot be read: {reason}; give a CSV file."
-        ) from None
-    try:
-        return [[float(cell) for cell in row] for row in rows]
-    except ValueError as error:
-        raise InvalidParameter(f"matrix {path}: {error}; give numbers only.") from None
+    return read_numbers(path, f"matrix {path}")
 
 
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class FiniteRandomizer(MatrixRandomizer):
-    """A row-stochastic matrix: one row of output probabilities for each input value.
+    """A row-stochastic matrix: one row of output probabilities for each input value; lists, an
+    array or a data frame.
 
     >>> from shuffledp import FiniteRandomizer
     >>> round(FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0, 6)
@@ -124,6 +114,7 @@ class FiniteRandomizer(MatrixRandomizer):
     """
 
     name: ClassVar[str] = "matrix"
+    also: ClassVar[tuple[str, ...]] = ("csv", "custom")
     example: ClassVar[Mapping[str, Any]] = {"matrix": ((0.75, 0.25), (0.25, 0.75))}
 
     matrix: Annotated[
@@ -166,8 +157,8 @@ class FiniteRandomizer(MatrixRandomizer):
 
 def _checked(matrix: Any) -> Array:
     """The rows, each with the sum 1 or very nearly so."""
-    try:
-        rows = [list(row) for row in matrix]
+    try:  # a data frame, of whatever library, is its array
+        rows = [list(row) for row in getattr(matrix, "to_numpy", lambda: matrix)()]
     except TypeError:
         shown = validate.show(matrix)
         raise InvalidParameter(f"matrix={shown} is not a list of rows; give one.") from None

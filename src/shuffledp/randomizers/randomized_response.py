@@ -33,6 +33,7 @@ class RandomizedResponse(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "rr"
+    also: ClassVar[tuple[str, ...]] = ("krr", "k-rr", "grr", "randomized-response", "kary-rr")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
     two_of_two: ClassVar[bool] = True

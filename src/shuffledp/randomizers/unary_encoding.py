@@ -54,6 +54,7 @@ class UnaryEncoding(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "unary"
+    also: ClassVar[tuple[str, ...]] = ("rappor", "sue", "symmetric-unary", "unary-encoding")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
 

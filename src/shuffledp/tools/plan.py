@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from .._support import validate
+from .._support.files import read_bytes
 from .._support.numeric import Bounds
 from .._support.tables import html_table, text_table
-from .._support.text import rounded_down, rounded_up
+from .._support.text import rounded_down, rounded_up, wrapped
 from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, anyway
@@ -122,7 +123,7 @@ class Ledger:
         return f"The plan exceeds {budget} by epsilon {over}, from {first!r} on ({relation})."
 
     def __str__(self) -> str:
-        return f"{text_table(_HEAD, self._rows(), left=[0])}\n\n{self._verdict()}"
+        return f"{text_table(_HEAD, self._rows(), left=[0])}\n\n{wrapped(self._verdict())}"
 
     def _repr_html_(self) -> str:
         return html_table(self._verdict(), _HEAD, self._rows())
@@ -169,20 +170,16 @@ class Plan:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
-        """From a TOML file; whatever is wrong with it is told in one sentence with the key."""
+        """From a TOML file, or stdin for `-`; what is wrong with it is told with the key."""
+        data = read_bytes(path, str(path), "a plan")
         try:
-            file = Path(path)
-            text = file.read_text(encoding="utf-8")
-            content = tomllib.loads(text)
-        except (OSError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not the name of a file"
-            raise InvalidParameter(f"{path} cannot be read: {reason}; give a plan.") from None
+            content = tomllib.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:  # what tomllib raises, not all of it its own
-            raise InvalidParameter(f"{file} is not TOML: {error}; correct it there.") from None
+            raise InvalidParameter(f"{path} is not TOML: {error}; correct it there.") from None
         try:
-            return cls._parse(content, file.parent)
+            return cls._parse(content, Path(path).parent)
         except ShuffleDPError as error:
-            raise InvalidParameter(f"{file}: {error}") from None
+            raise InvalidParameter(f"{path}: {error}") from None
 
     @classmethod
     def _parse(cls, content: dict[str, Any], folder: Path) -> Plan:

@@ -46,15 +46,22 @@ def files() -> list[str]:
     return parameter_names(lambda parameter: parameter.read)
 
 
+def class_named(kind: str, dash: str = "") -> type[Randomizer]:
+    """The class of randomizers of that name; for another name it is said which may be meant."""
+    if kind in REGISTRY:
+        return REGISTRY[kind]
+    names = {name: name for name in REGISTRY}
+    names |= {name: kind.name for kind in REGISTRY.values() for name in kind.also}
+    close = difflib.get_close_matches(str(kind).lower(), names, 1)
+    hint = f"did you mean {names[close[0]]}? Choose" if close else "choose"
+    raise InvalidParameter(
+        f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(REGISTRY))}."
+    )
+
+
 def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Randomizer:
     """The randomizer of that name; `dash` is how the names of options begin in messages."""
-    if kind not in REGISTRY:
-        close = difflib.get_close_matches(str(kind), REGISTRY, 1)
-        hint = f"did you mean {close[0]}? Choose" if close else "choose"
-        raise InvalidParameter(
-            f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(REGISTRY))}."
-        )
-    known = parameters_of(REGISTRY[kind])
+    known = parameters_of(class_named(kind, dash))
     kept = {name: value for name, value in given.items() if value is not None}
     for name, parameter in known.items():
         if parameter.needed and name not in kept:
@@ -65,7 +72,7 @@ def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Random
         )
     for name, value in kept.items():
         read = known[name].read
-        kept[name] = value if read is None else read(value)
+        kept[name] = read(value) if read is not None and isinstance(value, str) else value
     return REGISTRY[kind](**kept)
 
 

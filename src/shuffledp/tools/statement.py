@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
+from .._support.text import wrapped
 from ..guarantee import NEIGHBOURS
 from ..rounds import Round
+
+_WIDTH = 96  # of lines in a file
 
 
 def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, str]]) -> str:
@@ -39,11 +41,9 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     for e, d, why in guarantees:
         if e == "infinity":
             text = f"No epsilon is certified at delta = {d} by this analysis: {why}"
-            lines += textwrap.wrap(text, 96)
+            lines.append(wrapped(text, piped=_WIDTH))
         else:
-            lines.append(f"The protocol is ({e}, {d})-differentially private.")
+            lines.append(wrapped(f"The protocol is ({e}, {d})-differentially private."))
     lines.append("")
-    for name, text in rows:
-        indent = " " * 15
-        lines += textwrap.wrap(text, 96, initial_indent=f"  {name:<13}", subsequent_indent=indent)
+    lines += [wrapped(text, f"  {name:<13}", 15, piped=_WIDTH) for name, text in rows]
     return "\n".join(lines)
