@@ -17,6 +17,7 @@ ORDER = (
     ("bounds",),
     ("guarantee",),
     ("rounds",),
+    ("central",),
     ("mechanisms", "sample_threshold", "shuffle", "aggregate"),
     ("records",),
     ("accountant",),

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from ..errors import InvalidParameter
-from ..records import described
+from ..records import OF_USERS, described
 from ..tools.choose import TASKS, Choice
 from ..tools.choose import choose as ranked
-from ..tools.protocol import OF_USERS, of_users
+from ..tools.protocol import of_users
 from .figure import picture_option, save
 from .options import JSON, ROUNDS, USERS, choice, number, options
 from .report import json_report

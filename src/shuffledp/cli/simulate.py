@@ -13,8 +13,8 @@ from .._support.text import plain, rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter
 from ..guarantee import anyway
+from ..records import OF_USERS
 from ..rounds import RoundOfUsers
-from ..tools.protocol import OF_USERS
 from ..tools.simulate import simulate as run
 from ..tools.statement import statement
 from .figure import picture_option, save

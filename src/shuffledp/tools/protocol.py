@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from .._support import validate
-from ..aggregate import Aggregate
+from .._support.files import read_bytes
+from ..central import Given
 from ..errors import InvalidParameter
+from ..mechanisms import GivenPLD
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import parameter_names
 from ..randomizers.parameter import parameters_of
+from ..records import CENTRAL, OF_USERS, central_of
 from ..rounds import USUAL_PEOPLE, Round, RoundOfUsers
 from ..sample_threshold import SampleThreshold
-from ..shuffle import Shuffle
 
 #: The randomizer of which only eps0 is known, if none is named.
 ANY = "pure-ldp"
-#: What the adversary may see, and the rounds of users in which it does.
-OF_USERS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
-#: All of them; the first is meant if none is named.
+#: What the adversary may see; the first is meant if none is named.
 VIEWS = (*OF_USERS, SampleThreshold.view)
 #: What describes a round without a randomizer.
 OF_REPORTS = parameters_of(SampleThreshold)
@@ -120,3 +121,37 @@ def of_users(
     _check_view(view, kind, options, dash)
     round_: RoundOfUsers = kind(randomizer, users, **options)
     return round_
+
+
+def central_parameters(given: Mapping[str, Any]) -> list[str]:
+    """The names of the parameters of the central mechanism that is named; a PLD has a file."""
+    kind = CENTRAL[validate.choice("mechanism", given["mechanism"], CENTRAL)]
+    known = [field.name for field in fields(kind) if field.init and not field.kw_only]
+    return ["file"] if kind is GivenPLD else known
+
+
+def central_from(given: Mapping[str, Any]) -> Given:
+    """The central mechanism that parameters by name describe."""
+    known = central_parameters(given)
+    name, own = given["mechanism"], {key: given[key] for key in known if key in given}
+    kind = CENTRAL[name]
+    if kind is GivenPLD:
+        own = _read_pld(own["file"])
+    for field in fields(kind):
+        if field.init and field.default is MISSING and field.name not in own:
+            raise InvalidParameter(f"mechanism {name} needs {field.name}; add it.")
+    return central_of(name, own, given.get("neighbours", "replace"))
+
+
+def _read_pld(path: str) -> dict[str, Any]:
+    """The parameters of a GivenPLD from a JSON file."""
+    known = [field.name for field in fields(GivenPLD) if not field.kw_only]
+    data = read_bytes(path, f"PLD {path}", "a JSON file")
+    try:
+        content = json.loads(data)
+        wrong = not isinstance(content, dict) or set(content) - set(known)
+    except (ValueError, RecursionError):
+        wrong = True
+    if wrong:
+        raise InvalidParameter(f"PLD {path} is not JSON with {', '.join(known)}; write it so.")
+    return dict(content)

@@ -18,19 +18,7 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     """
     from .. import __version__
 
-    analysis = round_.explained
-    times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
-    rows = [
-        ("relation", ": ".join(NEIGHBOURS[round_.neighbours])),
-        (
-            "protocol",
-            f"{times} of {round_.participants}; {round_.mechanism}: {round_.described}",
-        ),
-        ("analysis", f"{analysis.name}: {analysis.theorem}"),
-        ("adversary", analysis.adversary),
-        ("assumed", "; ".join(round_.assumptions)),
-        *round_.remarks,
-    ]
+    rows = [("relation", ": ".join(NEIGHBOURS[round_.neighbours])), *facts(round_, rounds)]
     if rounds > 1:
         rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
@@ -47,3 +35,19 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     lines.append("")
     lines += [wrapped(text, f"  {name:<13}", 15, piped=_WIDTH) for name, text in rows]
     return "\n".join(lines)
+
+
+def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
+    """What is done, by which theorem, against whom, and what was assumed, each with its name."""
+    analysis = round_.explained
+    times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
+    return [
+        (
+            "protocol",
+            f"{times} of {round_.participants}; {round_.mechanism}: {round_.described}",
+        ),
+        ("analysis", f"{analysis.name}: {analysis.theorem}"),
+        ("adversary", analysis.adversary),
+        ("assumed", "; ".join(round_.assumptions)),
+        *round_.remarks,
+    ]
