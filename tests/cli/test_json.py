@@ -30,16 +30,17 @@ FILES = Registry().with_resources(
 VALIDATORS = {
     name: Draft202012Validator(schema, registry=FILES) for name, schema in SCHEMAS.items()
 }
+ROUGHLY = ("--rtol", "0.1")
 #: Every command that asks about one randomizer, with more than one value where it takes several.
 COMMANDS = {
-    "epsilon": ("--users", "5", "--delta", "0,0.1"),
-    "delta": ("--users", "5", "--epsilon", "0.5"),
-    "adversaries": ("--users", "5", "--delta", "0.1", "--rtol", "0.1"),
-    "compare": ("--users", "5", "--delta", "0.1"),
+    "epsilon": ("--users", "2", "--delta", "0,0.1", *ROUGHLY),
+    "delta": ("--users", "2", "--epsilon", "0.5", *ROUGHLY),
+    "adversaries": ("--users", "2", "--delta", "0.1", *ROUGHLY),
+    "compare": ("--users", "2", "--delta", "0.1", *ROUGHLY),
     "verify": ("--users", "2", "--epsilon", "0.5"),
     "audit": ("--trials", "200"),
-    "simulate": ("--delta", "0.1", "--seed", "1"),
-    "sweep": ("--users", "5,-1", "--delta", "0.1", "--jobs", "1"),
+    "simulate": ("--delta", "0.1", "--seed", "1", *ROUGHLY),
+    "sweep": ("--users", "2,-1", "--delta", "0.1", "--jobs", "1", *ROUGHLY),
 }
 
 
@@ -81,7 +82,7 @@ def test_every_randomizer_in_every_command(name: str, tmp_path: Path) -> None:
     """Where a command has no use for a randomizer, that is told as the schema says, too."""
     values = tmp_path / "values.csv"
     vector = ["0.6,0.8,0,0,0\n"] if name == "priv-unit" else ["0\n", "1\n"]
-    values.write_text("".join(vector * 5))
+    values.write_text("".join(vector * 2))
     given = options(name, tmp_path)
     for query, more in COMMANDS.items():
         extra = ("--values", str(values)) if query == "simulate" else ()
@@ -116,18 +117,48 @@ def test_every_view_says_the_same_names() -> None:
     assert seen[2]["mechanism"] == threshold and seen[2]["randomizer"] is None
 
 
-def test_calibrate_choose_and_account(tmp_path: Path) -> None:
-    target = ("--epsilon", "0.5", "--delta", "1e-6")
-    found = checked("calibrate", ("--find", "users", "--eps0", "2", *target))
-    assert found["users"] == found["value"] and found["rounds"] == 1
-    rounds = checked("calibrate", ("--find", "rounds", "--eps0", "2", "--users", "1e4", *target))
-    assert rounds["rounds"] == rounds["value"]
+def test_choose() -> None:
     asked = ("--users", "1e4", "--task", "mean", "--view", "aggregate", "--epsilon", "1")
     chosen = checked("choose", (*asked, "--delta", "1e-6"))
     assert [row["randomizer"]["name"] for row in chosen["choices"]] == ["gaussian", "one-bit"]
-    example = Path(__file__).parents[2] / "examples" / "plan.toml"
-    ledger = checked("account", (str(example), "--rtol", "0.01"))
-    assert all(entry["adversary"] and entry["assumptions"] for entry in ledger["entries"])
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that take no time: their form is what is tested here."""
+
+    def linear(account: Accountant, delta: float, rtol: float) -> Bounds[float]:
+        return Bounds(account.total_rounds / 8, account.total_rounds / 8)
+
+    monkeypatch.setattr(Accountant, "epsilon_bounds", linear)
+
+
+@pytest.mark.usefixtures("quick")
+def test_calibrate_every_randomizer(tmp_path: Path) -> None:
+    target = ("--users", "60", "--epsilon", "0.5", "--delta", "1e-3")
+    for name in REGISTRY:
+        found = checked("calibrate", ("--find", "rounds", *options(name, tmp_path), *target))
+        assert found["rounds"] == found["value"] == 4 and found["beyond_lower"] == 0.625
+
+
+def test_calibrate_users() -> None:
+    target = ("--epsilon", "0.5", "--delta", "1e-6")
+    found = checked("calibrate", ("--find", "users", "--eps0", "1", *target, *ROUGHLY))
+    assert found["users"] == found["value"] and found["rounds"] == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_plan_of_every_randomizer(tmp_path: Path) -> None:
+    lines = ["target = { epsilon = 50.0, delta = 0.5 }"]
+    for name, kind in REGISTRY.items():
+        lines += ["[[rounds]]", f'randomizer = "{name}"', "users = 60"]
+        given = {**kind.example, **({"matrix": "matrix.csv"} if name == "matrix" else {})}
+        lines += [f"{key} = {json.dumps(value)}" for key, value in given.items()]
+    options("matrix", tmp_path)
+    (tmp_path / "plan.toml").write_text("\n".join(lines))
+    entries = checked("account", (str(tmp_path / "plan.toml"),))["entries"]
+    assert [entry["randomizer"]["name"] for entry in entries] == list(REGISTRY)
+    assert all(entry["adversary"] and entry["assumptions"] for entry in entries)
 
 
 def test_infinite_missing_and_failed_are_told_apart() -> None:

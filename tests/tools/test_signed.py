@@ -58,7 +58,8 @@ def test_central_mechanisms_beside_rounds(plan: Path) -> None:
     account.compose(ApproximateDP(0.01, 1e-10))
     account.compose(GivenPLD([0.1, -0.1], [0.525, 0.475], symmetric=True))
     assert [(each.round, each.rounds) for each in Plan.read(plan).rounds] == list(account.rounds)
-    assert Plan.read(plan).ledger().entries[-1].running == account.epsilon_bounds(1e-6)
+    running = Plan.read(plan).ledger(rtol=0.3).entries[-1].running
+    assert running == account.epsilon_bounds(1e-6, rtol=0.3)
 
 
 @pytest.mark.parametrize(
