@@ -40,7 +40,7 @@ def main(picture: str | None = None) -> None:
     # 3. how many emergency rounds of all users are left after that?
     accountant = Accountant()
     for planned in plan.rounds:
-        accountant.compose(planned.round, rounds=planned.count)
+        accountant.compose(planned.round, rounds=planned.rounds)
     spare = accountant.remaining_rounds(survey, EPSILON, DELTA)
     print(f"{spare} more rounds like the big survey would fit.")
 

@@ -23,6 +23,8 @@ def main() -> None:
     where = Path(shuffledp.__file__)
     if "site-packages" not in where.parts or not (where.parent / "py.typed").exists():
         sys.exit(f"{where} is not an installed package with its type marker")
+    if not (where.parent / "schemas" / "epsilon.json").exists():
+        sys.exit(f"{where.parent} has no JSON schemas")
     if shuffledp.__version__ != importlib.metadata.version("shuffledp"):
         sys.exit("the version of the package is not that of its metadata")
     commands = shell("--help").partition("Commands:")[2]

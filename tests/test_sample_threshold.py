@@ -136,8 +136,8 @@ def test_in_the_shell() -> None:
     said = ok("delta", *VIEW, "--epsilon", "1")
     assert "6.48e-15" in said and "remove-one" in said and "counts below 20" in said
     report = json.loads(ok("delta", *VIEW, "--epsilon", "1", "--json"))
-    assert (report["view"], report["threshold"], report["rate"]) == ("threshold", 20, 0.105)
-    assert "randomizer" not in report
+    assert report["view"] == "threshold" and report["randomizer"] is None
+    assert report["mechanism"]["parameters"] == {"rate": 0.105, "threshold": 20}
     for words, wrong in (
         (["--view", "threshold", "--rate", "0.1"], "needs --threshold"),
         ([*VIEW, "--users", "10"], "--users does not go with --view threshold"),
@@ -156,7 +156,7 @@ def test_in_plans_and_sweeps(tmp_path: Any) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
         "[target]\nepsilon = 1\ndelta = 1e-8\n[[rounds]]\n"
-        'view = "threshold"\nrate = 0.105\nthreshold = 20\ncount = 3\n'
+        'view = "threshold"\nrate = 0.105\nthreshold = 20\nrounds = 3\n'
     )
     upper = Accountant().compose(SampleThreshold(0.105, 20), 3).get_epsilon(1e-8)
     assert Plan.read(plan).ledger().entries[0].running.upper == upper

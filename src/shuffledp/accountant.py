@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -10,6 +11,7 @@ from itertools import chain
 from typing import Any, Self
 
 from ._support import validate
+from ._support.files import read_bytes, write_text_atomically, writing
 from ._support.numeric import Bounds
 from ._support.tables import html_table, text_table
 from .bounds.boundary import Multiples
@@ -19,6 +21,7 @@ from .bounds.tuning import ROUGH_RTOL
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
 from .profiles.base import Parts
+from .records import loaded, saved
 
 #: A question to rounds, and the width of the answer.
 Ask = Callable[[Rounds, float], Bounds[float]]
@@ -160,6 +163,31 @@ class Accountant(Guarantee):
         # what is no round is refused by compose
         grid = Multiples(room // getattr(round_, "messages", 1))
         return meet(Quest("rounds", grid, 10, grows=True), evaluate, epsilon, delta, rtol)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was composed to a JSON file, so that the account can go on another day.
+
+        The rounds are described, not their numbers: whoever loads the file gets what the same
+        rounds cost, certified anew.
+        """
+        with writing(path):
+            write_text_atomically(path, saved(self.rounds))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Accountant:
+        """What `save` has written; a file that was changed since is refused.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from shuffledp import Accountant, PureLDP, Shuffle
+        >>> year = Accountant().compose(Shuffle(PureLDP(eps0=1.0), users=100_000), 52)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     year.save(Path(folder) / "account.json")
+        ...     again = Accountant.load(Path(folder) / "account.json")
+        >>> again.rounds == year.rounds
+        True
+        """
+        return _restore(loaded(read_bytes(path, str(path), "a saved account"), str(path)))
 
     def copy(self) -> Accountant:
         """An independent accountant with the same rounds."""

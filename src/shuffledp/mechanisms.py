@@ -7,19 +7,20 @@ the rounds that they are composed with.
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
 from ._support.numeric import Array
+from .central import Given
 from .errors import InvalidParameter, OutOfRange
-from .guarantee import NEIGHBOURS, Mechanism
-from .profiles.base import Parts
+from .guarantee import NEIGHBOURS
 from .profiles.polygon import Polygon, PolygonProfile
 
 #: Larger losses are as good as infinite.
@@ -30,14 +31,6 @@ _ROUNDING = 2.0**-50
 _EXCESS = 1e-4
 
 Numbers = Sequence[float] | NDArray[Any]
-
-
-class Given(Mechanism):
-    """Of a mechanism that is not ours only a profile is known."""
-
-    @property
-    def parts(self) -> Parts:
-        return [(self.profile, 1)]
 
 
 @dataclass(frozen=True)
@@ -53,6 +46,8 @@ class ApproximateDP(Given):
     True
     """
 
+    name: ClassVar[str] = "approximate-dp"
+
     epsilon: float
     delta: float = 0.0
     neighbours: str = field(default="replace", kw_only=True)
@@ -62,6 +57,10 @@ class ApproximateDP(Given):
         epsilon, delta = _points([self.epsilon], [self.delta])
         object.__setattr__(self, "epsilon", float(epsilon[0]))
         object.__setattr__(self, "delta", float(delta[0]))
+
+    @property
+    def described(self) -> str:
+        return f"any that is ({self.epsilon:g}, {self.delta:g})-differentially private"
 
     @property
     def profile(self) -> PolygonProfile:
@@ -79,6 +78,8 @@ class GivenProfile(Given):
     >>> GivenProfile(epsilons=[0.5, 1.0], deltas=[1e-3, 1e-6]).get_epsilon(1e-4) < 0.965
     True
     """
+
+    name: ClassVar[str] = "profile"
 
     epsilons: Numbers
     deltas: Numbers
@@ -114,6 +115,8 @@ class GivenPLD(Given):
     >>> GivenPLD(losses=[1, -1], masses=[exp(1) / (1 + exp(1)), 1 / (1 + exp(1))]).get_epsilon(0)
     1.0
     """
+
+    name: ClassVar[str] = "pld"
 
     losses: Numbers
     masses: Numbers
@@ -164,6 +167,21 @@ class GivenPLD(Given):
         scale = 4 + float(np.abs(losses).max())
         missing = _lacking("Q = P e^-loss", math.fsum(reversed_masses), scale)
         return PolygonProfile((forward, Polygon.of_losses(-losses, reversed_masses, missing)))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        reverse = None if self.reverse is None else self.reverse.given
+        numbers = {name: np.asarray(getattr(self, name)).tolist() for name in ("losses", "masses")}
+        return {**super().given, **numbers, "reverse": reverse}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """Losses and masses, and those of the other order, by their digest."""
+        orders = [self] if self.reverse is None else [self, self.reverse]
+        lines = np.concatenate([np.array([each.losses, each.masses]) for each in orders], axis=1)
+        digest = hashlib.sha256(lines.astype("<f8").tobytes()).hexdigest()
+        told = {"infinite": self.infinite, "symmetric": self.symmetric}
+        return {"losses_and_masses": {"shape": list(lines.shape), "sha256": digest}, **told}
 
     def _polygon(self) -> Polygon:
         """Of this order alone."""

@@ -143,7 +143,7 @@ def plot_ledger(ledger: Ledger, *, ax: Axes | None = None) -> Axes:
     )  # fmt: skip
     whole = [entry.planned.name for entry in ledger.entries]
     short = [name if len(name) <= 40 else f"{name[:37]}..." for name in whole]
-    names = [f"{n}\n{_times(e.planned.count)}" for n, e in zip(short, ledger.entries, strict=True)]
+    names = [f"{n}\n{_times(e.planned.rounds)}" for n, e in zip(short, ledger.entries, strict=True)]
     look: dict[str, Any] = {"fontsize": 8, "parse_math": False}  # a name may have dollars
     if sum(map(len, short)) > 70:
         look |= {"rotation": 45, "ha": "right"}

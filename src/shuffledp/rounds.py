@@ -18,6 +18,8 @@ from .profiles.sender_count import SenderCount
 from .profiles.subsampled import SubsampledProfile
 from .randomizers import Analysis, Randomizer
 
+#: How those who send may be drawn.
+KINDS_OF_SAMPLES = ("fixed", "poisson")
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
 
@@ -73,12 +75,38 @@ class Round(Mechanism):
 
     @property
     @abstractmethod
-    def facts(self) -> Mapping[str, Any]:
-        """The options that describe the round, for a report."""
+    def settings(self) -> Mapping[str, Any]:
+        """All that describes the round but what is done to a value: the names and values with which
+        it can be made again."""
+
+    @property
+    def assumptions(self) -> Sequence[str]:
+        """What must be true of the deployment, a sentence each; `remarks` come on top."""
+        said = (self.explained.assumption, self.trusted, self.people)
+        return [text for text in said if text]
 
     @property
     def summary(self) -> tuple[str, str, str]:
         return self.crowd, self.explained.name, self.inside
+
+
+class RoundOfReports(Round):
+    """A round without a randomizer of the users: whoever holds their reports does it all.
+
+    Subclasses are frozen dataclasses with a `name`."""
+
+    #: As in plans and reports.
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def given(self) -> dict[str, Any]:
+        """Its parameters, such that the class makes an equal one of them and the settings."""
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """The same for a report: what is too large for one is told by its digest."""
+        return self.given
 
 
 class RoundOfUsers(Round):
@@ -111,7 +139,7 @@ class RoundOfUsers(Round):
             )
         rate = validate.sample_rate(self.sample_rate)
         object.__setattr__(self, "sample_rate", rate)
-        validate.choice("sampling", self.sampling, ("fixed", "poisson"))
+        validate.choice("sampling", self.sampling, KINDS_OF_SAMPLES)
         if self.sampling == "fixed":
             validate.sample_size(users, rate)
         for name in ("colluding", "dropouts"):
@@ -223,10 +251,9 @@ class RoundOfUsers(Round):
         return said
 
     @property
-    def facts(self) -> Mapping[str, Any]:
-        sampled = {"sample_rate": self.sample_rate, "sampling": self.sampling}
-        people = {name: getattr(self, name) for name in USUAL_PEOPLE}
-        return {"users": self.users, **(sampled if self.sample_rate < 1 else {}), **people}
+    def settings(self) -> Mapping[str, Any]:
+        names = ("users", "sample_rate", "sampling", *USUAL_PEOPLE, "neighbours")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def explained(self) -> Analysis:

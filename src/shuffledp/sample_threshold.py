@@ -17,7 +17,7 @@ from .profiles.one_pair import PairProfile
 from .profiles.threshold import ThresholdProfile, worst_reports
 from .randomizers import Analysis, Parameter, Search
 from .randomizers.parameter import parameters_of
-from .rounds import Round
+from .rounds import RoundOfReports
 
 THRESHOLD = Analysis(
     name="exact",
@@ -40,7 +40,7 @@ THRESHOLD = Analysis(
 
 
 @dataclass(frozen=True, repr=False)
-class SampleThreshold(Round):
+class SampleThreshold(RoundOfReports):
     """One round: every report is kept with probability `rate`, those kept are counted bin by bin,
     and counts of at least `threshold` are shown.
 
@@ -54,6 +54,7 @@ class SampleThreshold(Round):
     True
     """
 
+    name: ClassVar[str] = "sample-threshold"
     view: ClassVar[str] = "threshold"
     noun: ClassVar[str] = "thresholded round"
     mechanism: ClassVar[str] = "sampling"
@@ -181,8 +182,9 @@ class SampleThreshold(Round):
         return [("messages", f"{every}, which may change together and are protected together")]
 
     @property
-    def facts(self) -> Mapping[str, Any]:
-        return {name: getattr(self, name) for name in ("rate", "threshold", *_PEOPLE)}
+    def given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in parameters_of(type(self))}
 
-
-_PEOPLE = ("colluding", "messages")
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return {name: getattr(self, name) for name in ("colluding", "messages", "neighbours")}

@@ -120,7 +120,7 @@ def test_sweep_prints_the_table() -> None:
     report = json.loads(
         ok(*["sweep", "--eps0", "1", "--users", "100", "--delta", "1e-6", "--json"])
     )
-    assert report["rows"][0]["epsilon_upper"] == float(rows[0]["epsilon_upper"])
+    assert report["rows"][0]["upper"] == float(rows[0]["epsilon_upper"])
 
 
 @pytest.mark.parametrize("bad", ["1:2", "2:1:1", "1:2:0", "1:2:-1", "a", "0:1:1e-9", ""])

@@ -52,7 +52,7 @@ def test_it_is_in_the_help_and_its_limits_are_kept(house: Path) -> None:
 def test_a_plan_may_have_it(house: Path) -> None:
     (house / "plan.toml").write_text(
         "[target]\nepsilon = 1\ndelta = 1e-6\n"
-        '[[rounds]]\nrandomizer = "circle"\nk = 3\nflip = 0.25\nusers = 10000\ncount = 2\n'
+        '[[rounds]]\nrandomizer = "circle"\nk = 3\nflip = 0.25\nusers = 10000\nrounds = 2\n'
     )
     result = run(house, "account", "plan.toml", "--json")
     assert result.returncode == 0, result.stderr

@@ -112,7 +112,7 @@ def test_infinite_values_survive_the_file(tmp_path: Path) -> None:
         again = sweep({"users": [2, 3]}, delta=1e-9, jobs=1, out=tmp_path / name, **options)
         assert again[:] == table[:]
     rows = [json.loads(line) for line in (tmp_path / "sweep.jsonl").read_text().splitlines()]
-    assert rows[0]["epsilon_upper"] is None
+    assert rows[0]["epsilon_upper"] == "Infinity"
 
 
 def test_killed_midway_and_continued_in_parallel(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_the_shell_exits_with_1(
 
     monkeypatch.setattr(sys.modules["shuffledp.cli.options"], "randomizer_of", lying)
     with pytest.raises(SystemExit) as stop:
-        main(["verify", "--matrix", "any", "--users", "4"])
+        main(["verify", "--randomizer", "rr", "--users", "4"])
     assert stop.value.code == 1
     assert "A BOUND IS VIOLATED" in capsys.readouterr().out
 

@@ -1,14 +1,61 @@
-"""Files that are either the old or the new one, never half of it."""
+"""Files: those that are read, and those that are written, either the old or the new one."""
 
 from __future__ import annotations
 
+import csv
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import InvalidParameter
+from .numeric import Array
+
+#: The name of what comes through a pipe.
+STDIN = "-"
+
+
+def read_bytes(path: str | os.PathLike[str], called: str, give: str) -> bytes:
+    """All of a file, or of what is piped in for `-`; why not is told in one sentence."""
+    try:
+        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except (OSError, TypeError, ValueError, AttributeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not the name of a file"
+        raise InvalidParameter(f"{called} cannot be read: {reason}; give {give}.") from None
+
+
+def read_numbers(path: str | os.PathLike[str], called: str) -> Array:
+    """The rows of a CSV file of numbers. A first line of names, comments after # and a byte order
+    mark are left out, and so is the first column if it has no name, as pandas writes it."""
+    data = read_bytes(path, called, "a CSV file")
+    try:
+        text = data.decode("utf-8-sig")
+        lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
+        names = next(csv.reader(lines[:1]), [])
+        unnamed = bool(names) and not names[0].strip()
+        headed = unnamed or not any(map(_is_number, names))
+        rows = lines[1:] if headed else lines
+        if not rows:
+            return np.empty((0, 0))
+        kept = range(1, len(names)) if unnamed else None
+        return np.loadtxt(rows, delimiter=",", quotechar='"', ndmin=2, usecols=kept)
+    except UnicodeDecodeError:
+        reason = "it is not a text file"
+    except (ValueError, csv.Error) as error:
+        reason = str(error).splitlines()[0].partition(";")[0].rstrip(".")
+    raise InvalidParameter(f"{called} cannot be read: {reason}; give numbers with commas.")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager

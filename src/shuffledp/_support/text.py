@@ -1,10 +1,14 @@
-"""Numbers for people, upper values rounded up, lower ones down; and for JSON."""
+"""Numbers for people, upper values rounded up, lower ones down; and for JSON. Lines of text."""
 
 from __future__ import annotations
 
 import json
 import math
+import shutil
+import sys
+import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import partial
 from typing import Any
 
 
@@ -39,11 +43,37 @@ def plain(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def json_text(value: Any, **how: Any) -> str:
-    """As JSON, which has no infinity: what is not finite becomes null. Arrays become lists.
+#: Wider than any line.
+_ANY_WIDTH = 10**6
 
-    >>> json_text({"upper": [0.5, math.inf]})
-    '{"upper": [0.5, null]}'
+
+def line_width(piped: int = _ANY_WIDTH) -> int:
+    """As wide as the terminal, or `piped` where there is none."""
+    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else piped
+
+
+def wrapped(text: str, first: str = "", hanging: int = 0, *, piped: int = _ANY_WIDTH) -> str:
+    """Lines as wide as the terminal, the first behind `first`, which has a line of its own if it
+    takes half of it; the others further in. No word or number is cut.
+
+    >>> print(wrapped("no word is cut, and no number such as 1e-06 either", "- ", 2, piped=30))
+    - no word is cut, and no
+      number such as 1e-06 either
+    """
+    width, further = line_width(piped), " " * hanging
+    fill = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
+    if 2 * len(first) <= width:
+        return fill(text, width, initial_indent=first, subsequent_indent=further)
+    body = fill(text, width, initial_indent="    ", subsequent_indent="    ")
+    return f"{first.rstrip()}\n{body}"
+
+
+def json_text(value: Any, **how: Any) -> str:
+    """As JSON, which has no infinity: it becomes the text "Infinity", which `float` understands in
+    most languages, while null is for what is missing. Arrays become lists.
+
+    >>> json_text({"upper": [0.5, math.inf], "beyond": None})
+    '{"upper": [0.5, "Infinity"], "beyond": null}'
     """
     return json.dumps(_finite(value), **how)
 
@@ -55,4 +85,6 @@ def _finite(value: Any) -> Any:
         return [_finite(item) for item in value]
     if hasattr(value, "tolist"):
         return _finite(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -24,9 +24,9 @@ MIN_DELTA = 1e-280
 
 
 def show(value: Any) -> str:
-    """repr(value), as much of it as fits a sentence."""
+    """repr(value) in one line, as much of it as fits a sentence."""
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split())
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -3,46 +3,87 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
+from .._support.files import write_text_atomically, writing
+from ..errors import InvalidParameter
+from ..records import described
 from ..tools.plan import Ledger, Plan
+from ..tools.signed import check_date, document
 from .figure import picture_option, save
 from .options import JSON, RTOL, options
 from .report import json_report
 
 _EXCEEDED = 1
+#: What a document may be written as, and the ends of names of files that ask for it.
+_FORMATS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
 
 
 @click.command()
-@click.argument("plan", metavar="PLAN.toml")
-@options(picture_option("--plot", "Draw the running epsilon to a file."), RTOL, JSON)
-def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
-    """The ledger of a plan of rounds; exit code 1 if it exceeds its target.
+@click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
+@options(
+    JSON,
+    click.option("--markdown", is_flag=True, help="Print Markdown instead, to be signed."),
+    click.option("--html", is_flag=True, help="Print a page of HTML instead, to be signed."),
+    click.option(
+        "--out",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Write to a file; .md, .html and .json say as what.",
+    ),
+    click.option("--date", metavar="TEXT", help="The date of the document, as you give it."),
+    picture_option("--plot", "Draw the running epsilon to a file."),
+    RTOL,
+)
+def account(
+    plan: str,
+    rtol: float,
+    date: str | None,
+    out: str | None,
+    picture: str | None,
+    as_json: bool,
+    markdown: bool,
+    html: bool,
+) -> None:
+    """The account of a plan of rounds; exit code 1 if it exceeds its target.
 
     \b
       shuffledp account plan.toml
+      shuffledp account plan.toml --date 2026-01-31 --out account.md
       shuffledp account plan.toml --json --plot ledger.png
     """
+    asked = {"json": as_json, "markdown": markdown, "html": html}
+    wanted = [name for name, flag in asked.items() if flag]
+    if len(wanted) > 1:
+        both = " and ".join(f"--{name}" for name in wanted)
+        raise InvalidParameter(f"{both} are two ways to print one account; give one.")
+    wanted += [] if out is None else [_FORMATS.get(Path(out).suffix, "text")]
+    kind = (wanted or ["text"])[0]
+    check_date(date)
     ledger = Plan.read(plan).ledger(rtol=rtol)
     if picture:
         from ..plotting import plot_ledger
 
         save(plot_ledger(ledger), picture)
-    click.echo(_json(ledger, rtol) if as_json else str(ledger))
+    pages = document(ledger, date)
+    text = _json(ledger, rtol, date) if kind == "json" else getattr(pages, kind)()
+    if out is None:
+        click.echo(text)
+    else:
+        with writing(out):
+            write_text_atomically(out, f"{text}\n")
     if not ledger.fits:
         sys.exit(_EXCEEDED)
 
 
-def _json(ledger: Ledger, rtol: float) -> str:
+def _json(ledger: Ledger, rtol: float, date: str | None) -> str:
     entries = [
         {
             "name": entry.planned.name,
-            "view": entry.planned.round.view,
-            "randomizer": entry.planned.round.inside,
-            "analysis": entry.planned.round.explained.name,
-            "count": entry.planned.count,
-            **entry.planned.round.facts,
+            "rounds": entry.planned.rounds,
+            **described(entry.planned.round),
             "lower": entry.running.lower,
             "upper": entry.running.upper,
             "remaining": entry.remaining,
@@ -50,5 +91,9 @@ def _json(ledger: Ledger, rtol: float) -> str:
         }
         for entry in ledger.entries
     ]
-    answer = {"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits}
-    return json_report("account", {**answer, "entries": entries}, {"rtol": rtol}, ledger.relation)
+    answer = {
+        **{"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits},
+        **{"relation": ledger.relation, "entries": entries, "date": date},
+        "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
+    }
+    return json_report("account", answer, rtol=rtol)

@@ -6,14 +6,28 @@ from typing import Any
 
 import click
 
-from .._support.text import plain, rounded_down, rounded_up
+from .._support.text import plain, rounded_down, rounded_up, wrapped
+from ..shuffle import Shuffle
 from ..tools.adversaries import adversaries as ladder
-from .options import DELTA, JSON, ROUNDS, RTOL, USERS, options, randomizer_options, take_randomizer
+from ..tools.protocol import split
+from .options import (
+    DELTA,
+    JSON,
+    PEOPLE,
+    RELATION,
+    ROUNDS,
+    RTOL,
+    SAMPLING,
+    USERS,
+    options,
+    randomizer_options,
+    take_randomizer,
+)
 from .report import json_report
 
 
 @click.command()
-@options(*randomizer_options("rr"), USERS, ROUNDS, RTOL, JSON, DELTA)
+@options(*randomizer_options("rr"), USERS, RELATION, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON, DELTA)
 def adversaries(
     delta: float, users: int, rounds: int, rtol: float, as_json: bool, **given: Any
 ) -> None:
@@ -22,19 +36,19 @@ def adversaries(
     \b
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
       shuffledp adversaries --randomizer subset --k 8 --size 2 --eps0 2 --users 1e5 --delta 1e-6
+      shuffledp adversaries --k 4 --eps0 1 --users 1e4 --sample-rate 0.1 --delta 1e-6
     """
-    randomizer, protocol = take_randomizer(given)
-    rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol)
+    randomizer, kept = take_randomizer(given), split(given)[2]
+    rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol, **kept)
+    round_ = Shuffle(randomizer, users, **kept)
     if as_json:
         answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
-        protocol |= {"users": users, "rounds": rounds, "rtol": rtol}
-        click.echo(json_report("adversaries", answer, protocol))
+        click.echo(json_report("adversaries", answer, round_, rounds=rounds, rtol=rtol))
         return
-    click.echo(
-        f"{randomizer!r}, {rounds:,} x {users:,} users, delta = {plain(delta)}, replace-one."
-    )
-    click.echo("The adversary sees all messages, knows all other users' values, and ...\n")
-    click.echo(f"{'analysis':<17}{'epsilon':>10}")
+    who = f"{randomizer!r}, {rounds:,} x {round_.participants}"
+    click.echo(wrapped(f"{who}, delta = {plain(delta)}, {round_.relation}."))
+    click.echo(wrapped("The adversary sees all messages, knows all other users' values, and ..."))
+    click.echo(f"\n{'analysis':<17}{'epsilon':>10}")
     for row in rows:
         value = f">= {rounded_down(row.lower)}" if row.upper is None else rounded_up(row.upper)
-        click.echo(f"{row.analysis:<17}{value:>10}   {row.adversary}")
+        click.echo(wrapped(row.adversary, f"{row.analysis:<17}{value:>10}   ", 30))

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import click
 
 from .. import __version__
-from ..errors import NotCertified, ShuffleDPError
 from .account import account
 from .adversaries import adversaries
 from .audit import audit
@@ -19,16 +18,18 @@ from .choose import choose
 from .compare import compare
 from .epsilon import delta, epsilon
 from .plot import plot
+from .report import BAD_INPUT, BUG, complaint, end_with, json_report
 from .reproduce import reproduce
 from .simulate import simulate
 from .sweep import sweep
 from .verify import verify
 
-BAD_INPUT, NOT_CERTIFIED, INTERRUPTED, BUG = 2, 3, 130, 70  # 70 is EX_SOFTWARE of sysexits.h
+#: A shell that completes a command line asks through this variable, and gives no arguments.
+_COMPLETION = "_SHUFFLEDP_COMPLETE"
 
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Every printed upper value is rounded up: it is safe to publish.",
 )
 @click.version_option(__version__, package_name="shuffledp", message="%(prog)s %(version)s")
@@ -59,35 +60,23 @@ for command in (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: one sentence on stderr and exit code 2 (bad input), 3 (not certified) or 70 (a
-    bug); SHUFFLEDP_DEBUG=1 shows the traceback of a bug."""
+    bug); under --json the error is printed as JSON, too. SHUFFLEDP_DEBUG=1 shows the traceback of a
+    bug."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names may be in any alphabet, terminals not
             stream.reconfigure(errors="backslashreplace")
-    if not (sys.argv[1:] if arguments is None else arguments):
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given and _COMPLETION not in os.environ:
         # whether this is an error is a matter of click's version; here it is
         click.echo(cli.get_help(click.Context(cli, info_name="shuffledp")), err=True)
         sys.exit(BAD_INPUT)
     try:
         code = cli.main(args=arguments, prog_name="shuffledp", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:
-        code, sentence = _complaint(error)
-        if code == BUG and os.environ.get("SHUFFLEDP_DEBUG", "0") != "0":
+        if complaint(error)[0] == BUG and os.environ.get("SHUFFLEDP_DEBUG", "0") != "0":
             raise
-        click.echo(f"shuffledp: {sentence}", err=True)
+        if "--json" in given and not isinstance(error, OSError):
+            asked = next((word for word in given if word in cli.commands), None)
+            click.echo(json_report(asked, {}, error=error))
+        end_with(error)
     sys.exit(code)
-
-
-def _complaint(error: BaseException) -> tuple[int, str]:
-    """The exit code of an error, and what is said of it."""
-    if isinstance(error, click.ClickException):
-        return BAD_INPUT, error.format_message()
-    if isinstance(error, ShuffleDPError):
-        return NOT_CERTIFIED if isinstance(error, NotCertified) else BAD_INPUT, str(error)
-    if isinstance(error, OSError):  # commands speak for their files; what remains is the output
-        return BAD_INPUT, f"the output cannot be written: {error.strerror}; write it elsewhere."
-    if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
-        return INTERRUPTED, "interrupted"
-    return BUG, (
-        f"this is a bug of shuffledp: {type(error).__name__}: {error}; please report it, with the "
-        "traceback that SHUFFLEDP_DEBUG=1 in the environment shows."
-    )

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidParameter, ShuffleDPError
+from ..records import name_of, named
 from ..tools.audit import audit as hold_against_claim
 from .options import JSON, number, options, randomizer_options, take_randomizer
 from .report import json_report
@@ -36,10 +37,11 @@ def audit(client: str | None, trials: int, confidence: float, as_json: bool, **g
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize --trials 1e6
       shuffledp audit --randomizer laplace --eps0 1
     """
-    randomizer, protocol = take_randomizer(given)
+    randomizer = take_randomizer(given)
     found = hold_against_claim(randomizer, _loaded(client), trials=trials, confidence=confidence)
     if as_json:
         answer = {
+            "randomizer": named(name_of(randomizer), randomizer.reported),
             "holds": found.holds,
             "exceeds": found.exceeds,
             "eps0_lower": found.eps0_lower,
@@ -47,8 +49,8 @@ def audit(client: str | None, trials: int, confidence: float, as_json: bool, **g
             "verdict": found.verdict,
             "rows": [row._asdict() for row in found.rows],
         }
-        asked = {"client": client, "trials": found.trials, "confidence": confidence}
-        click.echo(json_report("audit", answer, protocol | asked))
+        asked: dict[str, Any] = {"client": client, "trials": found.trials, "confidence": confidence}
+        click.echo(json_report("audit", answer, **asked))
     else:
         click.echo(str(found))
     sys.exit(0 if found.holds else _REFUTED)

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from .._support.text import rounded_down, rounded_up
+from .._support.text import rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter
-from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY
 from ..randomizers.base import parameter_named
 from ..randomizers.parameter import parameters_of
+from ..rounds import Round
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
 from ..tools.protocol import OF_REPORTS, needed, randomizer_of, round_of, split
@@ -47,17 +47,18 @@ def calibrate(
     """
     name = find.replace("-", "_")
     _check(find, name, given)
-    made = round_of(given, dash="--") if name == "rounds" else lambda v: _round(given, name, v)
-    found = find_value(name, made, epsilon=epsilon, delta=delta, rounds=given["rounds"], rtol=rtol)
+
+    def made(value: float) -> Round:
+        return round_of({**given, name: value}, dash="--")
+
+    make, rounds = made(1) if name == "rounds" else made, given["rounds"]
+    found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
+    round_ = made(found.value)
     if as_json:
-        asked = {**given, "rtol": rtol}
-        click.echo(json_report("calibrate", _answer(found), asked, _relation(given)))
+        rounds = found.value if name == "rounds" else rounds or 1
+        click.echo(json_report("calibrate", _answer(found), round_, rounds=rounds, rtol=rtol))
     else:
-        click.echo(_sentences(found, _relation(given)))
-
-
-def _round(given: dict[str, Any], name: str, value: float) -> Any:
-    return round_of({**given, name: value}, dash="--")
+        click.echo(_sentences(found, round_.relation))
 
 
 def _check(find: str, name: str, given: dict[str, Any]) -> None:
@@ -92,6 +93,7 @@ def _answer(found: Calibration) -> dict[str, Any]:
         "upper": found.achieved.upper,
         "room": found.room,
         "beyond": found.beyond,
+        "beyond_lower": None if beyond is None else beyond.lower,
         "beyond_upper": None if beyond is None else beyond.upper,
     }
 
@@ -100,26 +102,26 @@ def _shown(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else repr(value)
 
 
-def _relation(given: dict[str, Any]) -> str:
-    return NEIGHBOURS[given["neighbours"] or "replace"][0]
-
-
 def _sentences(found: Calibration, relation: str) -> str:
     name, low, high = found.parameter, found.achieved.lower, found.achieved.upper
     extreme = "largest" if searchable()[name] else "smallest"
     lines = [
-        f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
-        f"{found.epsilon:g} at delta {found.delta:g} ({relation}).",
+        wrapped(
+            f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
+            f"{found.epsilon:g} at delta {found.delta:g} ({relation})."
+        ),
         "",
-        f"  there        {rounded_down(low, 7)} <= epsilon <= {rounded_up(high, 7)}; room left: "
-        f"{rounded_down(found.room, 3)}",
+        wrapped(
+            f"{rounded_down(low, 7)} <= epsilon <= {rounded_up(high, 7)}; room left: "
+            f"{rounded_down(found.room, 3)}",
+            *("  there        ", 15),
+        ),
     ]
     if found.beyond is None or found.beyond_achieved is None:
         lines.append("  beyond       nothing: it is the last value that is supported")
     else:
         over = found.beyond_achieved
-        lines.append(
-            f"  one step on  {name} = {_shown(found.beyond)} has "
-            f"{rounded_down(over.lower, 7)} <= epsilon <= {rounded_up(over.upper, 7)}"
-        )
+        said = f"{rounded_down(over.lower, 7)} <= epsilon <= {rounded_up(over.upper, 7)}"
+        step = f"{name} = {_shown(found.beyond)} has {said}"
+        lines.append(wrapped(step, "  one step on  ", 15))
     return "\n".join(lines)

@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from ..errors import InvalidParameter
-from ..tools.choose import TASKS
+from ..records import OF_USERS, described
+from ..tools.choose import TASKS, Choice
 from ..tools.choose import choose as ranked
-from ..tools.protocol import OF_USERS
+from ..tools.protocol import of_users
 from .figure import picture_option, save
-from .options import JSON, ROUNDS, USERS, number, options
+from .options import JSON, ROUNDS, USERS, choice, number, options
 from .report import json_report
 
 _VIEWS = (*OF_USERS, "any")
@@ -27,12 +28,8 @@ _VIEWS = (*OF_USERS, "any")
     number("delta", "at this delta.", required=True),
     ROUNDS,
     number("sample-rate", "Share of the users, at random, that sends in each round.", default=1.0),
-    click.option(
-        "--view", default="any", show_default=True, help=f"What is seen: {' or '.join(_VIEWS)}."
-    ),
-    click.option(
-        "--task", default="count", show_default=True, help=f"What for: {' or '.join(TASKS)}."
-    ),
+    choice("view", _VIEWS, "What is seen.", default="any", show_default=True),
+    choice("task", TASKS, "What for.", default="count", show_default=True),
     number("dimension", "The length of the vectors (task vector).", whole=True),
     number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-2),
     JSON,
@@ -53,9 +50,9 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
     if picture is not None:
         save(found.plot(), picture)
     if as_json:
-        rows = {"choices": [choice.row() for choice in found]}
+        rows = {"choices": [_choice(choice, given) for choice in found]}
         unmet = {"unmet": [row._asdict() for row in found.unmet]}
-        click.echo(json_report("choose", {**rows, **unmet}, given))
+        click.echo(json_report("choose", {**rows, **unmet}, **given))
     elif as_csv:
         records = found.records()
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -63,3 +60,19 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
         writer.writerows(record.values() for record in records)
     else:
         click.echo(str(found))
+
+
+def _choice(choice: Choice, asked: dict[str, Any]) -> dict[str, Any]:
+    """A choice as the round that it is, with its errors."""
+    round_ = of_users(
+        choice.randomizer, asked["users"], view=choice.view, sample_rate=asked["sample_rate"]
+    )
+    return {
+        **described(round_),
+        "standard_error": choice.standard_error,
+        "average_error": choice.average_error,
+        "frequency_error": choice.frequency_error,
+        "bits": choice.bits,
+        "lower": choice.epsilon.lower,
+        "upper": choice.epsilon.upper,
+    }

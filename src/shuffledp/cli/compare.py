@@ -22,7 +22,7 @@ def compare(
     \b
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
     """
-    round_, protocol = take_round(given)
+    round_ = take_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)
     if picture is not None:
         save(table.plot(), picture)
@@ -31,5 +31,4 @@ def compare(
         return
     answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
     rows = {"published": [row._asdict() for row in table.rows]}
-    protocol |= {"rounds": rounds, "rtol": rtol}
-    click.echo(json_report("compare", {**answer, **rows}, protocol, round_.relation))
+    click.echo(json_report("compare", {**answer, **rows}, round_, rounds=rounds, rtol=rtol))

@@ -17,7 +17,7 @@ from ..errors import NotCertified
 from ..tools.statement import statement
 from .numbers import Numbers
 from .options import PROTOCOL, options, take_round
-from .report import json_report
+from .report import end_with, json_report
 
 
 def _values(name: str, more: str = "") -> Any:
@@ -54,21 +54,22 @@ def delta(values: Sequence[Sequence[float]], **given: Any) -> None:
 def _answer(
     query: str, at: str, values: list[float], rounds: int, rtol: float, as_json: bool, **given: Any
 ) -> None:
-    round_, protocol = take_round(given)
+    round_ = take_round(given)
     accountant = repeated(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
-    bounds, too_wide = [], None
+    bounds, narrow, too_wide = [], [], None
     for value in values:
         try:
             bounds.append(ask(value, rtol=rtol))
+            narrow.append(True)
         except NotCertified as error:  # an answer all the same, and a word about its width
             bounds.append(error.bounds)
+            narrow.append(False)
             too_wide = error
     if as_json:
         lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
-        answer = {at: values, "lower": lower, "upper": upper}
-        protocol |= {"rounds": rounds, "rtol": rtol}
-        click.echo(json_report(query, answer, protocol, round_.relation))
+        answer = {at: values, "lower": lower, "upper": upper, "certified": narrow}
+        click.echo(json_report(query, answer, round_, error=too_wide, rounds=rounds, rtol=rtol))
     else:
         guarantees = [
             _guarantee(accountant, query, at, value, b, rtol)
@@ -76,7 +77,7 @@ def _answer(
         ]
         click.echo(statement(round_, rounds, guarantees))
     if too_wide is not None:
-        raise too_wide
+        end_with(too_wide)
 
 
 def _guarantee(

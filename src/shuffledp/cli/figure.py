@@ -13,7 +13,9 @@ from ..tools.style import new_figure
 
 
 def picture_option(name: str, text: str, **more: Any) -> Any:
-    return click.option(name, "picture", metavar="FILE", help=text, callback=_savable, **more)
+    return click.option(
+        name, "picture", type=click.Path(), metavar="FILE", help=text, callback=_savable, **more
+    )
 
 
 def _savable(context: Any, option: Any, path: str | None) -> str | None:

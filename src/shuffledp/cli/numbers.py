@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 from typing import Any
 
 import click
 
 _MOST = 10_000
+#: 2,000,000 and the like, and units after a number.
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_UNITS = {"%": -2, "k": 3, "M": 6, "G": 9}
+
+
+def _decimal(text: str) -> Decimal:
+    """What a number that was written in one of the usual ways is; else not a number."""
+    text = text.strip()
+    power = _UNITS.get(text[-1:], 0)
+    digits = text[:-1].rstrip() if power else text
+    if _GROUPED.fullmatch(digits):
+        digits = digits.replace(",", "")
+    try:
+        return Decimal(digits).scaleb(power) if power else Decimal(digits)
+    except ArithmeticError:
+        return Decimal("nan")
 
 
 class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A finite decimal number, whole if asked for: 10000, 1e4 and 10_000 are the same."""
+    """A finite decimal number, whole if asked for: 10000, 1e4, 10_000, 10,000 and 10k are the same,
+    and so are 0.2 and 20%."""
 
     def __init__(self, whole: bool = False) -> None:
         self.name = "count" if whole else "number"
         self._whole = whole
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        try:
-            number = Decimal(str(value))
-        except InvalidOperation:
-            number = Decimal("nan")
+        number = _decimal(str(value))
         if not number.is_finite():
-            self.fail(f"{value!r} is not a finite number; write it like 10000 or 1e-6.", param, ctx)
+            how = "write it like 10000, 1e-6, 2M or 20%."
+            self.fail(f"{value!r} is not a finite number; {how}", param, ctx)
         if number and not 1e-323 < abs(float(number)) < math.inf:
             self.fail(f"{value!r} is beyond the range of a float (1e-308 to 1e308).", param, ctx)
         if not self._whole:
@@ -41,6 +57,9 @@ class Numbers(Number):
         if isinstance(value, list):
             return value
         found: list[float] = []
+        if _GROUPED.fullmatch(str(value)) and ",0" in value:  # nobody lists numbers like 000 or 050
+            how = f"write {value.replace(',', '_')} for one number."
+            self.fail(f"{value!r} is a list, with commas between numbers; {how}", param, ctx)
         for part in str(value).split(","):
             found += self._steps(part, param, ctx) if ":" in part else [self._one(part, param, ctx)]
         return found
@@ -54,7 +73,7 @@ class Numbers(Number):
             self.fail(f"{part!r} is not a range; write start:stop:step, like 1:6:0.5.", param, ctx)
         for piece in pieces:
             self._one(piece, param, ctx)
-        start, stop, step = (Decimal(piece.strip()) for piece in pieces)
+        start, stop, step = map(_decimal, pieces)
         if not step > 0 or not start <= stop or (stop - start) / step > _MOST:
             self.fail(
                 f"{part!r} is empty or has more than {_MOST:,} values; give start <= stop and a "

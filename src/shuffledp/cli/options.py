@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from ..guarantee import DEFAULT_RTOL
+from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters
-from ..rounds import Round
-from ..tools.protocol import ANY, OF_REPORTS, VIEWS, needed, randomizer_of, round_of, split
+from ..rounds import KINDS_OF_SAMPLES, Round
+from ..tools.adversaries import LADDER
+from ..tools.protocol import ANY, OF_REPORTS, VIEWS, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
@@ -38,32 +39,70 @@ def numbers(name: str, text: str, *, whole: bool = False, **more: Any) -> Option
     return click.option(f"--{name}", type=Numbers(whole), **more)
 
 
+def completes(*words: str) -> Callable[[Any, Any, str], list[str]]:
+    """What a shell proposes: these words, also as the next of several with commas."""
+
+    def proposed(context: Any, option: Any, begun: str) -> list[str]:
+        before, comma, _ = begun.rpartition(",")
+        return [word for each in words if (word := f"{before}{comma}{each}").startswith(begun)]
+
+    return proposed
+
+
+def choice(name: str, words: Iterable[str], text: str, **more: Any) -> Option:
+    """An option that is one of some words."""
+    return click.option(f"--{name}", type=click.Choice(list(words)), help=text, **more)
+
+
+class Contents(click.Path):
+    """A file, or - for stdin: what it says."""
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        super().__init__(allow_dash=True)
+        self._read = read
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        return self._read(value) if isinstance(value, str) else value
+
+
 def randomizer_options(
     default: str | None = ANY, *, but: Iterable[str] = (), kind: Callable[..., Option] = number
 ) -> list[Option]:
     """The randomizer and every parameter of one; of the kind `numbers`, for lists of values."""
     text = f"One of {', '.join(sorted(REGISTRY))}."
-    made = [click.option("--randomizer", default=default, show_default=True, help=text)]
+    made = [
+        click.option(
+            "--randomizer",
+            metavar="NAME",
+            default=default,
+            show_default=True,
+            help=text,
+            shell_complete=completes(*REGISTRY),
+        )
+    ]
     for name, uses in known_parameters().items():
         said = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
         text = f"{said[0].upper()}{said[1:]} ({', '.join(uses)})."
         parameter = next(iter(uses.values()))
-        if parameter.read is not None:
-            made.append(click.option(f"--{name}", metavar="FILE", help=text))
+        if parameter.read is not None:  # a list of files is read by whoever needs them
+            read = Contents(parameter.read) if kind is number else click.Path()
+            made.append(click.option(f"--{name}", type=read, metavar="FILE", help=text))
         elif name not in but:
             made.append(kind(name.replace("_", "-"), text, whole=parameter.whole))
     return made
 
 
-_ANALYSES = "best, exact (two outputs), blanket, stronger-clones, clones, or strong (rr)."
-ANALYSIS = click.option("--analysis", help=f"{_ANALYSES}  [default: best]")
+_ANALYSES = f"{' or '.join(reversed(LADDER))}, where it applies."
+ANALYSIS = click.option(
+    "--analysis",
+    metavar="NAME",
+    help=f"{_ANALYSES}  [default: best]",
+    shell_complete=completes(*LADDER),
+)
+RELATION = choice("neighbours", NEIGHBOURS, "What one user may change.  [default: replace]")
 SEEN = (
-    click.option(
-        "--view", help=f"What the adversary sees: {' or '.join(VIEWS)}.  [default: {VIEWS[0]}]"
-    ),
-    click.option(
-        "--neighbours", help="replace or remove: what one user may change.  [default: replace]"
-    ),
+    choice("view", VIEWS, f"What the adversary sees.  [default: {VIEWS[0]}]"),
+    RELATION,
     *(
         number(name, f"{parameter.meaning.capitalize()} (view threshold).", whole=parameter.whole)
         for name, parameter in OF_REPORTS.items()
@@ -73,9 +112,9 @@ USERS = number("users", "Users in each round.", whole=True, required=True)
 PERHAPS_USERS = number("users", "Users in each round; not with view threshold.", whole=True)
 SAMPLING = (
     number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
-    click.option(
-        "--sampling",
-        help="fixed: exactly that share sends; poisson: each user with that probability.  "
+    choice(
+        *("sampling", KINDS_OF_SAMPLES),
+        "fixed: exactly that share sends; poisson: each user with that probability.  "
         "[default: fixed]",
     ),
 )
@@ -101,17 +140,12 @@ def round_options(but: Iterable[str] = ()) -> list[Option]:
 PROTOCOL = (*round_options(), PERHAPS_USERS, ROUNDS, RTOL, JSON)
 
 
-def take_randomizer(given: dict[str, Any]) -> tuple[Randomizer, dict[str, Any]]:
-    """The randomizer that the options describe, and the same for a report."""
+def take_randomizer(given: dict[str, Any]) -> Randomizer:
+    """The randomizer that the options describe."""
     kind, own, _ = split(given)
-    return randomizer_of(kind, own, dash="--"), {"randomizer": kind, **own}
+    return randomizer_of(kind, own, dash="--")
 
 
-def take_round(given: dict[str, Any]) -> tuple[Round, dict[str, Any]]:
-    """The round that the options describe, and the same for a report."""
-    round_ = round_of(given, dash="--")
-    kind, own, _ = split(given)
-    explained = round_.explained
-    said = {"view": round_.view, "analysis": explained.name, "assumed": explained.assumption}
-    named = {"randomizer": kind, **own} if "randomizer" in needed(given) else {}
-    return round_, {**said, **named, **round_.facts}
+def take_round(given: dict[str, Any]) -> Round:
+    """The round that the options describe."""
+    return round_of(given, dash="--")

@@ -35,7 +35,7 @@ def profile(rounds: int, picture: str, **given: Any) -> None:
     """delta against epsilon."""
     from ..plotting import plot_profile
 
-    save(plot_profile(repeated(take_round(given)[0], rounds)), picture)
+    save(plot_profile(repeated(take_round(given), rounds)), picture)
 
 
 @plot.command("epsilon-vs-users")
@@ -63,7 +63,7 @@ def epsilon_vs_rounds(
     """epsilon against rounds."""
     from ..plotting import plot_epsilon_vs_rounds
 
-    round_, _ = take_round(given)
+    round_ = take_round(given)
     save(plot_epsilon_vs_rounds(round_, rounds, delta=delta, published=published), picture)
 
 

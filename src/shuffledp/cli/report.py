@@ -1,28 +1,77 @@
-"""The JSON object that commands print."""
+"""The JSON object that commands print, and what is said of errors: docs/json.md."""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
+
+import click
 
 from .._support.text import json_text
+from ..errors import NotCertified, ShuffleDPError
+from ..records import described
+from ..rounds import Round
+
+SCHEMA_VERSION = 2
+BAD_INPUT, NOT_CERTIFIED, INTERRUPTED, BUG = 2, 3, 130, 70  # 70 is EX_SOFTWARE of sysexits.h
 
 
 def json_report(
-    query: str,
+    query: str | None,
     answer: Mapping[str, Any],
-    protocol: Mapping[str, Any],
-    relation: str = "replace-one",
+    round_: Round | None = None,
+    *,
+    error: BaseException | None = None,
+    **asked: Any,
 ) -> str:
-    """The answer, then the protocol with the options that were given."""
+    """The answer, then the round that it is about and what else was asked: names never vary."""
     from .. import __version__
 
     report = {
-        "schema_version": 2,
+        "schema_version": SCHEMA_VERSION,
         "query": query,
-        **answer,
-        "relation": relation,
-        **{name: value for name, value in protocol.items() if value is not None},
         "version": __version__,
+        "error": None if error is None else error_object(error),
+        **answer,
+        **({} if round_ is None else described(round_)),
+        **asked,
     }
     return json_text(report)
+
+
+def complaint(error: BaseException) -> tuple[int, str, str]:
+    """The exit code of an error, its kind, and what is said of it."""
+    if isinstance(error, click.ClickException):
+        return BAD_INPUT, "usage", error.format_message()
+    if isinstance(error, ShuffleDPError):
+        kind = re.sub(r"(?<!^)(?=[A-Z])", "-", type(error).__name__).lower()
+        return NOT_CERTIFIED if isinstance(error, NotCertified) else BAD_INPUT, kind, str(error)
+    if isinstance(error, OSError):  # commands speak for their files; what remains is the output
+        sentence = f"the output cannot be written: {error.strerror}; write it elsewhere."
+        return BAD_INPUT, "output", sentence
+    if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
+        return INTERRUPTED, "interrupted", "interrupted"
+    what = f"this is a bug of shuffledp: {type(error).__name__}: {error}"
+    how = "please report it, with the traceback that SHUFFLEDP_DEBUG=1 in the environment shows."
+    return BUG, "bug", f"{what}; {how}"
+
+
+def error_object(error: BaseException) -> dict[str, Any]:
+    """With what was certified nevertheless, or comes nearest to what was asked for."""
+    _, kind, message = complaint(error)
+    bounds = getattr(error, "bounds", None)
+    return {
+        "kind": kind,
+        "message": message,
+        "bounds": None if bounds is None else {"lower": bounds.lower, "upper": bounds.upper},
+        "nearest": getattr(error, "nearest", None),
+    }
+
+
+def end_with(error: BaseException) -> NoReturn:
+    """One sentence on stderr, and the exit code."""
+    code, _, sentence = complaint(error)
+    click.echo(f"shuffledp: {sentence}", err=True)
+    sys.exit(code)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, cast
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.files import read_numbers
 from .._support.text import plain, rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter
 from ..guarantee import anyway
+from ..records import OF_USERS
 from ..rounds import RoundOfUsers
-from ..tools.protocol import OF_USERS
 from ..tools.simulate import simulate as run
 from ..tools.statement import statement
 from .figure import picture_option, save
@@ -23,6 +23,7 @@ from .report import json_report
 
 _VALUES = click.option(
     "--values",
+    type=click.Path(allow_dash=True),
     metavar="FILE",
     required=True,
     help="CSV: one value a line, as the randomizer takes it; a line of names may come first.",
@@ -58,7 +59,7 @@ def simulate(
     data = read_values(values)
     if given["users"] is None:
         given["users"] = len(data)
-    round_, protocol = take_round(given)
+    round_ = take_round(given)
     if seed is not None and seed < 0:
         raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
     rng = None if seed is None else np.random.default_rng(seed)
@@ -77,8 +78,8 @@ def simulate(
             "estimated": found.estimated,
             "standard_errors": found.standard_errors,
         }
-        protocol |= {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
-        click.echo(json_report("simulate", answer, protocol, round_.relation))
+        asked: dict[str, Any] = {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
+        click.echo(json_report("simulate", answer, round_, **asked))
         return
     why = "ask with another delta or randomizer."
     said = statement(round_, rounds, [(rounded_up(float(bounds.upper)), plain(delta), why)])
@@ -87,32 +88,9 @@ def simulate(
 
 def read_values(path: str) -> NDArray[Any]:
     """One value a line: whole numbers if all are, else floats; vectors if lines have several."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            named = _is_named(file.readline())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a file without values: that is told below
-            rows = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=int(named), encoding="utf-8")
-    except OSError as error:
-        raise InvalidParameter(
-            f"values {path} cannot be read: {error.strerror}; give a CSV file."
-        ) from None
-    except ValueError as error:
-        reason = str(error).rstrip(".").splitlines()[0]
-        raise InvalidParameter(
-            f"values {path} cannot be read: {reason}; give numbers, one value a line."
-        ) from None
+    rows = read_numbers(path, f"values {path}")
     if not rows.size:
         raise InvalidParameter(f"values {path} has no values; give one a line.")
     data = rows[:, 0] if rows.shape[1] == 1 else rows
     whole = np.abs(data).max() < 2**53 and bool((data == np.floor(data)).all())
     return data.astype(np.int64) if whole else data
-
-
-def _is_named(line: str) -> bool:
-    """Is the first line a name rather than numbers?"""
-    try:
-        [float(cell) for cell in line.split(",") if cell.strip()]
-    except ValueError:
-        return True
-    return False

@@ -8,20 +8,39 @@ from typing import Any
 
 import click
 
-from ..tools.protocol import OF_REPORTS, VIEWS, files
+from .._support.files import STDIN
+from ..errors import InvalidParameter, ShuffleDPError
+from ..guarantee import NEIGHBOURS
+from ..records import DESCRIPTION, described, named
+from ..rounds import KINDS_OF_SAMPLES
+from ..tools.adversaries import LADDER
+from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
-from .options import JSON, RTOL, numbers, options, randomizer_options
+from ..tools.sweep_file import Row
+from .options import JSON, RTOL, completes, numbers, options, randomizer_options
 from .report import json_report
 
 _SOME_FAILED = 1
+_WORDS = {
+    "view": VIEWS,
+    "neighbours": tuple(NEIGHBOURS),
+    "analysis": tuple(reversed(LADDER)),
+    "sampling": KINDS_OF_SAMPLES,
+}
 
 
 @click.command()
 @options(*randomizer_options(None, kind=numbers))
-@click.option("--view", help=f"{' or '.join(VIEWS)}; with commas.")
-@click.option("--neighbours", help="replace or remove; with commas.")
-@click.option(
-    "--analysis", help="best, exact, blanket, stronger-clones, clones or strong; with commas."
+@options(
+    *(
+        click.option(
+            f"--{name}",
+            metavar="LIST",
+            help=f"{' or '.join(words)}; with commas.",
+            shell_complete=completes(*words),
+        )
+        for name, words in _WORDS.items()
+    )
 )
 @options(
     numbers("users", "Users in each round.", whole=True),
@@ -31,7 +50,6 @@ _SOME_FAILED = 1
     ),
     numbers("rounds", "How many rounds are composed.  [1]", whole=True),
     numbers("sample-rate", "Share of the users that send each round."),
-    click.option("--sampling", help="fixed or poisson; with commas."),
     numbers("colluding", "Users who tell all they know, or their share."),
     numbers("dropouts", "Users who do not send, or their share."),
     numbers("messages", "Messages of each user in a round.  [1]", whole=True),
@@ -39,7 +57,12 @@ _SOME_FAILED = 1
     numbers("epsilon", "Find delta at these epsilons."),
 )
 @options(RTOL)
-@click.option("--out", metavar="FILE", help="A .csv or .jsonl file, continued if it has begun.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    help="A .csv or .jsonl file, continued if it has begun.",
+)
 @click.option(
     "--jobs", type=int, help="Cores; -1 for all.  [all with joblib installed, otherwise 1]"
 )
@@ -55,6 +78,8 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
     """
     over, fixed = {}, {}
     for name, value in given.items():
+        if name in files() and value == STDIN:
+            raise InvalidParameter(f"--{name} - can be read only once; give a sweep a file.")
         if value is None:
             continue
         values = value.split(",") if isinstance(value, str) and name not in files() else value
@@ -64,7 +89,7 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
             fixed[name] = values[0] if isinstance(values, list) else values
     table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
     if as_json:
-        click.echo(json_report("sweep", {"rows": list(table)}, {}, table.relation))
+        click.echo(json_report("sweep", {"rows": [_row(row) for row in table]}, rtol=rtol))
     elif out is None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(table.columns)
@@ -76,3 +101,27 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
             err=True,
         )
         sys.exit(_SOME_FAILED)
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """A row as the round that it is; of a round that cannot be, what was asked for."""
+    try:
+        said = described(round_of(row))
+    except ShuffleDPError:
+        kind, own, asked = split(row)
+        said = dict.fromkeys(DESCRIPTION) | {"users": row.get("users"), **asked}
+        said = {name: said[name] for name in DESCRIPTION} | {"randomizer": named(kind, own)}
+    query = "epsilon" if "delta" in row else "delta"
+    lower, upper = row[f"{query}_lower"], row[f"{query}_upper"]
+    known = None if lower is None else {"lower": lower, "upper": upper}
+    kind = "failed" if known is None else "not-certified"
+    error = {"kind": kind, "message": row["error"], "bounds": known, "nearest": None}
+    return {
+        "query": query,
+        **{name: row.get(name) for name in ("epsilon", "delta")},
+        "lower": lower,
+        "upper": upper,
+        "error": error if row["error"] else None,
+        **said,
+        "rounds": row.get("rounds", 1),
+    }

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..shuffle import Shuffle
 from ..tools.verify import verify as enumerate_and_compare
 from .numbers import Numbers
 from .options import ANALYSIS, JSON, RTOL, USERS, options, randomizer_options, take_randomizer
@@ -32,7 +33,7 @@ def verify(
       shuffledp verify --matrix R.csv --users 5
       shuffledp verify --randomizer rr --k 3 --gamma 0.5 --users 8 --analysis stronger-clones
     """
-    randomizer, protocol = take_randomizer(given)
+    randomizer = take_randomizer(given)
     progress = _show_progress if sys.stderr.isatty() else None
     result = enumerate_and_compare(
         randomizer, users, analysis or "best", epsilons=epsilon, rtol=rtol, progress=progress
@@ -40,8 +41,8 @@ def verify(
     if as_json:
         rows = [row._asdict() for row in result.rows]
         answer = {"holds": result.holds, "datasets": result.datasets, "rows": rows}
-        protocol = {"analysis": result.analysis, **protocol, "users": result.users, "rtol": rtol}
-        click.echo(json_report("verify", answer, protocol))
+        round_ = Shuffle(randomizer, users, result.analysis)
+        click.echo(json_report("verify", answer, round_, rtol=rtol))
     else:
         click.echo(str(result))
     sys.exit(0 if result.holds else _VIOLATED)

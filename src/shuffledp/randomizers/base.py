@@ -29,6 +29,8 @@ class Randomizer(ABC):
 
     #: As on the command line.
     name: ClassVar[str]
+    #: What else it is called: who writes that is told the name.
+    also: ClassVar[tuple[str, ...]] = ()
     #: Parameters of a small one: for tests and help texts.
     example: ClassVar[Mapping[str, Any]]
     #: What is estimated from its messages: "count", "mean" or "vector"; None if it has no client.
@@ -41,6 +43,17 @@ class Randomizer(ABC):
     def _keep(self, name: str, value: Any) -> None:
         """Put a validated value into a frozen dataclass."""
         object.__setattr__(self, name, value)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters, such that the class makes an equal randomizer of them."""
+        values = {name: getattr(self, name) for name in parameters_of(type(self))}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """The same for a report: what is too large for one is told by its digest."""
+        return self.given
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -14,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from .._support import validate
+from .._support.files import read_numbers
 from .._support.numeric import Array
 from ..clients import Client
 from ..clients.matrix import MatrixClient
@@ -44,7 +44,7 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def _matrix(self) -> Matrix:
-        return Matrix(_checked(self.rows()))
+        return Matrix(_scaled(_checked(self.rows())))
 
     @cached_property
     def eps0(self) -> float:
@@ -97,26 +97,16 @@ class MatrixRandomizer(Randomizer):
         return f"a matrix of {inputs} inputs and {outputs} outputs, {local}"
 
 
-def read_matrix(path: str) -> list[list[float]]:
+def read_matrix(path: str) -> Array:
     """A CSV file: one row of probabilities a value."""
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
-    except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or "it is not a text file"
-        raise InvalidParameter(
-            f"matrix {path} cannot be read: {reason}; give a CSV file."
-        ) from None
-    try:
-        return [[float(cell) for cell in row] for row in rows]
-    except ValueError as error:
-        raise InvalidParameter(f"matrix {path}: {error}; give numbers only.") from None
+    return read_numbers(path, f"matrix {path}")
 
 
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class FiniteRandomizer(MatrixRandomizer):
-    """A row-stochastic matrix: one row of output probabilities for each input value.
+    """A row-stochastic matrix: one row of output probabilities for each input value; lists, an
+    array or a data frame.
 
     >>> from shuffledp import FiniteRandomizer
     >>> round(FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0, 6)
@@ -124,17 +114,31 @@ class FiniteRandomizer(MatrixRandomizer):
     """
 
     name: ClassVar[str] = "matrix"
+    also: ClassVar[tuple[str, ...]] = ("csv", "custom")
     example: ClassVar[Mapping[str, Any]] = {"matrix": ((0.75, 0.25), (0.25, 0.75))}
 
     matrix: Annotated[
         Sequence[Sequence[float]],
         Parameter("CSV file: one row of probabilities a value", read=read_matrix),
     ]
+    _unscaled: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         rows = _checked(self.matrix)
-        self._keep("matrix", tuple(tuple(row) for row in rows.tolist()))
-        self._keep("_matrix", Matrix(rows))
+        scaled = _scaled(rows)
+        self._keep("matrix", tuple(tuple(row) for row in scaled.tolist()))
+        self._keep("_matrix", Matrix(scaled))
+        self._keep("_unscaled", rows)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The rows as they were before they were scaled: scaled again they may differ."""
+        return {"matrix": self._unscaled.tolist()}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        shape = list(self._matrix.rows.shape)
+        return {"matrix": {"shape": shape, "sha256": self._matrix.digest}}
 
     def rows(self) -> Sequence[Sequence[float]]:
         return self.matrix
@@ -152,9 +156,9 @@ class FiniteRandomizer(MatrixRandomizer):
 
 
 def _checked(matrix: Any) -> Array:
-    """The rows, each scaled to the sum 1."""
-    try:
-        rows = [list(row) for row in matrix]
+    """The rows, each with the sum 1 or very nearly so."""
+    try:  # a data frame, of whatever library, is its array
+        rows = [list(row) for row in getattr(matrix, "to_numpy", lambda: matrix)()]
     except TypeError:
         shown = validate.show(matrix)
         raise InvalidParameter(f"matrix={shown} is not a list of rows; give one.") from None
@@ -176,8 +180,14 @@ def _checked(matrix: Any) -> Array:
             raise InvalidParameter(
                 f"matrix row {number} has an entry below 1e-100; give 0 or a larger probability."
             )
-        result[number - 1] = values / total + 0.0  # and no zero is negative
+        result[number - 1] = values
     return result
+
+
+def _scaled(rows: Array) -> Array:
+    """Each row with the sum 1, and no zero negative."""
+    scaled: Array = np.array([row / math.fsum(row) for row in rows]) + 0.0
+    return scaled
 
 
 def _reals(name: str, row: Sequence[Any]) -> Sequence[float]:

@@ -32,6 +32,7 @@ class Gaussian(DensityRandomizer):
     """
 
     name: ClassVar[str] = "gaussian"
+    also: ClassVar[tuple[str, ...]] = ("normal",)
     task: ClassVar[str] = "mean"
     example: ClassVar[Mapping[str, float]] = {"sigma": 3.0}
 

@@ -27,6 +27,7 @@ class HadamardResponse(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "hadamard"
+    also: ClassVar[tuple[str, ...]] = ("hr", "hadamard-response")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
     values_for_three: ClassVar[int] = 4  # rows 1, 2 and 4: 3 is the product of 1 and 2

@@ -15,8 +15,8 @@ from ..clients.hashing import PRIME, HashClient
 from ..errors import InvalidParameter
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
-from .membership import MembershipRandomizer
-from .parameter import Family, LocalEpsilon, Parameter
+from .membership import MembershipRandomizer, of_least_variance
+from .parameter import Family, NeededEpsilon, Parameter
 
 
 @register
@@ -25,20 +25,27 @@ class LocalHashing(MembershipRandomizer):
     """Sends a random hash function to g values and g-ary randomized response on the hashed value.
 
     The hash functions are taken to be independent on any three values (pairs for the blanket).
+    Without g, the one with which counts are estimated best: about E + 1 (Wang et al. 2017, OLH).
 
     >>> from shuffledp import LocalHashing
-    >>> LocalHashing(g=4, eps0=1.0)
+    >>> LocalHashing(eps0=1.0)
     LocalHashing(g=4, eps0=1.0)
     """
 
     name: ClassVar[str] = "hashing"
+    also: ClassVar[tuple[str, ...]] = ("olh", "lh", "blh", "local-hashing")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"g": 2, "eps0": 1.0}
     # no output contains all values if there are more than a few; then their number plays no part
     k: ClassVar[int] = 3  # type: ignore[misc]
 
-    g: Annotated[int, Parameter("values of the hash functions", 2, 10**12, whole=True)]
-    eps0: LocalEpsilon
+    g: Annotated[int, Parameter("values of the hash functions", 2, 10**12, whole=True)] = None  # type: ignore[assignment]
+    eps0: NeededEpsilon = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.g is None:
+            self._keep("g", _best_range(math.exp(validate.local_epsilon(self.eps0))))
+        super().__post_init__()
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
@@ -80,3 +87,10 @@ class LocalHashing(MembershipRandomizer):
             for message in range(self.g)
         )
         return of_sets(self.k, hashed, self.eps0)
+
+
+def _best_range(ratio: float) -> int:
+    def chances(g: int) -> tuple[float, float]:
+        return ratio / (ratio + g - 1), 1 / g
+
+    return of_least_variance(ratio + 1, 2, 10**12, chances)

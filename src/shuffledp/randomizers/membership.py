@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, ClassVar
 
@@ -19,6 +19,21 @@ from ..laws.binary import BinaryLaw
 from ..laws.classes import ClassLaw, ClassLaws
 from .analyses import BINARY, KNOWN_AND_PURE, Analysis
 from .base import Randomizer
+
+
+def of_least_variance(
+    near: float, least: int, most: int, chances: Callable[[int], tuple[float, float]]
+) -> int:
+    """Of the whole numbers on both sides of `near`, that with the least variance of the estimated
+    count of a value that nobody has. `chances` says how likely messages hold the own value, and
+    another one."""
+
+    def variance(number: int) -> float:
+        own, other = chances(number)
+        return other * (1 - other) / (own - other) ** 2
+
+    sides = (math.floor(min(near, most)), math.ceil(min(near, most)))
+    return min((min(max(side, least), most) for side in sides), key=variance)
 
 
 class MembershipRandomizer(Randomizer):

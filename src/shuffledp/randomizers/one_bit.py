@@ -29,6 +29,7 @@ class OneBit(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "one-bit"
+    also: ClassVar[tuple[str, ...]] = ("duchi", "1bit", "one-bit-mean")
     task: ClassVar[str] = "mean"
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
     two_of_two: ClassVar[bool] = True  # 0 and 1 are the worst values, docs/theory.md, section 13

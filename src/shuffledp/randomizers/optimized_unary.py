@@ -31,6 +31,7 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "oue"
+    also: ClassVar[tuple[str, ...]] = ("optimized-unary", "optimised-unary")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
 

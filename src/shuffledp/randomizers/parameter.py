@@ -33,7 +33,7 @@ class Parameter:
     search: Search | None = None  # None: it cannot be calibrated
     check: Callable[[str, Any], Any] | None = None  # the value as it is kept, or an error
     read: Callable[[str], Any] | None = None  # for a parameter that is given as a file
-    needed: bool = True  # by the randomizer that has it
+    needed: bool | None = None  # by the randomizer that has it; None: if it has no default
 
     def checked(self, name: str, value: Any) -> Any:
         """The value as it is kept; whatever is wrong with it is told in one sentence."""
@@ -60,21 +60,23 @@ def parameters_of(randomizer: type[Any]) -> Mapping[str, Parameter]:
     """The parameters of a class of randomizers, by name, in their order."""
     hints = get_type_hints(randomizer, include_extras=True)
     return {
-        field.name: replace(extra, needed=field.default is MISSING)
+        field.name: extra
+        if extra.needed is not None
+        else replace(extra, needed=field.default is MISSING)
         for field in fields(randomizer)
         for extra in getattr(hints[field.name], "__metadata__", ())
         if isinstance(extra, Parameter)
     }
 
 
-LocalEpsilon = Annotated[
-    float,
-    Parameter(
-        "local epsilon of the randomizer",
-        validate.MIN_EPS0,
-        validate.MAX_EPS0,
-        search=Search(start=2.0, grows=True),
-        check=lambda name, value: validate.local_epsilon(value),
-    ),
-]
+_EPS0 = Parameter(
+    "local epsilon of the randomizer",
+    validate.MIN_EPS0,
+    validate.MAX_EPS0,
+    search=Search(start=2.0, grows=True),
+    check=lambda name, value: validate.local_epsilon(value),
+)
+LocalEpsilon = Annotated[float, _EPS0]
+#: The same behind a parameter that need not be given.
+NeededEpsilon = Annotated[float, replace(_EPS0, needed=True)]
 Values = Annotated[int, Parameter("number of values", 2, 10**12, whole=True)]

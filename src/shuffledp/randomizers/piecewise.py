@@ -27,6 +27,7 @@ class Piecewise(WindowRandomizer):
     """
 
     name: ClassVar[str] = "piecewise"
+    also: ClassVar[tuple[str, ...]] = ("pm", "piecewise-mechanism")
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
     eps0: LocalEpsilon

@@ -31,6 +31,7 @@ class PrivUnit(TwoLevelRandomizer):
     """
 
     name: ClassVar[str] = "priv-unit"
+    also: ClassVar[tuple[str, ...]] = ("privunit",)
     task: ClassVar[str] = "vector"
     example: ClassVar[Mapping[str, float]] = {"dimension": 5, "eps0": 1.0}
 

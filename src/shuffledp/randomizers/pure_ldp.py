@@ -31,6 +31,7 @@ class PureLDP(Randomizer):
     """
 
     name: ClassVar[str] = "pure-ldp"
+    also: ClassVar[tuple[str, ...]] = ("ldp", "any")
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
     eps0: LocalEpsilon

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from .._support import validate
 from ..clients import Client
@@ -33,6 +33,7 @@ class RandomizedResponse(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "rr"
+    also: ClassVar[tuple[str, ...]] = ("krr", "k-rr", "grr", "randomized-response", "kary-rr")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
     two_of_two: ClassVar[bool] = True
@@ -61,6 +62,11 @@ class RandomizedResponse(MembershipRandomizer):
         else:
             self._keep("eps0", validate.local_epsilon(self.eps0))
             self._keep("gamma", self.k / (math.expm1(self.eps0) + self.k))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        told = "gamma" if self.by_gamma else "eps0"
+        return {name: getattr(self, name) for name in ("k", told)}
 
     @property
     def ratio(self) -> float:
@@ -103,5 +109,5 @@ class RandomizedResponse(MembershipRandomizer):
         return [[gamma / k + (1 - gamma) * (x == y) for y in values] for x in values]
 
     def __repr__(self) -> str:
-        given = f"gamma={self.gamma!r}" if self.by_gamma else f"eps0={self.eps0!r}"
-        return f"RandomizedResponse(k={self.k}, {given})"
+        said = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
+        return f"RandomizedResponse({said})"

@@ -27,6 +27,7 @@ class SquareWave(WindowRandomizer):
     """
 
     name: ClassVar[str] = "square-wave"
+    also: ClassVar[tuple[str, ...]] = ("sw",)
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
 
     eps0: LocalEpsilon

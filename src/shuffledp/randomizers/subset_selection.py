@@ -14,8 +14,8 @@ from ..clients import Client
 from ..clients.subsets import SubsetsClient
 from .base import register
 from .exact import ExactMatrix, of_sets, ratio
-from .membership import MembershipRandomizer
-from .parameter import Family, LocalEpsilon, Parameter, Values
+from .membership import MembershipRandomizer, of_least_variance
+from .parameter import Family, NeededEpsilon, Parameter, Values
 
 
 @register
@@ -23,21 +23,27 @@ from .parameter import Family, LocalEpsilon, Parameter, Values
 class SubsetSelection(MembershipRandomizer):
     """Sends a random subset of `size` of the k values, E times likelier one with the own value.
 
+    Without a size, the one with which counts are estimated best: about k/(E + 1) (Ye, Barg 2018).
+
     >>> from shuffledp import SubsetSelection
-    >>> SubsetSelection(k=10, size=3, eps0=1.0)
+    >>> SubsetSelection(k=10, eps0=1.0)
     SubsetSelection(k=10, size=3, eps0=1.0)
     """
 
     name: ClassVar[str] = "subset"
+    also: ClassVar[tuple[str, ...]] = ("subset-selection", "ss")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 4, "size": 2, "eps0": 1.0}
     two_of_two: ClassVar[bool] = True
 
     k: Values
-    size: Annotated[int, Parameter("values in a subset", 1, 10**12, whole=True)]
-    eps0: LocalEpsilon
+    size: Annotated[int, Parameter("values in a subset", 1, 10**12, whole=True)] = None  # type: ignore[assignment]
+    eps0: NeededEpsilon = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if self.size is None:
+            k = validate.count("k", self.k, 10**12, least=2)
+            self._keep("size", _best_size(k, math.exp(validate.local_epsilon(self.eps0))))
         super().__post_init__()
         validate.count("size", self.size, self.k - 1)
 
@@ -69,3 +75,11 @@ class SubsetSelection(MembershipRandomizer):
             math.comb(k, smaller),
             lambda: of_sets(k, combinations(range(k), self.size), self.eps0),
         )
+
+
+def _best_size(k: int, ratio: float) -> int:
+    def chances(size: int) -> tuple[float, float]:
+        own = size * ratio / (size * ratio + k - size)
+        return own, (size - own) / (k - 1)
+
+    return of_least_variance(k / (ratio + 1), 1, k - 1, chances)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from .._support import validate
 from ..clients import Client
@@ -54,6 +54,7 @@ class UnaryEncoding(MembershipRandomizer):
     """
 
     name: ClassVar[str] = "unary"
+    also: ClassVar[tuple[str, ...]] = ("rappor", "sue", "symmetric-unary", "unary-encoding")
     task: ClassVar[str] = "count"
     example: ClassVar[Mapping[str, float]] = {"k": 3, "eps0": 1.0}
 
@@ -95,6 +96,12 @@ class UnaryEncoding(MembershipRandomizer):
         # the ratio errs by seven units, relatively, and the logarithm by its own rounding
         loss = self.ones * math.log(self.ratio) * (1 + 2.0**-49) + self.ones * 2.0**-49
         self._keep("eps0", validate.local_epsilon(loss))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        told = ("p", "q") if self.by_bits else ("eps0",)
+        several = ("ones",) if self.ones > 1 else ()
+        return {name: getattr(self, name) for name in ("k", *told, *several)}
 
     @classmethod
     def optimized(cls, k: int, eps0: float, ones: int = 1) -> UnaryEncoding:
@@ -188,9 +195,8 @@ class UnaryEncoding(MembershipRandomizer):
         return f"{self.k} bits with {up_to} set, {bits}; {self.eps0:g}-LDP"
 
     def __repr__(self) -> str:
-        given = f"p={self.p!r}, q={self.q!r}" if self.by_bits else f"eps0={self.eps0!r}"
-        several = f", ones={self.ones}" if self.ones > 1 else ""
-        return f"UnaryEncoding(k={self.k}, {given}{several})"
+        said = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
+        return f"UnaryEncoding({said})"
 
     def exact(self) -> ExactMatrix:
         k = min(self.k, _ALL_OF)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..accountant import repeated
 from ..guarantee import DEFAULT_RTOL, anyway
@@ -11,7 +11,7 @@ from ..randomizers import Randomizer
 from ..shuffle import Shuffle
 
 #: From the most to the least that the adversary is given.
-_LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
+LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
 
 
 class Row(NamedTuple):
@@ -30,8 +30,11 @@ def adversaries(
     *,
     rounds: int = 1,
     rtol: float = DEFAULT_RTOL,
+    **options: Any,
 ) -> Sequence[Row]:
     """The ladder of analyses that apply, and the attained value below all of them.
+
+    `options` are those of a `Shuffle`: sample_rate, sampling, neighbours, ...
 
     >>> from shuffledp import RandomizedResponse, adversaries
     >>> rows = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)
@@ -39,11 +42,12 @@ def adversaries(
     0.877
     """
     rows = []
-    for analysis in _LADDER:
+    for analysis in LADDER:
         if analysis in randomizer.analyses:
-            round_ = Shuffle(randomizer, users, analysis)
+            round_ = Shuffle(randomizer, users, analysis, **options)
             bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
             rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
-    attained = repeated(Shuffle(randomizer, users), rounds).attained_epsilon(delta, rtol=rtol)
+    best = Shuffle(randomizer, users, **options)
+    attained = repeated(best, rounds).attained_epsilon(delta, rtol=rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
     return rows

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from .._support.progress import progress
-from .._support.text import rounded_down
+from .._support.text import rounded_down, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
 from .proportions import proportion_bounds
@@ -93,7 +93,8 @@ class Audit:
         )
 
     def __str__(self) -> str:
-        return f"{self.trials:,} messages of values {self._values()}.\n{self.verdict}"
+        asked = f"{self.trials:,} messages of values {self._values()}."
+        return f"{wrapped(asked)}\n{wrapped(self.verdict)}"
 
     def _values(self) -> str:
         return ", ".join(dict.fromkeys(_short(row.value) for row in self.rows))

@@ -20,10 +20,11 @@ from ..bounds.boundary import approach
 from ..bounds.target import infeasible
 from ..errors import Infeasible, InvalidParameter, ShuffleDPError
 from ..randomizers import REGISTRY, Family, PureLDP, Randomizer
+from ..records import OF_USERS
 from ..rounds import RoundOfUsers
 from .calibrate import evaluation, quest_for
 from .choices import Choice, Choices, Unmet
-from .protocol import OF_USERS, of_users
+from .protocol import of_users
 
 __all__ = ["Choice", "Choices", "Unmet", "choose"]
 

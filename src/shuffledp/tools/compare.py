@@ -11,7 +11,7 @@ import numpy as np
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.tables import html_table
-from .._support.text import rounded_up
+from .._support.text import rounded_up, wrapped
 from ..accountant import repeated
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
@@ -55,22 +55,23 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.rounds:,} x {self.round.participants}, {self.round.inside}, "
-            f"delta = {self.delta!r}, {self.round.relation}.",
+            wrapped(
+                f"{self.rounds:,} x {self.round.participants}, {self.round.inside}, "
+                f"delta = {self.delta!r}, {self.round.relation}."
+            ),
             "",
             f"{'epsilon':>10}  {'ratio':>8}  bound",
-            f"{rounded_up(self.ours.upper):>10}  {1:>8g}  shuffledp, {self.round.explained.name}",
         ]
-        for row in self.rows:
+        ours = Row(f"shuffledp, {self.round.explained.name}", self.ours.upper, 1.0, "", "")
+        for row in (ours, *self.rows):
             if row.epsilon is not None:
                 note = f" ({row.reason})" if row.reason else ""
-                lines.append(
-                    f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  {row.name}{note}"
-                )
+                numbers = f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  "
+                lines.append(wrapped(f"{row.name}{note}", numbers, len(numbers)))
         others = [row for row in self.rows if row.epsilon is None]
         if others:
             lines += ["", "Does not apply:"]
-            lines += [f"  {row.name}: {row.reason}" for row in others]
+            lines += [wrapped(f"{row.name}: {row.reason}", "  ", 4) for row in others]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

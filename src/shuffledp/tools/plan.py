@@ -11,46 +11,64 @@ k = 16
 eps0 = 2.0
 users = 1_000_000
 sample_rate = 0.1           # optional, like all other options of a round
-count = 52                  # optional: 1
+rounds = 52                 # optional: 1
+
+[[rounds]]
+mechanism = "gaussian"      # or laplace, approximate-dp, profile, pld: a trusted curator
+sigma = 50.0
+sensitivity = 1.0
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from .._support import validate
+from .._support.files import STDIN, read_bytes
 from .._support.numeric import Bounds
 from .._support.tables import html_table, text_table
-from .._support.text import rounded_down, rounded_up
+from .._support.text import rounded_down, rounded_up, wrapped
 from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers.base import parameter_names
 from ..rounds import Round
-from .protocol import ROUND_OPTIONS, WORDS, files, needed, round_of
+from .protocol import (
+    ROUND_OPTIONS,
+    WORDS,
+    central_from,
+    central_parameters,
+    files,
+    needed,
+    round_of,
+)
+from .signed import document
 
 _TARGET = ("epsilon", "delta")
+#: Names of files, and their sha256.
+Inputs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class PlannedRound:
-    """`count` rounds of one kind.
+    """`rounds` rounds of one kind, or releases of a central mechanism.
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
-    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), rounds=52)
     >>> weekly.round.users
     100000
     """
 
     name: str
     round: Round
-    count: int
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
@@ -59,8 +77,8 @@ class PlannedRound:
                 "printed."
             )
         validate.instance(self.round, Round, "is not a round; give a Shuffle.", "round")
-        count = validate.count("count", self.count, validate.MAX_ROUNDS)
-        object.__setattr__(self, "count", count)
+        rounds = validate.count("rounds", self.rounds, validate.MAX_ROUNDS)
+        object.__setattr__(self, "rounds", rounds)
 
 
 @dataclass(frozen=True)
@@ -79,7 +97,7 @@ class Ledger:
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
-    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), rounds=52)
     >>> Plan(epsilon=0.01, delta=1e-6, rounds=(weekly,)).ledger().fits
     False
     """
@@ -87,6 +105,15 @@ class Ledger:
     epsilon: float
     delta: float
     entries: tuple[Entry, ...]
+    inputs: Inputs = ()
+
+    def to_markdown(self, date: str | None = None) -> str:
+        """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
+        return document(self, date).markdown()
+
+    def to_html(self, date: str | None = None) -> str:
+        """The same as a page of its own."""
+        return document(self, date).html()
 
     @property
     def fits(self) -> bool:
@@ -98,11 +125,16 @@ class Ledger:
         """The neighbours' name: replace-one or remove-one."""
         return self.entries[0].planned.round.relation
 
-    def _rows(self) -> list[tuple[str, ...]]:
+    head: ClassVar[tuple[str, ...]] = (
+        *("entry", "rounds", "users in each", "running epsilon", "remaining", "fits"),
+    )
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The lines of the table, ready to print."""
         return [
             (
                 entry.planned.name,
-                f"{entry.planned.count:,}",
+                f"{entry.planned.rounds:,}",
                 entry.planned.round.crowd,
                 rounded_up(entry.running.upper),
                 _signed_down(entry.remaining),
@@ -111,7 +143,9 @@ class Ledger:
             for entry in self.entries
         ]
 
-    def _verdict(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """Whether it fits, in one sentence."""
         last, relation = self.entries[-1], self.relation
         budget = f"the target ({self.epsilon:g}, {self.delta:g})"
         if last.fits:
@@ -122,13 +156,10 @@ class Ledger:
         return f"The plan exceeds {budget} by epsilon {over}, from {first!r} on ({relation})."
 
     def __str__(self) -> str:
-        return f"{text_table(_HEAD, self._rows(), left=[0])}\n\n{self._verdict()}"
+        return f"{text_table(self.head, self.rows(), left=[0])}\n\n{wrapped(self.verdict)}"
 
     def _repr_html_(self) -> str:
-        return html_table(self._verdict(), _HEAD, self._rows())
-
-
-_HEAD = ("entry", "rounds", "users in each", "running epsilon", "remaining", "fits")
+        return html_table(self.verdict, self.head, self.rows())
 
 
 def _signed_down(value: float) -> str:
@@ -141,7 +172,7 @@ class Plan:
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
-    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), count=52)
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), rounds=52)
     >>> Plan(epsilon=1.0, delta=1e-6, rounds=(weekly,)).ledger().fits
     True
     """
@@ -149,6 +180,8 @@ class Plan:
     epsilon: float
     delta: float
     rounds: tuple[PlannedRound, ...]
+    #: The files that it was read from, each with its sha256.
+    inputs: Inputs = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
@@ -169,20 +202,22 @@ class Plan:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
-        """From a TOML file; whatever is wrong with it is told in one sentence with the key."""
+        """From a TOML file, or stdin for `-`; what is wrong with it is told with the key."""
+        data = read_bytes(path, str(path), "a plan")
         try:
-            file = Path(path)
-            text = file.read_text(encoding="utf-8")
-            content = tomllib.loads(text)
-        except (OSError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not the name of a file"
-            raise InvalidParameter(f"{path} cannot be read: {reason}; give a plan.") from None
+            content = tomllib.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:  # what tomllib raises, not all of it its own
-            raise InvalidParameter(f"{file} is not TOML: {error}; correct it there.") from None
+            raise InvalidParameter(f"{path} is not TOML: {error}; correct it there.") from None
         try:
-            return cls._parse(content, file.parent)
+            plan = cls._parse(content, Path(path).parent)
         except ShuffleDPError as error:
-            raise InvalidParameter(f"{file}: {error}") from None
+            raise InvalidParameter(f"{path}: {error}") from None
+        named = (item[key] for item in content["rounds"] for key in _files() if key in item)
+        more = {name: read_bytes(Path(path).parent / name, name, "a file") for name in named}
+        name = "standard input" if path == STDIN else Path(path).name
+        inputs = {name: data, **more}.items()
+        digests = tuple((name, hashlib.sha256(read).hexdigest()) for name, read in inputs)
+        return replace(plan, inputs=digests)
 
     @classmethod
     def _parse(cls, content: dict[str, Any], folder: Path) -> Plan:
@@ -200,27 +235,39 @@ class Plan:
         """The running certified epsilon after every entry."""
         accountant, entries = Accountant(), []
         for planned in self.rounds:
-            accountant.compose(planned.round, rounds=planned.count)
+            accountant.compose(planned.round, rounds=planned.rounds)
             running = anyway(accountant.epsilon_bounds, self.delta, rtol=rtol)
             fits = running.upper <= self.epsilon
             entries.append(Entry(planned, running, self.epsilon - running.upper, fits))
-        return Ledger(self.epsilon, self.delta, tuple(entries))
+        return Ledger(self.epsilon, self.delta, tuple(entries), self.inputs)
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     fields = dict(_table(where, item))
-    known = ("name", "randomizer", *parameter_names(), "users", *ROUND_OPTIONS, "count")
-    _check_keys(where, fields, known, needed(fields))
-    for key in ("name", "randomizer", *WORDS, *files()):
+    for key in ("name", "randomizer", "mechanism", *WORDS, *_files()):
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
-    fields |= {name: str(folder / fields[name]) for name in files() if name in fields}
     try:
-        round_ = round_of(fields)
+        central = "mechanism" in fields
+        known = ["mechanism", *central_parameters(fields), "neighbours"] if central else _known()
+        _check_keys(where, fields, ("name", *known, "rounds"), () if central else needed(fields))
+        fields |= {name: str(folder / fields[name]) for name in _files() if name in fields}
+        round_ = central_from(fields) if central else round_of(fields)
         name = fields.get("name", f"{number}: {round_.inside}")
-        return PlannedRound(name, round_, fields.get("count", 1))
+        return PlannedRound(name, round_, fields.get("rounds", 1))
     except ShuffleDPError as error:
-        raise InvalidParameter(f"{where}: {error}") from None
+        said = str(error)
+        raise InvalidParameter(said if where in said else f"{where}: {said}") from None
+
+
+def _known() -> list[str]:
+    """The keys that describe a round."""
+    return ["randomizer", *parameter_names(), "users", *ROUND_OPTIONS]
+
+
+def _files() -> list[str]:
+    """The keys that name files."""
+    return [*files(), "file"]
 
 
 def _table(where: str, value: Any) -> Any:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from .._support import validate
-from ..aggregate import Aggregate
+from .._support.files import read_bytes
+from ..central import Given
 from ..errors import InvalidParameter
+from ..mechanisms import GivenPLD
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import parameter_names
 from ..randomizers.parameter import parameters_of
+from ..records import CENTRAL, OF_USERS, central_of
 from ..rounds import USUAL_PEOPLE, Round, RoundOfUsers
 from ..sample_threshold import SampleThreshold
-from ..shuffle import Shuffle
 
 #: The randomizer of which only eps0 is known, if none is named.
 ANY = "pure-ldp"
-#: What the adversary may see, and the rounds of users in which it does.
-OF_USERS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
-#: All of them; the first is meant if none is named.
+#: What the adversary may see; the first is meant if none is named.
 VIEWS = (*OF_USERS, SampleThreshold.view)
 #: What describes a round without a randomizer.
 OF_REPORTS = parameters_of(SampleThreshold)
@@ -46,15 +47,22 @@ def files() -> list[str]:
     return parameter_names(lambda parameter: parameter.read)
 
 
+def class_named(kind: str, dash: str = "") -> type[Randomizer]:
+    """The class of randomizers of that name; for another name it is said which may be meant."""
+    if kind in REGISTRY:
+        return REGISTRY[kind]
+    names = {name: name for name in REGISTRY}
+    names |= {name: kind.name for kind in REGISTRY.values() for name in kind.also}
+    close = difflib.get_close_matches(str(kind).lower(), names, 1)
+    hint = f"did you mean {names[close[0]]}? Choose" if close else "choose"
+    raise InvalidParameter(
+        f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(REGISTRY))}."
+    )
+
+
 def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Randomizer:
     """The randomizer of that name; `dash` is how the names of options begin in messages."""
-    if kind not in REGISTRY:
-        close = difflib.get_close_matches(str(kind), REGISTRY, 1)
-        hint = f"did you mean {close[0]}? Choose" if close else "choose"
-        raise InvalidParameter(
-            f"{dash}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(REGISTRY))}."
-        )
-    known = parameters_of(REGISTRY[kind])
+    known = parameters_of(class_named(kind, dash))
     kept = {name: value for name, value in given.items() if value is not None}
     for name, parameter in known.items():
         if parameter.needed and name not in kept:
@@ -65,7 +73,7 @@ def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Random
         )
     for name, value in kept.items():
         read = known[name].read
-        kept[name] = value if read is None else read(value)
+        kept[name] = read(value) if read is not None and isinstance(value, str) else value
     return REGISTRY[kind](**kept)
 
 
@@ -113,3 +121,37 @@ def of_users(
     _check_view(view, kind, options, dash)
     round_: RoundOfUsers = kind(randomizer, users, **options)
     return round_
+
+
+def central_parameters(given: Mapping[str, Any]) -> list[str]:
+    """The names of the parameters of the central mechanism that is named; a PLD has a file."""
+    kind = CENTRAL[validate.choice("mechanism", given["mechanism"], CENTRAL)]
+    known = [field.name for field in fields(kind) if field.init and not field.kw_only]
+    return ["file"] if kind is GivenPLD else known
+
+
+def central_from(given: Mapping[str, Any]) -> Given:
+    """The central mechanism that parameters by name describe."""
+    known = central_parameters(given)
+    name, own = given["mechanism"], {key: given[key] for key in known if key in given}
+    kind = CENTRAL[name]
+    if kind is GivenPLD:
+        own = _read_pld(own["file"])
+    for field in fields(kind):
+        if field.init and field.default is MISSING and field.name not in own:
+            raise InvalidParameter(f"mechanism {name} needs {field.name}; add it.")
+    return central_of(name, own, given.get("neighbours", "replace"))
+
+
+def _read_pld(path: str) -> dict[str, Any]:
+    """The parameters of a GivenPLD from a JSON file."""
+    known = [field.name for field in fields(GivenPLD) if not field.kw_only]
+    data = read_bytes(path, f"PLD {path}", "a JSON file")
+    try:
+        content = json.loads(data)
+        wrong = not isinstance(content, dict) or set(content) - set(known)
+    except (ValueError, RecursionError):
+        wrong = True
+    if wrong:
+        raise InvalidParameter(f"PLD {path} is not JSON with {', '.join(known)}; write it so.")
+    return dict(content)

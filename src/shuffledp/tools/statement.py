@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
+from .._support.text import wrapped
 from ..guarantee import NEIGHBOURS
 from ..rounds import Round
+
+_WIDTH = 96  # of lines in a file
 
 
 def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, str]]) -> str:
@@ -16,20 +18,7 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     """
     from .. import __version__
 
-    analysis = round_.explained
-    times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
-    assumed = (analysis.assumption, round_.trusted, round_.people)
-    rows = [
-        ("relation", ": ".join(NEIGHBOURS[round_.neighbours])),
-        (
-            "protocol",
-            f"{times} of {round_.participants}; {round_.mechanism}: {round_.described}",
-        ),
-        ("analysis", f"{analysis.name}: {analysis.theorem}"),
-        ("adversary", analysis.adversary),
-        ("assumed", "; ".join(text for text in assumed if text)),
-        *round_.remarks,
-    ]
+    rows = [("relation", ": ".join(NEIGHBOURS[round_.neighbours])), *facts(round_, rounds)]
     if rounds > 1:
         rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
@@ -40,11 +29,25 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     for e, d, why in guarantees:
         if e == "infinity":
             text = f"No epsilon is certified at delta = {d} by this analysis: {why}"
-            lines += textwrap.wrap(text, 96)
+            lines.append(wrapped(text, piped=_WIDTH))
         else:
-            lines.append(f"The protocol is ({e}, {d})-differentially private.")
+            lines.append(wrapped(f"The protocol is ({e}, {d})-differentially private."))
     lines.append("")
-    for name, text in rows:
-        indent = " " * 15
-        lines += textwrap.wrap(text, 96, initial_indent=f"  {name:<13}", subsequent_indent=indent)
+    lines += [wrapped(text, f"  {name:<13}", 15, piped=_WIDTH) for name, text in rows]
     return "\n".join(lines)
+
+
+def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
+    """What is done, by which theorem, against whom, and what was assumed, each with its name."""
+    analysis = round_.explained
+    times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
+    return [
+        (
+            "protocol",
+            f"{times} of {round_.participants}; {round_.mechanism}: {round_.described}",
+        ),
+        ("analysis", f"{analysis.name}: {analysis.theorem}"),
+        ("adversary", analysis.adversary),
+        ("assumed", "; ".join(round_.assumptions)),
+        *round_.remarks,
+    ]

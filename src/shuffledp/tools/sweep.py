@@ -96,7 +96,8 @@ def sweep(
     `out`, a .csv or .jsonl file, is written while the sweep runs; if it holds the beginning of the
     same sweep, that is kept. `jobs` cores work at once (-1: all; None: all if joblib is installed)
     through joblib, hence also those of a Dask or Ray cluster. A row that fails says so in the
-    column `error`.
+    column `error`. The last of the lists varies fastest; columns stand in the same order whatever
+    is swept.
 
     >>> from shuffledp import sweep
     >>> table = sweep({"users": [1_000, 10_000], "rounds": [1, 4]}, eps0=4.0, delta=1e-6, jobs=1)
@@ -131,12 +132,14 @@ def _cases(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
     if total > _MAX_ROWS:
         raise InvalidParameter(f"{total} rows are above {_MAX_ROWS}; sweep over fewer values.")
     axes = {name: [_plain(name, value) for value in values] for name, values in over.items()}
-    names = [*axes, *fixed]
-    _query(names)
-    same = [_plain(name, value) for name, value in fixed.items()]
+    _query([*axes, *fixed])
+    same = {name: _plain(name, value) for name, value in fixed.items()}
+    points = (dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()))
+    # columns stand in one order, whatever is swept
+    names = [name for name in _known() if name in axes or name in same]
     return [
-        dict(zip(names, [*point, *same], strict=True)) | {"rtol": rtol}
-        for point in itertools.product(*axes.values())
+        {name: point[name] if name in point else same[name] for name in names} | {"rtol": rtol}
+        for point in points
     ]
 
 
@@ -150,10 +153,15 @@ def _plain(name: str, value: Any) -> Any:
     raise InvalidParameter(f"{name}={show(value)} is neither a finite number nor text; give one.")
 
 
+def _known() -> Sequence[str]:
+    """What describes a case, in the order of the columns."""
+    round_ = ("randomizer", *parameter_names(), "users", "rounds", *ROUND_OPTIONS)
+    return (*round_, "epsilon", "delta")
+
+
 def _query(names: Sequence[str]) -> str:
     """What is asked for: epsilon if delta is given, and the other way round."""
-    round_ = ("randomizer", *parameter_names(), "users", "rounds", *ROUND_OPTIONS)
-    known = (*round_, "epsilon", "delta")
+    known = _known()
     for name in names:
         if name not in known:
             raise InvalidParameter(

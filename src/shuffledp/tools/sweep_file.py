@@ -84,8 +84,6 @@ class SweepFile:
                 raise ValueError
         except (ValueError, TypeError, AttributeError, RecursionError, csv.Error):
             raise self._another(f"row {number} is not of this sweep") from None
-        if not self._csv and (lower is not None or not error):  # JSON has no infinity
-            lower, upper = (math.inf if x is None else x for x in (lower, upper))
         results = zip(self._columns[-3:], (lower, upper, error), strict=True)
         return {**case, **dict(results)}
 

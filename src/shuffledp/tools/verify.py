@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
 
 from .._support import validate
-from .._support.text import rounded_down, rounded_up
+from .._support.text import rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
 from ..randomizers import Randomizer
@@ -61,7 +61,7 @@ class Verification:
         return all(row.holds for row in self.rows)
 
     def __str__(self) -> str:
-        head = ("epsilon", "attained", "truth", "lower", "upper", "verdict")
+        columns = ("epsilon", "attained", "truth", "lower", "upper", "verdict")
         cells = [
             (
                 f"{row.epsilon:.6g}",
@@ -73,13 +73,15 @@ class Verification:
             )
             for row in self.rows
         ]
-        table = "\n".join("".join(f"{cell:>13}" for cell in line) for line in [head, *cells])
+        table = "\n".join("".join(f"{cell:>13}" for cell in line) for line in [columns, *cells])
         verdict = "Every bound holds" if self.holds else "A BOUND IS VIOLATED; report this as a bug"
-        return (
-            f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}.\n"
+        said = [
+            f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}.",
             f"delta at each epsilon, exact on all {self.datasets:,} pairs of neighbouring datasets "
-            f"(replace-one, both orders):\n\n{table}\n\n{verdict}: attained <= truth <= upper."
-        )
+            "(replace-one, both orders):",
+        ]
+        head = "\n".join(map(wrapped, said))
+        return f"{head}\n\n{table}\n\n{wrapped(f'{verdict}: attained <= truth <= upper.')}"
 
 
 def verify(

@@ -1,0 +1,165 @@
+"""Rounds as plain data: complete, to be made again, or described, to be reported."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ._support import validate
+from .aggregate import Aggregate
+from .central import GaussianNoise, Given, LaplaceNoise
+from .errors import InvalidParameter
+from .guarantee import Mechanism
+from .mechanisms import ApproximateDP, GivenPLD, GivenProfile
+from .randomizers import REGISTRY
+from .rounds import Round, RoundOfReports, RoundOfUsers
+from .sample_threshold import SampleThreshold
+from .shuffle import Shuffle
+
+#: Rounds of users by their view, and central mechanisms by their name.
+OF_USERS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
+CENTRAL: dict[str, type[Any]] = {
+    kind.name: kind for kind in (GaussianNoise, LaplaceNoise, ApproximateDP, GivenProfile, GivenPLD)
+}
+
+#: What every report says of a round; None stands for what has no meaning for it.
+DESCRIPTION = (
+    *("view", "randomizer", "mechanism", "users", "sample_rate", "sampling", "colluding"),
+    *("dropouts", "messages", "neighbours", "relation", "analysis", "theorem", "adversary"),
+    "assumptions",
+)
+
+
+def named(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """A randomizer or a mechanism."""
+    return {"name": name, "parameters": parameters}
+
+
+def name_of(thing: Any) -> str:
+    """As on the command line; of a class that is not registered, the name of the class."""
+    return str(getattr(thing, "name", type(thing).__name__))
+
+
+def described(round_: Round) -> dict[str, Any]:
+    """What a report says of a round: the same names for every view.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> from shuffledp.records import described
+    >>> said = described(Shuffle(PureLDP(eps0=4.0), users=10_000))
+    >>> said["randomizer"], said["analysis"], said["sample_rate"]
+    ({'name': 'pure-ldp', 'parameters': {'eps0': 4.0}}, 'stronger-clones', 1.0)
+    """
+    known = {"view": round_.view, **round_.settings}
+    if isinstance(round_, RoundOfUsers):
+        randomizer = round_.randomizer
+        known["randomizer"] = named(name_of(randomizer), randomizer.reported)
+    elif isinstance(round_, RoundOfReports):
+        known["mechanism"] = named(round_.name, round_.reported)
+    analysis = round_.explained
+    known |= {
+        "relation": round_.relation,
+        "analysis": analysis.name,
+        "theorem": analysis.theorem,
+        "adversary": analysis.adversary,
+        "assumptions": [*round_.assumptions, *(text for _, text in round_.remarks)],
+    }
+    return {name: known.get(name) for name in DESCRIPTION}
+
+
+def record(round_: Mechanism) -> dict[str, Any]:
+    """All that is needed to make an equal round again, in any year."""
+    try:
+        kept = _kept(round_)
+        same = restored(json.loads(json.dumps(kept))) == round_
+    except (InvalidParameter, TypeError):
+        same = False
+    if not same:
+        raise InvalidParameter(
+            f"{validate.show(round_)} cannot be saved: it is not made of a registered name and "
+            "its parameters; register its randomizer, or compose GivenProfile instead."
+        )
+    return kept
+
+
+def _kept(round_: Mechanism) -> dict[str, Any]:
+    if isinstance(round_, RoundOfUsers):
+        randomizer = round_.randomizer
+        thing = {"randomizer": named(name_of(randomizer), randomizer.given)}
+    elif isinstance(round_, RoundOfReports):
+        thing = {"mechanism": named(round_.name, round_.given)}
+    else:
+        raise TypeError("neither users nor reports")
+    asked = {"analysis": round_.analysis} if isinstance(round_, Shuffle) else {}
+    return {"view": round_.view, **thing, **round_.settings, **asked}
+
+
+def restored(kept: Any) -> Round:
+    """The round of a record."""
+    try:
+        given = dict(kept)
+        view, thing = given.pop("view"), given.pop("randomizer", None) or given.pop("mechanism")
+        name, parameters = thing["name"], dict(thing["parameters"])
+        if view in OF_USERS:
+            made: Round = OF_USERS[view](REGISTRY[name](**parameters), **given)
+        elif view == SampleThreshold.view:
+            made = SampleThreshold(**parameters, **given)
+        else:
+            made = central_of(name, parameters, given["neighbours"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidParameter(
+            f"{validate.show(kept)} is no round that this version knows: {error}; load it with "
+            "the version that saved it, or make what it names known."
+        ) from None
+    return made
+
+
+def central_of(name: str, parameters: dict[str, Any], neighbours: str = "replace") -> Given:
+    """The central mechanism of that name; a PLD may have another one inside: its other order."""
+    if isinstance(reverse := parameters.get("reverse"), dict):
+        parameters = {**parameters, "reverse": central_of(name, reverse, neighbours)}
+    made: Given = CENTRAL[name](**parameters, neighbours=neighbours)
+    return made
+
+
+SAVED_VERSION = 1
+_FORMAT = "shuffledp account"
+
+
+def saved(rounds: Sequence[tuple[Mechanism, int]]) -> str:
+    """A whole account as JSON, with a digest of what matters: schemas/saved-account.json."""
+    from . import __version__
+
+    kept = [{"rounds": count, "round": record(round_)} for round_, count in rounds]
+    head = {"format": _FORMAT, "schema_version": SAVED_VERSION, "version": __version__}
+    return json.dumps({**head, "sha256": _digest(kept), "rounds": kept}, indent=1) + "\n"
+
+
+def loaded(text: str | bytes, called: str) -> list[tuple[Round, int]]:
+    """What `saved` has written, unchanged."""
+    try:
+        content = json.loads(text)
+        what, version = content["format"], content["schema_version"]
+        kept, digest = content["rounds"], content["sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        what, version = None, None
+    if what != _FORMAT:
+        raise InvalidParameter(f"{called} is not a saved account; give what save has written.")
+    if version != SAVED_VERSION:
+        raise InvalidParameter(
+            f"{called} has the schema_version {validate.show(version)}, and this version of "
+            f"shuffledp reads {SAVED_VERSION}; use a newer one."
+        )
+    if digest != _digest(kept):
+        raise InvalidParameter(
+            f"{called} was changed after it was saved: its digest does not fit; restore it."
+        )
+    if not all(isinstance(item, dict) and item.keys() == {"rounds", "round"} for item in kept):
+        raise InvalidParameter(f"{called} is not a saved account; give what save has written.")
+    return [(restored(item["round"]), item["rounds"]) for item in kept]
+
+
+def _digest(kept: Any) -> str:
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,236 @@
+"""What --json prints is what the schemas say, for every command and every randomizer."""
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from shell import run
+from shuffledp import Accountant, NotCertified
+from shuffledp.bounds import Bounds
+from shuffledp.cli.app import cli
+from shuffledp.randomizers import REGISTRY
+
+SCHEMAS = {
+    file.name.removesuffix(".json"): json.loads(file.read_text(encoding="utf-8"))
+    for file in (resources.files("shuffledp") / "schemas").iterdir()
+    if file.name.endswith(".json")
+}
+FILES = Registry().with_resources(
+    (schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()
+)
+VALIDATORS = {
+    name: Draft202012Validator(schema, registry=FILES) for name, schema in SCHEMAS.items()
+}
+ROUGHLY = ("--rtol", "0.1")
+#: Every command that asks about one randomizer, with more than one value where it takes several.
+COMMANDS = {
+    "epsilon": ("--users", "2", "--delta", "0,0.1", *ROUGHLY),
+    "delta": ("--users", "2", "--epsilon", "0.5", *ROUGHLY),
+    "adversaries": ("--users", "2", "--delta", "0.1", *ROUGHLY),
+    "compare": ("--users", "2", "--delta", "0.1", *ROUGHLY),
+    "verify": ("--users", "2", "--epsilon", "0.5"),
+    "audit": ("--trials", "200"),
+    "simulate": ("--delta", "0.1", "--seed", "1", *ROUGHLY),
+    "sweep": ("--users", "2,-1", "--delta", "0.1", "--jobs", "1", *ROUGHLY),
+}
+
+
+def checked(query: str, arguments: Sequence[str], code: int = 0) -> Any:
+    """One JSON object on stdout that its schema describes."""
+    result = run(query, *arguments, "--json")
+    assert result.returncode == code, result.stderr
+    report = json.loads(result.stdout, parse_constant=pytest.fail)
+    VALIDATORS[query].validate(report)
+    assert bool(report["error"]) == (code > 1)
+    return report
+
+
+def options(name: str, folder: Path) -> list[str]:
+    """The example of a randomizer as on the command line."""
+    said = ["--randomizer", name]
+    for key, value in REGISTRY[name].example.items():
+        if key == "matrix":
+            file = folder / "matrix.csv"
+            file.write_text("".join(f"{','.join(map(str, row))}\n" for row in value))
+            value = file
+        said += [f"--{key.replace('_', '-')}", str(value)]
+    return said
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    able = {
+        name
+        for name, command in cli.commands.items()
+        if any(parameter.name == "as_json" for parameter in command.params)
+    }
+    assert able == SCHEMAS.keys() - {"common", "saved-account"}
+    for schema in SCHEMAS.values():
+        Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_randomizer_in_every_command(name: str, tmp_path: Path) -> None:
+    """Where a command has no use for a randomizer, that is told as the schema says, too."""
+    values = tmp_path / "values.csv"
+    vector = ["0.6,0.8,0,0,0\n"] if name == "priv-unit" else ["0\n", "1\n"]
+    values.write_text("".join(vector * 2))
+    given = options(name, tmp_path)
+    for query, more in COMMANDS.items():
+        extra = ("--values", str(values)) if query == "simulate" else ()
+        result = run(query, *given, *more, *extra, "--json")
+        report = json.loads(result.stdout, parse_constant=pytest.fail)
+        VALIDATORS[query].validate(report)
+        assert bool(report["error"]) == (result.returncode > 1)
+        if result.returncode > 1:
+            assert report["error"]["message"] in result.stderr
+            assert query in ("verify", "audit", "simulate"), result.stderr
+        elif query == "sweep":
+            answered, failed = report["rows"]
+            assert answered["error"] is None and failed["lower"] is None
+            assert "users=-1" in failed["error"]["message"]
+        else:
+            assert report["randomizer"]["name"] == name
+            assert report["randomizer"]["parameters"].keys() >= REGISTRY[name].example.keys()
+
+
+def test_every_view_says_the_same_names() -> None:
+    seen = []
+    for view in (
+        ("--eps0", "2", "--users", "60"),
+        ("--view", "aggregate", "--randomizer", "unary", "--k", "3", "--eps0", "1", "--users", "9"),
+        ("--view", "threshold", "--rate", "0.1", "--threshold", "20"),
+    ):
+        seen.append(checked("epsilon", (*view, "--delta", "1e-3")))
+    assert len({tuple(report) for report in seen}) == 1
+    assert [report["view"] for report in seen] == ["shuffle", "aggregate", "threshold"]
+    assert seen[0]["sampling"] == "fixed" and seen[0]["sample_rate"] == 1
+    threshold = {"name": "sample-threshold", "parameters": {"rate": 0.1, "threshold": 20}}
+    assert seen[2]["mechanism"] == threshold and seen[2]["randomizer"] is None
+
+
+def test_choose() -> None:
+    asked = ("--users", "1e4", "--task", "mean", "--view", "aggregate", "--epsilon", "1")
+    chosen = checked("choose", (*asked, "--delta", "1e-6"))
+    assert [row["randomizer"]["name"] for row in chosen["choices"]] == ["gaussian", "one-bit"]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that take no time: their form is what is tested here."""
+
+    def linear(account: Accountant, delta: float, rtol: float) -> Bounds[float]:
+        return Bounds(account.total_rounds / 8, account.total_rounds / 8)
+
+    monkeypatch.setattr(Accountant, "epsilon_bounds", linear)
+
+
+@pytest.mark.usefixtures("quick")
+def test_calibrate_every_randomizer(tmp_path: Path) -> None:
+    target = ("--users", "60", "--epsilon", "0.5", "--delta", "1e-3")
+    for name in REGISTRY:
+        found = checked("calibrate", ("--find", "rounds", *options(name, tmp_path), *target))
+        assert found["rounds"] == found["value"] == 4 and found["beyond_lower"] == 0.625
+
+
+def test_calibrate_users() -> None:
+    target = ("--epsilon", "0.5", "--delta", "1e-6")
+    found = checked("calibrate", ("--find", "users", "--eps0", "1", *target, *ROUGHLY))
+    assert found["users"] == found["value"] and found["rounds"] == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_plan_of_every_randomizer(tmp_path: Path) -> None:
+    lines = ["target = { epsilon = 50.0, delta = 0.5 }"]
+    for name, kind in REGISTRY.items():
+        lines += ["[[rounds]]", f'randomizer = "{name}"', "users = 60"]
+        given = {**kind.example, **({"matrix": "matrix.csv"} if name == "matrix" else {})}
+        lines += [f"{key} = {json.dumps(value)}" for key, value in given.items()]
+    options("matrix", tmp_path)
+    (tmp_path / "plan.toml").write_text("\n".join(lines))
+    entries = checked("account", (str(tmp_path / "plan.toml"),))["entries"]
+    assert [entry["randomizer"]["name"] for entry in entries] == list(REGISTRY)
+    assert all(entry["adversary"] and entry["assumptions"] for entry in entries)
+
+
+def test_infinite_missing_and_failed_are_told_apart() -> None:
+    strong = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--users", "10")
+    infinite = checked("epsilon", (*strong, "--analysis", "strong", "--delta", "1e-6,0.5"))
+    assert infinite["upper"][0] == "Infinity" and infinite["upper"][1] < 10
+    assert float(infinite["upper"][0]) == math.inf
+    rows = checked("adversaries", (*strong, "--delta", "1e-6"))["rows"]
+    assert rows[0]["upper"] == "Infinity" and rows[-1]["upper"] is None
+    nearest = ("--find", "rounds", "--eps0", "4", "--users", "1e4", "--epsilon", "0.1")
+    failed = checked("calibrate", (*nearest, "--delta", "1e-6"), 2)["error"]
+    assert (failed["kind"], failed["nearest"]) == ("infeasible", 1)
+    assert 0.41 < failed["bounds"]["lower"] <= failed["bounds"]["upper"] < 0.42
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments", "kind"),
+    [
+        ("epsilon", ("--eps0", "-1", "--users", "9", "--delta", "0.1"), "invalid-parameter"),
+        ("epsilon", ("--eps0", "300", "--users", "9", "--delta", "0.1"), "out-of-range"),
+        ("epsilon", ("--eps0", "x"), "usage"),
+        ("account", ("nothing.toml",), "invalid-parameter"),
+        ("sweep", ("--eps0", "1"), "invalid-parameter"),
+    ],
+)
+def test_errors_are_json_too(query: str, arguments: tuple[str, ...], kind: str) -> None:
+    report = checked(query, arguments, 2)
+    assert (report["query"], report["error"]["kind"]) == (query, kind)
+    assert report.keys() == {"schema_version", "query", "version", "error"}
+
+
+def test_an_unknown_command_has_no_query() -> None:
+    report = json.loads(run("guess", "--json").stdout)
+    assert report["query"] is None
+    VALIDATORS["epsilon"].validate(report)
+
+
+def test_what_is_not_certified_is_answered_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_wide(*_: object, **__: object) -> None:
+        raise NotCertified("too wide", Bounds(0.25, math.inf))
+
+    monkeypatch.setattr(Accountant, "epsilon_bounds", too_wide)
+    report = checked("epsilon", ("--eps0", "1", "--users", "9", "--delta", "1e-6"), 3)
+    assert (report["lower"], report["upper"]) == ([0.25], ["Infinity"])
+    assert report["certified"] == [False]
+    assert report["error"]["kind"] == "not-certified"
+    assert report["error"]["bounds"] == {"lower": 0.25, "upper": "Infinity"}
+
+
+def test_a_matrix_is_told_by_its_digest(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("0.75,0.25\n0.5,0.5\n0.125,0.875\n")
+    matrix = ("--randomizer", "matrix", "--matrix", str(file), "--users", "9", "--delta", "0.1")
+    told = checked("epsilon", matrix)["randomizer"]["parameters"]["matrix"]
+    numbers = struct.pack("<6d", 0.75, 0.25, 0.5, 0.5, 0.125, 0.875)
+    assert told == {"shape": [3, 2], "sha256": hashlib.sha256(numbers).hexdigest()}
+
+
+def test_schemas_refuse_what_is_no_report() -> None:
+    """They would be worth nothing if they took anything."""
+    good = checked("epsilon", ("--eps0", "1", "--users", "9", "--delta", "0.1"))
+    assert VALIDATORS["epsilon"].is_valid(good)
+    for change in (
+        {"upper": good["upper"][0]},
+        {"upper": [None]},
+        {"upper": ["inf"]},
+        {"randomizer": "pure-ldp"},
+        {"users": "9"},
+        {"more": 1},
+        {"schema_version": 1},
+    ):
+        assert not VALIDATORS["epsilon"].is_valid({**good, **change}), change
+    for name in good:
+        lacking = {key: value for key, value in good.items() if key != name}
+        assert not VALIDATORS["epsilon"].is_valid(lacking), name

@@ -1,0 +1,239 @@
+"""The shell as people expect it: completion, pipes, numbers as they are written, narrow windows."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shell import ok, run
+from shuffledp import (
+    FiniteRandomizer,
+    LocalHashing,
+    RandomizedResponse,
+    Shuffle,
+    SubsetSelection,
+    adversaries,
+    sweep,
+)
+from shuffledp._support.text import line_width, wrapped
+from shuffledp.errors import InvalidParameter
+from shuffledp.randomizers import REGISTRY
+from shuffledp.tools.protocol import randomizer_of
+
+ASKED = ("--users", "100", "--delta", "1e-3", "--json")
+
+
+def upper(*arguments: str) -> float:
+    return float(json.loads(ok("epsilon", *arguments))["upper"][0])
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_completion_in_a_real_bash(tmp_path: Path) -> None:
+    program = tmp_path / "shuffledp"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m shuffledp "$@"\n')
+    program.chmod(0o755)
+    script = """
+        eval "$(_SHUFFLEDP_COMPLETE=bash_source shuffledp)"
+        complete -p shuffledp
+        COMP_WORDS=(shuffledp epsilon --randomizer s) COMP_CWORD=3
+        _shuffledp_completion shuffledp
+        echo "${COMPREPLY[@]}"
+    """
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    result = subprocess.run(
+        ["bash", "--norc", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": path},
+    )
+    assert result.returncode == 0, result.stderr
+    hooked, proposed = result.stdout.splitlines()
+    assert "-F _shuffledp_completion shuffledp" in hooked
+    assert proposed.split() == sorted(name for name in REGISTRY if name.startswith("s"))
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed"),
+    [
+        ("e", ["epsilon"]),
+        ("epsilon --vi", ["--view"]),
+        ("epsilon --view ", ["shuffle", "aggregate", "threshold"]),
+        ("sweep --view shuffle,a", ["shuffle,aggregate"]),
+        ("epsilon --analysis b", ["blanket", "best"]),
+        ("calibrate --find sam", ["sample-rate"]),
+        ("choose --task ", ["count", "mean", "vector"]),
+    ],
+)
+def test_what_is_proposed(words: str, proposed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_SHUFFLEDP_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", f"shuffledp {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" "))))
+    assert [line.partition(",")[2] for line in run().stdout.splitlines()] == proposed
+
+
+@pytest.mark.parametrize(
+    ("shell", "words"), [("zsh", "#compdef shuffledp"), ("fish", "complete --no-files")]
+)
+def test_scripts_for_other_shells(shell: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_SHUFFLEDP_COMPLETE", f"{shell}_source")
+    assert words in run().stdout
+
+
+@pytest.mark.parametrize("users", ["2,000", "2k", "2_000", "2e3", "0.002M", "2000.0", " 2k "])
+def test_numbers_as_they_are_written(users: str) -> None:
+    report = json.loads(ok("epsilon", "--eps0", "1", *ASKED[2:], "--users", users))
+    assert report["users"] == 2000
+
+
+def test_percentages_and_lists() -> None:
+    sampled = ("--eps0", "1", "--sample-rate", "20%", "--colluding", "10 %")
+    report = json.loads(ok("epsilon", *sampled, *ASKED))
+    assert (report["sample_rate"], report["colluding"]) == (0.2, 10)
+    values = ("delta", "--eps0", "1", "--users", "1k", "--json", "--epsilon", "10%:30%:10%,1")
+    assert json.loads(ok(*values))["epsilon"] == [0.1, 0.2, 0.3, 1]
+    confused = run("sweep", "--eps0", "1", "--users", "2,000,000", "--delta", "1e-6")
+    assert confused.returncode == 2 and "write 2_000_000 for one number" in confused.stderr
+    assert "write it like" in run("epsilon", "--eps0", "2m").stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("krr", "rr"), ("GRR", "rr"), ("olh", "hashing"), ("rappor", "unary"), ("laplac", "laplace")],
+)
+def test_did_you_mean(typed: str, meant: str) -> None:
+    result = run("epsilon", "--randomizer", typed, "--eps0", "1", *ASKED[:4])
+    assert result.returncode == 2 and f"did you mean {meant}?" in result.stderr
+
+
+def test_other_names_are_no_names() -> None:
+    others = [name for kind in REGISTRY.values() for name in kind.also]
+    assert len(set(others)) == len(others) and not set(others) & REGISTRY.keys()
+
+
+CSV = {
+    "plain": "0.75,0.25\n0.25,0.75\n",
+    "byte order mark": "\ufeff0.75,0.25\r\n0.25,0.75\r\n",
+    "header": "yes,no\n0.75,0.25\n0.25,0.75\n",
+    "quoted header": '"to yes","to, no"\n"0.75","0.25"\n0.25,0.75\n',
+    "comments": "# asked: yes, no\n0.75,0.25 # yes\n\n0.25,0.75\n",
+    "of pandas": ",yes,no\n0,0.75,0.25\n1,0.25,0.75\n",
+    "numbered by pandas": ",0,1\n0,0.75,0.25\n1,0.25,0.75\n",
+}
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in CSV.items()])
+def test_csv_as_programs_write_it(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through a pipe, which is `-`."""
+    expected = Shuffle(FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]]), 100).get_epsilon(1e-3)
+    piped(monkeypatch, text)
+    assert upper("--randomizer", "matrix", "--matrix", "-", *ASKED) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("0.5,x\n1,0\n", "'x'"), ("0.5,0.5\n1\n", "columns"), ("yes,no\n", "0 rows"), ("", "0 rows")],
+)
+def test_csv_that_is_none(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, text)
+    result = run("epsilon", "--randomizer", "matrix", "--matrix", "-", *ASKED[:4])
+    assert result.returncode == 2 and said in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_plans_and_values_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = '[target]\nepsilon = 1\ndelta = 1e-6\n[[rounds]]\nrandomizer = "pure-ldp"\neps0 = 1\n'
+    piped(monkeypatch, f"\ufeff{plan}users = 1e4\n")
+    assert "The plan fits" in ok("account", "-")
+    piped(monkeypatch, "\ufeffanswer\n0\n1\n# a pause\n1\n")
+    asked = ("--randomizer", "rr", "--k", "2", "--eps0", "1", "--delta", "1e-3", "--json")
+    assert json.loads(ok("simulate", "--values", "-", *asked))["true"] == [1, 2]
+    once = run("sweep", "--randomizer", "matrix", "--matrix", "-", "--users", "9", "--delta", "0.1")
+    assert once.returncode == 2 and "give a sweep a file" in once.stderr
+
+
+def test_data_frames_are_matrices() -> None:
+    class Frame:
+        """As of pandas or polars: iterating gives the names of columns."""
+
+        def __iter__(self) -> object:
+            return iter(["yes", "no"])
+
+        def to_numpy(self) -> object:
+            return np.array([[0.75, 0.25], [0.25, 0.75]])
+
+    assert FiniteRandomizer(Frame()) == FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("eps0", [0.1, 0.7, 1.0, 2.5, 4.0])
+@pytest.mark.parametrize("k", [2, 3, 10, 33])
+def test_the_size_of_a_subset_is_the_best_one(k: int, eps0: float) -> None:
+    """Of all sizes, by the variance that the client itself has."""
+    chosen = SubsetSelection(k=k, eps0=eps0)
+    every = [SubsetSelection(k, size, eps0).count_variance(1000) for size in range(1, k)]
+    assert chosen.count_variance(1000) <= min(every) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("eps0", [0.1, 0.7, 1.0, 2.5, 4.0])
+def test_the_range_of_a_hash_is_the_best_one(eps0: float) -> None:
+    chosen = LocalHashing(eps0=eps0)
+    every = [LocalHashing(g, eps0).count_variance(1000) for g in range(2, 100)]
+    assert chosen.count_variance(1000) <= min(every) * (1 + 1e-9)
+
+
+def test_what_is_left_to_its_optimum_is_told() -> None:
+    report = json.loads(ok("epsilon", "--randomizer", "hashing", "--eps0", "2", *ASKED))
+    assert report["randomizer"]["parameters"] == {"g": 8, "eps0": 2.0}
+    assert "needs --eps0" in run("epsilon", "--randomizer", "subset", "--k", "9", *ASKED).stderr
+    for eps0 in (1e-6, 200.0):
+        assert LocalHashing(eps0=eps0).g in (2, 3, 10**12)
+        assert SubsetSelection(k=10**12, eps0=eps0).size >= 1
+    with pytest.raises(InvalidParameter, match="eps0=None is not a number"):
+        SubsetSelection(k=4)
+    assert randomizer_of("subset", {"k": 16, "eps0": 1.0}) == SubsetSelection(k=16, eps0=1.0)
+
+
+def test_adversaries_of_samples() -> None:
+    randomizer = RandomizedResponse(3, eps0=1.0)
+    rows = adversaries(randomizer, 10, 0.01, rtol=0.1, sample_rate=0.2, sampling="poisson")
+    options = ("--k", "3", "--eps0", "1", "--sample-rate", "0.2", "--sampling", "poisson")
+    asked = ("--users", "10", "--delta", "0.01", "--rtol", "0.1")
+    report = json.loads(ok("adversaries", *options, *asked, "--json"))
+    assert [row["upper"] for row in report["rows"]] == [row.upper for row in rows]
+    assert report["sampling"] == "poisson"
+    for row in rows[:-1]:
+        sampled = Shuffle(randomizer, 10, row.analysis, sample_rate=0.2, sampling="poisson")
+        assert row.upper == sampled.get_epsilon(0.01, rtol=0.1)
+        assert row.upper >= rows[-1].lower
+    assert "each of whom sends with probability 0.2" in ok("adversaries", *options, *asked)
+
+
+def test_columns_of_a_sweep_do_not_depend_on_what_is_swept() -> None:
+    one = sweep({"users": [10, 20]}, eps0=1.0, delta=0.1, rounds=1, jobs=1)
+    other = sweep({"rounds": [1, 2], "eps0": [1.0]}, delta=0.1, users=10, jobs=1)
+    assert list(one.columns) == list(other.columns)
+    assert one[0] == other[0]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [40, 200])
+def test_text_is_as_wide_as_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert line_width(96) == 96
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert line_width() == columns
+    lines = wrapped("replace-one " * 60, "relation ", 9).splitlines()
+    assert columns - 12 < max(map(len, lines)) <= columns
+    assert all(set(line.split()) <= {"relation", "replace-one"} for line in lines)
+    assert wrapped("all", "x" * 30).startswith("x" * 30 + ("\n" if columns == 40 else "all"))
