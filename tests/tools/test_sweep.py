@@ -1,6 +1,5 @@
 """Sweeps: the same table however it is computed, interrupted or distributed."""
 
-import io
 import json
 import math
 import re
@@ -144,22 +143,6 @@ def test_the_same_on_a_dask_cluster() -> None:
         joblib.parallel_config(backend="dask"),
     ):
         assert sweep(AXES, delta=1e-6, jobs=-1)[:] == local[:]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_on_terminals_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
-    assert capsys.readouterr().err == ""
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
-    assert "100%" in terminal.getvalue()
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .._support import validate
 from .._support.numeric import Bounds
+from .._support.progress import progress
 from .._support.text import rounded_up
 from ..errors import Infeasible, InvalidParameter
 from .boundary import Evaluate, Found, Grid, boundary
@@ -59,7 +60,14 @@ def meet(
     if target == 0:
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
     grid = quest.grid
-    found = boundary(grid, 1 if quest.grows else -1, evaluate, target, rtol, quest.start)
+    with progress(f"calibrating {quest.name}") as done:
+
+        def counted(value: float, width: float) -> Bounds[float]:
+            bounds = evaluate(value, width)
+            done(1)
+            return bounds
+
+        found = boundary(grid, 1 if quest.grows else -1, counted, target, rtol, quest.start)
     if found.good is None:
         raise infeasible(quest, found, target, delta)
     return Calibration(

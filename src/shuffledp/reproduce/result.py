@@ -155,8 +155,8 @@ def table(columns: Mapping[str, Iterable[Any]], **same: Any) -> list[dict[str, A
 
 
 def counted(items: Iterable[T], total: int, label: str) -> Iterator[T]:
-    """The items; on a terminal a bar says how far they are."""
-    with progress(total, label) as more:
+    """The items; if they take long, a display says how far they are."""
+    with progress(label, total) as more:
         for item in items:
             yield item
             more(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .._support.progress import progress
 from ..accountant import repeated
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers import Randomizer
@@ -39,11 +40,13 @@ def adversaries(
     0.877
     """
     rows = []
-    for analysis in _LADDER:
-        if analysis in randomizer.analyses:
+    known = [analysis for analysis in _LADDER if analysis in randomizer.analyses]
+    with progress("adversaries", len(known) + 1) as done:
+        for analysis in known:
             round_ = Shuffle(randomizer, users, analysis)
             bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
             rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
-    attained = repeated(Shuffle(randomizer, users), rounds).attained_epsilon(delta, rtol=rtol)
+            done(1)
+        attained = repeated(Shuffle(randomizer, users), rounds).attained_epsilon(delta, rtol=rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
     return rows

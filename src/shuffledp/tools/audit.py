@@ -143,7 +143,7 @@ def audit(
 def _counted(looked_at: Watched, client: Randomize, each: int) -> NDArray[np.int64]:
     """[values, events]: how often each value led to each event."""
     counts = np.zeros(looked_at.law.shape, dtype=np.int64)
-    with progress(each * len(counts), "messages") as advance:
+    with progress("messages", each * len(counts)) as advance:
         for i, value in enumerate(looked_at.values):
             step = max(1, _BLOCK // np.size(value))
             for start in range(0, each, step):

@@ -166,7 +166,7 @@ class Choices(Sequence[Choice]):
         axes = style.new_figure(8.5, 6.4).subplots() if ax is None else ax
         q = self.question
         epsilons = [share * q.epsilon for share in _SHARES]
-        with progress(len(self) * len(epsilons), "drawing") as done:
+        with progress("drawing", len(self) * len(epsilons)) as done:
             for number, choice in enumerate(self):
                 self._line(axes, number, choice, epsilons, done)
         axes.axvline(q.epsilon, color=style.GREY, linewidth=1, zorder=0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._support import validate
 from .._support.numeric import Bounds
+from .._support.progress import progress
 from .._support.tables import html_table
 from .._support.text import rounded_up
 from ..accountant import repeated
@@ -21,6 +22,8 @@ from . import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..published.bound import PublishedBound
 
 
 class Row(NamedTuple):
@@ -144,19 +147,23 @@ def compare(
     validate.instance(round_, Round, "is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
     delta = validate.delta(delta)
-    ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     rows = []
-    for bound in BOUNDS:
-        try:
-            known = _comparable(round_)
-            epsilon = bound.epsilon(
-                known.randomizer, known.honest, known.sample_rate, rounds, delta
-            )
-        except OutOfRange as error:
-            rows.append(Row(bound.name, None, None, bound.source, str(error)))
-            continue
-        reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
-        ratio = epsilon / ours.upper if 0 < ours.upper < math.inf else None
-        rows.append(Row(bound.name, epsilon, ratio, bound.source, reason))
+    with progress("bounds", 1 + len(BOUNDS)) as done:
+        ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+        done(1)
+        for bound in BOUNDS:
+            rows.append(_row(bound, round_, rounds, delta, ours.upper))
+            done(1)
     rows.sort(key=lambda row: math.inf if row.epsilon is None else row.epsilon)
     return Comparison(round_, rounds, delta, ours, tuple(rows))
+
+
+def _row(bound: PublishedBound, round_: Round, rounds: int, delta: float, ours: float) -> Row:
+    try:
+        known = _comparable(round_)
+        epsilon = bound.epsilon(known.randomizer, known.honest, known.sample_rate, rounds, delta)
+    except OutOfRange as error:
+        return Row(bound.name, None, None, bound.source, str(error))
+    reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
+    ratio = epsilon / ours if 0 < ours < math.inf else None
+    return Row(bound.name, epsilon, ratio, bound.source, reason)

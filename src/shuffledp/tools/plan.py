@@ -25,6 +25,7 @@ from typing import Any
 
 from .._support import validate
 from .._support.numeric import Bounds
+from .._support.progress import progress
 from .._support.tables import html_table, text_table
 from .._support.text import rounded_down, rounded_up
 from ..accountant import Accountant
@@ -199,11 +200,13 @@ class Plan:
     def ledger(self, *, rtol: float = DEFAULT_RTOL) -> Ledger:
         """The running certified epsilon after every entry."""
         accountant, entries = Accountant(), []
-        for planned in self.rounds:
-            accountant.compose(planned.round, rounds=planned.count)
-            running = anyway(accountant.epsilon_bounds, self.delta, rtol=rtol)
-            fits = running.upper <= self.epsilon
-            entries.append(Entry(planned, running, self.epsilon - running.upper, fits))
+        with progress("entries", len(self.rounds)) as done:
+            for planned in self.rounds:
+                accountant.compose(planned.round, rounds=planned.count)
+                running = anyway(accountant.epsilon_bounds, self.delta, rtol=rtol)
+                fits = running.upper <= self.epsilon
+                entries.append(Entry(planned, running, self.epsilon - running.upper, fits))
+                done(1)
         return Ledger(self.epsilon, self.delta, tuple(entries))
 
 

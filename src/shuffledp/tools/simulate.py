@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from .._support.numeric import Array
+from .._support.progress import progress
 from .._support.tables import html_table, text_table
 from ..clients import Estimate
 from ..errors import InvalidParameter
@@ -126,8 +127,9 @@ def simulate(
     sent = round_.randomizer.client.checked(array)[_senders(round_, source)]
     if not len(sent):
         raise InvalidParameter("nobody was sampled; give a larger sample_rate or more users.")
-    messages = round_.randomizer.randomize(sent, rng=rng)
-    found = _estimate(round_.randomizer, source.permutation(messages), array)
+    with progress("simulating"):
+        messages = round_.randomizer.randomize(sent, rng=rng)
+        found = _estimate(round_.randomizer, source.permutation(messages), array)
     counted = isinstance(found, Estimate)
     if isinstance(found, Estimate):
         estimated, errors = found.counts, found.standard_errors

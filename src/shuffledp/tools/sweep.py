@@ -108,7 +108,7 @@ def sweep(
     cases = _cases(over, fixed, tolerance(rtol))
     file = None if out is None else SweepFile(out, _columns(cases[0]))
     rows: list[Row] = [] if file is None else file.resume(cases)
-    with progress(len(cases), "rows") as report:
+    with progress("rows", len(cases)) as report:
         report(len(rows))
         for new in _evaluated(cases[len(rows) :], jobs):
             if file is not None:

@@ -7,13 +7,14 @@ over a common denominator; e^epsilon is bracketed by fractions that agree to 60 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
 
 from .._support import validate
+from .._support.progress import progress
 from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
@@ -89,13 +90,11 @@ def verify(
     *,
     epsilons: float | Many | None = None,
     rtol: float = DEFAULT_RTOL,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Enumerate a small round exactly and compare: attained <= truth <= upper at every epsilon.
 
     The truth is the largest hockey-stick divergence over all datasets and all neighbours in both
     orders. Without `epsilons`, shares of the largest loss are taken, the epsilon of pure DP last.
-    `progress` is called with the number of backgrounds done and in all.
 
     >>> from shuffledp import RandomizedResponse, verify
     >>> result = verify(RandomizedResponse(k=3, eps0=1.0), users=3, epsilons=[0.5])
@@ -107,7 +106,7 @@ def verify(
     points = _points(survey, epsilons)
     _refuse_if_too_large(matrix, survey.users, len(points))
     alphas = [exp_bracket(Fraction(epsilon), 60) for epsilon in points]
-    found = _worst(matrix.make(), survey.users, alphas, progress or (lambda done, total: None))
+    found = _worst(matrix.make(), survey.users, alphas)
     rows = []
     for epsilon, (low, high, others, values) in zip(points, found, strict=True):
         bounds = anyway(survey.delta_bounds, epsilon, rtol=rtol)
@@ -164,10 +163,7 @@ Found = tuple[Fraction, Fraction, tuple[int, ...], tuple[int, int]]
 
 
 def _worst(
-    matrix: Fractions,
-    users: int,
-    alphas: Sequence[tuple[Fraction, Fraction]],
-    progress: Callable[[int, int], None],
+    matrix: Fractions, users: int, alphas: Sequence[tuple[Fraction, Fraction]]
 ) -> list[Found]:
     """The largest divergence over all datasets and neighbours, for each bracket of alpha."""
     unit = math.lcm(*(value.denominator for row in matrix for value in row))
@@ -179,21 +175,21 @@ def _worst(
     total, inputs = unit**users, range(len(rows))
     found: list[Found] = [(Fraction(-1), Fraction(-1), (), (0, 0))] * len(alphas)
     backgrounds = list(combinations_with_replacement(inputs, users - 1))
-    for done, others in enumerate(backgrounds):
-        progress(done, len(backgrounds))
-        law = {0: 1}
-        for x in others:
-            law = _one_more(law, rows[x])
-        laws = [_one_more(law, row) for row in rows]
-        for values in permutations(inputs, 2):
-            gain, loss = laws[values[0]], laws[values[1]]
-            pairs = [(p, loss.get(key, 0)) for key, p in gain.items()]
-            for i, (below, above) in enumerate(alphas):
-                high = _divergence(pairs, below, total)
-                if high > found[i][1]:
-                    low = high if below == above else _divergence(pairs, above, total)
-                    found[i] = (low, high, others, values)
-    progress(len(backgrounds), len(backgrounds))
+    with progress("datasets", len(backgrounds)) as done:
+        for others in backgrounds:
+            law = {0: 1}
+            for x in others:
+                law = _one_more(law, rows[x])
+            laws = [_one_more(law, row) for row in rows]
+            for values in permutations(inputs, 2):
+                gain, loss = laws[values[0]], laws[values[1]]
+                pairs = [(p, loss.get(key, 0)) for key, p in gain.items()]
+                for i, (below, above) in enumerate(alphas):
+                    high = _divergence(pairs, below, total)
+                    if high > found[i][1]:
+                        low = high if below == above else _divergence(pairs, above, total)
+                        found[i] = (low, high, others, values)
+            done(1)
     return found
 
 
