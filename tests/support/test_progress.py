@@ -21,6 +21,7 @@ from shuffledp import (
     calibrate,
     choose,
     compare,
+    plotting,
     simulate,
     sweep,
     verify,
@@ -192,6 +193,7 @@ LONG: dict[str, Callable[[], object]] = {
         100, task="mean", view="aggregate", epsilon=1.0, delta=1e-6
     ),
     "entries": PLAN.ledger,
+    "points": lambda: plotting.plot_epsilon_vs_rounds(SURVEY, [1, 2], delta=1e-6),
     "rows": lambda: sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1),
     "datasets": lambda: verify(RESPONSE, 2),
     "messages": lambda: audit(RESPONSE, trials=100),

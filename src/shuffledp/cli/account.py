@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import click
 
 from ..tools.plan import Ledger, Plan
-from .figure import picture_option, save
+from .figure import draw, picture_options
 from .options import JSON, RTOL, options
 from .report import json_report
 
@@ -16,7 +17,7 @@ _EXCEEDED = 1
 
 @click.command()
 @click.argument("plan", metavar="PLAN.toml")
-@options(picture_option("--plot", "Draw the running epsilon to a file."), RTOL, JSON)
+@options(*picture_options("--plot", "Draw the running epsilon to a file."), RTOL, JSON)
 def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
     """The ledger of a plan of rounds; exit code 1 if it exceeds its target.
 
@@ -28,7 +29,7 @@ def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
     if picture:
         from ..plotting import plot_ledger
 
-        save(plot_ledger(ledger), picture)
+        draw(partial(plot_ledger, ledger), picture)
     click.echo(_json(ledger, rtol) if as_json else str(ledger))
     if not ledger.fits:
         sys.exit(_EXCEEDED)

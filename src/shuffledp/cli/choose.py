@@ -12,7 +12,7 @@ from ..errors import InvalidParameter
 from ..tools.choose import TASKS
 from ..tools.choose import choose as ranked
 from ..tools.protocol import OF_USERS
-from .figure import picture_option, save
+from .figure import draw, picture_options
 from .options import JSON, ROUNDS, USERS, number, options
 from .report import json_report
 
@@ -37,7 +37,7 @@ _VIEWS = (*OF_USERS, "any")
     number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-2),
     JSON,
     click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead."),
-    picture_option("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
+    *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
 )
 def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> None:
     """Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.
@@ -51,7 +51,7 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
         raise InvalidParameter("--json and --csv are two ways to print one table; give one.")
     found = ranked(**given)
     if picture is not None:
-        save(found.plot(), picture)
+        draw(found.plot, picture)
     if as_json:
         rows = {"choices": [choice.row() for choice in found]}
         unmet = {"unmet": [row._asdict() for row in found.unmet]}

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from ..tools.compare import compare as comparison
-from .figure import picture_option, save
+from .figure import draw, picture_options
 from .options import DELTA, PROTOCOL, options, take_round
 from .report import json_report
 
 
 @click.command()
-@options(*PROTOCOL, DELTA, picture_option("--plot", "Draw it too: .png, .pdf or .svg."))
+@options(*PROTOCOL, DELTA, *picture_options("--plot", "Draw it too: .png, .pdf or .svg."))
 def compare(
     rounds: int, delta: float, rtol: float, as_json: bool, picture: str | None, **given: Any
 ) -> None:
@@ -25,7 +25,7 @@ def compare(
     round_, protocol = take_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)
     if picture is not None:
-        save(table.plot(), picture)
+        draw(table.plot, picture)
     if not as_json:
         click.echo(str(table))
         return

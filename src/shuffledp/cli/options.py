@@ -15,11 +15,11 @@ from ..tools.protocol import ANY, OF_REPORTS, VIEWS, needed, randomizer_of, roun
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def options(*choices: Option) -> Decorator:
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(choices):
             command = option(command)
         return command

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from .choose import Question
 
-_COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
-_MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 #: Shares of the target at which a picture shows errors.
 _SHARES = (0.5, 1.0, 2.0)
 
@@ -158,12 +156,18 @@ class Choices(Sequence[Choice]):
             found.append(row | {f"epsilon_{side}": value for side, value in bounds.items()})
         return found
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
         """The standard error against epsilon, one line a randomizer, each point about at its
         best; needs the extra `plot`."""
         if not self.choices:
             raise InvalidParameter("no randomizer meets the target; there is nothing to draw.")
-        axes = style.new_figure(8.5, 6.4).subplots() if ax is None else ax
+        axes = style.axes_for(ax, figsize, (8.5, 5.2))
         q = self.question
         epsilons = [share * q.epsilon for share in _SHARES]
         with progress("drawing", len(self) * len(epsilons)) as done:
@@ -175,12 +179,14 @@ class Choices(Sequence[Choice]):
         axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axes.minorticks_off()
         axes.set_ylabel(f"standard error of {what[q.task]}, one round")
-        axes.set_title(style.wrapped(f"{self.title}, replace-one"), fontsize=9.5)
+        seen = "" if len(self._views) > 1 else f", view {choice.view}"
+        style.set_title(axes, f"{self.title}{seen}, replace-one", title, share=0.6)
         style.finish(axes)
-        axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False, fontsize=7.5
-        )
         return axes
+
+    @property
+    def _views(self) -> set[str]:
+        return {choice.view for choice in self}
 
     def _line(
         self, axes: Axes, number: int, choice: Choice, epsilons: Sequence[float], done: Any
@@ -191,8 +197,11 @@ class Choices(Sequence[Choice]):
             errors.append(choice.standard_error if at_target else choice.error_at(epsilon))
             done(1)
         free = ", ".join(name for name in choice.parameters if name not in ("k", "dimension"))
-        colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+        colour, marker = style.OURS[number % 6], style.MARKERS[number % 7]
         line = "--" if choice.view == "aggregate" else "-"
         shown = [error if math.isfinite(error) else math.nan for error in errors]
-        label = f"{choice.name} ({free}), {choice.view}"
-        axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=label)
+        label = f"{choice.name} ({free})"
+        label += f", {choice.view}" if len(self._views) > 1 else ""
+        axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=f"_{label}")
+        ends = [(x, y) for x, y in zip(epsilons, shown, strict=True) if y > 0]
+        style.label_end(axes, *ends[-1], label, colour)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -88,7 +89,13 @@ class Comparison:
         )
         return html_table(caption, ("bound", "epsilon", "ratio"), rows)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
         """The epsilons that apply as bars, ours first; needs the extra `plot`."""
         bars = [("shuffledp", self.ours.upper)]
         bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
@@ -98,21 +105,27 @@ class Comparison:
             raise InvalidParameter(
                 f"no epsilon at delta={self.delta:g} is positive and finite; choose another delta."
             )
-        axes = style.new_figure(8, 4.5).subplots() if ax is None else ax
+        axes = style.axes_for(ax, figsize, (8.0, 4.5))
         colours = [style.GREY] * (len(bars) - 1) + [style.BLUE]
         axes.barh(range(len(bars)), seen, color=colours)
-        axes.set_yticks(range(len(bars)), names)
+        width, height = style.room(axes)
+        shown = [style.wrapped(name, max(int(6.5 * width), 12)) for name in names]
+        axes.set_yticks(range(len(bars)), shown)
         axes.set_ylim(-0.6, len(bars) - 0.4)
         least, most = np.nanmin(seen), np.nanmax(seen)
         axes.set_xscale("log" if most > 10 * least else "linear")
         for place, value in enumerate(values):  # 0 and infinity have no bar, but a number
             end = value if value in seen else least
-            axes.annotate(f" {rounded_up(value, 3)}", (end, place), va="center")
+            number = f" {rounded_up(value, 3)}"
+            axes.annotate(number, (end, place), va="center", fontsize=style.points(axes, 9.5))
         axes.margins(x=0.15)
         style.finish(axes)
+        lines = len(bars) * (1 + max(name.count("\n") for name in shown))
+        # as large as elsewhere, if all lines of all names fit
+        axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 32 * height / lines))
         axes.set_xlabel(f"epsilon at delta = {self.delta:g}")
-        title = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
-        axes.set_title(style.wrapped(f"{title}, {self.round.relation}", 56), fontsize=9.5)
+        what = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
+        style.set_title(axes, f"{what}, {self.round.relation}", title, share=0.6)
         return axes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +76,15 @@ class Simulation:
     def _repr_html_(self) -> str:
         return html_table(self.title, *self._table())
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
         """True values as bars, estimates with 95 % intervals; needs the extra `plot`."""
-        axes = style.new_figure(8, 4.5).subplots() if ax is None else ax
+        axes = style.axes_for(ax, figsize, (8.0, 4.5))
         places = np.arange(len(self.true))
         if len(places) <= _BARS:
             axes.bar(places, self.true, color=style.SKY, label="true")
@@ -87,13 +94,13 @@ class Simulation:
             places, self.estimated, yerr=_USUAL * self.standard_errors, fmt=".", capsize=2,
             color=style.VERMILION, elinewidth=1, markersize=4, label="estimated, 95 % interval",
         )  # fmt: skip
-        if len(places) <= 20:
+        if len(places) <= 2.5 * style.room(axes)[0]:
             axes.set_xticks(places)
         axes.set_xlabel("value" if self.counted else "coordinate")
         axes.set_ylabel("users" if self.counted else "mean")
-        axes.set_title(style.wrapped(self.title), fontsize=9.5)
-        axes.legend(frameon=False, fontsize=8)
+        style.set_title(axes, self.title, title)
         style.finish(axes)
+        style.legend_below(axes)
         return axes
 
 
