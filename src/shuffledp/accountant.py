@@ -193,7 +193,8 @@ class Accountant(Guarantee):
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [(f"{count:,}", *r.summary) for r, count in self.rounds]
-        return html_table(f"{self.total_rounds:,} rounds, {self.relation} neighbours", head, rows)
+        caption = f"{self.total_rounds:,} rounds, {self.relation} neighbours"
+        return html_table(caption, head, rows, named_by=3)
 
     @property
     def _answers(self) -> Rounds:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import html
 import importlib
 import os
-import shutil
 import sys
 import threading
 import time
@@ -95,6 +94,8 @@ class Terminal:
         self._stream, self._width = stream, 0
 
     def show(self, state: State) -> None:
+        import shutil  # which takes as long to load as some of our modules
+
         room = shutil.get_terminal_size().columns - 1
         text = state.text(time.monotonic())[:room]
         self._write(f"\r{text.ljust(min(self._width, room))}")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
-from .._support.text import rounded_up
+from .._support.tables import html_facts
+from .._support.text import rounded_down, rounded_up
 from ..errors import Infeasible, InvalidParameter
 from .boundary import Evaluate, Found, Grid, boundary
 
@@ -37,6 +38,20 @@ class Calibration:
     def room(self) -> float:
         """How far the certified upper epsilon is below the target."""
         return self.epsilon - self.achieved.upper
+
+    def _repr_html_(self) -> str:
+        found = [
+            (f"{self.parameter} = {self.value:,}", _bracket(self.achieved)),
+            ("room left", rounded_down(self.room, 3)),
+        ]
+        if self.beyond is not None and self.beyond_achieved is not None:
+            found.append((f"{self.parameter} = {self.beyond:,}", _bracket(self.beyond_achieved)))
+        caption = f"Calibrated {self.parameter}: epsilon {self.epsilon:g} at delta {self.delta:g}"
+        return html_facts(caption, found)
+
+
+def _bracket(bounds: Bounds[float]) -> str:
+    return f"{rounded_down(bounds.lower, 7)} <= epsilon <= {rounded_up(bounds.upper, 7)}"
 
 
 @dataclass(frozen=True)

@@ -9,28 +9,32 @@ import click
 
 from ..tools.plan import Ledger, Plan
 from .figure import draw, picture_options
-from .options import JSON, RTOL, options
-from .report import json_report
+from .options import CSV, JSON, RTOL, options
+from .report import check_format, json_report
 
 _EXCEEDED = 1
 
 
 @click.command()
 @click.argument("plan", metavar="PLAN.toml")
-@options(*picture_options("--plot", "Draw the running epsilon to a file."), RTOL, JSON)
-def account(plan: str, as_json: bool, picture: str | None, rtol: float) -> None:
+@options(*picture_options("--plot", "Draw the running epsilon to a file."), RTOL, JSON, CSV)
+def account(plan: str, as_json: bool, as_csv: bool, picture: str | None, rtol: float) -> None:
     """The ledger of a plan of rounds; exit code 1 if it exceeds its target.
 
     \b
       shuffledp account plan.toml
       shuffledp account plan.toml --json --plot ledger.png
     """
+    check_format(as_json, as_csv)
     ledger = Plan.read(plan).ledger(rtol=rtol)
     if picture:
         from ..plotting import plot_ledger
 
         draw(partial(plot_ledger, ledger), picture)
-    click.echo(_json(ledger, rtol) if as_json else str(ledger))
+    if as_csv:
+        click.echo(ledger.to_csv(), nl=False)
+    else:
+        click.echo(_json(ledger, rtol) if as_json else str(ledger))
     if not ledger.fits:
         sys.exit(_EXCEEDED)
 

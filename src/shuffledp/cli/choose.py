@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from typing import Any
 
 import click
 
-from ..errors import InvalidParameter
 from ..tools.choose import TASKS
 from ..tools.choose import choose as ranked
 from ..tools.protocol import OF_USERS
 from .figure import draw, picture_options
-from .options import JSON, ROUNDS, USERS, number, options
-from .report import json_report
+from .options import CSV, JSON, ROUNDS, USERS, number, options
+from .report import check_format, json_report
 
 _VIEWS = (*OF_USERS, "any")
 
@@ -36,7 +33,7 @@ _VIEWS = (*OF_USERS, "any")
     number("dimension", "The length of the vectors (task vector).", whole=True),
     number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-2),
     JSON,
-    click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead."),
+    CSV,
     *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
 )
 def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> None:
@@ -47,8 +44,7 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
       shuffledp choose --users 1e6 --task mean --epsilon 1 --delta 1e-8 --plot errors.png
       shuffledp choose --users 1e6 --task vector --dimension 100 --epsilon 1 --delta 1e-8
     """
-    if as_json and as_csv:
-        raise InvalidParameter("--json and --csv are two ways to print one table; give one.")
+    check_format(as_json, as_csv)
     found = ranked(**given)
     if picture is not None:
         draw(found.plot, picture)
@@ -57,9 +53,6 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
         unmet = {"unmet": [row._asdict() for row in found.unmet]}
         click.echo(json_report("choose", {**rows, **unmet}, given))
     elif as_csv:
-        records = found.records()
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(found.columns)
-        writer.writerows(record.values() for record in records)
+        click.echo(found.to_csv(), nl=False)
     else:
         click.echo(str(found))

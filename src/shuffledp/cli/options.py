@@ -90,6 +90,7 @@ RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+CSV = click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead.")
 DELTA = number("delta", "The delta.", required=True)
 
 

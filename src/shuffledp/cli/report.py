@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._support.text import json_text
+from ..errors import InvalidParameter
 
 
 def json_report(
@@ -26,3 +27,9 @@ def json_report(
         "version": __version__,
     }
     return json_text(report)
+
+
+def check_format(as_json: bool, as_csv: bool) -> None:
+    """Before the work."""
+    if as_json and as_csv:
+        raise InvalidParameter("--json and --csv are two ways to print one table; give one.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._support.progress import progress
+from .._support.text import plain
 from ..accountant import repeated
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers import Randomizer
 from ..shuffle import Shuffle
+from .ladder import Ladder
 
 #: From the most to the least that the adversary is given.
 _LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
@@ -31,7 +32,7 @@ def adversaries(
     *,
     rounds: int = 1,
     rtol: float = DEFAULT_RTOL,
-) -> Sequence[Row]:
+) -> Ladder:
     """The ladder of analyses that apply, and the attained value below all of them.
 
     >>> from shuffledp import RandomizedResponse, adversaries
@@ -49,4 +50,5 @@ def adversaries(
             done(1)
         attained = repeated(Shuffle(randomizer, users), rounds).attained_epsilon(delta, rtol=rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
-    return rows
+    crowd = f"{int(rounds):,} x {int(users):,} users"
+    return Ladder(f"{randomizer!r}, {crowd}, delta = {plain(delta)}, replace-one", tuple(rows))

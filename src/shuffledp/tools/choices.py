@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._support.numeric import Bounds
 from .._support.progress import progress
+from .._support.records import Records
 from .._support.tables import html_table, text_table
 from .._support.text import plain, rounded_up
 from ..errors import InvalidParameter
@@ -67,7 +68,7 @@ class Unmet(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choices(Sequence[Choice]):
+class Choices(Sequence[Choice], Records):
     """All choices, from the smallest standard error on, and those that cannot meet the target.
 
     >>> from shuffledp import choose
@@ -138,16 +139,18 @@ class Choices(Sequence[Choice]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return html_table(self.title, *self.table())
+        head, rows = self.table()
+        return html_table(f"{self.title}, replace-one", head, rows, named_by=len(head) - 1)
 
-    #: Of `records`, in their order.
-    columns: ClassVar[Sequence[str]] = (
-        *("randomizer", "parameters", "view", "standard_error", "average_error"),
-        *("frequency_error", "bits", "epsilon_lower", "epsilon_upper"),
-    )
+    @property
+    def columns(self) -> Sequence[str]:
+        """Of `records`, even if there are none."""
+        return (
+            *("randomizer", "parameters", "view", "standard_error", "average_error"),
+            *("frequency_error", "bits", "epsilon_lower", "epsilon_upper"),
+        )
 
     def records(self) -> list[dict[str, Any]]:
-        """Flat rows, as in CSV."""
         found = []
         for choice in self:
             row = choice.row()

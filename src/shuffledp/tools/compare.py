@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
+from .._support.records import Records
 from .._support.tables import html_table
 from .._support.text import rounded_up
 from ..accountant import repeated
@@ -42,7 +43,7 @@ def _ratio(value: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Records):
     """Our certified bounds and the rows of the literature, from the smallest epsilon on.
 
     >>> from shuffledp import PureLDP, Shuffle, compare
@@ -77,6 +78,13 @@ class Comparison:
             lines += [f"  {row.name}: {row.reason}" for row in others]
         return "\n".join(lines)
 
+    def records(self) -> list[dict[str, Any]]:
+        name = f"shuffledp, {self.round.explained.name}"
+        ratio = 1.0 if 0 < self.ours.upper < math.inf else None
+        ours = Row(name, self.ours.upper, ratio, "certified by this package", "")
+        each = (row._asdict() for row in (ours, *self.rows))
+        return [{"bound": row.pop("name"), **row} for row in each]
+
     def _repr_html_(self) -> str:
         cells = [("shuffledp", self.ours.upper, 1.0), *(row[:3] for row in self.rows)]
         rows = [
@@ -87,7 +95,7 @@ class Comparison:
         caption = (
             f"{self.rounds:,} rounds, delta = {self.delta!r}, {self.round.relation} neighbours"
         )
-        return html_table(caption, ("bound", "epsilon", "ratio"), rows)
+        return html_table(caption, ("bound", "epsilon", "ratio"), rows, named_by=0)
 
     def plot(
         self,

@@ -26,6 +26,7 @@ from typing import Any
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
+from .._support.records import Records
 from .._support.tables import html_table, text_table
 from .._support.text import rounded_down, rounded_up
 from ..accountant import Accountant
@@ -75,7 +76,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class Ledger(Records):
     """What a plan costs, entry by entry, against its target.
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
@@ -98,6 +99,18 @@ class Ledger:
     def relation(self) -> str:
         """The neighbours' name: replace-one or remove-one."""
         return self.entries[0].planned.round.relation
+
+    def records(self) -> list[dict[str, Any]]:
+        found = []
+        for entry in self.entries:
+            round_ = entry.planned.round
+            _, analysis, inside = round_.summary
+            row: dict[str, Any] = {"entry": entry.planned.name, "rounds": entry.planned.count}
+            row |= {name: getattr(round_, name, None) for name in ("users", "sample_rate")}
+            row |= {"randomizer": inside, "analysis": analysis}
+            row |= {"epsilon_lower": entry.running.lower, "epsilon_upper": entry.running.upper}
+            found.append(row | {"remaining": entry.remaining, "fits": entry.fits})
+        return found
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
@@ -126,7 +139,7 @@ class Ledger:
         return f"{text_table(_HEAD, self._rows(), left=[0])}\n\n{self._verdict()}"
 
     def _repr_html_(self) -> str:
-        return html_table(self._verdict(), _HEAD, self._rows())
+        return html_table(self._verdict(), _HEAD, self._rows(), named_by=0)
 
 
 _HEAD = ("entry", "rounds", "users in each", "running epsilon", "remaining", "fits")

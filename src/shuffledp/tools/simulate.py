@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._support import validate
 from .._support.numeric import Array
 from .._support.progress import progress
+from .._support.records import Records
 from .._support.tables import html_table, text_table
 from ..clients import Estimate
 from ..errors import InvalidParameter
@@ -28,7 +29,7 @@ _USUAL = 1.96  # standard errors on either side hold the truth with probability 
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(Records):
     """The true counts, or means, of those who sent in one round, and what their messages tell.
 
     >>> import numpy as np
@@ -56,6 +57,13 @@ class Simulation:
         crowd = f"{sampled}{self.round.users:,} users"
         return f"{crowd}, {self.round.randomizer!r}, view {self.round.view}: {self.what}"
 
+    def records(self) -> list[dict[str, Any]]:
+        index = "value" if self.counted else "coordinate"
+        columns = (self.true.tolist(), self.estimated.tolist(), self.standard_errors.tolist())
+        rows = zip(*columns, strict=True)
+        names = ("true", "estimated", "standard_error")
+        return [{index: i, **dict(zip(names, row, strict=True))} for i, row in enumerate(rows)]
+
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """The largest, in the order of values."""
         shown = np.sort(np.argsort(-self.true, kind="stable")[:_SHOWN])
@@ -70,11 +78,16 @@ class Simulation:
     def __str__(self) -> str:
         lines = [f"{self.title}.", "", text_table(*self._table())]
         if len(self.true) > _SHOWN:
-            lines.append(f"... the largest {_SHOWN} of {len(self.true):,}.")
+            lines.append(f"... {self._part}.")
         return "\n".join(lines)
 
+    @property
+    def _part(self) -> str:
+        return f"the largest {_SHOWN} of {len(self.true):,}"
+
     def _repr_html_(self) -> str:
-        return html_table(self.title, *self._table())
+        part = f", {self._part}" if len(self.true) > _SHOWN else ""
+        return html_table(f"{self.title}{part}", *self._table(), named_by=0)
 
     def plot(
         self,

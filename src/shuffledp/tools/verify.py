@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from .._support import validate
 from .._support.progress import progress
+from .._support.records import Records
+from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
@@ -26,6 +28,7 @@ from ..shuffle import Shuffle
 MOST_STEPS = 30_000_000
 MOST_USERS, MOST_VALUES = 60, 5000
 
+_HEAD = ("epsilon", "attained", "truth", "lower", "upper", "verdict")
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
@@ -43,7 +46,7 @@ class VerifiedRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Records):
     """What was enumerated and whether every claim held.
 
     >>> from shuffledp import FiniteRandomizer, verify
@@ -61,9 +64,14 @@ class Verification:
     def holds(self) -> bool:
         return all(row.holds for row in self.rows)
 
-    def __str__(self) -> str:
-        head = ("epsilon", "attained", "truth", "lower", "upper", "verdict")
-        cells = [
+    def records(self) -> list[dict[str, Any]]:
+        found = [row._asdict() for row in self.rows]
+        for row in found:
+            row |= {name: " ".join(map(str, row[name])) for name in ("others", "values")}
+        return found
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
             (
                 f"{row.epsilon:.6g}",
                 rounded_down(row.attained, 6),
@@ -74,12 +82,24 @@ class Verification:
             )
             for row in self.rows
         ]
-        table = "\n".join("".join(f"{cell:>13}" for cell in line) for line in [head, *cells])
+
+    @property
+    def _verdict(self) -> str:
         verdict = "Every bound holds" if self.holds else "A BOUND IS VIOLATED; report this as a bug"
+        return f"{verdict}: attained <= truth <= upper."
+
+    def _repr_html_(self) -> str:
+        what = f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}"
+        caption = f"{what}; delta on {self.datasets:,} pairs of datasets. {self._verdict}"
+        return html_table(caption, _HEAD, self._cells(), named_by=0)
+
+    def __str__(self) -> str:
+        lines = [_HEAD, *self._cells()]
+        table = "\n".join("".join(f"{cell:>13}" for cell in line) for line in lines)
         return (
             f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}.\n"
             f"delta at each epsilon, exact on all {self.datasets:,} pairs of neighbouring datasets "
-            f"(replace-one, both orders):\n\n{table}\n\n{verdict}: attained <= truth <= upper."
+            f"(replace-one, both orders):\n\n{table}\n\n{self._verdict}"
         )
 
 
