@@ -34,6 +34,8 @@ from .tools import style
 from .tools.curves import ascending, draw_curve, draw_epsilons, finish, some
 from .tools.plan import Ledger
 from .tools.protocol import of_users
+from .tools.sweep import SweepTable
+from .tools.sweep_curves import sweep_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,6 +190,26 @@ def plot_ledger(
     uppers = [bounds.upper for bounds in running if math.isfinite(bounds.upper)]
     axes.set_ylim(bottom=0, top=1.15 * max([ledger.epsilon, *uppers]))
     return axes
+
+
+def plot_sweep(
+    table: SweepTable,
+    *,
+    target: float | None = None,
+    title: str | None = None,
+    figsize: Size = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The certified values of a sweep, against the number that takes most values, one curve for
+    each combination of the others."""
+    validate.instance(table, SweepTable, "is not a sweep; give what sweep(...) returns.")
+    found = sweep_curves(table)
+    axes = style.axes_for(ax, figsize, _USUAL)
+    for label, points in found.curves.items():
+        draw_curve(axes, points, None, label, at_end=bool(label), marker="o")
+    _target(axes, target)
+    usual = ", ".join(text for text in (found.same, table.relation) if text)
+    return finish(axes, found.axis, f"certified {found.query}", usual, title, log=found.log)
 
 
 def _name_entries(axes: Axes, ledger: Ledger) -> None:
