@@ -42,16 +42,18 @@ SURVEY = Shuffle(PureLDP(2.0), 1_000)
 RESPONSE = RandomizedResponse(k=2, eps0=1.0)
 
 
-def ledger(name: str = "weekly", delta: float = 1e-6) -> Any:
+def ledger(delta: float = 1e-6) -> Any:
     other = Shuffle(PureLDP(1.0), 100, sample_rate=0.5) if delta else Shuffle(Gaussian(2.0), 100)
-    return Plan(9.0, delta, (PlannedRound(name, SURVEY, 2), PlannedRound("b", other, 1))).ledger()
+    return Plan(9.0, delta, (PlannedRound("a", SURVEY, 2), PlannedRound("b", other, 1))).ledger()
 
 
 RESULTS: dict[str, Callable[[], Any]] = {
-    "compare": cache(lambda: compare(SURVEY, 1, 1e-6)),
-    "adversaries": lambda: adversaries(RESPONSE, 100, 1e-6),
+    "compare": cache(lambda: compare(Shuffle(PureLDP(2.0), 10), 1, 1e-6)),
+    "adversaries": cache(lambda: adversaries(RESPONSE, 10, 1e-6)),
     "ledger": cache(ledger),
-    "choices": cache(lambda: choose(100, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)),
+    "choices": cache(
+        lambda: choose(100, task="vector", dimension=2, view="shuffle", epsilon=1.0, delta=1e-3)
+    ),
     "sweep": lambda: sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1),
     "verify": lambda: verify(RESPONSE, 3),
     "audit": lambda: audit(RESPONSE, trials=100),
@@ -97,7 +99,7 @@ def test_what_the_rows_say() -> None:
     assert {row["bound"] for row in others} == {row.name for row in compared.rows}
     *_, attained = RESULTS["adversaries"]().records()
     assert attained["epsilon_upper"] is None and attained["epsilon_lower"] > 0
-    found = ledger()
+    found = RESULTS["ledger"]()
     first, second = found.records()
     assert (first["users"], first["rounds"], first["fits"]) == (1_000, 2, True)
     assert (second["users"], second["sample_rate"]) == (100, 0.5)
@@ -105,7 +107,7 @@ def test_what_the_rows_say() -> None:
 
 
 def test_infinity_and_nothing_in_csv() -> None:
-    text = ledger(delta=0.0).to_csv()
+    text = ledger(0.0).to_csv()
     assert text.splitlines()[2].split(",")[-4:] == ["inf", "inf", "-inf", "False"]
     nobody = choose(10, task="mean", view="aggregate", epsilon=1e-9, delta=0.0)
     assert not nobody.records() and nobody.to_csv() == ",".join(nobody.columns) + "\n"
@@ -169,7 +171,8 @@ def test_html_is_well_formed_and_accessible(name: str) -> None:
 
 
 def test_html_is_escaped() -> None:
-    text = ledger("<script>alert('x')</script> & co")._repr_html_()
+    planned = PlannedRound("<script>alert('x')</script> & co", SURVEY, 1)
+    text = Plan(9.0, 1e-6, (planned,)).ledger()._repr_html_()
     assert "<script" not in text
     assert "<script>alert('x')</script> & co" in "".join(Cells(text).texts)
     assert Cells(html_table('"<&', ["<"], [["&"]])).texts == ['"<&', "<", "&"]

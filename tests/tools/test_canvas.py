@@ -16,16 +16,20 @@ from shuffledp.errors import InvalidParameter
 from shuffledp.reproduce.result import LOOKS
 from shuffledp.tools import style
 from shuffledp.tools.canvas import EndLabel, spread
+from shuffledp.tools.curves import finish
 from shuffledp.tools.plan import PlannedRound
 
 SURVEY = Shuffle(PureLDP(2.0), 1_000)
-SIZES = [None, (3.3, 2.4), (2.5, 6.0), (12.0, 3.0), (16.0, 10.0)]
 
 
-def amplification(**look: Any) -> Any:
-    """Curves that end at the same place, where shuffling helps no more, and a target beside it."""
-    eps0, users = [1.0, 6.0], [10, 11, 12, 10_000]
-    return plotting.plot_amplification(PureLDP, eps0, users, delta=1e-6, target=5.9, **look)
+def crowded(figsize: tuple[float, float] = (7.0, 4.2)) -> Any:
+    """Curves that end at about the same place, at the upper edge, and a target beside it."""
+    axes = style.axes_for(None, figsize, (1.0, 1.0))
+    for i, end in enumerate((5.9, 5.95, 6.0, 6.0, 0.01)):
+        axes.plot([1.0, 6.0], [end / 100, end])
+        style.label_end(axes, 6.0, end, f"{i} of a million users", style.OURS[i])
+    style.target_line(axes, 5.8)
+    return finish(axes, "eps0", "epsilon", "A title that is as long as others", None)
 
 
 def saved(axes: Any, kind: str, **how: Any) -> bytes:
@@ -34,22 +38,20 @@ def saved(axes: Any, kind: str, **how: Any) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize("figsize", SIZES, ids=str)
-def test_labels_never_collide_and_are_inside(figsize: Any) -> None:
-    axes = amplification(figsize=figsize)
+@pytest.mark.parametrize("figsize", [(7.0, 4.2), (3.3, 2.4), (2.6, 6.0), (12.0, 2.6)], ids=str)
+def test_labels_never_collide_and_are_inside(figsize: tuple[float, float]) -> None:
+    axes = crowded(figsize)
     labels = [text for text in axes.texts if isinstance(text, EndLabel)]
     assert len(labels) == 6
-    for dpi in (72, 200):  # as for .pdf, and for a fine .png
-        axes.figure.set_dpi(dpi)
-        axes.figure.draw_without_rendering()
-        boxes = [Text.get_window_extent(label) for label in labels]
-        for one, other in itertools.combinations(boxes, 2):
-            apart = max(one.y0 - other.y1, other.y0 - one.y1)
-            assert apart >= 0
-        title = axes.title.get_window_extent()
-        for box in boxes:
-            assert box.x0 >= 0 and box.x1 <= axes.figure.bbox.x1 + 1
-            assert box.y0 >= 0 and box.y1 <= title.y0 + 1
+    axes.figure.set_dpi(72 if figsize[0] < 3 else 200)  # as for .pdf, and for a fine .png
+    axes.figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(label) for label in labels]
+    for one, other in itertools.combinations(boxes, 2):
+        assert max(one.y0 - other.y1, other.y0 - one.y1) >= 0
+    title = axes.title.get_window_extent()
+    for box in boxes:
+        assert box.x0 >= 0 and box.x1 <= axes.figure.bbox.x1 + 1
+        assert box.y0 >= 0 and box.y1 <= title.y0 + 1
 
 
 def test_labels_are_as_near_as_they_can_be() -> None:
@@ -73,51 +75,30 @@ def test_labels_stay_within_their_limits_if_they_fit() -> None:
     assert spread([1.0, 1.0], [4.0, 4.0], 0.0, 2.0) == pytest.approx([2.0, 6.0])  # no room
 
 
-def test_fonts_of_a_pdf_are_embedded_as_truetype() -> None:
-    ledger = Plan(0.5, 1e-6, (PlannedRound("a", SURVEY, 1),)).ledger()
-    for axes in (amplification(), plotting.plot_ledger(ledger)):
-        pdf = saved(axes, "pdf")
-        assert b"/Type3" not in pdf and b"/FontFile2" in pdf
-        assert b"/CreationDate" not in pdf
-
-
 def test_text_of_an_svg_is_text_and_equal_pictures_are_equal_files() -> None:
-    first, second = (saved(amplification(), "svg") for _ in range(2))
+    first, second = (saved(crowded((2.5, 2.5)), "svg") for _ in range(2))
     assert first == second
-    assert re.search(rb"<text[^>]*>local guarantee</text>", first)
+    assert re.search(rb"<text[^>]*>1 of a million users</text>", first)
 
 
-def test_fonts_are_embedded_from_the_shell_too(tmp_path: Path) -> None:
+def test_fonts_of_a_pdf_are_embedded_as_truetype(tmp_path: Path) -> None:
     profile = ["plot", "profile", "--eps0", "1", "--users", "100", "--out"]
     ok(*profile, str(tmp_path / "a.pdf"))
     pdf = (tmp_path / "a.pdf").read_bytes()
-    assert b"/Type3" not in pdf and b"/FontFile2" in pdf
-
-
-def colours(axes: Any) -> tuple[set[Any], set[Any]]:
-    """Those of our curves, and those of the literature."""
-    lines = [line for line in axes.lines if str(line.get_label()) not in ("_local", "_target")]
-    ours = {line.get_color() for line in lines if line.get_gid() == "certified"}
-    return ours, {line.get_color() for line in lines if line.get_gid() != "certified"}
+    assert b"/Type3" not in pdf and b"/FontFile2" in pdf and b"/CreationDate" not in pdf
 
 
 def test_colours_of_ours_and_of_the_literature_differ() -> None:
-    axes = plotting.plot_epsilon_vs_users(
-        PureLDP(2.0), [100, 1_000], rounds=[1, 2, 3, 4, 5, 6, 7], delta=1e-6, published=True
-    )
-    ours, theirs = colours(axes)
-    assert len(ours) == 6 and len(theirs) == 3 and not ours & theirs
-    neutral = [line for line in axes.lines if line.get_gid() != "certified"]
-    assert len({line.get_marker() for line in neutral}) == len(neutral)
+    assert not set(style.OURS) & set(style.NEUTRAL)
     own = {look.colour for name, look in LOOKS.items() if "ours" in name}
     assert not own & {look.colour for name, look in LOOKS.items() if "ours" not in name}
 
 
 def test_a_notebook_shows_axes_and_figures() -> None:
-    axes = plotting.plot_profile(SURVEY, [0.1, 0.2], title="Two\nlines")
+    axes = plotting.plot_profile(SURVEY, [0.1, 0.2], title="Two\nlines", figsize=(3, 2))
     png, about = axes._repr_png_()  # type: ignore[attr-defined]
-    assert png.startswith(b"\x89PNG") and about == {"width": 770, "height": 462, "alt": "Two lines"}
-    assert int.from_bytes(png[16:20]) == 2 * 770  # for screens of many dots
+    assert png.startswith(b"\x89PNG") and about == {"width": 330, "height": 220, "alt": "Two lines"}
+    assert int.from_bytes(png[16:20]) == 2 * 330  # for screens of many dots
     assert axes.figure._repr_png_()[1] == about  # type: ignore[union-attr]
 
 
@@ -140,7 +121,9 @@ def test_two_panels_in_one_figure(tmp_path: Path) -> None:
 
 
 def test_title_size_and_target() -> None:
-    axes = amplification(title="Mine, $5", figsize=(4.0, 3.0))
+    axes: Any = plotting.plot_amplification(
+        PureLDP, [1, 2], [100], delta=1e-6, target=5.9, title="Mine, $5", figsize=(4, 3)
+    )
     assert axes.get_title() == "Mine, $5" and tuple(axes.figure.get_size_inches()) == (4, 3)
     (line,) = [line for line in axes.lines if line.get_label() == "_target"]
     assert list(line.get_ydata()) == [5.9, 5.9]
@@ -151,7 +134,7 @@ def test_title_size_and_target() -> None:
 
 
 def test_what_cannot_be_drawn_that_way_is_one_sentence() -> None:
-    axes = amplification()
+    axes = crowded()
     for figsize, words in [
         (3, "is not a width and a height"),
         ([3], "is not a width and a height"),
@@ -167,12 +150,7 @@ def test_what_cannot_be_drawn_that_way_is_one_sentence() -> None:
     with pytest.raises(InvalidParameter, match="more than 1e"):
         saved(axes, "png", dpi=20_000)
     with pytest.raises(InvalidParameter, match=r"figsize=1\.5x1\.5 leaves no room"):
-        saved(
-            plotting.plot_epsilon_vs_rounds(
-                SURVEY, [1, 2], delta=1e-6, published=True, figsize=(1.5, 1.5)
-            ),
-            "png",
-        )
+        saved(plotting.panels(12, figsize=(1.5, 1.5))[0], "png")
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,8 @@ class EndLabel(Annotation):
     def __init__(self, axes: Axes, text: str, end: tuple[float, float], **look: Any) -> None:
         colour = look.pop("color")
         leader = {
-            "arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 1,
-            "relpos": (0.0, 0.5),
+            "arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 1,
+            "relpos": (0.0, 0.5), "patchA": None,
         }  # fmt: skip
         super().__init__(
             text, end, (_APART, 0.0), textcoords="offset points", va="center", color=colour,
