@@ -180,7 +180,7 @@ class Choices(Sequence[Choice], Records):
         what = {"count": "a count", "mean": "the mean", "vector": "a coordinate of the mean"}
         axes.set(xscale="log", yscale="log", xlabel=f"epsilon at delta = {q.delta:g}")
         axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axes.minorticks_off()
+        axes.tick_params("x", which="minor", bottom=False, labelbottom=False)
         axes.set_ylabel(f"standard error of {what[q.task]}, one round")
         seen = "" if len(self._views) > 1 else f", view {choice.view}"
         style.set_title(axes, f"{self.title}{seen}, replace-one", title, share=0.6)

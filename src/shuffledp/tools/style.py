@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -118,9 +119,14 @@ def points(axes: Axes, usual: float) -> float:
 
 
 def wrapped(title: str, width: int = 72) -> str:
-    """In lines that fit above a picture; "delta = 1e-06" stays in one of them."""
-    kept = title.replace(" = ", "\xa0=\xa0").splitlines()
-    lines = (textwrap.fill(line, width, break_on_hyphens=False) for line in kept)
+    """In lines that fit above a picture; none ends within "delta = 1e-06" or "(1, 1e-06)".
+
+    >>> print(wrapped("10,000 users, 1 round within (1, 1e-06)", 32))
+    10,000 users, 1 round within
+    (1, 1e-06)
+    """
+    kept = re.sub(r" = |\([^()]{,24}\)", lambda found: found[0].replace(" ", "\xa0"), title)
+    lines = (textwrap.fill(line, width, break_on_hyphens=False) for line in kept.splitlines())
     return "\n".join(lines).replace("\xa0", " ")
 
 
