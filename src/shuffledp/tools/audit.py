@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from .._support.progress import progress
-from .._support.records import Records
+from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_down
 from ..errors import InvalidParameter

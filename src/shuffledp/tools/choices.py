@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._support.numeric import Bounds
 from .._support.progress import progress
-from .._support.records import Records
+from .._support.rows import Records
 from .._support.tables import html_table, text_table
 from .._support.text import plain, rounded_up
 from ..errors import InvalidParameter

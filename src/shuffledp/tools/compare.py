@@ -12,7 +12,7 @@ import numpy as np
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
-from .._support.records import Records
+from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_up
 from ..accountant import repeated

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._support.records import Records
+from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
 

@@ -26,7 +26,7 @@ from typing import Any
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
-from .._support.records import Records
+from .._support.rows import Records
 from .._support.tables import html_table, text_table
 from .._support.text import rounded_down, rounded_up
 from ..accountant import Accountant

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._support.extras import MissingExtra, load
 from .._support.progress import progress
-from .._support.records import Records
+from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
 from .._support.validate import instance, show, tolerance

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from .._support import validate
 from .._support.progress import progress
-from .._support.records import Records
+from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
 from ..errors import InvalidParameter, OutOfRange
