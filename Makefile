@@ -29,7 +29,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks --json benchmarks.json --picture benchmarks.png
 
 picture: $(VENV)/.installed-test
-	$(BIN)/python docs/picture.py && $(BIN)/python docs/views_picture.py
+	$(BIN)/python docs/pictures.py
 
 paper: $(VENV)/.installed-test
 	$(BIN)/shuffledp reproduce all --out build/paper

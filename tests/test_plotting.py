@@ -13,6 +13,7 @@ from shuffledp.errors import InvalidParameter
 from shuffledp.published import BOUNDS
 from shuffledp.randomizers import Gaussian
 from shuffledp.tools.plan import PlannedRound
+from shuffledp.tools.style import NEUTRAL
 
 SURVEY = Shuffle(PureLDP(2.0), 1_000)
 
@@ -41,6 +42,9 @@ def test_epsilon_against_rounds_with_the_literature() -> None:
     names = {str(line.get_label()) for line in axes.lines}
     assert "Renyi DP of stronger-clones" in names
     assert not names & {bound.name for bound in BOUNDS if not bound.proven}
+    theirs = [line for line in axes.lines if line.get_label() != "certified"]
+    assert {line.get_color() for line in theirs} <= set(NEUTRAL)  # no colour of ours
+    assert len({line.get_marker() for line in theirs}) == len(theirs)
     bound = next(bound for bound in BOUNDS if bound.name == "Renyi DP of clones")
     ys = drawn(axes, "Renyi DP of clones")[1]
     assert ys[1] == bound.epsilon(PureLDP(2.0), 1_000, 1.0, 10, 1e-6)

@@ -13,6 +13,7 @@ from typing import Any, Self
 from ._support import validate
 from ._support.files import read_bytes, write_text_atomically, writing
 from ._support.numeric import Bounds
+from ._support.progress import progress
 from ._support.tables import html_table, text_table
 from .bounds.boundary import Multiples
 from .bounds.rounds import Rounds
@@ -93,6 +94,7 @@ class Accountant(Guarantee):
         """The rounds, each message of a user counted as one."""
         return sum(kind.messages * count for kind, count in self.rounds)
 
+    @progress("attained epsilon")
     def attained_epsilon(self, delta: float, *, rtol: float = DEFAULT_RTOL) -> float:
         """The epsilon at which actual pairs of neighbouring datasets, one for each round, together
         have this delta: no bound can be below it. Certified from below.
@@ -109,6 +111,7 @@ class Accountant(Guarantee):
         one = max((kind.attained_epsilon(delta) for kind, _ in self.rounds[:1]), default=0.0)
         return self._attained(one, lambda rounds, rtol: rounds.epsilon_bounds(delta, rtol), rtol)
 
+    @progress("attained delta")
     def attained_delta(self, epsilon: float, *, rtol: float = DEFAULT_RTOL) -> float:
         """A delta that actual pairs of neighbouring datasets, one for each round, reach together.
 
@@ -218,7 +221,8 @@ class Accountant(Guarantee):
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [(f"{count:,}", *r.summary) for r, count in self.rounds]
-        return html_table(f"{self.total_rounds:,} rounds, {self.relation} neighbours", head, rows)
+        caption = f"{self.total_rounds:,} rounds, {self.relation} neighbours"
+        return html_table(caption, head, rows, named_by=3)
 
     @property
     def _answers(self) -> Rounds:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ._support import validate
 from ._support.numeric import Array, Bounds
+from ._support.progress import progress
 from .bounds.rounds import Rounds
 from .composition.bundle import as_one
 from .errors import NotCertified
@@ -35,7 +36,8 @@ class Guarantee(ABC):
 
         If the width `rtol` is out of reach, the smallest value that was certified.
         """
-        return _each(validate.deltas(delta), self._answers.epsilon_bounds, rtol, wide=True).upper
+        values = validate.deltas(delta)
+        return _each("epsilon", values, self._answers.epsilon_bounds, rtol, wide=True).upper
 
     @overload
     def get_delta(self, epsilon: float, *, rtol: float = ...) -> float: ...
@@ -46,7 +48,8 @@ class Guarantee(ABC):
 
         If the width `rtol` is out of reach, the smallest value that was certified.
         """
-        return _each(validate.epsilons(epsilon), self._answers.delta_bounds, rtol, wide=True).upper
+        values = validate.epsilons(epsilon)
+        return _each("delta", values, self._answers.delta_bounds, rtol, wide=True).upper
 
     @overload
     def epsilon_bounds(self, delta: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -59,7 +62,7 @@ class Guarantee(ABC):
 
         `rtol` is the largest relative width; NotCertified tells what was reached instead.
         """
-        return _each(validate.deltas(delta), self._answers.epsilon_bounds, rtol)
+        return _each("epsilon", validate.deltas(delta), self._answers.epsilon_bounds, rtol)
 
     @overload
     def delta_bounds(self, epsilon: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -69,7 +72,7 @@ class Guarantee(ABC):
         self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL
     ) -> Bounds[float] | Bounds[Array]:
         """lower <= exact delta <= upper. `rtol` is a width in epsilon, as in `epsilon_bounds`."""
-        return _each(validate.epsilons(epsilon), self._answers.delta_bounds, rtol)
+        return _each("delta", validate.epsilons(epsilon), self._answers.delta_bounds, rtol)
 
     @property
     @abstractmethod
@@ -116,11 +119,13 @@ class Mechanism(Guarantee):
         """For a table: users, analysis, and what it is."""
         return "-", "given", repr(self)
 
+    @progress("attained delta")
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that actual datasets reach; see `attained_epsilon`."""
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
         return self._attained(lambda rounds: rounds.delta_bounds(epsilon, rtol))
 
+    @progress("attained epsilon")
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon that actual datasets reach: 0 if only a guarantee is known, for that need not
         be reached."""
@@ -154,13 +159,21 @@ def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) ->
 
 
 def _each(
-    values: Array, ask: Callable[[float, float], Bounds[float]], rtol: float, wide: bool = False
+    label: str,
+    values: Array,
+    ask: Callable[[float, float], Bounds[float]],
+    rtol: float,
+    wide: bool = False,
 ) -> Bounds[float] | Bounds[Array]:
     """Bounds at each value; if they may be `wide`, whatever was certified."""
     rtol = validate.tolerance(rtol)
     one = partial(anyway, ask) if wide else ask
+    each = []
+    with progress(label, values.size if values.size > 1 else None) as done:
+        for value in values.ravel():
+            each.append(one(float(value), rtol))
+            done(1)
     if values.ndim == 0:
-        return one(float(values), rtol)
-    each = [one(float(value), rtol) for value in values.ravel()]
+        return each[0]
     result = np.array(each).reshape((*values.shape, 2))
     return Bounds(result[..., 0], result[..., 1])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ._support import validate
 from ._support.numeric import Array, Bounds, Side
+from ._support.progress import progress
 from .accountant import Accountant
 from .bounds.certificate import not_certified
 from .composition.grading import sparse_range
@@ -51,6 +52,7 @@ _BUILD_IT = (
 Losses = tuple[Array, Array, float]
 
 
+@progress("exporting")
 def to_dp_accounting(
     what: Mechanism | Accountant, *, interval: float | None = None, truncation: float = 1e-30
 ) -> PrivacyLossDistribution:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ._support import validate
+from ._support.tables import html_facts
 from .composition.bundle import BundledRounds, as_one
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
@@ -88,6 +89,19 @@ class Round(Mechanism):
     @property
     def summary(self) -> tuple[str, str, str]:
         return self.crowd, self.explained.name, self.inside
+
+    def _repr_html_(self) -> str:
+        analysis = self.explained
+        assumed = (analysis.assumption, self.trusted, self.people)
+        facts = [
+            ("relation", ": ".join(NEIGHBOURS[self.neighbours])),
+            ("sent by", self.participants),
+            (self.mechanism, self.described),
+            ("analysis", f"{analysis.name}: {analysis.theorem}"),
+            ("adversary", analysis.adversary),
+            ("assumed", "; ".join(text for text in assumed if text)),
+        ]
+        return html_facts(f"One {self.noun}", [*facts, *self.remarks])
 
 
 class RoundOfReports(Round):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ._support import validate
+from ._support.progress import progress
 from .bounds import one_round
 from .errors import InvalidParameter
 from .guarantee import anyway
@@ -121,6 +122,7 @@ class Shuffle(RoundOfUsers):
         known = "blanket" in self.randomizer.analyses or self.randomizer.analyses["best"].as_one
         return self.messages == 1 and not named and known
 
+    @progress("attained delta")
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that an actual pair of neighbouring datasets reaches: no bound can be below it.
 
@@ -132,6 +134,7 @@ class Shuffle(RoundOfUsers):
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
         return anyway(one_round.delta_bounds, self._attained_round(epsilon), epsilon, rtol).lower
 
+    @progress("attained epsilon")
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
         """The epsilon at which an actual pair of neighbouring datasets has this delta."""
         if self._apart:

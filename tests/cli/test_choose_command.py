@@ -33,7 +33,7 @@ def test_text_csv_and_picture(tmp_path: Path) -> None:
     text = ok(*mean, "--plot", str(picture))
     assert "standard error of the mean" in text and "Gaussian(sigma=" in text
     drawn = picture.read_text(encoding="utf-8")
-    assert drawn.startswith("<?xml") and "gaussian (sigma), aggregate" in drawn
+    assert drawn.startswith("<?xml") and "gaussian (sigma)" in drawn and "view aggregate" in drawn
     rows = list(csv.DictReader(io.StringIO(ok(*mean, "--csv"))))
     assert [row["randomizer"] for row in rows] == ["gaussian", "one-bit"]
     assert all(float(row["epsilon_upper"]) <= 1 for row in rows)

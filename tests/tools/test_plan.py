@@ -51,7 +51,7 @@ def test_ledger_against_the_accountant(tmp_path: Path) -> None:
         assert entry.fits == accountant.fits(1.0, 1e-6)
     assert ledger.fits
     assert "The plan fits the target (1, 1e-06)" in str(ledger)
-    assert "<td>poll</td>" in ledger._repr_html_()
+    assert '<th scope="row">poll</th>' in ledger._repr_html_()
 
 
 def test_sampled_rounds(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from shell import ok, run
 from shuffledp import Accountant, Plan, PureLDP, Shuffle, rounded_up
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.mechanisms import ApproximateDP, GivenPLD
-from shuffledp.tools.plan import Ledger, PlannedRound
+from shuffledp.tools.ledger import Ledger
+from shuffledp.tools.plan import PlannedRound
 from shuffledp.tools.signed import document
 
 PLAN = """

@@ -1,6 +1,5 @@
 """Sweeps: the same table however it is computed, interrupted or distributed."""
 
-import io
 import json
 import math
 import re
@@ -14,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shell import ok
 from shuffledp import Accountant, PureLDP, Shuffle, sweep
 from shuffledp.errors import InvalidParameter
+from shuffledp.plotting import plot_sweep
 from shuffledp.tools.sweep import SweepTable
 
 AXES: dict[str, list[Any]] = {"eps0": [1.0, -1.0], "users": [100, 1_000], "rounds": [1, 2]}
@@ -146,22 +147,6 @@ def test_the_same_on_a_dask_cluster() -> None:
         assert sweep(AXES, delta=1e-6, jobs=-1)[:] == local[:]
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_on_terminals_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
-    assert capsys.readouterr().err == ""
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1)
-    assert "100%" in terminal.getvalue()
-
-
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")
 def test_a_device_is_refused_before_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "endless.csv").symlink_to("/dev/zero")
@@ -208,3 +193,45 @@ def test_rich_table_and_missing_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImportError, match=r"pip install 'shuffledp\[sweep\]'"):
         sweep({"users": [100, 1_000]}, eps0=1.0, delta=1e-6, jobs=2)
     assert sweep({"users": [100, 1_000]}, eps0=1.0, delta=1e-6)[:] == table[:]
+
+
+def test_a_picture_of_a_sweep(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"k": 4, "delta": 1e-6, "jobs": 1}
+    over: dict[str, Any] = {
+        "randomizer": ["rr", "unary", "subset"],
+        "users": [100, 10_000],
+        "eps0": [3, 2, 1],
+    }
+    table = sweep(over, **given)
+    axes = plot_sweep(table, target=0.5)
+    lines = {str(line.get_label()).lstrip("_"): line for line in axes.lines}
+    upper = {
+        row["eps0"]: row["epsilon_upper"]
+        for row in table
+        if (row["randomizer"], row["users"]) == ("rr", 100)
+    }
+    drawn: Any = lines["rr, 100 users"]
+    assert dict(zip(drawn.get_xdata(), drawn.get_ydata(), strict=True)) == upper
+    assert list(drawn.get_xdata()) == [1, 2, 3] and axes.get_xlabel() == "eps0"
+    gaps: Any = lines["subset, 100 users"]  # which needs a size
+    assert np.isnan(gaps.get_ydata()).all()
+    assert axes.get_title() == "k = 4, delta = 1e-06, replace-one"
+    assert axes.get_yscale() == "log" and axes.get_xscale() == "linear"
+    picture = tmp_path / "sweep.svg"
+    line = "sweep --eps0 1 --users 100,200 --rounds 1 --delta 1e-6 --jobs 1 --title Mine --plot"
+    assert ok(*line.split(), str(picture)).count("\n") == 3
+    assert ">Mine</text>" in picture.read_text(encoding="utf-8")
+
+
+def test_sweeps_that_cannot_be_drawn() -> None:
+    same: dict[str, Any] = {"delta": 1e-6, "jobs": 1}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"analysis": ["clones", "best"], "eps0": [1], "users": [10]}, "no number takes two"),
+        ({"eps0": [-1, -2], "users": [10]}, "no row of this sweep is positive"),
+        ({"eps0": range(1, 31), "users": range(-25, 0)}, "25 curves are more than 24"),
+    ]
+    for over, words in cases:
+        with pytest.raises(InvalidParameter, match=words):
+            plot_sweep(sweep(over, **same))
+    with pytest.raises(InvalidParameter, match="3 is not a sweep"):
+        plot_sweep(3)  # type: ignore[arg-type]

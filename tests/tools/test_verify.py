@@ -224,12 +224,6 @@ def test_what_is_refused(
         verify(randomizer, users, **options)
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    verify(FiniteRandomizer(MATRIX), 3, progress=lambda done, total: told.append((done, total)))
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
-
-
 def test_infinite_loss_is_part_of_the_truth() -> None:
     result = verify(FiniteRandomizer([[1.0, 0.0], [0.5, 0.5]]), 3)
     assert result.holds

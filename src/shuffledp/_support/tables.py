@@ -27,14 +27,28 @@ def text_table(head: Row, rows: Sequence[Row], left: Sequence[int] = ()) -> str:
     return "\n".join(lines)
 
 
-def html_table(caption: str, head: Row, rows: Sequence[Row]) -> str:
-    """A plain table; notebooks bring their own style."""
+def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | None = None) -> str:
+    """A plain table, since notebooks bring their own style; screen readers are told which cell is
+    the name of a column and, if there is one, of a row.
 
-    def line(cells: Row, tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+    >>> html_table("a < b", ["name", "value"], [["x", "1"]], named_by=0)
+    '<table><caption>a &lt; b</caption><thead><tr><th scope="col">name</th><th scope="col">value</th></tr></thead><tbody><tr><th scope="row">x</th><td>1</td></tr></tbody></table>'
+    """  # noqa: E501
 
-    body = "".join(line(row, "td") for row in rows)
-    return (
-        f"<table><caption>{html.escape(caption)}</caption>"
-        f"<thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
+    def cell(text: str, scope: str = "") -> str:
+        tag = f'th scope="{scope}"' if scope else "td"
+        return f"<{tag}>{html.escape(text)}</{tag[:2]}>"
+
+    names = "".join(cell(name, "col") for name in head)
+    lines = (
+        "".join(cell(text, "row" if i == named_by else "") for i, text in enumerate(row))
+        for row in rows
     )
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    top = f"<thead><tr>{names}</tr></thead>" if head else ""
+    return f"<table><caption>{html.escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
+def html_facts(caption: str, facts: Sequence[tuple[str, str]]) -> str:
+    """What is to be said of one thing, line by line, each with its name."""
+    return html_table(caption, (), facts, named_by=0)

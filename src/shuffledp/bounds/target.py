@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from .._support import validate
 from .._support.numeric import Bounds
-from .._support.text import rounded_up
+from .._support.progress import progress
+from .._support.tables import html_facts
+from .._support.text import rounded_down, rounded_up
 from ..errors import Infeasible, InvalidParameter
 from .boundary import Evaluate, Found, Grid, boundary
 
@@ -37,6 +39,20 @@ class Calibration:
         """How far the certified upper epsilon is below the target."""
         return self.epsilon - self.achieved.upper
 
+    def _repr_html_(self) -> str:
+        found = [
+            (f"{self.parameter} = {self.value:,}", _bracket(self.achieved)),
+            ("room left", rounded_down(self.room, 3)),
+        ]
+        if self.beyond is not None and self.beyond_achieved is not None:
+            found.append((f"{self.parameter} = {self.beyond:,}", _bracket(self.beyond_achieved)))
+        caption = f"Calibrated {self.parameter}: epsilon {self.epsilon:g} at delta {self.delta:g}"
+        return html_facts(caption, found)
+
+
+def _bracket(bounds: Bounds[float]) -> str:
+    return f"{rounded_down(bounds.lower, 7)} <= epsilon <= {rounded_up(bounds.upper, 7)}"
+
 
 @dataclass(frozen=True)
 class Quest:
@@ -59,7 +75,14 @@ def meet(
     if target == 0:
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
     grid = quest.grid
-    found = boundary(grid, 1 if quest.grows else -1, evaluate, target, rtol, quest.start)
+    with progress(f"calibrating {quest.name}") as done:
+
+        def counted(value: float, width: float) -> Bounds[float]:
+            bounds = evaluate(value, width)
+            done(1)
+            return bounds
+
+        found = boundary(grid, 1 if quest.grows else -1, counted, target, rtol, quest.start)
     if found.good is None:
         raise infeasible(quest, found, target, delta)
     return Calibration(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,31 +11,33 @@ import click
 from .._support.files import write_text_atomically, writing
 from ..errors import InvalidParameter
 from ..records import described
-from ..tools.plan import Ledger, Plan
+from ..tools.ledger import Ledger
+from ..tools.plan import Plan
 from ..tools.signed import check_date, document
-from .figure import picture_option, save
-from .options import JSON, RTOL, options
+from .figure import draw, picture_options
+from .options import CSV, JSON, RTOL, options
 from .report import json_report
 
 _EXCEEDED = 1
 #: What a document may be written as, and the ends of names of files that ask for it.
-_FORMATS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
+_FORMATS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json", ".csv": "csv"}
 
 
 @click.command()
 @click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
 @options(
     JSON,
+    CSV,
     click.option("--markdown", is_flag=True, help="Print Markdown instead, to be signed."),
     click.option("--html", is_flag=True, help="Print a page of HTML instead, to be signed."),
     click.option(
         "--out",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Write to a file; .md, .html and .json say as what.",
+        help="Write to a file; .md, .html, .json and .csv say as what.",
     ),
     click.option("--date", metavar="TEXT", help="The date of the document, as you give it."),
-    picture_option("--plot", "Draw the running epsilon to a file."),
+    *picture_options("--plot", "Draw the running epsilon to a file."),
     RTOL,
 )
 def account(
@@ -44,6 +47,7 @@ def account(
     out: str | None,
     picture: str | None,
     as_json: bool,
+    as_csv: bool,
     markdown: bool,
     html: bool,
 ) -> None:
@@ -54,7 +58,7 @@ def account(
       shuffledp account plan.toml --date 2026-01-31 --out account.md
       shuffledp account plan.toml --json --plot ledger.png
     """
-    asked = {"json": as_json, "markdown": markdown, "html": html}
+    asked = {"json": as_json, "csv": as_csv, "markdown": markdown, "html": html}
     wanted = [name for name, flag in asked.items() if flag]
     if len(wanted) > 1:
         both = " and ".join(f"--{name}" for name in wanted)
@@ -66,9 +70,12 @@ def account(
     if picture:
         from ..plotting import plot_ledger
 
-        save(plot_ledger(ledger), picture)
+        draw(partial(plot_ledger, ledger), picture)
     pages = document(ledger, date)
-    text = _json(ledger, rtol, date) if kind == "json" else getattr(pages, kind)()
+    if kind == "json":
+        text = _json(ledger, rtol, date)
+    else:
+        text = ledger.to_csv().rstrip("\n") if kind == "csv" else getattr(pages, kind)()
     if out is None:
         click.echo(text)
     else:

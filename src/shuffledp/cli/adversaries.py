@@ -11,6 +11,7 @@ from ..shuffle import Shuffle
 from ..tools.adversaries import adversaries as ladder
 from ..tools.protocol import split
 from .options import (
+    CSV,
     DELTA,
     JSON,
     PEOPLE,
@@ -23,13 +24,15 @@ from .options import (
     randomizer_options,
     take_randomizer,
 )
-from .report import json_report
+from .report import check_format, json_report
 
 
 @click.command()
-@options(*randomizer_options("rr"), USERS, RELATION, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON, DELTA)
+@options(
+    *randomizer_options("rr"), USERS, RELATION, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON, CSV, DELTA
+)
 def adversaries(
-    delta: float, users: int, rounds: int, rtol: float, as_json: bool, **given: Any
+    delta: float, users: int, rounds: int, rtol: float, as_json: bool, as_csv: bool, **given: Any
 ) -> None:
     """What each piece of the adversary's knowledge costs.
 
@@ -38,9 +41,13 @@ def adversaries(
       shuffledp adversaries --randomizer subset --k 8 --size 2 --eps0 2 --users 1e5 --delta 1e-6
       shuffledp adversaries --k 4 --eps0 1 --users 1e4 --sample-rate 0.1 --delta 1e-6
     """
+    check_format(as_json, as_csv)
     randomizer, kept = take_randomizer(given), split(given)[2]
     rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol, **kept)
     round_ = Shuffle(randomizer, users, **kept)
+    if as_csv:
+        click.echo(rows.to_csv(), nl=False)
+        return
     if as_json:
         answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
         click.echo(json_report("adversaries", answer, round_, rounds=rounds, rtol=rtol))

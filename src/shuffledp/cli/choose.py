@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from typing import Any
 
 import click
 
-from ..errors import InvalidParameter
 from ..records import OF_USERS, described
 from ..tools.choose import TASKS, Choice
 from ..tools.choose import choose as ranked
 from ..tools.protocol import of_users
-from .figure import picture_option, save
-from .options import JSON, ROUNDS, USERS, choice, number, options
-from .report import json_report
+from .figure import draw, picture_options
+from .options import CSV, JSON, ROUNDS, USERS, choice, number, options
+from .report import check_format, json_report
 
 _VIEWS = (*OF_USERS, "any")
 
@@ -33,8 +30,8 @@ _VIEWS = (*OF_USERS, "any")
     number("dimension", "The length of the vectors (task vector).", whole=True),
     number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-2),
     JSON,
-    click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead."),
-    picture_option("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
+    CSV,
+    *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
 )
 def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> None:
     """Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.
@@ -44,20 +41,16 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
       shuffledp choose --users 1e6 --task mean --epsilon 1 --delta 1e-8 --plot errors.png
       shuffledp choose --users 1e6 --task vector --dimension 100 --epsilon 1 --delta 1e-8
     """
-    if as_json and as_csv:
-        raise InvalidParameter("--json and --csv are two ways to print one table; give one.")
+    check_format(as_json, as_csv)
     found = ranked(**given)
     if picture is not None:
-        save(found.plot(), picture)
+        draw(found.plot, picture)
     if as_json:
         rows = {"choices": [_choice(choice, given) for choice in found]}
         unmet = {"unmet": [row._asdict() for row in found.unmet]}
         click.echo(json_report("choose", {**rows, **unmet}, **given))
     elif as_csv:
-        records = found.records()
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(found.columns)
-        writer.writerows(record.values() for record in records)
+        click.echo(found.to_csv(), nl=False)
     else:
         click.echo(str(found))
 

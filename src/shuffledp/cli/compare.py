@@ -7,25 +7,35 @@ from typing import Any
 import click
 
 from ..tools.compare import compare as comparison
-from .figure import picture_option, save
-from .options import DELTA, PROTOCOL, options, take_round
-from .report import json_report
+from .figure import draw, picture_options
+from .options import CSV, DELTA, PROTOCOL, options, take_round
+from .report import check_format, json_report
 
 
 @click.command()
-@options(*PROTOCOL, DELTA, picture_option("--plot", "Draw it too: .png, .pdf or .svg."))
+@options(*PROTOCOL, DELTA, CSV, *picture_options("--plot", "Draw it too: .png, .pdf or .svg."))
 def compare(
-    rounds: int, delta: float, rtol: float, as_json: bool, picture: str | None, **given: Any
+    rounds: int,
+    delta: float,
+    rtol: float,
+    as_json: bool,
+    as_csv: bool,
+    picture: str | None,
+    **given: Any,
 ) -> None:
     """Every bound of the literature that applies, beside ours, and why the others do not.
 
     \b
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
     """
+    check_format(as_json, as_csv)
     round_ = take_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)
     if picture is not None:
-        save(table.plot(), picture)
+        draw(table.plot, picture)
+    if as_csv:
+        click.echo(table.to_csv(), nl=False)
+        return
     if not as_json:
         click.echo(str(table))
         return

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from .._support.numeric import Bounds
+from .._support.progress import progress
 from .._support.text import plain, rounded_down, rounded_up
 from ..accountant import Accountant, repeated
 from ..errors import NotCertified
@@ -58,14 +59,16 @@ def _answer(
     accountant = repeated(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
     bounds, narrow, too_wide = [], [], None
-    for value in values:
-        try:
-            bounds.append(ask(value, rtol=rtol))
-            narrow.append(True)
-        except NotCertified as error:  # an answer all the same, and a word about its width
-            bounds.append(error.bounds)
-            narrow.append(False)
-            too_wide = error
+    with progress(query, len(values) if len(values) > 1 else None) as done:
+        for value in values:
+            try:
+                bounds.append(ask(value, rtol=rtol))
+                narrow.append(True)
+            except NotCertified as error:  # an answer all the same, and a word about its width
+                bounds.append(error.bounds)
+                narrow.append(False)
+                too_wide = error
+            done(1)
     if as_json:
         lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
         answer = {at: values, "lower": lower, "upper": upper, "certified": narrow}

@@ -16,11 +16,11 @@ from ..tools.protocol import ANY, OF_REPORTS, VIEWS, randomizer_of, round_of, sp
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def options(*choices: Option) -> Decorator:
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(choices):
             command = option(command)
         return command
@@ -129,6 +129,7 @@ RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+CSV = click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead.")
 DELTA = number("delta", "The delta.", required=True)
 
 

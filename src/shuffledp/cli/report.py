@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from .._support.text import json_text
-from ..errors import NotCertified, ShuffleDPError
+from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..records import described
 from ..rounds import Round
 
@@ -75,3 +75,9 @@ def end_with(error: BaseException) -> NoReturn:
     code, _, sentence = complaint(error)
     click.echo(f"shuffledp: {sentence}", err=True)
     sys.exit(code)
+
+
+def check_format(as_json: bool, as_csv: bool) -> None:
+    """Before the work."""
+    if as_json and as_csv:
+        raise InvalidParameter("--json and --csv are two ways to print one table; give one.")

@@ -17,7 +17,7 @@ from ..records import OF_USERS
 from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
 from ..tools.statement import statement
-from .figure import picture_option, save
+from .figure import draw, picture_options
 from .options import DELTA, PROTOCOL, number, options, take_round
 from .report import json_report
 
@@ -33,7 +33,7 @@ _SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", who
 
 @click.command()
 @options(
-    *PROTOCOL, DELTA, _VALUES, _SEED, picture_option("--plot", "Draw it too: .png, .pdf or .svg.")
+    *PROTOCOL, DELTA, _VALUES, _SEED, *picture_options("--plot", "Draw it too: .png, .pdf or .svg.")
 )
 def simulate(
     values: str,
@@ -66,7 +66,7 @@ def simulate(
     found = run(cast(RoundOfUsers, round_), data, rng)
     bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     if picture is not None:
-        save(found.plot(), picture)
+        draw(found.plot, picture)
     if as_json:
         answer = {
             "delta": delta,

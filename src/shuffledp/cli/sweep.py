@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from ..tools.adversaries import LADDER
 from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
 from ..tools.sweep_file import Row
+from .figure import draw, picture_options
 from .options import JSON, RTOL, completes, numbers, options, randomizer_options
 from .report import json_report
 
@@ -56,7 +57,7 @@ _WORDS = {
     numbers("delta", "Find epsilon at these deltas."),
     numbers("epsilon", "Find delta at these epsilons."),
 )
-@options(RTOL)
+@options(RTOL, *picture_options("--plot", "Draw it too: .png, .pdf or .svg."))
 @click.option(
     "--out",
     type=click.Path(),
@@ -67,7 +68,14 @@ _WORDS = {
     "--jobs", type=int, help="Cores; -1 for all.  [all with joblib installed, otherwise 1]"
 )
 @options(JSON)
-def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given: Any) -> None:
+def sweep(
+    rtol: float,
+    out: str | None,
+    jobs: int | None,
+    as_json: bool,
+    picture: str | None,
+    **given: Any,
+) -> None:
     """A table of certified values for every combination of parameters.
 
     Lists are numbers with commas or start:stop:step, the end included.
@@ -88,12 +96,14 @@ def sweep(rtol: float, out: str | None, jobs: int | None, as_json: bool, **given
         else:
             fixed[name] = values[0] if isinstance(values, list) else values
     table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
+    if picture is not None:
+        from ..plotting import plot_sweep
+
+        draw(partial(plot_sweep, table), picture)
     if as_json:
         click.echo(json_report("sweep", {"rows": [_row(row) for row in table]}, rtol=rtol))
     elif out is None:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(table.columns)
-        writer.writerows(row.values() for row in table)
+        click.echo(table.to_csv(), nl=False)
     if table.failed:
         click.echo(
             f"shuffledp: {len(table.failed)} of {len(table)} rows failed; the column error says "

@@ -34,9 +34,8 @@ def verify(
       shuffledp verify --randomizer rr --k 3 --gamma 0.5 --users 8 --analysis stronger-clones
     """
     randomizer = take_randomizer(given)
-    progress = _show_progress if sys.stderr.isatty() else None
     result = enumerate_and_compare(
-        randomizer, users, analysis or "best", epsilons=epsilon, rtol=rtol, progress=progress
+        randomizer, users, analysis or "best", epsilons=epsilon, rtol=rtol
     )
     if as_json:
         rows = [row._asdict() for row in result.rows]
@@ -46,8 +45,3 @@ def verify(
     else:
         click.echo(str(result))
     sys.exit(0 if result.holds else _VIOLATED)
-
-
-def _show_progress(done: int, total: int) -> None:
-    end = "\r\x1b[K" if done == total else f"\renumerating {done} of {total}"
-    click.echo(end, nl=False, err=True)

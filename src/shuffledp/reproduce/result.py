@@ -25,6 +25,7 @@ PAPER_STRONGER = "paper's Fourier accountant on the stronger clones"
 CLONES, STRONGER = "ours, clones (certified)", "ours, stronger clones (certified)"
 AS_ONE = "ours, sampling and shuffling as one (certified)"
 
+#: What is ours is black, blue, green or indigo, and nothing else is.
 LOOKS = {
     PAPER: Look(style.ORANGE, "-", 4.5),
     PAPER_STRONGER: Look(style.SKY, "-", 4.5),
@@ -38,7 +39,7 @@ LOOKS = {
     "A_w as printed, independent counts": Look(style.SKY, "-", 3.4),
     "A_s as printed, joint counts": Look(style.PURPLE, ":", 1.6),
     "A_w as printed, joint counts": Look(style.SKY, ":", 1.6),
-    "A_s, true divergence (ours)": Look(style.VERMILION, "--", 1.6),
+    "A_s, true divergence (ours)": Look(style.INDIGO, "--", 1.6),
     "A_w, true divergence (ours)": Look(style.GREEN, "-.", 1.8),
     "attained by actual datasets (ours)": Look(style.BLACK, (0, (1, 3)), 2.6),
     "Monte Carlo on the cube (99.9 % band)": Look(style.ORANGE, "", 1.0, "o"),
@@ -155,8 +156,8 @@ def table(columns: Mapping[str, Iterable[Any]], **same: Any) -> list[dict[str, A
 
 
 def counted(items: Iterable[T], total: int, label: str) -> Iterator[T]:
-    """The items; on a terminal a bar says how far they are."""
-    with progress(total, label) as more:
+    """The items; if they take long, a display says how far they are."""
+    with progress(label, total) as more:
         for item in items:
             yield item
             more(1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from .._support.progress import progress
+from .._support.text import plain
 from ..accountant import repeated
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers import Randomizer
 from ..shuffle import Shuffle
+from .ladder import Ladder
 
 #: From the most to the least that the adversary is given.
 LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
@@ -31,7 +33,7 @@ def adversaries(
     rounds: int = 1,
     rtol: float = DEFAULT_RTOL,
     **options: Any,
-) -> Sequence[Row]:
+) -> Ladder:
     """The ladder of analyses that apply, and the attained value below all of them.
 
     `options` are those of a `Shuffle`: sample_rate, sampling, neighbours, ...
@@ -42,12 +44,16 @@ def adversaries(
     0.877
     """
     rows = []
-    for analysis in LADDER:
-        if analysis in randomizer.analyses:
+    known = [analysis for analysis in LADDER if analysis in randomizer.analyses]
+    with progress("adversaries", len(known) + 1) as done:
+        for analysis in known:
             round_ = Shuffle(randomizer, users, analysis, **options)
             bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
             rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
-    best = Shuffle(randomizer, users, **options)
-    attained = repeated(best, rounds).attained_epsilon(delta, rtol=rtol)
+            done(1)
+        best = Shuffle(randomizer, users, **options)
+        attained = repeated(best, rounds).attained_epsilon(delta, rtol=rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
-    return rows
+    crowd = f"{int(rounds):,} x {best.participants}"
+    title = f"{randomizer!r}, {crowd}, delta = {plain(delta)}, {best.relation}"
+    return Ladder(title, tuple(rows))

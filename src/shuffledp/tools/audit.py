@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from .._support.progress import progress
+from .._support.rows import Records
+from .._support.tables import html_table
 from .._support.text import rounded_down, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
@@ -20,6 +22,7 @@ from .watched import Watched, watched
 
 MOST_TRIALS = 10**11
 _BLOCK = 1 << 18  # messages at a time
+_SHOWN = 100  # rows in a notebook
 
 Randomize = Callable[[NDArray[Any]], Any]
 
@@ -41,7 +44,7 @@ class AuditedRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Records):
     """What a client did, and whether that speaks against its claim.
 
     All intervals hold at once with probability `confidence`, whatever the client is.
@@ -91,6 +94,22 @@ class Audit:
             f"Nothing speaks against the client: all {len(self.rows)} probabilities may be those "
             f"of {self.randomizer!r}, and at least {least}{of} is spent, {sure}."
         )
+
+    def records(self) -> list[dict[str, Any]]:
+        return [{**row._asdict(), "as_expected": row.as_expected} for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        lines = [
+            (
+                _short(row.value), row.event, f"{row.trials:,}", f"{row.seen:,}",
+                *(f"{number:.6g}" for number in (row.expected, row.lower, row.upper)),
+                "yes" if row.as_expected else "NO",
+            )
+            for row in self.rows[:_SHOWN]
+        ]  # fmt: skip
+        part = f" The first {_SHOWN} of {len(self.rows):,}." if len(self.rows) > _SHOWN else ""
+        head = ("value", "event", "trials", "seen", "expected", "lower", "upper", "as expected")
+        return html_table(f"{self.verdict}{part}", head, lines, named_by=1)
 
     def __str__(self) -> str:
         asked = f"{self.trials:,} messages of values {self._values()}."
@@ -144,7 +163,7 @@ def audit(
 def _counted(looked_at: Watched, client: Randomize, each: int) -> NDArray[np.int64]:
     """[values, events]: how often each value led to each event."""
     counts = np.zeros(looked_at.law.shape, dtype=np.int64)
-    with progress(each * len(counts), "messages") as advance:
+    with progress("messages", each * len(counts)) as advance:
         for i, value in enumerate(looked_at.values):
             step = max(1, _BLOCK // np.size(value))
             for start in range(0, each, step):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._support.numeric import Bounds
 from .._support.progress import progress
+from .._support.rows import Records
 from .._support.tables import html_table, text_table
 from .._support.text import plain, rounded_up
 from ..errors import InvalidParameter
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from .choose import Question
 
-_COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
-_MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 #: Shares of the target at which a picture shows errors.
 _SHARES = (0.5, 1.0, 2.0)
 
@@ -69,7 +68,7 @@ class Unmet(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choices(Sequence[Choice]):
+class Choices(Sequence[Choice], Records):
     """All choices, from the smallest standard error on, and those that cannot meet the target.
 
     >>> from shuffledp import choose
@@ -140,16 +139,18 @@ class Choices(Sequence[Choice]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return html_table(self.title, *self.table())
+        head, rows = self.table()
+        return html_table(f"{self.title}, replace-one", head, rows, named_by=len(head) - 1)
 
-    #: Of `records`, in their order.
-    columns: ClassVar[Sequence[str]] = (
-        *("randomizer", "parameters", "view", "standard_error", "average_error"),
-        *("frequency_error", "bits", "epsilon_lower", "epsilon_upper"),
-    )
+    @property
+    def columns(self) -> Sequence[str]:
+        """Of `records`, even if there are none."""
+        return (
+            *("randomizer", "parameters", "view", "standard_error", "average_error"),
+            *("frequency_error", "bits", "epsilon_lower", "epsilon_upper"),
+        )
 
     def records(self) -> list[dict[str, Any]]:
-        """Flat rows, as in CSV."""
         found = []
         for choice in self:
             row = choice.row()
@@ -158,29 +159,37 @@ class Choices(Sequence[Choice]):
             found.append(row | {f"epsilon_{side}": value for side, value in bounds.items()})
         return found
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
         """The standard error against epsilon, one line a randomizer, each point about at its
         best; needs the extra `plot`."""
         if not self.choices:
             raise InvalidParameter("no randomizer meets the target; there is nothing to draw.")
-        axes = style.new_figure(8.5, 6.4).subplots() if ax is None else ax
+        axes = style.axes_for(ax, figsize, (8.5, 5.2))
         q = self.question
         epsilons = [share * q.epsilon for share in _SHARES]
-        with progress(len(self) * len(epsilons), "drawing") as done:
+        with progress("drawing", len(self) * len(epsilons)) as done:
             for number, choice in enumerate(self):
                 self._line(axes, number, choice, epsilons, done)
         axes.axvline(q.epsilon, color=style.GREY, linewidth=1, zorder=0)
         what = {"count": "a count", "mean": "the mean", "vector": "a coordinate of the mean"}
         axes.set(xscale="log", yscale="log", xlabel=f"epsilon at delta = {q.delta:g}")
         axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axes.minorticks_off()
+        axes.tick_params("x", which="minor", bottom=False, labelbottom=False)
         axes.set_ylabel(f"standard error of {what[q.task]}, one round")
-        axes.set_title(style.wrapped(f"{self.title}, replace-one"), fontsize=9.5)
+        seen = "" if len(self._views) > 1 else f", view {choice.view}"
+        style.set_title(axes, f"{self.title}{seen}, replace-one", title, share=0.6)
         style.finish(axes)
-        axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False, fontsize=7.5
-        )
         return axes
+
+    @property
+    def _views(self) -> set[str]:
+        return {choice.view for choice in self}
 
     def _line(
         self, axes: Axes, number: int, choice: Choice, epsilons: Sequence[float], done: Any
@@ -191,8 +200,11 @@ class Choices(Sequence[Choice]):
             errors.append(choice.standard_error if at_target else choice.error_at(epsilon))
             done(1)
         free = ", ".join(name for name in choice.parameters if name not in ("k", "dimension"))
-        colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+        colour, marker = style.OURS[number % 6], style.MARKERS[number % 7]
         line = "--" if choice.view == "aggregate" else "-"
         shown = [error if math.isfinite(error) else math.nan for error in errors]
-        label = f"{choice.name} ({free}), {choice.view}"
-        axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=label)
+        label = f"{choice.name} ({free})"
+        label += f", {choice.view}" if len(self._views) > 1 else ""
+        axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=f"_{label}")
+        ends = [(x, y) for x, y in zip(epsilons, shown, strict=True) if y > 0]
+        style.label_end(axes, *ends[-1], label, colour)

@@ -72,7 +72,7 @@ def choose(
             f"task={task} has no randomizer of which view={view} is known; choose another view."
         )
     chosen, unmet = [], []
-    with progress(len(candidates), "calibrating") as done:
+    with progress("calibrating randomizers", len(candidates)) as done:
         for candidate in candidates:
             try:
                 chosen.append(candidate.best(rtol))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._support import validate
 from .._support.numeric import Bounds
+from .._support.progress import progress
+from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_up, wrapped
 from ..accountant import repeated
@@ -21,6 +24,8 @@ from . import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..published.bound import PublishedBound
 
 
 class Row(NamedTuple):
@@ -38,7 +43,7 @@ def _ratio(value: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Records):
     """Our certified bounds and the rows of the literature, from the smallest epsilon on.
 
     >>> from shuffledp import PureLDP, Shuffle, compare
@@ -74,6 +79,13 @@ class Comparison:
             lines += [wrapped(f"{row.name}: {row.reason}", "  ", 4) for row in others]
         return "\n".join(lines)
 
+    def records(self) -> list[dict[str, Any]]:
+        name = f"shuffledp, {self.round.explained.name}"
+        ratio = 1.0 if 0 < self.ours.upper < math.inf else None
+        ours = Row(name, self.ours.upper, ratio, "certified by this package", "")
+        each = (row._asdict() for row in (ours, *self.rows))
+        return [{"bound": row.pop("name"), **row} for row in each]
+
     def _repr_html_(self) -> str:
         cells = [("shuffledp", self.ours.upper, 1.0), *(row[:3] for row in self.rows)]
         rows = [
@@ -84,9 +96,15 @@ class Comparison:
         caption = (
             f"{self.rounds:,} rounds, delta = {self.delta!r}, {self.round.relation} neighbours"
         )
-        return html_table(caption, ("bound", "epsilon", "ratio"), rows)
+        return html_table(caption, ("bound", "epsilon", "ratio"), rows, named_by=0)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
         """The epsilons that apply as bars, ours first; needs the extra `plot`."""
         bars = [("shuffledp", self.ours.upper)]
         bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
@@ -96,21 +114,27 @@ class Comparison:
             raise InvalidParameter(
                 f"no epsilon at delta={self.delta:g} is positive and finite; choose another delta."
             )
-        axes = style.new_figure(8, 4.5).subplots() if ax is None else ax
+        axes = style.axes_for(ax, figsize, (8.0, 4.5))
         colours = [style.GREY] * (len(bars) - 1) + [style.BLUE]
         axes.barh(range(len(bars)), seen, color=colours)
-        axes.set_yticks(range(len(bars)), names)
+        width, height = style.room(axes)
+        shown = [style.wrapped(name, max(int(6.5 * width), 12)) for name in names]
+        axes.set_yticks(range(len(bars)), shown)
         axes.set_ylim(-0.6, len(bars) - 0.4)
         least, most = np.nanmin(seen), np.nanmax(seen)
         axes.set_xscale("log" if most > 10 * least else "linear")
         for place, value in enumerate(values):  # 0 and infinity have no bar, but a number
             end = value if value in seen else least
-            axes.annotate(f" {rounded_up(value, 3)}", (end, place), va="center")
+            number = f" {rounded_up(value, 3)}"
+            axes.annotate(number, (end, place), va="center", fontsize=style.points(axes, 9.5))
         axes.margins(x=0.15)
         style.finish(axes)
+        lines = len(bars) * (1 + max(name.count("\n") for name in shown))
+        # as large as elsewhere, if all lines of all names fit
+        axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 32 * height / lines))
         axes.set_xlabel(f"epsilon at delta = {self.delta:g}")
-        title = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
-        axes.set_title(style.wrapped(f"{title}, {self.round.relation}", 56), fontsize=9.5)
+        what = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
+        style.set_title(axes, f"{what}, {self.round.relation}", title, share=0.6)
         return axes
 
 
@@ -145,19 +169,23 @@ def compare(
     validate.instance(round_, Round, "is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
     delta = validate.delta(delta)
-    ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     rows = []
-    for bound in BOUNDS:
-        try:
-            known = _comparable(round_)
-            epsilon = bound.epsilon(
-                known.randomizer, known.honest, known.sample_rate, rounds, delta
-            )
-        except OutOfRange as error:
-            rows.append(Row(bound.name, None, None, bound.source, str(error)))
-            continue
-        reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
-        ratio = epsilon / ours.upper if 0 < ours.upper < math.inf else None
-        rows.append(Row(bound.name, epsilon, ratio, bound.source, reason))
+    with progress("bounds", 1 + len(BOUNDS)) as done:
+        ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+        done(1)
+        for bound in BOUNDS:
+            rows.append(_row(bound, round_, rounds, delta, ours.upper))
+            done(1)
     rows.sort(key=lambda row: math.inf if row.epsilon is None else row.epsilon)
     return Comparison(round_, rounds, delta, ours, tuple(rows))
+
+
+def _row(bound: PublishedBound, round_: Round, rounds: int, delta: float, ours: float) -> Row:
+    try:
+        known = _comparable(round_)
+        epsilon = bound.epsilon(known.randomizer, known.honest, known.sample_rate, rounds, delta)
+    except OutOfRange as error:
+        return Row(bound.name, None, None, bound.source, str(error))
+    reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
+    ratio = epsilon / ours if 0 < ours < math.inf else None
+    return Row(bound.name, epsilon, ratio, bound.source, reason)

@@ -14,7 +14,7 @@ from .document import Document, Section
 from .statement import facts
 
 if TYPE_CHECKING:
-    from .plan import Entry, Ledger
+    from .ledger import Entry, Ledger
 
 
 _MEANINGS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from .._support.numeric import Array
+from .._support.progress import progress
+from .._support.rows import Records
 from .._support.tables import html_table, text_table
 from ..clients import Estimate
 from ..errors import InvalidParameter
@@ -26,7 +29,7 @@ _USUAL = 1.96  # standard errors on either side hold the truth with probability 
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(Records):
     """The true counts, or means, of those who sent in one round, and what their messages tell.
 
     >>> import numpy as np
@@ -54,6 +57,13 @@ class Simulation:
         crowd = f"{sampled}{self.round.users:,} users"
         return f"{crowd}, {self.round.randomizer!r}, view {self.round.view}: {self.what}"
 
+    def records(self) -> list[dict[str, Any]]:
+        index = "value" if self.counted else "coordinate"
+        columns = (self.true.tolist(), self.estimated.tolist(), self.standard_errors.tolist())
+        rows = zip(*columns, strict=True)
+        names = ("true", "estimated", "standard_error")
+        return [{index: i, **dict(zip(names, row, strict=True))} for i, row in enumerate(rows)]
+
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """The largest, in the order of values."""
         shown = np.sort(np.argsort(-self.true, kind="stable")[:_SHOWN])
@@ -68,15 +78,26 @@ class Simulation:
     def __str__(self) -> str:
         lines = [f"{self.title}.", "", text_table(*self._table())]
         if len(self.true) > _SHOWN:
-            lines.append(f"... the largest {_SHOWN} of {len(self.true):,}.")
+            lines.append(f"... {self._part}.")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return html_table(self.title, *self._table())
+    @property
+    def _part(self) -> str:
+        return f"the largest {_SHOWN} of {len(self.true):,}"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _repr_html_(self) -> str:
+        part = f", {self._part}" if len(self.true) > _SHOWN else ""
+        return html_table(f"{self.title}{part}", *self._table(), named_by=0)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
         """True values as bars, estimates with 95 % intervals; needs the extra `plot`."""
-        axes = style.new_figure(8, 4.5).subplots() if ax is None else ax
+        axes = style.axes_for(ax, figsize, (8.0, 4.5))
         places = np.arange(len(self.true))
         if len(places) <= _BARS:
             axes.bar(places, self.true, color=style.SKY, label="true")
@@ -86,13 +107,13 @@ class Simulation:
             places, self.estimated, yerr=_USUAL * self.standard_errors, fmt=".", capsize=2,
             color=style.VERMILION, elinewidth=1, markersize=4, label="estimated, 95 % interval",
         )  # fmt: skip
-        if len(places) <= 20:
+        if len(places) <= 2.5 * style.room(axes)[0]:
             axes.set_xticks(places)
         axes.set_xlabel("value" if self.counted else "coordinate")
         axes.set_ylabel("users" if self.counted else "mean")
-        axes.set_title(style.wrapped(self.title), fontsize=9.5)
-        axes.legend(frameon=False, fontsize=8)
+        style.set_title(axes, self.title, title)
         style.finish(axes)
+        style.legend_below(axes)
         return axes
 
 
@@ -126,8 +147,9 @@ def simulate(
     sent = round_.randomizer.client.checked(array)[_senders(round_, source)]
     if not len(sent):
         raise InvalidParameter("nobody was sampled; give a larger sample_rate or more users.")
-    messages = round_.randomizer.randomize(sent, rng=rng)
-    found = _estimate(round_.randomizer, source.permutation(messages), array)
+    with progress("simulating"):
+        messages = round_.randomizer.randomize(sent, rng=rng)
+        found = _estimate(round_.randomizer, source.permutation(messages), array)
     counted = isinstance(found, Estimate)
     if isinstance(found, Estimate):
         estimated, errors = found.counts, found.standard_errors

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._support.extras import MissingExtra, load
 from .._support.progress import progress
+from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
 from .._support.validate import instance, show, tolerance
@@ -21,9 +22,10 @@ from .protocol import ROUND_OPTIONS, counts, round_of
 from .sweep_file import Case, Row, SweepFile
 
 _MAX_ROWS = 10**7
+_SHOWN = 1000  # rows in a notebook
 
 
-class SweepTable(Sequence[Row]):
+class SweepTable(Sequence[Row], Records):
     """Rows as dictionaries, one a protocol: parameters, certified bounds, and what went wrong.
 
     >>> from shuffledp import sweep
@@ -55,17 +57,16 @@ class SweepTable(Sequence[Row]):
         found = {row.get("neighbours", "replace") for row in self._rows}
         return " or ".join(name for key, (name, _) in NEIGHBOURS.items() if key in found)
 
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, if pandas is installed."""
-        pandas = load("pandas", "to_pandas needs", "pandas")
-        return pandas.DataFrame(list(self._rows), columns=list(self.columns))
+    def records(self) -> list[dict[str, Any]]:
+        return list(self._rows)
 
     def __repr__(self) -> str:
         return f"<SweepTable: {len(self)} rows, {len(self.failed)} failed>"
 
     def _repr_html_(self) -> str:
-        rows = [[_shown(name, row[name]) for name in self.columns] for row in self._rows[:1000]]
-        caption = f"{len(self):,} rows, {self.relation} neighbours"
+        rows = [[_shown(name, row[name]) for name in self.columns] for row in self._rows[:_SHOWN]]
+        part = f", of which the first {_SHOWN:,} are shown" if len(self) > _SHOWN else ""
+        caption = f"{len(self):,} rows, {self.relation} neighbours{part}"
         return html_table(caption, self.columns, rows)
 
 
@@ -109,7 +110,7 @@ def sweep(
     cases = _cases(over, fixed, tolerance(rtol))
     file = None if out is None else SweepFile(out, _columns(cases[0]))
     rows: list[Row] = [] if file is None else file.resume(cases)
-    with progress(len(cases), "rows") as report:
+    with progress("rows", len(cases)) as report:
         report(len(rows))
         for new in _evaluated(cases[len(rows) :], jobs):
             if file is not None:

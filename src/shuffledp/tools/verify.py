@@ -7,13 +7,16 @@ over a common denominator; e^epsilon is bracketed by fractions that agree to 60 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
 
 from .._support import validate
+from .._support.progress import progress
+from .._support.rows import Records
+from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
@@ -25,6 +28,7 @@ from ..shuffle import Shuffle
 MOST_STEPS = 30_000_000
 MOST_USERS, MOST_VALUES = 60, 5000
 
+_HEAD = ("epsilon", "attained", "truth", "lower", "upper", "verdict")
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
@@ -42,7 +46,7 @@ class VerifiedRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Records):
     """What was enumerated and whether every claim held.
 
     >>> from shuffledp import FiniteRandomizer, verify
@@ -60,9 +64,14 @@ class Verification:
     def holds(self) -> bool:
         return all(row.holds for row in self.rows)
 
-    def __str__(self) -> str:
-        columns = ("epsilon", "attained", "truth", "lower", "upper", "verdict")
-        cells = [
+    def records(self) -> list[dict[str, Any]]:
+        found = [row._asdict() for row in self.rows]
+        for row in found:
+            row |= {name: " ".join(map(str, row[name])) for name in ("others", "values")}
+        return found
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
             (
                 f"{row.epsilon:.6g}",
                 rounded_down(row.attained, 6),
@@ -73,15 +82,27 @@ class Verification:
             )
             for row in self.rows
         ]
-        table = "\n".join("".join(f"{cell:>13}" for cell in line) for line in [columns, *cells])
+
+    @property
+    def _verdict(self) -> str:
         verdict = "Every bound holds" if self.holds else "A BOUND IS VIOLATED; report this as a bug"
+        return f"{verdict}: attained <= truth <= upper."
+
+    def _repr_html_(self) -> str:
+        what = f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}"
+        caption = f"{what}; delta on {self.datasets:,} pairs of datasets. {self._verdict}"
+        return html_table(caption, _HEAD, self._cells(), named_by=0)
+
+    def __str__(self) -> str:
+        lines = [_HEAD, *self._cells()]
+        table = "\n".join("".join(f"{cell:>13}" for cell in line) for line in lines)
         said = [
             f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}.",
             f"delta at each epsilon, exact on all {self.datasets:,} pairs of neighbouring datasets "
             "(replace-one, both orders):",
         ]
         head = "\n".join(map(wrapped, said))
-        return f"{head}\n\n{table}\n\n{wrapped(f'{verdict}: attained <= truth <= upper.')}"
+        return f"{head}\n\n{table}\n\n{wrapped(self._verdict)}"
 
 
 def verify(
@@ -91,13 +112,11 @@ def verify(
     *,
     epsilons: float | Many | None = None,
     rtol: float = DEFAULT_RTOL,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Enumerate a small round exactly and compare: attained <= truth <= upper at every epsilon.
 
     The truth is the largest hockey-stick divergence over all datasets and all neighbours in both
     orders. Without `epsilons`, shares of the largest loss are taken, the epsilon of pure DP last.
-    `progress` is called with the number of backgrounds done and in all.
 
     >>> from shuffledp import RandomizedResponse, verify
     >>> result = verify(RandomizedResponse(k=3, eps0=1.0), users=3, epsilons=[0.5])
@@ -109,7 +128,7 @@ def verify(
     points = _points(survey, epsilons)
     _refuse_if_too_large(matrix, survey.users, len(points))
     alphas = [exp_bracket(Fraction(epsilon), 60) for epsilon in points]
-    found = _worst(matrix.make(), survey.users, alphas, progress or (lambda done, total: None))
+    found = _worst(matrix.make(), survey.users, alphas)
     rows = []
     for epsilon, (low, high, others, values) in zip(points, found, strict=True):
         bounds = anyway(survey.delta_bounds, epsilon, rtol=rtol)
@@ -166,10 +185,7 @@ Found = tuple[Fraction, Fraction, tuple[int, ...], tuple[int, int]]
 
 
 def _worst(
-    matrix: Fractions,
-    users: int,
-    alphas: Sequence[tuple[Fraction, Fraction]],
-    progress: Callable[[int, int], None],
+    matrix: Fractions, users: int, alphas: Sequence[tuple[Fraction, Fraction]]
 ) -> list[Found]:
     """The largest divergence over all datasets and neighbours, for each bracket of alpha."""
     unit = math.lcm(*(value.denominator for row in matrix for value in row))
@@ -181,21 +197,21 @@ def _worst(
     total, inputs = unit**users, range(len(rows))
     found: list[Found] = [(Fraction(-1), Fraction(-1), (), (0, 0))] * len(alphas)
     backgrounds = list(combinations_with_replacement(inputs, users - 1))
-    for done, others in enumerate(backgrounds):
-        progress(done, len(backgrounds))
-        law = {0: 1}
-        for x in others:
-            law = _one_more(law, rows[x])
-        laws = [_one_more(law, row) for row in rows]
-        for values in permutations(inputs, 2):
-            gain, loss = laws[values[0]], laws[values[1]]
-            pairs = [(p, loss.get(key, 0)) for key, p in gain.items()]
-            for i, (below, above) in enumerate(alphas):
-                high = _divergence(pairs, below, total)
-                if high > found[i][1]:
-                    low = high if below == above else _divergence(pairs, above, total)
-                    found[i] = (low, high, others, values)
-    progress(len(backgrounds), len(backgrounds))
+    with progress("datasets", len(backgrounds)) as done:
+        for others in backgrounds:
+            law = {0: 1}
+            for x in others:
+                law = _one_more(law, rows[x])
+            laws = [_one_more(law, row) for row in rows]
+            for values in permutations(inputs, 2):
+                gain, loss = laws[values[0]], laws[values[1]]
+                pairs = [(p, loss.get(key, 0)) for key, p in gain.items()]
+                for i, (below, above) in enumerate(alphas):
+                    high = _divergence(pairs, below, total)
+                    if high > found[i][1]:
+                        low = high if below == above else _divergence(pairs, above, total)
+                        found[i] = (low, high, others, values)
+            done(1)
     return found
 
 

@@ -1,0 +1,66 @@
+"""Draws the pictures of the README and of docs/deployments.md: `make picture`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from shuffledp import Accountant, Aggregate, PureLDP, Shuffle, UnaryEncoding
+from shuffledp.guarantee import Guarantee
+from shuffledp.tools.style import GREY, OURS, finish, label_end, new_figure, set_title
+
+LINES = ("-", "--", "-.", ":")
+
+
+def draw(
+    file: str,
+    title: str,
+    users: Sequence[int],
+    curves: Mapping[str, Callable[[int], Guarantee]],
+    eps0: float,
+    delta: float,
+) -> None:
+    """Certified epsilon against users, a curve for each label, and the local guarantee."""
+    axes = new_figure(7, 4).subplots()
+    for (label, make), line, colour in zip(curves.items(), LINES, OURS, strict=False):
+        curve = [make(count).get_epsilon(delta) for count in users]
+        axes.loglog(users, curve, line, color=colour, linewidth=2)
+        label_end(axes, users[-1], curve[-1], label, colour, fontsize=9.5)
+    axes.axhline(eps0, color=GREY, linewidth=1)
+    label_end(axes, users[-1], eps0, f"single message: {eps0:g}", GREY, fontsize=9.5)
+    axes.set(xlabel="users in each round", ylabel="certified epsilon", xlim=(users[0], users[-1]))
+    set_title(axes, f"{title}: eps0 = {eps0:g}, delta = {delta:g}")
+    finish(axes)
+    axes.figure.savefig(Path(__file__).with_name(file))
+
+
+def repeated(rounds: int) -> Callable[[int], Guarantee]:
+    def make(users: int) -> Guarantee:
+        return Accountant().compose(Shuffle(PureLDP(4.0), users), rounds=rounds)
+
+    return make
+
+
+def powers(steps: int) -> list[int]:
+    """From 10^2 to 10^9, so many in each decade."""
+    return [round(10 ** (x / steps)) for x in range(2 * steps, 9 * steps + 1)]
+
+
+def main() -> None:
+    curves = {"1 round": repeated(1)}
+    curves |= {f"{rounds:,} rounds": repeated(rounds) for rounds in (10, 100, 1000)}
+    title = "What shuffling is worth, replace-one"
+    draw("epsilon-against-users.png", title, powers(6), curves, eps0=4.0, delta=1e-6)
+
+    bits = UnaryEncoding(k=256, eps0=8.0)
+    views: dict[str, Callable[[int], Guarantee]] = {
+        "messages seen": lambda users: Shuffle(bits, users),
+        "sums seen, replace-one": lambda users: Aggregate(bits, users, "replace"),
+        "sums seen, remove-one": lambda users: Aggregate(bits, users, "remove"),
+    }
+    title = "What is seen of unary encoding"
+    draw("views.png", title, powers(3), views, eps0=8.0, delta=1e-9)
+
+
+if __name__ == "__main__":
+    main()

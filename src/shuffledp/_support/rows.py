@@ -1,0 +1,42 @@
+"""Results as rows for other programs: CSV and data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from .extras import load
+from .files import write_text_atomically, writing
+
+
+class Records(ABC):
+    """What has rows for other programs: dictionaries with the same keys, in full precision."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """The rows; None where there is nothing to say."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The keys of every row."""
+        return tuple(self.records()[0])
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The rows as CSV, with a line of names; written to a file, too, if one is named."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(record.values() for record in self.records())
+        if path is not None:
+            with writing(path):
+                write_text_atomically(path, text.getvalue())
+        return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, if pandas is installed."""
+        pandas = load("pandas", "to_pandas needs", "pandas")
+        return pandas.DataFrame(self.records(), columns=list(self.columns))

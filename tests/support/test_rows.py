@@ -1,0 +1,209 @@
+"""Results as CSV, as data frames and as HTML: complete, escaped, and readable for all."""
+
+import csv
+import math
+import sys
+import types
+from collections.abc import Callable
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shell import ok, run
+from shuffledp import (
+    Accountant,
+    Aggregate,
+    FiniteRandomizer,
+    Gaussian,
+    Plan,
+    PureLDP,
+    RandomizedResponse,
+    SampleThreshold,
+    Shuffle,
+    UnaryEncoding,
+    adversaries,
+    audit,
+    calibrate,
+    choose,
+    compare,
+    simulate,
+    sweep,
+    verify,
+)
+from shuffledp._support.tables import html_table
+from shuffledp.bounds import Bounds
+from shuffledp.tools.plan import PlannedRound
+
+SURVEY = Shuffle(PureLDP(2.0), 1_000)
+RESPONSE = RandomizedResponse(k=2, eps0=1.0)
+
+
+def ledger(delta: float = 1e-6) -> Any:
+    other = Shuffle(PureLDP(1.0), 100, sample_rate=0.5) if delta else Shuffle(Gaussian(2.0), 100)
+    return Plan(9.0, delta, (PlannedRound("a", SURVEY, 2), PlannedRound("b", other, 1))).ledger()
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "compare": cache(lambda: compare(Shuffle(PureLDP(2.0), 10), 1, 1e-6)),
+    "adversaries": cache(lambda: adversaries(RESPONSE, 10, 1e-6)),
+    "ledger": cache(ledger),
+    "choices": cache(
+        lambda: choose(100, task="vector", dimension=2, view="shuffle", epsilon=1.0, delta=1e-3)
+    ),
+    "sweep": lambda: sweep({"users": [10, 20]}, eps0=1.0, delta=1e-6, jobs=1),
+    "verify": lambda: verify(RESPONSE, 3),
+    "audit": lambda: audit(RESPONSE, trials=100),
+    "simulate": lambda: simulate(Shuffle(RESPONSE, 3), [0, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_csv_has_every_row_in_full_precision(name: str, tmp_path: Path) -> None:
+    found = RESULTS[name]()
+    rows = list(csv.DictReader(found.to_csv(tmp_path / "rows.csv").splitlines()))
+    assert (tmp_path / "rows.csv").read_text(encoding="utf-8") == found.to_csv()
+    records = found.records()
+    assert len(rows) == len(records) > 0
+    for row, record in zip(rows, records, strict=True):
+        assert list(row) == list(found.columns) == list(record)
+        for key, value in record.items():
+            if isinstance(value, float):
+                assert float(row[key]) == value
+            else:
+                assert row[key] == ("" if value is None else str(value))
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_data_frames(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pandas need not be there; the arguments are those of its documentation."""
+    found, told = RESULTS[name](), []
+    frames = types.ModuleType("pandas")
+    vars(frames)["DataFrame"] = lambda data, columns: told.append((data, columns))
+    monkeypatch.setitem(sys.modules, "pandas", frames)
+    found.to_pandas()
+    assert told == [(found.records(), list(found.columns))]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    said = "to_pandas needs pandas, which is not installed; run pip install pandas."
+    with pytest.raises(ImportError, match=said):
+        found.to_pandas()
+
+
+def test_what_the_rows_say() -> None:
+    compared = RESULTS["compare"]()
+    ours, *others = compared.records()
+    assert ours["epsilon"] == compared.ours.upper and ours["ratio"] == 1.0
+    assert {row["bound"] for row in others} == {row.name for row in compared.rows}
+    *_, attained = RESULTS["adversaries"]().records()
+    assert attained["epsilon_upper"] is None and attained["epsilon_lower"] > 0
+    found = RESULTS["ledger"]()
+    first, second = found.records()
+    assert (first["users"], first["rounds"], first["fits"]) == (1_000, 2, True)
+    assert (second["users"], second["sample_rate"]) == (100, 0.5)
+    assert second["epsilon_upper"] == found.entries[1].running.upper
+
+
+def test_infinity_and_nothing_in_csv() -> None:
+    text = ledger(0.0).to_csv()
+    assert text.splitlines()[2].split(",")[-4:] == ["inf", "inf", "-inf", "False"]
+    nobody = choose(10, task="mean", view="aggregate", epsilon=1e-9, delta=0.0)
+    assert not nobody.records() and nobody.to_csv() == ",".join(nobody.columns) + "\n"
+
+
+class Cells(HTMLParser):
+    """The tags and texts of a table."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, Any]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def poll(users: int) -> Shuffle:
+    return Shuffle(PureLDP(1.0), users)
+
+
+def loud(eps0: float) -> Shuffle:
+    return Shuffle(PureLDP(eps0), 10)
+
+
+SHOWN: dict[str, Callable[[], Any]] = {
+    **RESULTS,
+    "bounds": lambda: SURVEY.epsilon_bounds(1e-6),
+    "many bounds": lambda: SURVEY.epsilon_bounds([1e-6, 1e-9]),
+    "infinite bounds": lambda: Bounds(0.5, math.inf),
+    "shuffle": lambda: SURVEY,
+    "sampled": lambda: Shuffle(PureLDP(2.0), 1_000, sample_rate=0.5, colluding=3),
+    "aggregate": lambda: Aggregate(UnaryEncoding(k=4, eps0=1.0), 100),
+    "threshold": lambda: SampleThreshold(0.1, 20),
+    "matrix": lambda: Shuffle(FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]]), 10),
+    "calibration": lambda: calibrate("users", poll, epsilon=1.0, delta=1e-6),
+    "last value": lambda: calibrate("eps0", loud, epsilon=300.0, delta=0.5),
+    "accountant": lambda: Accountant().compose(SURVEY, 3),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_html_is_well_formed_and_accessible(name: str) -> None:
+    table = Cells(SHOWN[name]()._repr_html_())
+    assert table.tags[0][0] == "table" and table.tags[1][0] == "caption"
+    assert len(table.texts[0]) > 5  # the caption
+    heads = [attributes for tag, attributes in table.tags if tag == "th"]
+    assert heads and all(head.get("scope") in ("col", "row") for head in heads)
+    assert "nan" not in table.texts
+
+
+def test_html_is_escaped() -> None:
+    planned = PlannedRound("<script>alert('x')</script> & co", SURVEY, 1)
+    text = Plan(9.0, 1e-6, (planned,)).ledger()._repr_html_()
+    assert "<script" not in text
+    assert "<script>alert('x')</script> & co" in "".join(Cells(text).texts)
+    assert Cells(html_table('"<&', ["<"], [["&"]])).texts == ['"<&', "<", "&"]
+
+
+def test_html_rounds_outwards_and_says_what_it_leaves_out() -> None:
+    assert "0.3333333" in Bounds(1 / 3, 2 / 3)._repr_html_()
+    assert "0.6666667" in Bounds(1 / 3, 2 / 3)._repr_html_()
+    many = Bounds(np.zeros(1_000), np.ones(1_000))._repr_html_()
+    assert "the first 100 of 1,000" in many and many.count("<tr>") == 101
+    found = simulate(Shuffle(RandomizedResponse(100, eps0=8.0), 100), list(range(100)))
+    assert "the largest 20 of 100" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        ("compare --eps0 1 --users 100 --delta 1e-6", "bound,epsilon,ratio,source,reason"),
+        (
+            "adversaries --k 2 --eps0 1 --users 100 --delta 1e-6",
+            "analysis,epsilon_lower,epsilon_upper,adversary",
+        ),
+        (
+            "account examples/plan.toml",
+            "entry,rounds,users,sample_rate,randomizer,analysis,epsilon_lower,epsilon_upper,"
+            "remaining,fits",
+        ),
+    ],
+)
+def test_csv_from_the_shell(command: str, first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert ok(*command.split(), "--csv").splitlines()[0] == first
+    both = run(*command.split(), "--csv", "--json")
+    assert both.returncode == 2 and "two ways to print one table; give one" in both.stderr
