@@ -206,4 +206,4 @@ def test_csv_from_the_shell(command: str, first: str, monkeypatch: pytest.Monkey
     monkeypatch.chdir(Path(__file__).parents[2])
     assert ok(*command.split(), "--csv").splitlines()[0] == first
     both = run(*command.split(), "--csv", "--json")
-    assert both.returncode == 2 and "two ways to print one table; give one" in both.stderr
+    assert both.returncode == 2 and "are two ways to print one" in both.stderr
