@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..accountant import repeated
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers import Randomizer
+from ..rounds import RoundOfUsers
 from ..shuffle import Shuffle
+from .protocol import of_users
 
 #: From the most to the least that the adversary is given.
 _LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
@@ -20,7 +23,8 @@ class Row(NamedTuple):
     analysis: str
     lower: float
     upper: float | None  # None for the attained value, which only bounds from below
-    adversary: str  # beyond seeing all messages and knowing all other users' values
+    adversary: str  # beyond seeing all messages and knowing all other users' values; or, where only
+    # sums are seen, beyond those values
 
 
 def adversaries(
@@ -28,22 +32,40 @@ def adversaries(
     users: int,
     delta: float,
     *,
+    view: str = "shuffle",
+    neighbours: str = "replace",
     rounds: int = 1,
     rtol: float = DEFAULT_RTOL,
 ) -> Sequence[Row]:
     """The ladder of analyses that apply, and the attained value below all of them.
+
+    view="aggregate": the ladder of what is seen, from every user's message down to the sums.
 
     >>> from shuffledp import RandomizedResponse, adversaries
     >>> rows = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)
     >>> {row.analysis: round(row.lower, 3) for row in rows}["strong"]
     0.877
     """
+    round_ = of_users(randomizer, users, view=view, neighbours=neighbours)
     rows = []
-    for analysis in _LADDER:
-        if analysis in randomizer.analyses:
-            round_ = Shuffle(randomizer, users, analysis)
-            bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
-            rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
-    attained = repeated(Shuffle(randomizer, users), rounds).attained_epsilon(delta, rtol=rtol)
+    for name, above, gist in _rungs(round_):
+        bounds = anyway(repeated(above, rounds).epsilon_bounds, delta, rtol=rtol)
+        rows.append(Row(name, bounds.lower, bounds.upper, gist))
+    attained = repeated(round_, rounds).attained_epsilon(delta, rtol=rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
     return rows
+
+
+def _rungs(round_: RoundOfUsers) -> Iterator[tuple[str, RoundOfUsers, str]]:
+    """Names, rounds in which the adversary knows less and less, and what it is that is known."""
+    randomizer, users = round_.randomizer, round_.users
+    if isinstance(round_, Shuffle):
+        for analysis in _LADDER:
+            if analysis in randomizer.analyses:
+                rung = replace(round_, analysis=analysis)
+                yield analysis, rung, rung.explained.gist
+        return
+    if round_.neighbours == "replace":  # who sends nothing would be seen
+        yield "local", Shuffle(randomizer, 1), "sees which message is whose"
+        yield "shuffle", Shuffle(randomizer, users), "sees all messages, shuffled"
+    yield round_.explained.name, round_, round_.explained.gist
