@@ -44,5 +44,9 @@ ROUGH_RTOL = 0.1
 #: Stands for log(epsilon / target) where epsilon is infinite, and its negative where it is 0.
 FAR = 50.0
 
+#: Strides of a parameter, on logarithms, towards a target: the first one, before it is known how
+#: fast epsilon changes, and all others; and the slowest change that is believed.
+STRIDE, MOST_STRIDE, FLATTEST = 0.7, 1.5, 0.05
+
 #: How near the search for epsilon comes to where each side crosses delta, if the sides are so near.
 SEARCH = 2.5e-10
