@@ -32,6 +32,8 @@ LATTICES = 8
 DEAREST = 4.0
 #: Finite losses counted as infinite are too many if they are a larger share of delta than this.
 CUT_OFF = 1e-3
+#: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.
+NEARLY_REACHED = 1e-9
 
 # Root finding
 
