@@ -206,15 +206,18 @@ def _starting_at(step: float, value: float, polygon: Polygon) -> Polygon:
 
 def _flatter(step: float, forward: Polygon, reverse: Polygon) -> tuple[Polygon, Polygon]:
     """Lowered at alpha = 1 until P[loss > 0], which is the value there and minus the first slope,
-    and P[loss < 0], which is minus the first slope of `reverse`, leave something for 0."""
+    and P[loss < 0], which is minus the first slope of `reverse`, leave something for 0. Infinite
+    losses are kept."""
+    least = float(max(forward.value[-1], reverse.value[-1]))
     for _ in range(tuning.FLATTER):
         value = float(forward.value[0])
         widths = [float(np.expm1(step * order.index[1])) for order in (forward, reverse)]
         falls = [value - float(order.value[1]) for order in (forward, reverse)]
         excess = value + sum(fall / width for fall, width in zip(falls, widths, strict=True)) - 1
-        if excess <= 0:
+        if excess <= 0 or value <= least:
             break
         value -= excess / (1 + sum(1 / width for width in widths)) * (1 + 8 * _ULP)
+        value = max(value, least)
         forward, reverse = (_starting_at(step, value, order) for order in (forward, reverse))
     return forward, reverse
 

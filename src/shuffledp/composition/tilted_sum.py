@@ -22,6 +22,8 @@ from .pld import PLD
 _LOSS_ERROR = 2.0**-50
 #: Sums from the top down have factors between 1 and e to this.
 _WIDEST = 600.0
+#: Relative error of the probability of an infinite loss.
+_INFINITE = 1e-12
 
 #: PLDs on one lattice and how often each is used.
 Parts = Sequence[tuple[PLD, int]]
@@ -178,9 +180,8 @@ class TiltedSum:
             exponent = abs(self._log_mgf) + self._tilt * np.maximum(ends, np.abs(moved))
             relative = self._relative + UNIT * (8 * (8 + exponent) + 2 * len(self._losses) + 2000)
             value = np.where(np.isfinite(value) & (relative <= 1), value, side * math.inf)
-            value = np.asarray(
-                (np.maximum(value, 0.0) + self.infinite) * np.exp(side * np.minimum(relative, 1.0))
-            )
+            value = np.maximum(value, 0.0) * np.exp(side * np.minimum(relative, 1.0))
+            value = np.asarray(value + self.infinite * (1 + side * _INFINITE))
         if side is Side.UPPER:
             return np.minimum(1.0, value + UNDERFLOW)
         value = np.where(value > UNDERFLOW, value, 0.0)
@@ -233,11 +234,10 @@ class TiltedSum:
             value += side * (noise + outside)
         exponent = abs(self._log_mgf) + self._tilt * float(np.abs(losses).max(initial=abs(epsilon)))
         relative = self._relative + 8 * UNIT * (8 + exponent)
-        if relative > 1:
-            return 1.0 if side is Side.UPPER else 0.0  # of no use
-        if not math.isfinite(value):
+        if not math.isfinite(value) or relative > 1:
             value = side * math.inf
-        value = (max(value, 0.0) + self.infinite) * math.exp(side * relative)
+        value = max(value, 0.0) * math.exp(side * min(relative, 1.0))
+        value += self.infinite * (1 + side * _INFINITE)
         if side is Side.LOWER:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)
