@@ -21,6 +21,7 @@ from shuffledp import (
     compare,
     sweep,
 )
+from shuffledp.accountant import repeated
 from shuffledp.errors import InvalidParameter, ShuffleDPError
 from shuffledp.mechanisms import ApproximateDP
 
@@ -53,6 +54,21 @@ def test_neighbours_are_not_mixed() -> None:
         accountant.compose(Shuffle(UNARY, 1000))
     accountant.compose(ApproximateDP(0.1, neighbours="remove"))
     assert str(accountant).endswith("2 rounds in all, remove-one neighbours")
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "users", "upper"),
+    [
+        (UnaryEncoding(256, p=0.75, q=0.01), 100, 121.27),
+        (UnaryEncoding(256, p=0.5, q=0.0025), 1000, 36),
+    ],
+)
+def test_columns_with_most_of_their_mass_at_the_largest_loss(
+    randomizer: UnaryEncoding, users: int, upper: float
+) -> None:
+    """In one order of the neighbours a third of the mass is there, or next to nothing at 0."""
+    found = repeated(Aggregate(randomizer, users), 100).epsilon_bounds(1e-9)
+    assert found.lower <= found.upper <= upper
 
 
 def test_one_bit_flipped_or_two_probabilities_say_the_same() -> None:

@@ -162,3 +162,11 @@ def test_in_plans_and_sweeps(tmp_path: Any) -> None:
     assert Plan.read(plan).ledger().entries[0].running.upper == upper
     (row, _) = sweep({"threshold": [20, 30]}, view="threshold", rate=0.105, epsilon=1.0, jobs=1)
     assert (row["error"], row["delta_upper"]) == ("", SampleThreshold(0.105, 20).get_delta(1.0))
+
+
+def test_infinite_losses_of_just_that_probability() -> None:
+    """Finer lattices cannot tell p from delta = p."""
+    start = time.process_time()
+    assert SampleThreshold(0.3, 1).get_epsilon(0.3) == math.inf
+    assert SampleThreshold(0.3, 1).get_epsilon(0.3001) == 0
+    assert time.process_time() - start < 3

@@ -50,6 +50,22 @@ def test_delta_against_rational_convolution(parts: Parts) -> None:
         assert high - low <= 1e-9 * exact
 
 
+@pytest.mark.parametrize("widest", [600.0, 0.0])
+@pytest.mark.parametrize("tilt", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("parts", [[(SKEWED, 9)], [(LEAKY, 3), (FAR, 2)]])
+def test_many_epsilons_at_once(
+    parts: Parts, tilt: float, widest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shuffledp.composition.tilted_sum._WIDEST", widest)
+    total = TiltedSum(parts, tilt)
+    epsilon = np.array([0.0, 0.1, 0.25, 1.3, 2.0, 3.5, 7.0, 20.5, 100.0])
+    low, high = (total.deltas(epsilon, side) for side in (Side.LOWER, Side.UPPER))
+    for e, *bounds in zip(epsilon, low, high, strict=True):
+        assert bounds[0] <= delta_of_losses(parts, e) <= bounds[1]
+        least, most = (total.delta(e, side) for side in (Side.LOWER, Side.UPPER))
+        assert bounds[1] - bounds[0] <= 3 * (most - least) + 1e-9 * most
+
+
 @pytest.mark.parametrize("tilt", [0.0, 0.5, 3.0, 40.0])
 def test_any_tilt_gives_valid_bounds(tilt: float) -> None:
     parts = [(SKEWED, 6), (SYMMETRIC, 3)]

@@ -65,12 +65,19 @@ def neighbouring_sums(
     if neighbours == "remove":
         zero = (0,) * columns
         changes = [pair for x in values for pair in ((x, zero), (zero, x))]
+    # columns are alike: of the changes that differ in their order only, one for all other users
+    changes = [pair for pair in changes if _ordered(pair)]
     own = {value: sums.sent(value) for value in {x for pair in changes for x in pair}}
     for others in combinations_with_replacement(values, users - 1):
         rest = sums.of(others)
         laws = {value: added(rest, law) for value, law in own.items()}
         for first, second in changes:
             yield laws[first], laws[second]
+
+
+def _ordered(pair: tuple[Vector, Vector]) -> bool:
+    columns = list(zip(*pair, strict=True))
+    return columns == sorted(columns)
 
 
 def divergence(pair: Pair, alpha: Fraction) -> Fraction:

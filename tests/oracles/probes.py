@@ -21,6 +21,7 @@ from shuffledp import (
     PureLDP,
     RandomizedResponse,
     Shuffle,
+    choose,
     verify,
 )
 from shuffledp._support.numeric import BOTH, Bounds
@@ -208,6 +209,18 @@ def calibrated() -> Iterator[Checked]:
     yield (0.0, 2.0), (exact, exact)
 
 
+def chosen() -> Iterator[Checked]:
+    """Noise shares that add up to a central Gaussian mechanism, within (1, 1e-4)."""
+    for choice in choose(100, task="mean", view="aggregate", epsilon=1.0, delta=1e-4):
+        upper = choice.epsilon.upper
+        yield (upper, math.inf), (mpmath.mpf(0), mpmath.mpf(1))
+        if choice.name == "gaussian":
+            mu = 1 / (mpmath.mpf(choice.parameters["sigma"]) * 10)
+            exact = mpmath.ncdf(mu / 2 - upper / mu)
+            exact -= mpmath.exp(upper) * mpmath.ncdf(-mu / 2 - upper / mu)
+            yield (0.0, 1e-4), (exact, exact)
+
+
 @cache
 def exact_epsilon(rounds: int) -> mpmath.mpf:
     return oracles.randomized_response_epsilon(0.5, rounds, 1e-3)
@@ -379,6 +392,7 @@ PROBES = [
     rounds,
     near_the_top,
     calibrated,
+    chosen,
     sums_of_losses,
     bundles,
 ]
@@ -388,5 +402,6 @@ OF_FOLDER = {
     "laws": [laws],
     "profiles": [laws, senders, samplers, binary_messages, near_the_top, rounds, noise_messages],
     "composition": [rounds, calibrated, sums_of_losses, bundles],
-    "bounds": [rounds, near_the_top, calibrated],
+    "bounds": [rounds, near_the_top, calibrated, chosen],
+    "tools": [chosen],
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -130,9 +129,13 @@ def approach(
     rtol: float,
     start: float,
     near: float,
+    steepness: float | None = None,
 ) -> Found:
     """A value that meets the target by no more than a relative `near`, or the last of the grid that
-    does: what `boundary` finds, for those who need it less exactly and sooner."""
+    does, or nearly that: what `boundary` finds, for those who need it less exactly and sooner.
+
+    `steepness`: about how much faster than the value epsilon grows, or falls, on logarithms.
+    """
     seen: dict[int, Bounds[float]] = {}
 
     def height(index: int) -> float:
@@ -143,27 +146,43 @@ def approach(
     index = min(max(grid.index(start), grid.first), grid.last)
     good: int | None = None
     bad: int | None = None
-    before: int | None = None
-    for attempt in itertools.count():
+    stride, width = tuning.STRIDE if steepness is None else tuning.MOST_STRIDE, math.inf
+    while True:
         good, bad = (good, index) if height(index) > 0 else (index, bad)
         if good is not None and height(good) >= -near:
             break
         if good is None or bad is None:
-            stride = min(abs(height(index)) + near, 0.7)
-            if before is not None:  # as a straight line through the last two says, but not too far
-                rise = abs(height(index) - height(before))
-                apart = abs(_log(grid, index) - _log(grid, before))
-                stride = min(1.1 * abs(height(index)) * apart / max(rise, 1e-9), 2.5)
-            before, index = index, _stepped(grid, index, -sign if good is None else sign, stride)
-            if index == before:
+            away = abs(height(index) + near / 2)
+            if abs(height(index)) < tuning.FAR:
+                stride = min(away / max(steepness or 1.0, tuning.FLATTEST), stride)
+            ahead = _stepped(grid, index, -sign if good is None else sign, stride)
+            if ahead == index:
                 break
-        elif abs(bad - good) == 1:
+            steepness = _steepness(grid, height, index, ahead)
+            index, stride = ahead, tuning.MOST_STRIDE
+        elif abs(bad - good) == 1 or abs(_log(grid, bad) - _log(grid, good)) < near / 10:
             break
         else:
+            width, before = abs(bad - good), width
             aimed = _between(grid, good, bad, lambda i: height(i) + near / 2)
             first, last = sorted((good, bad))
-            index = min(max(aimed, first + 1), last - 1) if attempt % 3 else (good + bad) // 2
+            # certified values are not quite smooth, and they may jump to infinity
+            slow = width > before / 2 or height(bad) == tuning.FAR
+            index = (good + bad) // 2 if slow else min(max(aimed, first + 1), last - 1)
     return Found(good, bad, seen)
+
+
+def steepness_at(grid: Grid, found: Found, target: float) -> float | None:
+    """How steep epsilon is where it meets the target, on logarithms, as far as it was evaluated."""
+    heights = {i: _height(bounds.upper, target) for i, bounds in found.bounds.items()}
+    nearest = sorted(heights, key=lambda i: abs(heights[i]))[:2]
+    if len(nearest) < 2:
+        return None
+    return _steepness(grid, heights.__getitem__, *nearest)
+
+
+def _steepness(grid: Grid, height: Height, a: int, b: int) -> float:
+    return abs(height(a) - height(b)) / abs(_log(grid, a) - _log(grid, b))
 
 
 def _height(upper: float, target: float) -> float:

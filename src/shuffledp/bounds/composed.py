@@ -15,6 +15,7 @@ from ..composition.tilted_sum import (
     LatticeTooLong,
     Parts,
     TiltedSum,
+    infinite_mass,
     log_mgf,
     tilt_for_delta,
     tilt_for_epsilon,
@@ -37,7 +38,9 @@ def epsilon_bounds(
         high = _crossing(composition, upper, delta, Side.UPPER)[1]
         low = _crossing(composition, lower, delta, Side.LOWER)[0]
         if high == math.inf:
-            return certified(low, high), 1.0 if low == math.inf else 64.0
+            # infinite losses may have just the probability delta, up to rounding: hopeless
+            reached = infinite_mass(upper) <= delta * (1 + tuning.NEARLY_REACHED)
+            return certified(low, high), 1.0 if low == math.inf else math.inf if reached else 64.0
         wanted = rtol * max(high, tuning.SMALL_EPSILON)
         return certified(low, high), (high - low) / wanted
 
@@ -94,7 +97,7 @@ def _refined(
             return bounds
         in_vain += best.lower > 0 and bounds.upper - bounds.lower > best.upper - best.lower
         best, succeeded = narrower(best, bounds), True
-        if in_vain == 2 or not refine:
+        if in_vain == 2 or not refine or math.isinf(excess):
             break  # a finer lattice would cost several times as much
         deeper = depth_for(depth + 1) if what == "delta" else depth
         if deeper > depth and parts.cut_off > tuning.CUT_OFF * bounds.lower:

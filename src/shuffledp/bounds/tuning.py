@@ -32,6 +32,8 @@ LATTICES = 8
 DEAREST = 4.0
 #: Finite losses counted as infinite are too many if they are a larger share of delta than this.
 CUT_OFF = 1e-3
+#: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.
+NEARLY_REACHED = 1e-9
 
 # Root finding
 
@@ -43,6 +45,10 @@ NOTHING = 1e-12
 ROUGH_RTOL = 0.1
 #: Stands for log(epsilon / target) where epsilon is infinite, and its negative where it is 0.
 FAR = 50.0
+
+#: Strides of a parameter, on logarithms, towards a target: the first one, before it is known how
+#: fast epsilon changes, and all others; and the slowest change that is believed.
+STRIDE, MOST_STRIDE, FLATTEST = 0.7, 1.5, 0.05
 
 #: How near the search for epsilon comes to where each side crosses delta, if the sides are so near.
 SEARCH = 2.5e-10

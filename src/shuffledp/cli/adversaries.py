@@ -7,18 +7,17 @@ from typing import Any
 import click
 
 from .._support.text import plain, rounded_down, rounded_up, wrapped
-from ..shuffle import Shuffle
 from ..tools.adversaries import adversaries as ladder
-from ..tools.protocol import split
+from ..tools.protocol import of_users, split
 from .options import (
     CSV,
     DELTA,
     JSON,
     PEOPLE,
-    RELATION,
     ROUNDS,
     RTOL,
     SAMPLING,
+    SEEN,
     USERS,
     options,
     randomizer_options,
@@ -29,22 +28,25 @@ from .report import check_format, json_report
 
 @click.command()
 @options(
-    *randomizer_options("rr"), USERS, RELATION, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON, CSV, DELTA
+    *randomizer_options("rr"), *SEEN[:2], USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON, CSV, DELTA
 )
 def adversaries(
     delta: float, users: int, rounds: int, rtol: float, as_json: bool, as_csv: bool, **given: Any
 ) -> None:
     """What each piece of the adversary's knowledge costs.
 
+    With --view aggregate: from seeing every message down to the sums.
+
     \b
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
       shuffledp adversaries --randomizer subset --k 8 --size 2 --eps0 2 --users 1e5 --delta 1e-6
       shuffledp adversaries --k 4 --eps0 1 --users 1e4 --sample-rate 0.1 --delta 1e-6
+      shuffledp adversaries --view aggregate --randomizer oue --k 8 --eps0 6 --users 9 --delta 1e-3
     """
     check_format(as_json, as_csv)
     randomizer, kept = take_randomizer(given), split(given)[2]
     rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol, **kept)
-    round_ = Shuffle(randomizer, users, **kept)
+    round_ = of_users(randomizer, users, **kept)
     if as_csv:
         click.echo(rows.to_csv(), nl=False)
         return
@@ -54,7 +56,8 @@ def adversaries(
         return
     who = f"{randomizer!r}, {rounds:,} x {round_.participants}"
     click.echo(wrapped(f"{who}, delta = {plain(delta)}, {round_.relation}."))
-    click.echo(wrapped("The adversary sees all messages, knows all other users' values, and ..."))
+    sees = "sees all messages, " if round_.view == "shuffle" else ""
+    click.echo(wrapped(f"The adversary {sees}knows all other users' values, and ..."))
     click.echo(f"\n{'analysis':<17}{'epsilon':>10}")
     for row in rows:
         value = f">= {rounded_down(row.lower)}" if row.upper is None else rounded_up(row.upper)

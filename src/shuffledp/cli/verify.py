@@ -7,21 +7,23 @@ from typing import Any
 
 import click
 
-from ..shuffle import Shuffle
+from ..tools.protocol import of_users
 from ..tools.verify import verify as enumerate_and_compare
 from .numbers import Numbers
-from .options import ANALYSIS, JSON, RTOL, USERS, options, randomizer_options, take_randomizer
+from .options import ANALYSIS, JSON, RTOL, SEEN, USERS, options, randomizer_options, take_randomizer
 from .report import json_report
 
 _VIOLATED = 1
 
 
 @click.command()
-@options(*randomizer_options("matrix"), ANALYSIS, USERS, RTOL, JSON)
+@options(*randomizer_options("matrix"), *SEEN[:2], ANALYSIS, USERS, RTOL, JSON)
 @click.option("--epsilon", type=Numbers(), help="Epsilons, with commas; else shares of the most.")
 def verify(
     users: int,
     analysis: str | None,
+    view: str | None,
+    neighbours: str | None,
     rtol: float,
     as_json: bool,
     epsilon: list[float] | None,
@@ -32,15 +34,16 @@ def verify(
     \b
       shuffledp verify --matrix R.csv --users 5
       shuffledp verify --randomizer rr --k 3 --gamma 0.5 --users 8 --analysis stronger-clones
+      shuffledp verify --randomizer unary --k 3 --eps0 2 --users 4 --view aggregate
     """
     randomizer = take_randomizer(given)
-    result = enumerate_and_compare(
-        randomizer, users, analysis or "best", epsilons=epsilon, rtol=rtol
-    )
+    seen = {"view": view or "shuffle", "neighbours": neighbours or "replace"}
+    result = enumerate_and_compare(randomizer, users, analysis, **seen, epsilons=epsilon, rtol=rtol)
     if as_json:
         rows = [row._asdict() for row in result.rows]
         answer = {"holds": result.holds, "datasets": result.datasets, "rows": rows}
-        round_ = Shuffle(randomizer, users, result.analysis)
+        asked = {"analysis": result.analysis} if seen["view"] == "shuffle" else {}
+        round_ = of_users(randomizer, users, **seen, **asked)
         click.echo(json_report("verify", answer, round_, rtol=rtol))
     else:
         click.echo(str(result))

@@ -42,6 +42,10 @@ class ComposedProfile(PrivacyProfile):
     def dear(self) -> bool:
         return True
 
+    @property
+    def slow(self) -> bool:
+        return True
+
     @cached_property
     def composition(self) -> Composition:
         return Composition(self.rounds)

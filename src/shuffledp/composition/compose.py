@@ -78,19 +78,17 @@ def delta_at(parts: Parts, epsilon: float, side: Side) -> float:
 def _at_many(parts: Parts, epsilon: Array, side: Side) -> Array:
     """delta_at for each epsilon, by the two nearest of a few tilts."""
     end = float(epsilon.max())
-    apart = max(math.sqrt(log_mgf(parts, 0.0)[2]) / 2, end / 400, 1e-300)
+    deviation = math.sqrt(log_mgf(parts, 0.0)[2])
+    apart = max(tuning.CENTRES * deviation, end / tuning.MOST_CENTRES, 1e-300)
     # no two centres are nearer to each other than that, and none is farther from an epsilon
-    centres = apart * np.unique(np.append(np.floor(epsilon / apart), np.ceil(epsilon / apart)))
-    sums = [TiltedSum(parts, tilt_for_epsilon(parts, centre)) for centre in centres.tolist()]
-    before = np.maximum(np.searchsorted(centres, epsilon, side="right") - 1, 0)
-    after = np.minimum(np.searchsorted(centres, epsilon), len(centres) - 1)
-    best = min if side is Side.UPPER else max
-    return np.array(
-        [
-            best(sums[i].delta(e, side), sums[j].delta(e, side))
-            for e, i, j in zip(epsilon.tolist(), before.tolist(), after.tolist(), strict=True)
-        ]
-    )
+    before, after = np.floor(epsilon / apart), np.ceil(epsilon / apart)
+    best = np.minimum if side is Side.UPPER else np.maximum
+    found = np.full(len(epsilon), side * math.inf)
+    for centre in np.unique(np.append(before, after)).tolist():
+        near = (before == centre) | (after == centre)
+        total = TiltedSum(parts, tilt_for_epsilon(parts, apart * centre))
+        found[near] = best(found[near], total.deltas(epsilon[near], side))
+    return found
 
 
 def _sum_up(terms: Sequence[tuple[float, int]]) -> float:

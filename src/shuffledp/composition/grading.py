@@ -44,17 +44,18 @@ class Grading:
         top = math.ceil(end / self.step * (1 - 1e-14))
         if end == largest and Fraction(self.step) * top < Fraction(largest):
             top += 1
-        some = (losses > 0) & (losses <= end)
-        losses, masses = losses[some], masses[some]
+        # what an outline says of losses beyond the end is far too much
+        losses, masses = losses[losses <= end], masses[losses <= end]
         weights = masses
         for share in tuning.GRADED if side is Side.UPPER else ():
-            tilt = share * self.tilt
-            norm = self.outline.log_mgf(tilt)[0]
-            weights = np.maximum(weights, masses * np.exp(np.minimum(tilt * losses - norm, 300.0)))
-        return self._spaced(losses, weights, top)
+            exponent = share * self.tilt * losses
+            tilted = masses * np.exp(exponent - exponent.max(initial=0.0))
+            weights = np.maximum(weights, tilted / max(tilted.sum(), 1e-300))
+        return self._spaced(losses[losses > 0], weights[losses > 0], top)
 
     def _spaced(self, losses: Array, weights: Array, top: int) -> NDArray[np.int64]:
-        """0 and top, and between them points at distances that grow with the losses."""
+        """0 and top, and between them points at distances that grow with the losses; and the one
+        before top, where much of the mass may be."""
         larger = np.cumsum(weights[::-1])[::-1] + 1e-300
         cell = (larger / larger[:1]) ** (-1 / 3)
         cell *= self.stride / np.sqrt((weights @ cell**2) / larger[:1])
@@ -67,8 +68,7 @@ class Grading:
             if len(run):
                 index.append(run)
                 place = int(run[-1]) + distance
-        points = np.concatenate(index)
-        return np.append(points, top) if len(points) else np.array([0, top])
+        return np.unique(np.concatenate([*index, [0, max(top - 1, 0), top]]))
 
 
 def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDArray[np.int64]:

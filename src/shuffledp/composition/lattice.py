@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
 from .._support.transforms import round_up
-from ..profiles.accuracy import aim, depth_for
+from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
@@ -106,7 +106,7 @@ class Lattices:
         step = min(min(strides), max(min(strides) / tuning.FINER, longest))
         divisions = round_up(max(self._anchor / step, tuning.LEAST_DIVISIONS))
         dear = _dear(self._kinds)
-        wide = aim(rtol, dear)
+        wide = _aim(self._kinds, rtol)
         share = tuning.DEAR_SHARE if dear else tuning.SHARE
         fine = min(share * wide / resolution, tuning.WIDEST_SAMPLES)
         together = tuning.TOGETHER * rtol / (4 * wide)
@@ -132,13 +132,21 @@ class Lattices:
         upper, lower, cut_off = [], [], 0.0
         seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]
         tilt = tilt_for_delta(seen, max(math.exp(-depth) * self._rounds, 1e-300))[0]
+        gradings, rounds = {}, []
         for kind, stride in zip(self._kinds, strides, strict=True):
-            grading = Grading(kind.outline, step, stride, tilt, depth)
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
-                plds = _discretize(profile, grading, fine)
-                upper.append((plds[0], above))
-                lower.append((plds[1], below))
-                cut_off += above * plds[0].infinite * profile.bounded
+                gradings[profile] = Grading(kind.outline, step, stride, tilt, depth)
+                rounds.append((profile, above, below))
+        sampled = {profile: _sampled(profile, by, fine) for profile, by in gradings.items()}
+        for profile, above, below in rounds:
+            reverse = None
+            if profile.reverse is not None:  # often among the rounds, too
+                reverse = sampled.get(profile.swapped)
+                reverse = reverse or _sampled(profile.reverse, gradings[profile], fine, Side.LOWER)
+            plds = _discretize(profile, step, sampled[profile], reverse)
+            upper.append((plds[0], above))
+            lower.append((plds[1], below))
+            cut_off += above * plds[0].infinite * profile.bounded
         return Bracket(upper, lower, cut_off)
 
 
@@ -168,8 +176,9 @@ def _outline(profile: PrivacyProfile) -> PLD:
     step = max(order.max_loss for order in orders) / steps
     sampled = []
     for order in orders:
-        sampler = order.sampler(depth_for(700), tuning.OUTLINE_WIDTH)
-        sampled.append(Sampled(index, sampler(np.minimum(step * index, order.max_loss))))
+        places = np.minimum(step * index, order.max_loss)
+        about = order.outlined(places, tuning.OUTLINE_WIDTH)
+        sampled.append(Sampled(index, Samples.without_slopes(about, about)))
     return upper_pld(step, *sampled)
 
 
@@ -196,6 +205,11 @@ def _dear(kinds: Sequence[Kind]) -> bool:
     return many or any(kind.profile.dear for kind in kinds)
 
 
+def _aim(kinds: Sequence[Kind], rtol: float) -> float:
+    """The width in relative epsilon that a lattice may cost."""
+    return aim(rtol, _dear(kinds), any(kind.profile.slow for kind in kinds))
+
+
 def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[float]:
     """The distance of losses at which each kind of round should be sampled.
 
@@ -203,7 +217,7 @@ def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[floa
     below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
     hardly count in the total may be sampled more coarsely.
     """
-    unit = math.sqrt(4 * aim(rtol, _dear(kinds))) / resolution
+    unit = math.sqrt(4 * _aim(kinds, rtol)) / resolution
     total = sum(kind.spread**2 * kind.count for kind in kinds)
     shares = [total / (len(kinds) * kind.count) for kind in kinds]
     return [
@@ -212,13 +226,15 @@ def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[floa
     ]
 
 
-def _discretize(profile: PrivacyProfile, grading: Grading, rtol: float) -> tuple[PLD, PLD]:
+def _discretize(
+    profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None
+) -> tuple[PLD, PLD]:
     """(upper, lower) PLD of one round on a lattice."""
-    step = grading.step
-    forward = _sampled(profile, grading, rtol)
-    reverse = None
-    if profile.reverse is not None:
-        reverse = _sampled(profile.reverse, grading, rtol, Side.LOWER)
+    if reverse is not None and reverse.samples.lower[-1] == 0:
+        # how far its place was rounded up is charged to positive losses only
+        samples = reverse.samples
+        samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
+        reverse = replace(reverse, samples=samples)
     lower = lower_pld(step, forward, reverse)
     if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
@@ -244,7 +260,4 @@ def _sampled(
         index, samples = np.append(index, more), joined([samples, sampled(more)])
         order = np.argsort(index)
         index, samples = index[order], samples.rows(order)
-    if losses is Side.LOWER and samples.lower[-1] == 0:
-        # how far its place was rounded up is charged to positive losses only
-        samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
     return Sampled(index, samples, not profile.bounded and bool(step * float(index[-1]) >= largest))

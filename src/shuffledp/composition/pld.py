@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, Side
 from ..profiles.convex import chord_slopes, convex_corners
 from ..profiles.samples import Samples
+from . import tuning
 
 # proof constants: docs/theory.md, "Constants"
 _ULP = 2 * UNIT
@@ -168,6 +169,8 @@ def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) 
     if forward.value[0] != reverse.value[0]:
         at_one = (max if side is Side.UPPER else min)(forward.value[0], reverse.value[0])
         forward, reverse = (_starting_at(step, at_one, order) for order in (forward, reverse))
+    if side is Side.LOWER:
+        forward, reverse = _flatter(step, forward, reverse)
     alpha, bend, error = _bends(step, forward, side)
     p_mass = alpha * bend * (1 + side * (8 + 4 * step * forward.index[1:]) * _ULP)
     _, reverse_bend, reverse_error = _bends(step, reverse, side)
@@ -199,6 +202,24 @@ def _starting_at(step: float, value: float, polygon: Polygon) -> Polygon:
     changed = np.append(value, np.minimum(polygon.value[1:], value))
     corner = convex_corners(np.expm1(step * polygon.index.astype(float)), changed)
     return Polygon(polygon.index[corner], changed[corner])
+
+
+def _flatter(step: float, forward: Polygon, reverse: Polygon) -> tuple[Polygon, Polygon]:
+    """Lowered at alpha = 1 until P[loss > 0], which is the value there and minus the first slope,
+    and P[loss < 0], which is minus the first slope of `reverse`, leave something for 0. Infinite
+    losses are kept."""
+    least = float(max(forward.value[-1], reverse.value[-1]))
+    for _ in range(tuning.FLATTER):
+        value = float(forward.value[0])
+        widths = [float(np.expm1(step * order.index[1])) for order in (forward, reverse)]
+        falls = [value - float(order.value[1]) for order in (forward, reverse)]
+        excess = value + sum(fall / width for fall, width in zip(falls, widths, strict=True)) - 1
+        if excess <= 0 or value <= least:
+            break
+        value -= excess / (1 + sum(1 / width for width in widths)) * (1 + 8 * _ULP)
+        value = max(value, least)
+        forward, reverse = (_starting_at(step, value, order) for order in (forward, reverse))
+    return forward, reverse
 
 
 def _bends(step: float, polygon: Polygon, side: Side) -> tuple[Array, Array, Array]:

@@ -20,6 +20,10 @@ from .pld import PLD
 # proof constants: docs/theory.md, "Constants"
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
 _LOSS_ERROR = 2.0**-50
+#: Sums from the top down have factors between 1 and e to this.
+_WIDEST = 600.0
+#: Relative error of the probability of an infinite loss.
+_INFINITE = 1e-12
 
 #: PLDs on one lattice and how often each is used.
 Parts = Sequence[tuple[PLD, int]]
@@ -153,6 +157,45 @@ class TiltedSum:
             return max(value, self._lower_at_centre)
         return value
 
+    def deltas(self, epsilon: Array, side: Side) -> Array:
+        """The same at many epsilons, by sums from the top down that all of them share."""
+        if self._step * len(self._losses) > _WIDEST:
+            return np.array([self.delta(e, side) for e in epsilon.tolist()])
+        moved = epsilon - side * (_LOSS_ERROR * epsilon + self._loss_error)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            outside: Array = np.exp(self._log_mgf - self._tilt * moved)
+            outside *= 2 * self._outside * _largest_gain(self._tilt)
+            value = self._gained(self._masses * self._untilted, moved)
+            noise = self._error * self._gained(self._untilted, moved)
+            # the square of a gain is at most the gain times its factor
+            norm = self._norm_error * np.sqrt(self._gained(self._untilted**2, moved))
+            value += side * (np.fmin(noise, norm) + outside)
+            ends = np.abs(self._losses[[0, -1]]).max()
+            exponent = abs(self._log_mgf) + self._tilt * np.maximum(ends, np.abs(moved))
+            relative = self._relative + UNIT * (8 * (8 + exponent) + 2 * len(self._losses) + 2000)
+            value = np.where(np.isfinite(value) & (relative <= 1), value, side * math.inf)
+            value = np.maximum(value, 0.0) * np.exp(side * np.minimum(relative, 1.0))
+            value = np.asarray(value + self.infinite * (1 + side * _INFINITE))
+        if side is Side.UPPER:
+            return np.minimum(1.0, value + UNDERFLOW)
+        value = np.where(value > UNDERFLOW, value, 0.0)
+        return np.where(epsilon < self._centre, np.maximum(value, self._lower_at_centre), value)
+
+    def _gained(self, weights: Array, epsilon: Array) -> Array:
+        """The sum of weights (1 - e^(epsilon - loss)) over the losses above each epsilon.
+
+        At loss s_i it is D_i = (1 - e^-h) sum over k >= i of e^(-h (k-i)) T_(k+1), with T_k the sum
+        of the weights from k on and h the step: sums of positive numbers.
+        """
+        size, fall = len(weights), np.exp(-self._step * np.arange(len(weights)))
+        above = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+        at_loss = np.cumsum((fall * above[1:])[::-1])[::-1] * -math.expm1(-self._step) / fall
+        first = np.searchsorted(self._losses, epsilon, side="right")
+        some = np.minimum(first, size - 1)
+        before = np.minimum(epsilon - self._losses[some], 0.0)
+        gained = -np.expm1(before) * above[some] + np.exp(before) * at_loss[some]
+        return np.where(first < size, gained, 0.0)
+
     def about(self, delta: float) -> float:
         """Where delta(epsilon) is about `delta`, without any proof: sums from the top down."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
@@ -185,9 +228,10 @@ class TiltedSum:
             value += side * (noise + outside)
         exponent = abs(self._log_mgf) + self._tilt * float(np.abs(losses).max(initial=abs(epsilon)))
         relative = self._relative + 8 * UNIT * (8 + exponent)
-        if not math.isfinite(value):
+        if not math.isfinite(value) or relative > 1:
             value = side * math.inf
-        value = (max(value, 0.0) + self.infinite) * math.exp(side * relative)
+        value = max(value, 0.0) * math.exp(side * min(relative, 1.0))
+        value += self.infinite * (1 + side * _INFINITE)
         if side is Side.LOWER:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)

@@ -40,6 +40,9 @@ COARSER = 8
 #: Lattices kept for the next query: memory for not sampling the profiles again.
 KEPT_LATTICES = 8
 
+#: Attempts to make two polygons fit at loss 0; what is left is scaled away.
+FLATTER = 16
+
 # Rounds that differ in their users only
 
 #: Rounds whose users differ by no larger a factor share their outline.
@@ -57,6 +60,9 @@ OUTSIDE = 1e-16
 TILT_STEPS = 12
 #: Upper and lower values a larger factor apart mean that a tilt does not fit the sum.
 SHARP = 1.0001
+#: Deviations of the sum between the centres of tilts, for delta at many epsilons, and how many
+#: centres at most: two away it still has twelve digits.
+CENTRES, MOST_CENTRES = 2.0, 400.0
 #: A tail so far, as a power of e, below its log-concave majorant is split.
 GAP = 10.0
 #: Rounds with a rare large loss, on average, up to which these are counted.

@@ -17,42 +17,58 @@ from .tilted_bits import BITS_ERROR, TiltedBits
 _LARGEST = 2.415
 #: Chernoff's bound is given in ranges in which H may change by more than e to this.
 STEEPEST = 200.0
+#: In units of rounding: what turning cosines and sines by an angle adds to their error.
+_TURN = 16
 
 
 class Nodes:
-    """The characteristic functions of tilted laws, less their means, at nodes of half a circle."""
+    """The characteristic functions of tilted laws, less their means, at nodes of half a circle.
 
-    def __init__(self, bits: TiltedBits, count: int, fixed: bool = False) -> None:
-        self.bits, self._count = bits, count
-        length = bits.length[:, None]
+    Terms are evaluated at `turns` places of the threshold, the first one by its angle. Changes with
+    m are those at a `fixed` threshold, or along the mean.
+    """
+
+    def __init__(self, bits: TiltedBits, count: int, turns: int, fixed: bool = False) -> None:
+        self.bits, self._count, self.turns = bits, count, turns
+        # what depends on theta and on the circle only is the same for many ranges of m
+        _, first, same = np.unique(
+            bits.theta + 1j * bits.length, return_index=True, return_inverse=True
+        )
+        kinds = bits.rows(first)
+        length = kinds.length[:, None]
         y = (2 * np.arange(count) + 1) * math.pi / length
         inside = y < math.pi
-        self.y = y = np.where(inside, y, math.pi / 2)
-        sine, half = np.sin(y), np.sin(y / 2) ** 2
-        log_modulus, angle, charge = np.zeros((3, *y.shape))
-        each = []  # of a user of each kind
-        for g in bits.groups:
-            log_of, turn, sensitive = _of_one(g.rare[:, None], y, sine, half)
-            each.append((log_of, g.sign[:, None] * turn))
-            log_modulus += g.users[:, None] * log_of
-            angle += (g.users * g.sign)[:, None] * turn
-            charge += (g.users + bits.w)[:, None] * sensitive
-        self.angle = angle
-        self.modulus = np.exp(log_modulus) * inside * (2 / length)
-        #: Relative error of each term.
-        self.charge = np.expm1(np.minimum(BITS_ERROR * (1 + charge) + count * UNIT, 300.0))
-        #: Change of the logarithm of the modulus, and of the angle, with m: along the mean, or at
-        #: a fixed threshold; and no less than the size of all its parts.
-        by, turn = each[0][0] - each[1][0], each[0][1] - each[1][1]
-        moves = bits.drift[:, None] * y * fixed
-        self.change = by, turn + moves
-        self.moved = np.abs(by) + np.abs(turn) + np.abs(moves)
-        small = np.exp(-bits.theta)[:, None]
+        y = np.where(inside, y, math.pi / 2)
+        sine, cosine, half = np.sin(y), np.cos(y), np.sin(y / 2) ** 2
+        small = np.exp(-kinds.theta)[:, None]
         # 1 - e^(-theta - iy) = real + i imaginary
-        self.real = -np.expm1(-bits.theta)[:, None] + 2 * small * half
-        self.imaginary = small * sine
-        self.norm = self.real**2 + self.imaginary**2
-        self.size = self.modulus * 2 * np.sqrt(half / self.norm)  # of the terms of H
+        real, imaginary = -np.expm1(-kinds.theta)[:, None] + 2 * small * half, small * sine
+        norm = real**2 + imaginary**2
+        each = [_of_one(g.rare[:, None], y, sine, half) for g in kinds.groups]  # of one user
+        steps = [g.sign[:, None] * turn for g, (_, turn, _) in zip(kinds.groups, each, strict=True)]
+        #: Change of the logarithm of the modulus, and of the angle, with m; and no less than the
+        #: size of all its parts.
+        by, turn = each[0][0] - each[1][0], steps[0] - steps[1]
+        moves = kinds.drift[:, None] * y * fixed
+        moved = np.abs(by) + np.abs(turn) + np.abs(moves)
+        self.change, self.moved = (by[same], (turn + moves)[same]), moved[same]
+        self.y, self.cosine, self.sine = y[same], cosine[same], sine[same]
+        self.real, self.imaginary, self.norm = real[same], imaginary[same], norm[same]
+
+        log_modulus, angle, charge = np.zeros((3, len(same), count))
+        for g, (log_of, _, sensitive), step in zip(bits.groups, each, steps, strict=True):
+            log_modulus += g.users[:, None] * log_of[same]
+            angle += g.users[:, None] * step[same]
+            charge += (g.users + bits.w)[:, None] * sensitive[same]
+        self.angle = angle
+        self.modulus = np.exp(log_modulus) * (inside * (2 / length))[same]
+        self.size = self.modulus * (2 * np.sqrt(half / norm))[same]  # of the terms of H
+        #: Relative error of each term.
+        self.charge = _grown(BITS_ERROR * (1 + charge) + (count + _TURN * turns) * UNIT)
+        #: At most so much larger is a term anywhere in the range.
+        self.growth: Array = np.ones(1)
+        if bits.w.any():
+            self.growth = np.exp(np.minimum(bits.w[:, None] * np.abs(self.change[0]), STEEPEST))
 
     def left_out(self) -> tuple[Array, Array]:
         """Nodes that are left out and copies of the law, in units of the scale, for H and for
@@ -75,11 +91,11 @@ class Nodes:
     def uncertain(self, left_out: Array) -> Array:
         """What H(m) may be off by, in units of the scale: rounding of the nodes and of a, b and
         theta, which count with Pr[S >= t] each."""
-        bits, by = self.bits, self.change[0]
-        w = bits.w[:, None]
-        rounding = np.einsum("rn,rn,rn->r", self.size, 1 + w * self.moved, self.charge)
-        grown = self.modulus * (1 + self.charge) * np.exp(np.minimum(w * np.abs(by), STEEPEST))
-        largest = np.einsum("rn->r", grown) + left_out
+        bits = self.bits
+        rounding = np.einsum(
+            "rn,rn,rn->r", self.size, 1 + bits.w[:, None] * self.moved, self.charge
+        )
+        largest = (self.modulus * (1 + self.charge) * self.growth).sum(axis=1) + left_out
         tail = np.minimum(1.0, largest / np.maximum(-np.expm1(-bits.theta), 1e-300))
         uncertain: Array = rounding + left_out + bits.error * tail
         return uncertain
@@ -106,23 +122,34 @@ def _of_one(rare: Array, y: Array, sine: Array, half: Array) -> tuple[Array, Arr
     return log_of / 2, turn, rare * (y + y * y) / square
 
 
-def turned(angle: Array, span: Array, points: int) -> tuple[Array, Array]:
-    """Cosines and sines from `angle` backwards, in equal steps: [rows, 3, points, nodes]."""
-    cosine, sine = np.empty((2, *angle.shape[:2], points, angle.shape[2]))
-    cosine[:, :, 0], sine[:, :, 0] = np.cos(angle), np.sin(angle)
-    if points > 1:
-        across, along = np.cos(span / (points - 1)), np.sin(span / (points - 1))
-        for i in range(1, points):
-            c, s = cosine[:, :, i - 1], sine[:, :, i - 1]
-            cosine[:, :, i], sine[:, :, i] = c * across + s * along, s * across - c * along
+def _grown(exponent: Array) -> Array:
+    """e^exponent - 1 at most, with few exponentials: errors are small."""
+    grown: Array = exponent * (1 + exponent)
+    large = exponent > 1
+    grown[large] = np.expm1(np.minimum(exponent[large], 300.0))
+    return grown
+
+
+def turned(nodes: Nodes, place: Array, across: Array, along: Array) -> tuple[Array, Array]:
+    """Cosines and sines at thresholds t - 1 - mean = `place`, and at as many as the nodes have
+    turns, in equal steps upwards whose angles have these cosines and sines: [rows, turns, nodes]"""
+    angle = nodes.angle - nodes.y * (0.5 + place)[:, None]
+    cosine, sine = np.empty((2, len(angle), nodes.turns, angle.shape[1]))
+    cosine[:, 0], sine[:, 0] = np.cos(angle), np.sin(angle)
+    for i in range(1, nodes.turns):
+        c, s = cosine[:, i - 1], sine[:, i - 1]
+        cosine[:, i], sine[:, i] = c * across + s * along, s * across - c * along
     return cosine, sine
 
 
-def terms(nodes: Nodes, turns: tuple[Array, Array], by: Array, turn: Array) -> Array:
-    """The Fourier sum of H, every term times by + i turn."""
+def terms(nodes: Nodes, turns: tuple[Array, Array], change: tuple[Array, Array] | None) -> Array:
+    """The Fourier sum of H, or that of every term times change[0] + i change[1]. [rows, turns]"""
     cosine, sine = turns
     weight = nodes.size / np.sqrt(nodes.norm)
     real, imaginary = weight * nodes.imaginary, weight * nodes.real
-    value: Array = np.einsum("rabn,rn->rab", cosine, real * by - imaginary * turn)
-    value -= np.einsum("rabn,rn->rab", sine, imaginary * by + real * turn)
+    if change is not None:
+        by, turn = change
+        real, imaginary = real * by - imaginary * turn, imaginary * by + real * turn
+    value: Array = np.einsum("rpn,rn->rp", cosine, real)
+    value -= np.einsum("rpn,rn->rp", sine, imaginary)
     return value

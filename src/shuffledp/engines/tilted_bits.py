@@ -11,6 +11,8 @@ Proofs: docs/theory.md, "Binary messages".
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +62,9 @@ class Bits(NamedTuple):
     def mean(self) -> Array:
         return self.sign * self.rare
 
+    def rows(self, chosen: NDArray[np.intp]) -> Bits:
+        return Bits(*(column[chosen] for column in self))
+
     @property
     def variance(self) -> Array:
         return self.rare * (1 - self.rare)
@@ -68,10 +73,13 @@ class Bits(NamedTuple):
 class TiltedBits:
     """The tilted laws of ranges of m, at their centres, and how much they change in the range.
 
-    a is rounded up for upper bounds and down for lower ones.
+    a is rounded up for upper bounds and down for lower ones. `width` is how wide, relatively, what
+    is made of them may be: the narrower, the more nodes. 0 asks for what rounding leaves.
     """
 
-    def __init__(self, pair: BinaryPair, others: float, ranges: Ranges, side: Side) -> None:
+    def __init__(
+        self, pair: BinaryPair, others: float, ranges: Ranges, side: Side, width: float = 0.0
+    ) -> None:
         self.pair, self.others = pair, others
         self.excess = np.expm1(ranges.epsilon)  # alpha - 1
         lost = self.excess * pair.q
@@ -87,7 +95,7 @@ class TiltedBits:
         self.w = w
         p = Bits.of(centre, pair.p, pair.not_p, theta)
         q = Bits.of(others - centre, pair.q, pair.not_q, theta)
-        self.groups = (p, q)
+        self.groups: tuple[Bits, ...] = (p, q)
         self.mean: Array = p.users * p.mean + q.users * q.mean
         self.drift: Array = p.mean - q.mean  # of the mean with m
         #: The change of log E e^(theta S) with m.
@@ -110,11 +118,31 @@ class TiltedBits:
         self.mean_error = BITS_ERROR * (1 + size) + 1.01 * self.most * self.error
         #: How far the mean may be from that of the centre.
         self.moved: Array = np.abs(self.drift) * w + self.mean_error
+        self._cut = self._negligible(width)
         self.length = self._length()
+
+    def rows(self, chosen: NDArray[np.intp]) -> TiltedBits:
+        """Some of the ranges."""
+        part = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(part, name, value[chosen])
+        part.groups = tuple(group.rows(chosen) for group in self.groups)
+        return part
+
+    def _negligible(self, width: float) -> Array:
+        """As powers of e: what may be left out, in units of the scale. H itself is about
+        1/(deviation (1 + V theta^2)) of that, as of a normal law."""
+        if width <= 0:
+            return np.full(len(self.w), tuning.BITS_CUT)
+        bent = self.most * np.minimum(self.theta, 1.0) ** 2
+        cut: Array = tuning.BITS_MARGIN - math.log(width) + np.log1p(np.sqrt(self.most))
+        cut += np.log1p(bent)
+        return np.minimum(cut, tuning.BITS_CUT)
 
     def _length(self) -> Array:
         """Nodes on the circle: so many that copies of the law, shifted by it, hardly overlap."""
-        cut, theta = tuning.BITS_CUT, self.theta
+        cut, theta = self._cut, self.theta
         length = 4 + cut / 3 + np.sqrt((cut / 3) ** 2 + 2 * cut * self.most)
         steep = theta > np.log1p(length / np.maximum(self.most, 1e-300))
         depth = cut + np.clip(self.falls - self.level, 0.0, 800.0)
@@ -130,7 +158,7 @@ class TiltedBits:
     @property
     def nodes(self) -> NDArray[np.intp]:
         """Nodes on half the circle that are worth a look: the others hardly count."""
-        half = np.sqrt(np.minimum(tuning.BITS_CUT / 2 / np.maximum(self.least, 1e-300), 1.0))
+        half = np.sqrt(np.minimum(self._cut / 2 / np.maximum(self.least, 1e-300), 1.0))
         nodes = np.ceil(np.arcsin(half) / np.pi * self.length)
         most = np.minimum(self.length / 2, tuning.MOST_BITS_NODES)
         return np.clip(nodes, 1, most).astype(np.intp)

@@ -137,10 +137,12 @@ CUT, MOST_CUT = 15.0, 37.0
 
 #: Nodes and copies that are left out are about e^-45 of the scale: beyond what rounding leaves.
 BITS_CUT = 45.0
+#: The same for a width that was asked for: e^-7 of it. Half the nodes for compositions.
+BITS_MARGIN = 7.0
 #: Nodes at most; wide ranges of laws of different widths could use more.
 MOST_BITS_NODES = 512
-#: Places of the threshold that are tried in each third of where it may be.
-POINTS = 4
+#: Places of the threshold that are tried, of where it may be in a wide range.
+PLACES = 10
 #: (range, place, node) triples evaluated at once, which should stay in the cache.
 BITS_AT_ONCE = 1 << 16
 

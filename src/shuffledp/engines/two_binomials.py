@@ -36,24 +36,26 @@ class Single(NamedTuple):
 
 
 class TwoBinomials:
-    """Evaluates H of `others` + 1 users for ranges of m."""
+    """Evaluates H of `others` + 1 users for ranges of m, to a relative `width` if that is cheaper
+    than what rounding leaves."""
 
-    def __init__(self, pair: BinaryPair, others: int) -> None:
-        self._pair, self._others = pair, float(others)
+    def __init__(self, pair: BinaryPair, others: int, width: float = 0.0) -> None:
+        self._pair, self._others, self._width = pair, float(others), width
 
     def upper(self, ranges: Ranges) -> Array:
         """An upper bound of H(m) for every m of each range."""
         result = np.zeros(len(ranges.epsilon))
-        few = TiltedBits(self._pair, self._others, ranges, Side.UPPER).moved < 0.5
-        for chosen, points in ((few, 1), (~few, max(tuning.POINTS, 2))):
-            for rows, nodes in self._blocks(ranges, np.flatnonzero(chosen), points, Side.UPPER):
-                result[rows] = _upper(nodes, points)
+        bits = self._bits(ranges, Side.UPPER)
+        few = bits.moved < 0.5
+        for fixed, places in ((True, 3), (False, max(tuning.PLACES, 2))):
+            for rows, nodes in _blocks(bits, np.flatnonzero(few == fixed), places, fixed):
+                result[rows] = _upper(nodes, fixed)
         return result
 
     def likely(self, ranges: Ranges, from_first: NDArray[np.bool_]) -> Array:
         """Where H(m) may be large in each range, as far as possible at its first or last m: there
         the mean of the tilted law is half way between two integers. [rows, 3]"""
-        bits = TiltedBits(self._pair, self._others, ranges, Side.LOWER)
+        bits = self._bits(ranges, Side.LOWER)
         end, inwards = np.where(from_first, -bits.w, bits.w), np.where(from_first, 1.0, -1.0)
         speed = bits.drift * inwards
         missing = np.mod((0.5 - (bits.mean + bits.drift * end)) * np.sign(speed), 1.0)
@@ -68,55 +70,38 @@ class TwoBinomials:
         """H(m) from below for ranges of one m each, with slopes."""
         result = np.zeros((3, len(ranges.epsilon)))
         every = np.arange(len(ranges.epsilon))
-        for rows, nodes in self._blocks(ranges, every, 1, Side.LOWER):
+        for rows, nodes in _blocks(self._bits(ranges, Side.LOWER), every, 2):
             result[:, rows] = _lower(nodes)
         return Single(*result)
 
-    def _blocks(
-        self, ranges: Ranges, rows: NDArray[np.intp], points: int, side: Side
-    ) -> Iterator[tuple[NDArray[np.intp], Nodes]]:
-        """Rows that need about as many nodes, together."""
-        counts = TiltedBits(self._pair, self._others, ranges.rows(rows), side).nodes
-        rows = rows[np.argsort(counts, kind="stable")]
-        counts.sort()
-        start = 0
-        while start < len(rows):
-            fits = max(1, tuning.BITS_AT_ONCE // (3 * points * int(counts[start])))
-            stop = min(start + fits, int(np.searchsorted(counts, 2 * counts[start], "right")))
-            part = rows[start:stop]
-            bits = TiltedBits(self._pair, self._others, ranges.rows(part), side)
-            yield part, Nodes(bits, int(counts[stop - 1]), fixed=points == 1)
-            start = stop
+    def _bits(self, ranges: Ranges, side: Side) -> TiltedBits:
+        return TiltedBits(self._pair, self._others, ranges, side, self._width)
 
 
-def _places(bits: TiltedBits, points: int) -> tuple[Array, Array]:
-    """t - 1 - mean, from .. to, in three parts: those of three t, or of all that can be."""
-    move = bits.moved
-    low, high = (bits.mean - move)[:, None], (bits.mean + move)[:, None]
-    t = np.floor(low) + np.arange(1, 4)
-    if points == 1:
-        place = t - 1 - bits.mean[:, None]
-        return place, place
-    most = (1 + bits.mean_error)[:, None]
-    start, end = np.clip(t - 1 - high, -most, most), np.clip(t - 1 - low, -most, most)
-    thirds = most * np.array([-1.0, -1 / 3, 1 / 3, 1.0])
-    wide = high >= np.floor(low) + 2
-    return np.where(wide, thirds[:, :-1], start), np.where(wide, thirds[:, 1:], end)
+def _blocks(
+    bits: TiltedBits, rows: NDArray[np.intp], places: int, fixed: bool = True
+) -> Iterator[tuple[NDArray[np.intp], Nodes]]:
+    """Rows that need about as many nodes, together."""
+    counts = bits.nodes[rows]
+    rows = rows[np.argsort(counts, kind="stable")]
+    counts.sort()
+    start = 0
+    while start < len(rows):
+        fits = max(1, tuning.BITS_AT_ONCE // (places * int(counts[start])))
+        stop = min(start + fits, int(np.searchsorted(counts, 2 * counts[start], "right")))
+        part = rows[start:stop]
+        yield part, Nodes(bits.rows(part), int(counts[stop - 1]), places, fixed)
+        start = stop
 
 
-def _upper(nodes: Nodes, points: int) -> Array:
+def _upper(nodes: Nodes, fixed: bool) -> Array:
     """H(m) at most, for every m of each range."""
     bits = nodes.bits
-    start, end = _places(bits, points)
     slack = nodes.uncertain(nodes.left_out()[0])
-    steep = np.abs(bits.rise) * bits.w if points == 1 else bits.falls
+    steep = np.abs(bits.rise) * bits.w if fixed else bits.falls
     vague = (bits.level < _DEEPEST) | (steep > STEEPEST) | (slack > 1)
     vague |= (bits.mean_error >= 0.5) | (bits.scale_error > 0.1)
-    angle = nodes.angle[:, None, :] - nodes.y[:, None, :] * (0.5 + start)[..., None]
-    if points == 1:
-        largest = _at_fixed(nodes, start, angle, np.minimum(slack, 1.0))
-    else:
-        largest = _anywhere(nodes, start, end, angle, np.minimum(slack, 1.0), points)
+    largest = (_at_fixed if fixed else _anywhere)(nodes, np.minimum(slack, 1.0))
     scale = bits.b * np.exp(np.maximum(bits.level, _DEEPEST)) * (1 + 2 * bits.scale_error)
     total = np.maximum(largest, 0.0) * scale
     known, known_error = nodes.known_copies()
@@ -128,63 +113,63 @@ def _upper(nodes: Nodes, points: int) -> Array:
     return np.where(bits.some, np.minimum(total, 1.0), 0.0)
 
 
-def _at_fixed(nodes: Nodes, start: Array, angle: Array, slack: Array) -> Array:
+def _at_fixed(nodes: Nodes, slack: Array) -> Array:
     """In units of the scale at the centre, for the three t of ranges whose means hardly move: the
     largest of e^(rise d) (value + d first + rest) over |d| <= w."""
-    bits, cosines = nodes.bits, turned(angle, angle, 1)
-    value = terms(nodes, cosines, np.ones(1), np.zeros(1))[..., 0]
+    bits = nodes.bits
+    lowest = np.floor(bits.mean - bits.moved) - bits.mean  # t - 1 - mean of the first of them
+    turns = turned(nodes, lowest, nodes.cosine, nodes.sine)
+    value = terms(nodes, turns, None)
     w, rise = bits.w[:, None], bits.rise[:, None]
     if bits.w.any():
-        first = terms(nodes, cosines, *nodes.change)[..., 0]
+        first = terms(nodes, turns, nodes.change)
         bend = rise * first
         peak = -(first + rise * value) / np.where(bend == 0, 1.0, bend)
         ways = np.stack([-w + 0 * peak, w + 0 * peak, np.clip(peak, -w, w)])
         exponent = np.clip(rise * ways, -STEEPEST, STEEPEST)
         value = (np.exp(exponent) * (value + ways * first)).max(axis=0)
         slack = np.exp(np.minimum(np.abs(bits.rise) * bits.w, STEEPEST)) * (slack + _rest(nodes)[0])
-    places = np.exp(-bits.theta[:, None] * (1 + start))
-    largest: Array = ((value + slack[:, None]) * places).max(axis=1)
+    places = lowest[:, None] + np.arange(nodes.turns)
+    largest: Array = ((value + slack[:, None]) * np.exp(-bits.theta[:, None] * (1 + places))).max(
+        axis=1
+    )
     return largest
 
 
-def _anywhere(
-    nodes: Nodes, start: Array, end: Array, angle: Array, slack: Array, points: int
-) -> Array:
-    """In units of the scale at the centre, wherever between start and end the threshold is."""
+def _anywhere(nodes: Nodes, slack: Array) -> Array:
+    """In units of the scale at the centre, wherever around the mean the threshold is."""
     bits = nodes.bits
-    turns = turned(angle, nodes.y[:, None, :] * (end - start)[..., None], points)
-    value = terms(nodes, turns, np.ones(1), np.zeros(1))
+    most = 1 + bits.mean_error
+    apart = 2 * most / (nodes.turns - 1)
+    step = nodes.y * apart[:, None]
+    turns = turned(nodes, -most, np.cos(step), np.sin(step))
     growth = np.exp(np.minimum(bits.falls, STEEPEST))
-    value, rest, grown = _along(nodes, turns, value, growth)
-    slack = growth * (slack + rest)
+    value, rest, grown = _along(nodes, turns, growth)
+    places = -most[:, None] + apart[:, None] * np.arange(nodes.turns)
+    fall = np.exp(-bits.theta[:, None] * (1 + places))
+    value *= fall
+    # between two places it exceeds the larger one by no more than its bend allows
     squares = (bits.theta**2)[:, None] + nodes.y**2
     bend = growth * np.einsum("rn,rn->r", grown, squares)
-    places = start[..., None] + (end - start)[..., None] * (np.arange(points) / (points - 1))
-    theta = bits.theta[:, None]
-    largest = (value * np.exp(-theta[..., None] * (1 + places))).max(axis=2)
-    between = ((end - start) / (points - 1)) ** 2 / 8 * bend[:, None]
-    largest += (slack[:, None] + between) * np.exp(-theta * (1 + start))
-    result: Array = largest.max(axis=1)
-    return result
+    more = growth * (slack + rest) + apart**2 / 8 * bend
+    cells = np.maximum(value[:, :-1], value[:, 1:]) + more[:, None] * fall[:, :-1]
+    largest: Array = cells.max(axis=1)
+    return largest
 
 
 def _rest(nodes: Nodes) -> tuple[Array, Array]:
     """The rest of Taylor's series, and the largest size of each term."""
     (by, turn), w = nodes.change, nodes.bits.w
-    grown = nodes.size * (1 + nodes.charge)
-    grown *= np.exp(np.minimum(w[:, None] * np.abs(by), STEEPEST))
+    grown = nodes.size * (1 + nodes.charge) * nodes.growth
     return w**2 / 2 * np.einsum("rn,rn->r", grown, by**2 + turn**2), grown
 
 
-def _along(
-    nodes: Nodes, turns: tuple[Array, Array], value: Array, growth: Array
-) -> tuple[Array, Array, Array]:
+def _along(nodes: Nodes, turns: tuple[Array, Array], growth: Array) -> tuple[Array, Array, Array]:
     """The largest of e^(-fall d) (value + d first) over |d| <= w, the rest of Taylor's series, and
     the largest size of each term."""
-    (by, turn), w = nodes.change, nodes.bits.w
-    first = terms(nodes, turns, by, turn)
+    value, first = terms(nodes, turns, None), terms(nodes, turns, nodes.change)
     rest, grown = _rest(nodes)
-    fall, d, grows = (x[:, None, None] for x in (nodes.bits.fall, w, growth))
+    fall, d, grows = (x[:, None] for x in (nodes.bits.fall, nodes.bits.w, growth))
     near = value + d * np.abs(first - fall * value)
     near += d**2 * grows * (np.abs(fall * first) + fall**2 / 2 * np.abs(value))
     far = grows * (np.maximum(value, 0.0) + d * np.abs(first))
@@ -195,9 +180,9 @@ def _lower(nodes: Nodes) -> tuple[Array, Array, Array]:
     """H(m) at least, for single m, by the event S + bit >= t; and Q's mass of it."""
     bits, y = nodes.bits, nodes.y
     theta, row = bits.theta, np.arange(len(y))
-    places = np.floor(bits.mean)[:, None] + np.arange(2) - bits.mean[:, None]
-    angle = nodes.angle[:, None, :] - y[:, None, :] * (0.5 + places)[..., None]
-    values = terms(nodes, turned(angle, angle, 1), np.ones(1), np.zeros(1))[..., 0]
+    lowest = np.floor(bits.mean) - bits.mean
+    places = lowest[:, None] + np.arange(nodes.turns)
+    values = terms(nodes, turned(nodes, lowest, nodes.cosine, nodes.sine), None)
     best = (values * np.exp(-theta[:, None] * places)).argmax(axis=1)
     exponent = bits.level - theta * (1 + places[row, best])
     scale = np.exp(np.maximum(exponent, _DEEPEST))
@@ -208,10 +193,13 @@ def _lower(nodes: Nodes) -> tuple[Array, Array, Array]:
     lower -= bits.excess * known * (1 + known_error)
 
     # Q's mass is Pr[S >= t] + q Pr[S = t-1]
-    seen, weight = angle[row, best] - y / 2, nodes.modulus / nodes.norm
-    tail = np.einsum("rn,rn->r", np.cos(seen), weight * nodes.real)
-    tail += np.einsum("rn,rn->r", np.sin(seen), weight * nodes.imaginary)
-    mass = np.einsum("rn,rn->r", np.cos(seen + y), nodes.modulus)
+    seen = nodes.angle - y * (1 + places[row, best])[:, None]
+    weight = nodes.modulus / nodes.norm
+    cosine, sine = np.cos(seen), np.sin(seen)
+    tail = np.einsum("rn,rn->r", cosine, weight * nodes.real)
+    tail += np.einsum("rn,rn->r", sine, weight * nodes.imaginary)
+    # the cosine of seen + y
+    mass = np.einsum("rn,rn->r", cosine * nodes.cosine - sine * nodes.sine, nodes.modulus)
     error = np.einsum("rn,rn->r", nodes.modulus / np.sqrt(nodes.norm), nodes.charge)
     mass_error = np.einsum("rn,rn->r", nodes.modulus, nodes.charge) + left_out
     q = bits.pair.q * np.exp(np.minimum(theta, 300.0))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from . import tuning
 
 
-def aim(rtol: float, dear: bool = False) -> float:
-    """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it."""
-    usual = tuning.DEAR_AIM if dear else tuning.AIM
+def aim(rtol: float, dear: bool = False, slow: bool = False) -> float:
+    """The width that discretisations aim at: 1e-4 by default, closer to rtol away from it, and as
+    wide as it may be if samples are `slow`."""
+    usual = math.inf if slow else tuning.DEAR_AIM if dear else tuning.AIM
     return max(tuning.LEAST_AIM * rtol, min(tuning.MOST_AIM * rtol, usual))
 
 

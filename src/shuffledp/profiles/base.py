@@ -33,6 +33,11 @@ class PrivacyProfile(ABC):
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
 
+    def outlined(self, epsilon: Array, width: float) -> Array:
+        """About delta at some epsilons, however small it is, for the scale of things: nothing is
+        proven with it."""
+        return self.sampler(tuning.DEPTHS[-1], width)(epsilon).upper
+
     @property
     def depths(self) -> Sequence[float]:
         """The depths between which a sampler makes a difference; one if it resolves every delta."""
@@ -41,6 +46,11 @@ class PrivacyProfile(ABC):
     @property
     def dear(self) -> bool:
         """Is narrowing a sample so dear that many of them should be no narrower than needed?"""
+        return False
+
+    @property
+    def slow(self) -> bool:
+        """Does a sample take so long that there should be no more of them than needed?"""
         return False
 
     @property

@@ -60,6 +60,10 @@ class BinaryProfile(PrivacyProfile):
         return ((self.law, self.orders), self.users) if self.held is None else (self, 1)
 
     @property
+    def slow(self) -> bool:
+        return self.held is None
+
+    @property
     def last_slope(self) -> float:
         """Minus the slope of the profile where it reaches 0, from below: Q's mass of the largest
         loss, which there is if all messages are the one that tells most."""
@@ -83,6 +87,17 @@ class BinaryProfile(PrivacyProfile):
 
         return sample
 
+    def outlined(self, epsilon: Array, width: float) -> Array:
+        """If all others hold one value: the worst they can hold is nearly that."""
+        found = np.zeros(len(epsilon))
+        held = {0, self.users - 1} if self.held is None else {self.held}
+        for pair in _pairs(self, Side.LOWER):
+            engine = TwoBinomials(pair, self.users - 1, width)
+            for m in held:
+                every = np.full(len(epsilon), float(m))
+                found = np.maximum(found, engine.single(Ranges(epsilon, every, every)).lower)
+        return found if found.any() else super().outlined(epsilon, width)
+
 
 class _Search:
     """The largest H(m) at some epsilons, from both sides, over the orders of the two laws."""
@@ -91,7 +106,7 @@ class _Search:
         self._others, self._epsilon, self._rtol = profile.users - 1, epsilon, rtol
         self._profile, self._negligible = profile, math.exp(-depth)
         self._outer, self._inner = (
-            [TwoBinomials(pair, self._others) for pair in _pairs(profile, side)]
+            [TwoBinomials(pair, self._others, rtol) for pair in _pairs(profile, side)]
             for side in (Side.UPPER, Side.LOWER)
         )
         self.lower, self.slope_low = np.zeros((2, len(epsilon)))

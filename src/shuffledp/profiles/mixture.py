@@ -95,6 +95,10 @@ class MixtureProfile(PrivacyProfile):
         return True
 
     @property
+    def slow(self) -> bool:
+        return any(end.slow for end in self.rounds.ends)
+
+    @property
     def max_loss(self) -> float:
         return max(end.max_loss for end in self.rounds.ends)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from .._support.numeric import Array
 from .base import PrivacyProfile, Sampler
 
 
@@ -46,9 +47,16 @@ class PairProfile(PrivacyProfile):
         return self.forward.dear
 
     @property
+    def slow(self) -> bool:
+        return self.forward.slow
+
+    @property
     def family(self) -> tuple[Hashable, int]:
         (family, users), (other, _) = self.forward.family, self.backward.family
         return ("pair", family, other), users
+
+    def outlined(self, epsilon: Array, width: float) -> Array:
+        return self.forward.outlined(epsilon, width)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return self.forward.sampler(depth, rtol)

@@ -48,6 +48,10 @@ class SubsampledProfile(PrivacyProfile):
     def dear(self) -> bool:
         return self.full.dear
 
+    @property
+    def slow(self) -> bool:
+        return self.full.slow
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         inner = self.full.sampler(depth, rtol)
 

@@ -20,11 +20,16 @@ Fractions = Sequence[Sequence[Fraction]]
 
 @dataclass(frozen=True)
 class ExactMatrix:
-    """The size of a matrix, and the matrix itself when it is asked for."""
+    """The size of a matrix, and the matrix itself when it is asked for.
+
+    Where sums are seen, the binary digits of the number of an output are what it adds to them.
+    """
 
     inputs: int
     outputs: int
     make: Callable[[], Fractions]
+    #: The row of no value at all, if there is such a thing.
+    nothing: Callable[[], Sequence[Fraction]] | None = None
 
 
 def ratio(eps0: float) -> Fraction:

@@ -70,7 +70,10 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
         return Fraction(1, 2), 1 / (ratio(self.eps0) + 1)
 
     def exact(self) -> ExactMatrix:
-        return ExactMatrix(self.k, 1 << min(self.k, 64), self._bits)
+        return ExactMatrix(self.k, 1 << min(self.k, 64), self._bits, self._zero)
+
+    def _zero(self) -> Sequence[Fraction]:
+        return of_bits([()], self.k, *self._fractions())[0]
 
     def _bits(self) -> Fractions:
         return of_bits([(x,) for x in range(self.k)], self.k, *self._fractions())

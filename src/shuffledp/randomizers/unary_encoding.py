@@ -201,7 +201,10 @@ class UnaryEncoding(MembershipRandomizer):
     def exact(self) -> ExactMatrix:
         k = min(self.k, _ALL_OF)
         values = sum(math.comb(k, ones) for ones in range(1, min(self.ones, k) + 1))
-        return ExactMatrix(max(values, self.k), 1 << k, self._bits)
+        return ExactMatrix(max(values, self.k), 1 << k, self._bits, self._zero)
+
+    def _zero(self) -> Sequence[Fraction]:
+        return of_bits([()], self.k, *self._fractions())[0]
 
     def _bits(self) -> Fractions:
         return of_bits(self._values(), self.k, *self._fractions())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .._support.progress import progress
@@ -9,8 +11,10 @@ from .._support.text import plain
 from ..accountant import repeated
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers import Randomizer
+from ..rounds import RoundOfUsers
 from ..shuffle import Shuffle
 from .ladder import Ladder
+from .protocol import of_users
 
 #: From the most to the least that the adversary is given.
 LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
@@ -22,7 +26,8 @@ class Row(NamedTuple):
     analysis: str
     lower: float
     upper: float | None  # None for the attained value, which only bounds from below
-    adversary: str  # beyond seeing all messages and knowing all other users' values
+    adversary: str  # beyond seeing all messages and knowing all other users' values; or, where only
+    # sums are seen, beyond those values
 
 
 def adversaries(
@@ -30,30 +35,48 @@ def adversaries(
     users: int,
     delta: float,
     *,
+    view: str = "shuffle",
     rounds: int = 1,
     rtol: float = DEFAULT_RTOL,
     **options: Any,
 ) -> Ladder:
     """The ladder of analyses that apply, and the attained value below all of them.
 
-    `options` are those of a `Shuffle`: sample_rate, sampling, neighbours, ...
+    `options` are those of the round: neighbours, sample_rate, sampling, ... view="aggregate": the
+    ladder of what is seen, from every user's message down to the sums.
 
     >>> from shuffledp import RandomizedResponse, adversaries
     >>> rows = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)
     >>> {row.analysis: round(row.lower, 3) for row in rows}["strong"]
     0.877
     """
+    round_ = of_users(randomizer, users, view=view, **options)
     rows = []
-    known = [analysis for analysis in LADDER if analysis in randomizer.analyses]
-    with progress("adversaries", len(known) + 1) as done:
-        for analysis in known:
-            round_ = Shuffle(randomizer, users, analysis, **options)
-            bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
-            rows.append(Row(analysis, bounds.lower, bounds.upper, round_.explained.gist))
+    rungs = list(_rungs(round_, options))
+    with progress("adversaries", len(rungs) + 1) as done:
+        for name, above, gist in rungs:
+            bounds = anyway(repeated(above, rounds).epsilon_bounds, delta, rtol=rtol)
+            rows.append(Row(name, bounds.lower, bounds.upper, gist))
             done(1)
-        best = Shuffle(randomizer, users, **options)
-        attained = repeated(best, rounds).attained_epsilon(delta, rtol=rtol)
+        attained = repeated(round_, rounds).attained_epsilon(delta, rtol=rtol)
     rows.append(Row("attained", attained, None, "is told nothing; actual neighbouring datasets"))
-    crowd = f"{int(rounds):,} x {best.participants}"
-    title = f"{randomizer!r}, {crowd}, delta = {plain(delta)}, {best.relation}"
+    crowd = f"{int(rounds):,} x {round_.participants}"
+    title = f"{randomizer!r}, {crowd}, delta = {plain(delta)}, {round_.relation}"
     return Ladder(title, tuple(rows))
+
+
+def _rungs(
+    round_: RoundOfUsers, options: dict[str, Any]
+) -> Iterator[tuple[str, RoundOfUsers, str]]:
+    """Names, rounds in which the adversary knows less and less, and what it is that is known."""
+    randomizer, users = round_.randomizer, round_.users
+    if isinstance(round_, Shuffle):
+        for analysis in LADDER:
+            if analysis in randomizer.analyses:
+                rung = replace(round_, analysis=analysis)
+                yield analysis, rung, rung.explained.gist
+        return
+    if round_.neighbours == "replace":  # who sends nothing would be seen
+        yield "local", Shuffle(randomizer, 1), "sees which message is whose"
+        yield "shuffle", Shuffle(randomizer, users, **options), "sees all messages, shuffled"
+    yield round_.explained.name, round_, round_.explained.gist

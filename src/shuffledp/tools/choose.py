@@ -11,17 +11,18 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
-from ..bounds.boundary import approach
+from ..bounds.boundary import approach, steepness_at
 from ..bounds.target import infeasible
 from ..errors import Infeasible, InvalidParameter, ShuffleDPError
 from ..randomizers import REGISTRY, Family, PureLDP, Randomizer
 from ..records import OF_USERS
 from ..rounds import RoundOfUsers
+from . import tuning
 from .calibrate import evaluation, quest_for
 from .choices import Choice, Choices, Unmet
 from .protocol import of_users
@@ -30,12 +31,6 @@ __all__ = ["Choice", "Choices", "Unmet", "choose"]
 
 #: What may be estimated, and what has to be known for that.
 TASKS = {"count": "values", "mean": None, "vector": "dimension"}
-#: How far below the target the epsilon of a choice may be, relatively, and while options are tried.
-_NEAR, _ROUGHLY = 3e-3, 0.1
-#: Widths of brackets while options are tried: they are far narrower, in fact.
-_ROUGH_RTOL = 0.2
-#: Options are tried at no larger epsilon than this.
-_MOST = 8.0
 
 
 def choose(
@@ -124,10 +119,20 @@ class Question:
     @property
     def proxy(self) -> Question:
         """A single round of all who send that costs about as much: options are tried there, since
-        samples and many rounds take longer."""
+        samples and many rounds take longer. Of one sampled round it is the theorem for samples."""
         alone = replace(self, users=self.senders, sample_rate=1.0, rounds=1)
-        share = self.sample_rate * math.sqrt(self.rounds)
-        return self if alone == self else replace(alone, epsilon=min(self.epsilon / share, _MOST))
+        if alone == self:
+            return self
+        each = math.expm1(min(self.epsilon / math.sqrt(self.rounds), tuning.MOST_EPSILON))
+        epsilon = min(math.log1p(each / self.sample_rate), tuning.MOST_EPSILON)
+        return replace(alone, epsilon=epsilon, delta=min(self.delta / self.sample_rate, 0.5))
+
+    def guess(self, find: str) -> float | None:
+        """About the value at which the target is met, if one message hides among others like it."""
+        hiding = tuning.HIDING * -math.log(max(self.delta, 1e-300)) / self.epsilon**2
+        rate = min(max(hiding / self.senders, 1e-300), 0.5)
+        guesses = {"eps0": -math.log(rate), "poisson": rate, "bernoulli": rate, "q": rate}
+        return guesses.get(find)
 
     def candidates(self, views: tuple[str, ...]) -> Iterator[Candidate]:
         """All randomizers that say that they are for this."""
@@ -151,6 +156,15 @@ class Question:
             for count in (0.0, self.senders / self.size)
         )
         return none, usual
+
+
+class Fit(NamedTuple):
+    """A value of a parameter, how steep epsilon is there, and what is certified of it; or as much
+    of that as can be guessed."""
+
+    value: Any = None
+    steepness: float | None = None
+    achieved: Bounds[float] = Bounds(0.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -180,23 +194,29 @@ class Candidate:
         except ShuffleDPError:
             return self.view == "shuffle"
 
-    def best(self, rtol: float, near: float = _NEAR, start: float | None = None) -> Choice:
+    def best(self, rtol: float, near: float | None = None, start: Fit | None = None) -> Choice:
         """The one of the family with the smallest error that meets the target."""
         proxy = replace(self, question=self.question.proxy)
+        last = start or Fit(proxy.question.guess(self.family.find))
 
         @cache
-        def rough(option: int) -> tuple[float, float | None]:
-            """About the error, and the parameter that is looked for."""
-            nonlocal start
+        def rough(option: int) -> tuple[float, Fit]:
+            """About the error, and what was found."""
+            nonlocal last
             try:
-                start, achieved = proxy.fitted(option, start, _ROUGH_RTOL, _ROUGHLY)
+                last = proxy.fitted(option, last, tuning.ROUGH_RTOL, tuning.ROUGHLY)
             except Infeasible:
-                return math.inf, start
-            share = min(max(achieved.upper / proxy.question.epsilon, 1 - _ROUGHLY), 1.0)
-            return share * self.question.errors(self.made(option, start))[1], start
+                return math.inf, last
+            share = last.achieved.upper / proxy.question.epsilon
+            share = min(max(share, 1 - tuning.ROUGHLY), 1.0)
+            return share * self.question.errors(self.made(option, last.value))[1], last
 
-        option = lowest(len(self.family.options), lambda i: rough(i)[0])
-        value, achieved = self.fitted(option, rough(option)[1], rtol, near)
+        option, begin = 0, last
+        if len(self.family.options) > 1 or proxy != self:
+            option = lowest(len(self.family.options), lambda i: rough(i)[0])
+            begin = rough(option)[1]
+        found = self.fitted(option, begin, rtol, tuning.NEAR if near is None else near)
+        value, achieved = found.value, found.achieved
         randomizer = self.made(option, value)
         none, usual = self.question.errors(randomizer)
         return Choice(
@@ -208,23 +228,21 @@ class Candidate:
             frequency_error=none / self.question.senders if self.question.task == "count" else None,
             bits=randomizer.bits_of(self.question.size, self.question.senders),
             epsilon=achieved,
-            error_at=partial(self._error_at, option, value),
+            error_at=partial(self._error_at, option, found),
         )
 
-    def _error_at(self, option: int, start: float, target: float) -> float:
+    def _error_at(self, option: int, start: Fit, target: float) -> float:
         """The standard error within another epsilon, for a picture, of the best of the options next
         to this one; NaN if none meets it."""
         options = self.family.options[max(option - 1, 0) : option + 2]
         question = replace(self.question, epsilon=target)
         near = replace(self, question=question, family=replace(self.family, options=options))
         try:
-            return near.best(_ROUGH_RTOL, _ROUGHLY / 4, start).standard_error
+            return near.best(tuning.ROUGH_RTOL, tuning.DRAWN, start).standard_error
         except ShuffleDPError:
             return math.nan
 
-    def fitted(
-        self, option: int, start: float | None, rtol: float, near: float
-    ) -> tuple[float, Bounds[float]]:
+    def fitted(self, option: int, start: Fit, rtol: float, near: float) -> Fit:
         """A value that meets the target, nearly, and what is certified of it."""
         q, find = self.question, self.family.find
 
@@ -233,11 +251,12 @@ class Candidate:
 
         quest = quest_for(find, make)
         evaluate, sign = evaluation(find, make, q.delta, q.rounds), 1 if quest.grows else -1
-        begin = quest.start if start is None else start
-        found = approach(quest.grid, sign, evaluate, q.epsilon, rtol, begin, near)
+        begin = quest.start if start.value is None else start.value
+        found = approach(quest.grid, sign, evaluate, q.epsilon, rtol, begin, near, start.steepness)
         if found.good is None:
             raise infeasible(quest, found, q.epsilon, q.delta)
-        return quest.grid.value(found.good), found.bounds[found.good]
+        steepness = steepness_at(quest.grid, found, q.epsilon) or start.steepness
+        return Fit(quest.grid.value(found.good), steepness, found.bounds[found.good])
 
 
 def lowest(count: int, height: Callable[[int], float]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
@@ -22,7 +22,8 @@ from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
 from ..randomizers import Randomizer
 from ..randomizers.exact import ExactMatrix, Fractions, exp_bracket
-from ..shuffle import Shuffle
+from ..rounds import RoundOfUsers
+from .protocol import of_users
 
 #: Steps of the enumeration that are accepted: some ten seconds.
 MOST_STEPS = 30_000_000
@@ -42,7 +43,9 @@ class VerifiedRow(NamedTuple):
     attained: float
     holds: bool
     others: tuple[int, ...]  # the worst dataset: the inputs of all other users
-    values: tuple[int, int]  # and those of the user in question, in the worse order
+    #: And those of the user in question, in the worse order; a number beyond all inputs stands for
+    #: no value.
+    values: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Verification(Records):
     analysis: str
     datasets: int  # ordered pairs of neighbouring datasets
     rows: tuple[VerifiedRow, ...]
+    view: str = "shuffle"  # what is seen
+    relation: str = "replace-one"
 
     @property
     def holds(self) -> bool:
@@ -99,7 +104,7 @@ class Verification(Records):
         said = [
             f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}.",
             f"delta at each epsilon, exact on all {self.datasets:,} pairs of neighbouring datasets "
-            "(replace-one, both orders):",
+            f"({self.relation}, both orders):",
         ]
         head = "\n".join(map(wrapped, said))
         return f"{head}\n\n{table}\n\n{wrapped(self._verdict)}"
@@ -108,8 +113,10 @@ class Verification(Records):
 def verify(
     randomizer: Randomizer,
     users: int,
-    analysis: str = "best",
+    analysis: str | None = None,
     *,
+    view: str = "shuffle",
+    neighbours: str = "replace",
     epsilons: float | Many | None = None,
     rtol: float = DEFAULT_RTOL,
 ) -> Verification:
@@ -117,18 +124,21 @@ def verify(
 
     The truth is the largest hockey-stick divergence over all datasets and all neighbours in both
     orders. Without `epsilons`, shares of the largest loss are taken, the epsilon of pure DP last.
+    view="aggregate": only the sums of the messages are seen, as in `Aggregate`.
 
     >>> from shuffledp import RandomizedResponse, verify
     >>> result = verify(RandomizedResponse(k=3, eps0=1.0), users=3, epsilons=[0.5])
     >>> [row.truth <= row.upper for row in result.rows]
     [True]
     """
-    survey = Shuffle(randomizer, users, analysis)
+    asked = {} if analysis is None else {"analysis": analysis}
+    survey = of_users(randomizer, users, view=view, neighbours=neighbours, **asked)
     matrix = randomizer.exact()
     points = _points(survey, epsilons)
-    _refuse_if_too_large(matrix, survey.users, len(points))
+    game = _Game(matrix, survey.users, survey.view, neighbours == "remove")
+    game.refuse_if_too_large(len(points))
     alphas = [exp_bracket(Fraction(epsilon), 60) for epsilon in points]
-    found = _worst(matrix.make(), survey.users, alphas)
+    found = _worst(game, alphas)
     rows = []
     for epsilon, (low, high, others, values) in zip(points, found, strict=True):
         bounds = anyway(survey.delta_bounds, epsilon, rtol=rtol)
@@ -138,12 +148,12 @@ def verify(
         rows.append(
             VerifiedRow(epsilon, truth, bounds.lower, bounds.upper, attained, holds, others, values)
         )
-    pairs = math.comb(survey.users + matrix.inputs - 2, survey.users - 1) * matrix.inputs
-    count = pairs * (matrix.inputs - 1)
-    return Verification(randomizer, survey.users, survey.explained.name, count, tuple(rows))
+    name, count = survey.explained.name, game.backgrounds * game.pairs
+    said = survey.view, survey.relation
+    return Verification(randomizer, survey.users, name, count, tuple(rows), *said)
 
 
-def _points(survey: Shuffle, epsilons: Any) -> list[float]:
+def _points(survey: RoundOfUsers, epsilons: Any) -> list[float]:
     if epsilons is None:
         return [share * survey.profile.max_loss for share in _SHARES]
     points: list[float] = validate.epsilons(epsilons).ravel().tolist()
@@ -154,30 +164,71 @@ def _points(survey: Shuffle, epsilons: Any) -> list[float]:
     return points
 
 
-def _steps(matrix: ExactMatrix, users: int, points: int) -> int:
-    """About how many multiplications the enumeration takes."""
-    backgrounds = math.comb(users + matrix.inputs - 2, users - 1)
-    histograms = math.comb(users + matrix.outputs - 1, users)
-    pairs = matrix.inputs * (matrix.inputs - 1)
-    return backgrounds * histograms * (matrix.inputs * matrix.outputs + 2 * pairs * points)
+@dataclass(frozen=True)
+class _Game:
+    """What is enumerated: the messages of all users, or their sums, for all datasets."""
 
+    matrix: ExactMatrix
+    users: int
+    view: str
+    remove: bool  # no value at all stands for that of the user in question
 
-def _refuse_if_too_large(matrix: ExactMatrix, users: int, points: int) -> None:
-    small = matrix.inputs <= MOST_VALUES and matrix.outputs <= MOST_VALUES
-    if small and users <= MOST_USERS and _steps(matrix, users, points) <= MOST_STEPS:
-        return
-    fits = [
-        n for n in range(1, MOST_USERS + 1) if small and _steps(matrix, n, points) <= MOST_STEPS
-    ]
-    remedy = f"at most {fits[-1]} users fit" if fits else "give a randomizer with fewer values"
-    inputs, outputs = (
-        f"{size}" if size <= MOST_VALUES else f"more than {MOST_VALUES}"
-        for size in (matrix.inputs, matrix.outputs)
-    )
-    raise OutOfRange(
-        f"users={users} with {inputs} inputs, {outputs} outputs and {points} epsilons would take "
-        f"too long to enumerate; {remedy}."
-    )
+    @property
+    def backgrounds(self) -> int:
+        """What the other users may hold."""
+        return math.comb(self.users + self.matrix.inputs - 2, self.users - 1)
+
+    @property
+    def pairs(self) -> int:
+        """Two values of the user in question, in both orders."""
+        return self.matrix.inputs * (2 if self.remove else self.matrix.inputs - 1)
+
+    def values(self) -> Sequence[tuple[int, int]]:
+        """The two values, or one of them and the number after all values."""
+        inputs, nothing = range(self.matrix.inputs), self.matrix.inputs
+        if not self.remove:
+            return list(permutations(inputs, 2))
+        return [pair for x in inputs for pair in ((x, nothing), (nothing, x))]
+
+    def rows(self) -> Fractions:
+        """Of all values, and of none after them if there is such a thing."""
+        nothing = self.matrix.nothing if self.remove else None
+        return [*self.matrix.make(), *([] if nothing is None else [nothing()])]
+
+    def step(self, message: int) -> int:
+        """What a message adds to what is seen, as one number: of histograms message y counts
+        (users + 1)^y, of sums column j counts (users + 1)^j."""
+        base = int(self.users) + 1
+        if self.view == "shuffle":
+            return int(base**message)
+        columns: list[int] = [base**j for j in range(message.bit_length()) if message >> j & 1]
+        return sum(columns)
+
+    def steps(self, users: int, points: int) -> int:
+        """About how many multiplications the enumeration takes."""
+        outputs = self.matrix.outputs
+        seen = math.comb(users + outputs - 1, users)
+        if self.view != "shuffle":
+            seen = min(seen, (users + 1) ** (outputs - 1).bit_length())
+        game = replace(self, users=users)
+        return game.backgrounds * seen * (self.matrix.inputs * outputs + 2 * self.pairs * points)
+
+    def refuse_if_too_large(self, points: int) -> None:
+        matrix = self.matrix
+        small = matrix.inputs <= MOST_VALUES and matrix.outputs <= MOST_VALUES
+        if small and self.users <= MOST_USERS and self.steps(self.users, points) <= MOST_STEPS:
+            return
+        every = range(1, MOST_USERS + 1) if small else range(0)
+        fits = [n for n in every if self.steps(n, points) <= MOST_STEPS]
+        remedy = f"at most {fits[-1]} users fit" if fits else "give a randomizer with fewer values"
+        inputs, outputs = (
+            f"{size}" if size <= MOST_VALUES else f"more than {MOST_VALUES}"
+            for size in (matrix.inputs, matrix.outputs)
+        )
+        raise OutOfRange(
+            f"users={self.users} with {inputs} inputs, {outputs} outputs and {points} epsilons "
+            f"would take too long to enumerate; {remedy}."
+        )
 
 
 #: A lower and an upper bound of the truth, equal to some 60 digits, and where it is reached.
@@ -185,25 +236,26 @@ Found = tuple[Fraction, Fraction, tuple[int, ...], tuple[int, int]]
 
 
 def _worst(
-    matrix: Fractions, users: int, alphas: Sequence[tuple[Fraction, Fraction]]
+    game: _Game,
+    alphas: Sequence[tuple[Fraction, Fraction]],
 ) -> list[Found]:
     """The largest divergence over all datasets and neighbours, for each bracket of alpha."""
+    matrix, users = game.rows(), game.users
     unit = math.lcm(*(value.denominator for row in matrix for value in row))
-    # a histogram of the messages is one number: message y adds (users + 1) ** y
     rows = [
-        [((users + 1) ** y, int(value * unit)) for y, value in enumerate(row) if value]
+        [(game.step(y), int(value * unit)) for y, value in enumerate(row) if value]
         for row in matrix
     ]
-    total, inputs = unit**users, range(len(rows))
+    total, pairs_of_values = unit**users, game.values()
     found: list[Found] = [(Fraction(-1), Fraction(-1), (), (0, 0))] * len(alphas)
-    backgrounds = list(combinations_with_replacement(inputs, users - 1))
+    backgrounds = list(combinations_with_replacement(range(game.matrix.inputs), users - 1))
     with progress("datasets", len(backgrounds)) as done:
         for others in backgrounds:
             law = {0: 1}
             for x in others:
                 law = _one_more(law, rows[x])
             laws = [_one_more(law, row) for row in rows]
-            for values in permutations(inputs, 2):
+            for values in pairs_of_values:
                 gain, loss = laws[values[0]], laws[values[1]]
                 pairs = [(p, loss.get(key, 0)) for key, p in gain.items()]
                 for i, (below, above) in enumerate(alphas):

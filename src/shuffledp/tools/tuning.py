@@ -1,0 +1,16 @@
+"""Constants of the tools that cost time or accuracy only, whatever they are.
+
+tests/soundness/test_tuning.py sets each of them to extreme values; see engines/tuning.py.
+"""
+
+# What to deploy (choose.py)
+
+#: How far below the target the epsilon of a choice may be, relatively; while options are tried; and
+#: in a picture.
+NEAR, ROUGHLY, DRAWN = 3e-3, 0.1, 0.03
+#: Widths of brackets while options are tried: they are far narrower, in fact.
+ROUGH_RTOL = 0.2
+#: Options are tried at no larger epsilon than this.
+MOST_EPSILON = 8.0
+#: About so many messages of noise, over log(1/delta)/epsilon^2, hide one: where searches start.
+HIDING = 3.4
