@@ -11,9 +11,9 @@ from shuffledp.mechanisms import ApproximateDP
 DELTAS = [10.0**-i for i in range(2, 11)]
 
 
-def accountant() -> Accountant:
+def accountant(users: int = 2000, rounds: int = 20) -> Accountant:
     result = Accountant()
-    result.compose(Shuffle(PureLDP(3.0), users=2000), rounds=20)
+    result.compose(Shuffle(PureLDP(3.0), users), rounds)
     result.compose(ApproximateDP(0.05, 1e-12), rounds=3)
     return result
 
@@ -47,8 +47,8 @@ def test_processes_share_nothing_and_agree() -> None:
 
 
 def test_what_is_kept_between_queries_is_bounded() -> None:
-    asked = accountant()
-    for i in range(12):
+    asked = accountant(users=20, rounds=2)
+    for i in range(12):  # each time another width and depth, hence another lattice
         asked.get_epsilon(10.0 ** -(3 + 5 * i), rtol=1e-3 / (1 + i))
     (composition,) = asked._answers.compositions
     assert len(composition.lattices.made) <= tuning.KEPT_LATTICES

@@ -60,13 +60,17 @@ def estimated(randomizer: Randomizer, messages: Any, k: int = 8) -> Any:
     return randomizer.estimate(messages)
 
 
+def repeatedly(randomizer: Randomizer, values: Any, repetitions: int, rng: Any) -> list[Any]:
+    """Estimates of independent repetitions, whose messages are drawn together."""
+    messages = randomizer.randomize(np.tile(values, repetitions), rng=rng)
+    return [estimated(randomizer, part) for part in np.split(messages, repetitions)]
+
+
 @pytest.mark.parametrize("randomizer", COUNTING, ids=repr)
 def test_counts_over_many_repetitions(randomizer: Randomizer) -> None:
     """Unbiased, as variable as the formula says, and intervals cover at their level."""
     rng, truth, repetitions = np.random.default_rng(1), np.bincount(VALUES, minlength=8), 1000
-    found = [
-        estimated(randomizer, randomizer.randomize(VALUES, rng=rng)) for _ in range(repetitions)
-    ]
+    found = repeatedly(randomizer, VALUES, repetitions, rng)
     z = np.array([(e.counts - truth) / e.standard_errors for e in found])
     assert np.abs(z.mean(axis=0)).max() < 4.5 / math.sqrt(repetitions)
     counts = np.array([e.counts for e in found])
@@ -81,14 +85,12 @@ def test_counts_over_many_repetitions(randomizer: Randomizer) -> None:
 def test_means_over_many_repetitions(randomizer: Randomizer) -> None:
     rng, repetitions = np.random.default_rng(2), 400
     values = np.random.default_rng(3).random(500)
-    found = [randomizer.estimate(randomizer.randomize(values, rng=rng)) for _ in range(repetitions)]
+    found = repeatedly(randomizer, values, repetitions, rng)
     z = np.array([(e.mean - values.mean()) / e.standard_error for e in found])
     assert abs(z.mean()) < 4.5 / math.sqrt(repetitions)
     assert 0.6 < z.std() < 1.1  # the error is that of the worst numbers
     extreme = np.ones(500) if not isinstance(randomizer, OneBit) else np.full(500, 0.5)
-    worst = [
-        randomizer.estimate(randomizer.randomize(extreme, rng=rng)) for _ in range(repetitions)
-    ]
+    worst = repeatedly(randomizer, extreme, repetitions, rng)
     spread = np.var([e.mean for e in worst])
     assert spread == pytest.approx(randomizer.mean_variance(500), rel=0.25)
     lower, upper = found[0].interval(0.99)

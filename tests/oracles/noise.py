@@ -81,9 +81,9 @@ def worst_bin(
     """
     p, alphas = np.longdouble(rate), np.exp(np.array(epsilons, dtype=np.longdouble))
     best = [(0.0, -1)] * len(epsilons)
-    row = np.zeros(most + 3, dtype=np.longdouble)
-    row[0] = 1
+    row = np.ones(1, dtype=np.longdouble)
     for others in range(most + 1):
+        row = np.append(row, 0)
         following = row * (1 - p)
         following[1:] += row[:-1] * p
         first, second = (
@@ -91,8 +91,9 @@ def worst_bin(
         )
         if not more:
             first, second = second, first
-        for i, alpha in enumerate(alphas):
-            found = float(np.maximum(first - alpha * second, 0).sum())
-            best[i] = max(best[i], (found, others))
+        found = np.maximum(first - alphas[:, None] * second, 0).sum(axis=1)
+        best = [
+            max(known, (float(value), others)) for known, value in zip(best, found, strict=True)
+        ]
         row = following
     return best

@@ -220,10 +220,7 @@ def test_anything_may_be_verified_or_put_on_the_ladder(
 
 
 NEAR_LIMITS = [
-    (eps0, users, rounds)
-    for eps0 in (1e-6, 4.0, 50.0)
-    for users in (1, 10**10)
-    for rounds in (1, 10**6)
+    (eps0, users, rounds) for eps0 in (1e-6, 50.0) for users in (1, 10**10) for rounds in (1, 10**6)
 ]
 
 

@@ -1,0 +1,32 @@
+"""What tuning constants may touch, beside the truth: engines, samplers, searches, sums."""
+
+from .common import Checked
+from .of_engines import engines
+from .of_profiles import binary_messages, laws, noise_messages, samplers, senders
+from .of_rounds import bundles, calibrated, chosen, near_the_top, rounds, sums_of_losses
+
+__all__ = ["OF_FOLDER", "PROBES", "Checked"]
+
+PROBES = [
+    noise_messages,
+    laws,
+    senders,
+    engines,
+    samplers,
+    binary_messages,
+    rounds,
+    near_the_top,
+    calibrated,
+    chosen,
+    sums_of_losses,
+    bundles,
+]
+#: What the constants of a folder have to do with; of any other folder, all.
+OF_FOLDER = {
+    "engines": [engines, samplers, binary_messages, near_the_top, noise_messages],
+    "laws": [laws],
+    "profiles": [laws, senders, samplers, binary_messages, near_the_top, rounds, noise_messages],
+    "composition": [rounds, calibrated, sums_of_losses, bundles],
+    "bounds": [rounds, near_the_top, calibrated, chosen],
+    "tools": [chosen],
+}

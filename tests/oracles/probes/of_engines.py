@@ -1,0 +1,55 @@
+"""Sums of scores by every engine, beside exact fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+
+import mpmath
+import numpy as np
+
+from oracles.sums import stop_loss_of_sum
+from shuffledp.engines.choice import Choice
+from shuffledp.engines.enumerated import enumerated_stop_loss
+from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.lattice import lattice_stop_loss
+from shuffledp.engines.one_jump import jump_stop_loss
+from shuffledp.engines.problem import ScoreSums, without_slope
+from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
+
+from .common import Checked
+
+LAWS: list[tuple[list[float], list[float], int, float, int | None]] = [
+    # scores, probabilities, users, threshold, rare users that the oracle lists
+    ([2.0, -1.0, 0.5], [0.2, 0.3, 0.1], 9, 0.75, None),
+    ([1.5, -1.0], [0.375, 0.625], 900, 40.0, None),
+    ([40.0, -1.0], [0.0078125, 0.9921875], 300, 0.0, None),
+    ([500.0, -1.0, 30.0], [2.0**-12, 0.5, 2.0**-13], 400, 20.0, 12),
+    ([3.0, -2.0], [2.0**-20, 2.0**-19], 1000, 0.0, 8),
+]
+
+
+@cache
+def exact_stop_loss(case: int) -> tuple[mpmath.mpf, mpmath.mpf]:
+    scores, masses, users, threshold, most = LAWS[case]
+    z, p = ([Fraction(x) for x in column] for column in (scores, masses))
+    return stop_loss_of_sum(z, p, users, Fraction(threshold), most)
+
+
+def engines() -> Iterator[Checked]:
+    for case, (scores, masses, users, threshold, _) in enumerate(LAWS):
+        for parts in (1, 33):  # equal parts of each value, as a density has many
+            z, p = (np.repeat([column], parts, axis=1) for column in (scores, masses))
+            sums = ScoreSums(z, p / parts, np.abs(z), np.array([threshold]), users)
+            answers = [Choice(users, z.shape[1]).solve(sums, width) for width in (1e-4, 2e-3)]
+            answers.append(stop_loss(sums, 1e-2))
+            if parts == 1:
+                answers.append(without_slope(*enumerated_stop_loss(sums, min(users, 9))))
+                rare = rare_users(users, p[0], 60.0)
+                answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
+            answers.append(jump_stop_loss(sums, 1e-3))
+            if users > 1:
+                answers.append(lattice_stop_loss(sums, 1e-3))
+            for lower, upper, *_ in answers:
+                yield (lower[0], upper[0]), exact_stop_loss(case)

@@ -1,0 +1,171 @@
+"""Profiles of every kind of law, beside the truth on all datasets or in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+
+import mpmath
+import numpy as np
+
+import oracles
+from oracles import bits, noise
+from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
+from shuffledp.laws.binary import BinaryLaw
+from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.profiles.binary import BinaryProfile
+from shuffledp.profiles.class_sampler import ClassSampler
+from shuffledp.profiles.clone_sampler import ThreePointSampler
+from shuffledp.profiles.one_more import one_more
+from shuffledp.profiles.sender_count import SenderCount
+from shuffledp.profiles.threshold import ThresholdProfile
+from shuffledp.randomizers import Randomizer
+
+from .common import Checked, asked
+
+EPSILONS = np.array([0.0, 0.2, 0.6, 1.2])
+PARTS = {"few": (8, 2.0), "many": (3000, 3.0)}
+
+
+@cache
+def exact_clones(which: str) -> list[mpmath.mpf]:
+    users, eps0 = PARTS[which]
+    return [oracles.clone_profile(users, eps0, e, "stronger-clones") for e in EPSILONS.tolist()]
+
+
+def samplers() -> Iterator[Checked]:
+    for which, (users, eps0) in PARTS.items():
+        law = ThreePointLaw.stronger_clones(eps0)
+        for sampler in (
+            ThreePointSampler(law, users, 60.0),
+            ClassSampler(law.classes.laws + law.thinned(0.5).laws, users, 1e-3),
+        ):
+            found = sampler(EPSILONS)
+            for i, exact in enumerate(exact_clones(which)):
+                # thinned, the law is smaller; the largest of both is that of the first
+                yield (found.lower[i], found.upper[i]), (exact, exact)
+
+
+BITS = [(60, Fraction(3, 4), Fraction(1, 4)), (40, Fraction(1, 2), Fraction(1, 64))]
+
+
+@cache
+def exact_bits(case: int, epsilon: float) -> tuple[mpmath.mpf, mpmath.mpf]:
+    users, p, q = BITS[case]
+    below, above = bits.alphas(epsilon)
+    with mpmath.workdps(60):
+        least, most = (bits.profile(p, q, users, alpha) for alpha in (above, below))
+        return tuple(mpmath.mpf(x.numerator) / x.denominator for x in (least, most))
+
+
+def binary_messages() -> Iterator[Checked]:
+    for case, (users, p, q) in enumerate(BITS):
+        law = BinaryLaw(float(p), float(1 - p), float(q), float(1 - q))
+        for width in (1e-4, 1e-2):
+            found = BinaryProfile.of_both(law, users).sampler(60.0, width)(EPSILONS)
+            for i, epsilon in enumerate(EPSILONS.tolist()):
+                yield (found.lower[i], found.upper[i]), exact_bits(case, epsilon)
+
+
+FEW_EPSILONS = (0.0, 0.4, 1.0)
+MATRIX = FiniteRandomizer([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.6, 0.4, 0]])
+RESPONSE = RandomizedResponse(3, eps0=1.0)
+
+
+@cache
+def truths(randomizer: Randomizer) -> tuple[float, ...]:
+    """Of three users, on every dataset."""
+    return tuple(row.truth for row in verify(randomizer, 3, epsilons=FEW_EPSILONS).rows)
+
+
+def laws() -> Iterator[Checked]:
+    """What is attained, the truth, and the bound; and noise of one user in closed form."""
+    for randomizer in (MATRIX, RESPONSE):
+        survey = Shuffle(randomizer, 3)
+        for epsilon, truth in zip(FEW_EPSILONS, truths(randomizer), strict=True):
+            upper = survey.get_delta(epsilon)
+            exact = mpmath.mpf(truth)
+            attained = survey.attained_delta(epsilon) * (1 - 1e-15)  # the truth is a float here
+            yield (attained, upper), (exact, exact)
+    one, m = Shuffle(Gaussian(2.0), 1), mpmath.mpf(1) / 2
+    exact = mpmath.ncdf(m / 2 - 0.5 / m) - mpmath.exp(0.5) * mpmath.ncdf(-m / 2 - 0.5 / m)
+    yield asked(one.delta_bounds, 0.5, rtol=1e-2), (exact, exact)
+    exact = 1 - mpmath.exp((mpmath.mpf(0.25) - 1) / 2)
+    yield asked(Shuffle(Laplace(1.0), 1).delta_bounds, 0.25, rtol=1e-2), (exact, exact)
+
+
+COUNT = SenderCount(30_000, 50_000, 10_000)  # of 10,000 senders, those among 30,000 honest users
+BINARY = [[Fraction(4, 5), Fraction(1, 5)], [Fraction(1, 5), Fraction(4, 5)]]
+
+
+@cache
+def cumulated() -> list[mpmath.mpf]:
+    """Pr[count <= s] for all s, by the ratio of neighbouring masses."""
+    honest, others = COUNT.honest, COUNT.users - COUNT.honest
+    with mpmath.workdps(90):
+        mass = mpmath.binomial(others, COUNT.sample) / mpmath.binomial(COUNT.users, COUNT.sample)
+        total = [mass]
+        for s in range(COUNT.sample):
+            mass *= mpmath.mpf((honest - s) * (COUNT.sample - s))
+            mass /= (s + 1) * (others - COUNT.sample + s + 1)
+            total.append(total[-1] + mass)
+    return total
+
+
+@cache
+def exact_sample(epsilon: float) -> mpmath.mpf:
+    """Two of four users are drawn and two collude: the truth on all datasets."""
+    pairs = oracles.neighbouring_views(BINARY, 4, oracles.fixed_size(4, 2), 2)
+    worst = max(oracles.hockey_stick(pair, Fraction(math.exp(epsilon))) for pair in pairs)
+    return mpmath.mpf(worst.numerator) / worst.denominator
+
+
+def senders() -> Iterator[Checked]:
+    for depth, width in ((20.0, 0.01), (60.0, 1e-4)):
+        found = COUNT.buckets(depth, width)
+        for first, last, *mass in zip(*found[:4], strict=True):
+            exact = cumulated()[last] - (cumulated()[first - 1] if first else 0)
+            yield (mass[0], mass[1]), (exact, exact)
+    survey = Shuffle(FiniteRandomizer([[0.8, 0.2], [0.2, 0.8]]), 4, sample_rate=0.5, colluding=2)
+    for epsilon in FEW_EPSILONS:
+        exact = exact_sample(epsilon)
+        attained = survey.attained_delta(epsilon) * (1 - 1e-12)
+        yield (attained, survey.get_delta(epsilon) * (1 + 1e-12)), (exact, exact)
+
+
+NOISES: tuple[Noise, ...] = (
+    PoissonNoise(9.5),
+    PoissonNoise(2000.0),
+    BinomialNoise(30, 0.25, 0.75),
+    NegativeBinomialNoise(1.5, 0.75, 0.25),
+    NegativeBinomialNoise(0.5, 0.75, 0.25),
+)
+
+
+@cache
+def exact_noise(case: int, more: bool, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(40):
+        pair = noise.one_more(NOISES[case], 1e-35)
+        return noise.divergence(pair if more else noise.reversed_pair(pair), epsilon)
+
+
+@cache
+def exact_bin(more: bool) -> list[tuple[float, int]]:
+    return noise.worst_bin(0.25, 4, FEW_EPSILONS, 120, more)
+
+
+def noise_messages() -> Iterator[Checked]:
+    for more in (True, False):
+        for case, law in enumerate(NOISES):
+            found = one_more(law, more).sampler(60.0, 1e-3)(np.array(FEW_EPSILONS))
+            for i, epsilon in enumerate(FEW_EPSILONS):
+                exact = exact_noise(case, more, epsilon)
+                sides = float(found.lower[i]) - 1e-30, float(found.upper[i]) + 1e-30
+                yield sides, (exact, exact)
+        found = ThresholdProfile(0.25, 4, more).sampler(60.0, 1e-3)(np.array(FEW_EPSILONS))
+        for i, (truth, _) in enumerate(exact_bin(more)):
+            near = mpmath.mpf(truth) * (1 - 1e-12), mpmath.mpf(truth) * (1 + 1e-12)
+            yield (float(found.lower[i]), float(found.upper[i])), near

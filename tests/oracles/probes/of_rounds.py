@@ -1,0 +1,158 @@
+"""One round and many: certified answers and sums of losses, beside exact products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, partial
+
+import mpmath
+import numpy as np
+
+import oracles
+from shuffledp import Accountant, PureLDP, Shuffle, choose
+from shuffledp._support.numeric import BOTH
+from shuffledp.composition.bundle import BundledRounds
+from shuffledp.composition.pld import PLD
+from shuffledp.composition.split_sum import split
+from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for_epsilon
+from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.profiles.sender_count import SenderCount
+
+from .common import Checked, asked
+
+
+@cache
+def exact_rounds() -> tuple[mpmath.mpf, mpmath.mpf]:
+    return (
+        oracles.randomized_response_composition(0.5, 40, 3.0),
+        oracles.randomized_response_epsilon(0.5, 40, 1e-6),
+    )
+
+
+@cache
+def exact_mixture() -> list[oracles.Atom]:
+    atoms = [oracles.clone_pair_atoms(*kind, "stronger-clones") for kind in KINDS]
+    return oracles.compose_atoms(atoms)
+
+
+KINDS = [(5, 2.0), (10, 0.75), (11, 0.75)]  # users, eps0; the last two are alike
+
+
+@cache
+def exact_mixture_answers() -> tuple[mpmath.mpf, mpmath.mpf]:
+    atoms = exact_mixture()
+    return oracles.delta_of_atoms(atoms, 1.0), oracles.epsilon_of_atoms(atoms, 1e-3)
+
+
+@cache
+def exact_one_round() -> tuple[mpmath.mpf, mpmath.mpf]:
+    atoms = oracles.clone_pair_atoms(9, 0.75, "stronger-clones")
+    return oracles.delta_of_atoms(atoms, 0.3), oracles.epsilon_of_atoms(atoms, 1e-3)
+
+
+def rounds() -> Iterator[Checked]:
+    repeated = Accountant().compose(Shuffle(PureLDP(0.5), 1), 40)
+    mixture = Accountant()
+    for users, eps0 in KINDS:
+        mixture.compose(Shuffle(PureLDP(eps0), users))
+    one = Shuffle(PureLDP(0.75), 9)
+    for mechanism, (delta, epsilon), questions in (
+        (repeated, exact_rounds(), (3.0, 1e-6)),
+        (mixture, exact_mixture_answers(), (1.0, 1e-3)),
+        (one, exact_one_round(), (0.3, 1e-3)),
+    ):
+        yield asked(mechanism.delta_bounds, questions[0], rtol=1e-3), (delta, delta)
+        yield asked(mechanism.epsilon_bounds, questions[1], rtol=1e-3), (epsilon, epsilon)
+
+
+@cache
+def exact_near_top(epsilon: float) -> mpmath.mpf:
+    return oracles.clone_profile(9, 0.75, epsilon, "stronger-clones")
+
+
+def near_the_top() -> Iterator[Checked]:
+    for share in (2.0**-45, 2.0**-35, 2.0**-25, 2.0**-10):
+        epsilon = 0.75 * (1 - share)
+        exact = exact_near_top(epsilon)
+        yield asked(Shuffle(PureLDP(0.75), 9).delta_bounds, epsilon, rtol=1e-3), (exact, exact)
+
+
+def calibrated() -> Iterator[Checked]:
+    """So many rounds have a loss of at most 2: they must have it."""
+    rounds = Accountant().remaining_rounds(Shuffle(PureLDP(0.5), 1), 2.0, 1e-3, rtol=1e-2)
+    exact = exact_epsilon(rounds) if rounds else mpmath.mpf(0)
+    yield (0.0, 2.0), (exact, exact)
+
+
+def chosen() -> Iterator[Checked]:
+    """Noise shares that add up to a central Gaussian mechanism, within (1, 1e-4)."""
+    for choice in choose(100, task="mean", view="aggregate", epsilon=1.0, delta=1e-4):
+        upper = choice.epsilon.upper
+        yield (upper, math.inf), (mpmath.mpf(0), mpmath.mpf(1))
+        if choice.name == "gaussian":
+            mu = 1 / (mpmath.mpf(choice.parameters["sigma"]) * 10)
+            exact = mpmath.ncdf(mu / 2 - upper / mu)
+            exact -= mpmath.exp(upper) * mpmath.ncdf(-mu / 2 - upper / mu)
+            yield (0.0, 1e-4), (exact, exact)
+
+
+@cache
+def exact_epsilon(rounds: int) -> mpmath.mpf:
+    return oracles.randomized_response_epsilon(0.5, rounds, 1e-3)
+
+
+# Sums of losses
+
+RARE = PLD(0.25, np.array([-1, 0, 1, 2, 3, 100]), np.array([0.25, 0.5, 0.24, 2e-3, 1e-7, 1e-22]), 0)
+TIMES = 4
+
+
+@cache
+def exact_sum(epsilon: float) -> mpmath.mpf:
+    law = {0: Fraction(1)}
+    for _ in range(TIMES):
+        after: dict[int, Fraction] = {}
+        for at, mass in law.items():
+            for step, more in zip(RARE.index.tolist(), RARE.masses.tolist(), strict=True):
+                after[at + step] = after.get(at + step, Fraction(0)) + mass * Fraction(more)
+        law = after
+    with mpmath.workdps(60):
+        return mpmath.fsum(
+            mpmath.mpf(p.numerator) / p.denominator * -mpmath.expm1(epsilon - mpmath.mpf(s) / 4)
+            for s, p in law.items()
+            if s / 4 > epsilon
+        )
+
+
+def sums_of_losses() -> Iterator[Checked]:
+    parts = [(RARE, TIMES)]
+    for epsilon in (0.3, 2.2, 12.0, 26.0):
+        exact = exact_sum(epsilon)
+        try:
+            tilted = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
+            tilt_for = partial(lambda e, term, _: tilt_for_epsilon(term, e), epsilon)
+            apart = split(parts, float(exact), tilt_for)
+        except LatticeTooLong:
+            continue
+        for total in (tilted, apart):
+            if total is not None:
+                lower, upper = (total.delta(epsilon, side) for side in BOTH)
+                yield (lower, upper), (exact, exact)
+
+
+@cache
+def exact_bundle(rate: float, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        magnified = mpmath.log1p(mpmath.expm1(epsilon) / rate)
+        return rate * oracles.randomized_response_composition(0.5, 3, magnified)
+
+
+def bundles() -> Iterator[Checked]:
+    law = ThreePointLaw.stronger_clones(0.5)
+    bundled = BundledRounds(law, SenderCount(4, 4, 2), 3)
+    found = bundled.profile((1, 2)).sampler(40.0, 1e-3)(np.array([0.1, 0.5]))
+    for i, epsilon in enumerate((0.1, 0.5)):
+        exact = exact_bundle(0.5, epsilon)
+        yield (found.lower[i], found.upper[i]), (exact, exact)
