@@ -148,7 +148,7 @@ def test_in_the_shell() -> None:
     assert "6.48e-15" in said and "remove-one" in said and "counts below 20" in said
     report = json.loads(ok("delta", *VIEW, "--epsilon", "1", "--json"))
     assert report["view"] == "threshold" and report["randomizer"] is None
-    assert report["mechanism"]["parameters"] == {"rate": 0.105, "threshold": 20}
+    assert report["parameters"] == {"rate": 0.105, "threshold": 20}
     for words, wrong in (
         (["--view", "threshold", "--rate", "0.1"], "needs --threshold"),
         ([*VIEW, "--users", "10"], "--users does not go with --view threshold"),

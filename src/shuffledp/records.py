@@ -26,15 +26,10 @@ CENTRAL: dict[str, type[Any]] = {
 
 #: What every report says of a round; None stands for what has no meaning for it.
 DESCRIPTION = (
-    *("view", "randomizer", "mechanism", "users", "sample_rate", "sampling", "colluding"),
-    *("dropouts", "messages", "neighbours", "relation", "analysis", "theorem", "adversary"),
-    "assumptions",
+    *("view", "randomizer", "mechanism", "parameters", "users", "sample_rate", "sampling"),
+    *("colluding", "dropouts", "messages", "neighbours", "relation", "analysis", "theorem"),
+    *("adversary", "assumptions"),
 )
-
-
-def named(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """A randomizer or a mechanism."""
-    return {"name": name, "parameters": parameters}
 
 
 def name_of(thing: Any) -> str:
@@ -48,15 +43,15 @@ def described(round_: Round) -> dict[str, Any]:
     >>> from shuffledp import PureLDP, Shuffle
     >>> from shuffledp.records import described
     >>> said = described(Shuffle(PureLDP(eps0=4.0), users=10_000))
-    >>> said["randomizer"], said["analysis"], said["sample_rate"]
-    ({'name': 'pure-ldp', 'parameters': {'eps0': 4.0}}, 'stronger-clones', 1.0)
+    >>> said["randomizer"], said["parameters"], said["analysis"], said["sample_rate"]
+    ('pure-ldp', {'eps0': 4.0}, 'stronger-clones', 1.0)
     """
     known = {"view": round_.view, **round_.settings}
     if isinstance(round_, RoundOfUsers):
         randomizer = round_.randomizer
-        known["randomizer"] = named(name_of(randomizer), randomizer.reported)
+        known |= {"randomizer": name_of(randomizer), "parameters": randomizer.reported}
     elif isinstance(round_, RoundOfReports):
-        known["mechanism"] = named(round_.name, round_.reported)
+        known |= {"mechanism": round_.name, "parameters": round_.reported}
     analysis = round_.explained
     known |= {
         "relation": round_.relation,
@@ -83,12 +78,16 @@ def record(round_: Mechanism) -> dict[str, Any]:
     return kept
 
 
+def _named(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "parameters": parameters}
+
+
 def _kept(round_: Mechanism) -> dict[str, Any]:
     if isinstance(round_, RoundOfUsers):
         randomizer = round_.randomizer
-        thing = {"randomizer": named(name_of(randomizer), randomizer.given)}
+        thing = {"randomizer": _named(name_of(randomizer), randomizer.given)}
     elif isinstance(round_, RoundOfReports):
-        thing = {"mechanism": named(round_.name, round_.given)}
+        thing = {"mechanism": _named(round_.name, round_.given)}
     else:
         raise TypeError("neither users nor reports")
     asked = {"analysis": round_.analysis} if isinstance(round_, Shuffle) else {}

@@ -20,9 +20,9 @@ def test_json_has_the_choices_that_python_has() -> None:
     assert report["query"] == "choose" and report["values"] == 8 and report["unmet"] == []
     assert [row["standard_error"] for row in report["choices"]] == [c.standard_error for c in table]
     for row, choice in zip(report["choices"], table, strict=True):
-        assert row["randomizer"]["name"] == choice.name
-        assert row["randomizer"]["parameters"] == choice.randomizer.given
-        assert (row["lower"], row["upper"]) == choice.epsilon
+        assert row["randomizer"] == choice.name
+        assert row["parameters"] == choice.randomizer.given
+        assert (row["epsilon"]["lower"], row["epsilon"]["upper"]) == choice.epsilon
         assert row["view"] == "shuffle" and row["bits"] == choice.bits
 
 

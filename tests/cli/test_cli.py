@@ -177,7 +177,7 @@ def test_printed_values_are_rounded_outwards(value: float, digits: int) -> None:
 def test_named_randomizers(arguments: tuple[str, ...], analysis: str) -> None:
     query = ("--users", "1e5", "--rounds", "3", "--delta", "1e-6", "--json")
     report = json.loads(ok("epsilon", "--randomizer", *arguments, *query))
-    assert report["randomizer"]["name"] == arguments[0]
+    assert report["randomizer"] == arguments[0]
     assert report["analysis"] == analysis
     ((low, high),) = zip(report["lower"], report["upper"], strict=True)
     assert 0 < low <= high <= 1.001 * low

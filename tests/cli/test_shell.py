@@ -190,7 +190,7 @@ def test_the_range_of_a_hash_is_the_best_one(eps0: float) -> None:
 
 def test_what_is_left_to_its_optimum_is_told() -> None:
     report = json.loads(ok("epsilon", "--randomizer", "hashing", "--eps0", "2", *ASKED))
-    assert report["randomizer"]["parameters"] == {"g": 8, "eps0": 2.0}
+    assert report["parameters"] == {"g": 8, "eps0": 2.0}
     assert "needs --eps0" in run("epsilon", "--randomizer", "subset", "--k", "9", *ASKED).stderr
     for eps0 in (1e-6, 200.0):
         assert LocalHashing(eps0=eps0).g in (2, 3, 10**12)

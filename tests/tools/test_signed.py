@@ -133,8 +133,8 @@ def test_out_writes_what_the_name_says(plan: Path, name: str, begins: str) -> No
     if name.endswith("json"):
         report = json.loads(out.read_text())
         assert [item["name"] for item in report["inputs"]] == ["plan.toml", "step.json"]
-        assert report["entries"][1]["mechanism"]["parameters"] == {"sigma": 50, "sensitivity": 2}
-        step = report["entries"][4]["mechanism"]["parameters"]
+        assert report["entries"][1]["parameters"] == {"sigma": 50, "sensitivity": 2}
+        step = report["entries"][4]["parameters"]
         assert step["losses_and_masses"]["shape"] == [2, 2]
 
 

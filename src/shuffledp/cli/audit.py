@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidParameter, ShuffleDPError
-from ..records import name_of, named
+from ..records import name_of
 from ..tools.audit import audit as hold_against_claim
 from .options import JSON, number, options, randomizer_options, take_randomizer
 from .report import json_report
@@ -41,7 +41,8 @@ def audit(client: str | None, trials: int, confidence: float, as_json: bool, **g
     found = hold_against_claim(randomizer, _loaded(client), trials=trials, confidence=confidence)
     if as_json:
         answer = {
-            "randomizer": named(name_of(randomizer), randomizer.reported),
+            "randomizer": name_of(randomizer),
+            "parameters": randomizer.reported,
             "holds": found.holds,
             "exceeds": found.exceeds,
             "eps0_lower": found.eps0_lower,

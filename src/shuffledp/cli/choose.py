@@ -66,6 +66,5 @@ def _choice(choice: Choice, asked: dict[str, Any]) -> dict[str, Any]:
         "average_error": choice.average_error,
         "frequency_error": choice.frequency_error,
         "bits": choice.bits,
-        "lower": choice.epsilon.lower,
-        "upper": choice.epsilon.upper,
+        "epsilon": choice.epsilon._asdict(),
     }

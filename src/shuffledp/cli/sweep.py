@@ -11,7 +11,7 @@ import click
 from .._support.files import STDIN
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import NEIGHBOURS
-from ..records import DESCRIPTION, described, named
+from ..records import DESCRIPTION, described
 from ..rounds import KINDS_OF_SAMPLES
 from ..tools.adversaries import LADDER
 from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
@@ -120,7 +120,7 @@ def _row(row: Row) -> dict[str, Any]:
     except ShuffleDPError:
         kind, own, asked = split(row)
         said = dict.fromkeys(DESCRIPTION) | {"users": row.get("users"), **asked}
-        said = {name: said[name] for name in DESCRIPTION} | {"randomizer": named(kind, own)}
+        said = {name: said[name] for name in DESCRIPTION} | {"randomizer": kind, "parameters": own}
     query = "epsilon" if "delta" in row else "delta"
     lower, upper = row[f"{query}_lower"], row[f"{query}_upper"]
     known = None if lower is None else {"lower": lower, "upper": upper}

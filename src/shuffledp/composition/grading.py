@@ -60,6 +60,8 @@ class Grading:
         cell = (larger / larger[:1]) ** (-1 / 3)
         cell *= self.stride / np.sqrt((weights @ cell**2) / larger[:1])
         cell = np.minimum(cell, max(self.stride, tuning.WIDEST_CELL / (1 + self.tilt)))
+        number = float(np.sum(np.diff(losses, prepend=0.0) / cell))
+        cell *= max(number / tuning.MOST_SAMPLES, 1.0)  # a tilt may see nothing but the end
         distances = np.maximum(cell / self.step, 1.0).astype(np.int64)
         index, place = [np.zeros(0, dtype=np.int64)], 0
         for distance in np.unique(distances).tolist():  # up to the last loss with this distance

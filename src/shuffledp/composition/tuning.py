@@ -26,6 +26,8 @@ GRADED = (0.3, 0.6, 0.8, 1.0, 1.3, 2.0)
 #: Cells of rare losses are no wider than this over 1 + tilt, so that no factor e^(tilt loss) grows
 #: much within one.
 WIDEST_CELL = 0.3
+#: Samples of a profile at most, kinks apart: some hundred are usual.
+MOST_SAMPLES = 1 << 11
 #: So many times the mean bend of the cells around it is a kink, which is sampled more closely.
 KINK = 3.0
 #: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
