@@ -198,7 +198,7 @@ def test_rich_table_and_missing_extras(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_picture_of_a_sweep(tmp_path: Path) -> None:
     given: dict[str, Any] = {"k": 4, "delta": 1e-6, "jobs": 1}
     over: dict[str, Any] = {
-        "randomizer": ["rr", "unary", "subset"],
+        "randomizer": ["rr", "unary", "gaussian"],
         "users": [100, 10_000],
         "eps0": [3, 2, 1],
     }
@@ -213,7 +213,7 @@ def test_a_picture_of_a_sweep(tmp_path: Path) -> None:
     drawn: Any = lines["rr, 100 users"]
     assert dict(zip(drawn.get_xdata(), drawn.get_ydata(), strict=True)) == upper
     assert list(drawn.get_xdata()) == [1, 2, 3] and axes.get_xlabel() == "eps0"
-    gaps: Any = lines["subset, 100 users"]  # which needs a size
+    gaps: Any = lines["gaussian, 100 users"]  # which needs a sigma
     assert np.isnan(gaps.get_ydata()).all()
     assert axes.get_title() == "k = 4, delta = 1e-06, replace-one"
     assert axes.get_yscale() == "log" and axes.get_xscale() == "linear"

@@ -116,6 +116,9 @@ def _split(
     )
     closed_error, none_error = (np.expm1(x) for x in slack)
     closed_error += 6 * error
+    none, with_big = np.exp(log_none), closed(z, -held)
+    with np.errstate(over="ignore"):
+        besides = (with_big + least) / np.maximum(none, 1e-300)
     rest = solve(
         ScoreSums(
             np.where(usual, z, 0.0),
@@ -128,7 +131,7 @@ def _split(
             sums.held,
         ),
         width,
-        ((with_big := closed(z, -held)) + least) / (none := np.exp(log_none)),
+        besides,
     )
     fall = closed(sums.slopes, sums.held)
     charge = closed_error * closed(size, held)

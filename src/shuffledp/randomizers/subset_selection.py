@@ -27,7 +27,7 @@ class SubsetSelection(MembershipRandomizer):
 
     >>> from shuffledp import SubsetSelection
     >>> SubsetSelection(k=10, eps0=1.0)
-    SubsetSelection(k=10, size=3, eps0=1.0)
+    SubsetSelection(k=10, size=2, eps0=1.0)
     """
 
     name: ClassVar[str] = "subset"
