@@ -48,8 +48,9 @@ def test_importing_loads_numpy_and_little_else() -> None:
 
 
 def test_importing_takes_little_longer_than_numpy() -> None:
-    """As a ratio, since machines differ: 0.18 s in all where numpy takes 0.1 s."""
-    code = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
+    """As a ratio of processor times, since machines differ and are busy: 0.34 s where numpy, whose
+    threads count too, takes 0.16 s; 0.25 and 0.09 s on the clock."""
+    code = "import time; start = time.process_time(); import {}; print(time.process_time() - start)"
     compiled = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
     def seconds(name: str) -> float:
@@ -57,7 +58,7 @@ def test_importing_takes_little_longer_than_numpy() -> None:
         ask = partial(subprocess.run, command, capture_output=True, text=True, env=compiled)
         return min(float(ask(check=True).stdout) for _ in range(6))
 
-    assert seconds("shuffledp") < 3 * seconds("numpy")
+    assert seconds("shuffledp") < 2.7 * seconds("numpy")
 
 
 def test_the_command_line_loads_neither_matplotlib_nor_the_figures() -> None:
