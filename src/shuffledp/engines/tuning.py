@@ -74,25 +74,6 @@ JUMP_USUAL = 3.0
 
 # One large score (one_large.py)
 
-# Lattice (lattice.py)
-
-#: The squared step in units of the variance of the integral's noise over the users with another
-#: score than the common one: with 4 the bracket is about as wide as with the noise.
-COARSENESS = 4.0
-#: Points of a period at most: 16 transforms of so many take 0.1 s.
-MOST_POINTS = 1 << 17
-#: Points of all rows that are transformed at once, which should stay in the cache.
-POINTS_AT_ONCE = 1 << 16
-
-# One jump (one_jump.py)
-
-#: Deviations of the sum without big scores, beside its drift, that a score must exceed to be big:
-#: with 9 of them the negative part is below 1e-15 of the rest.
-JUMP = 9.0
-#: Factors of the tilt for what is as good as impossible, tried upwards and downwards in turn.
-JUMP_TILTS = (1000.0, 100.0, 30.0, 8.0, 3.0, 1.7, 1.3)
-#: Exponents up to which values count with that tilt; larger ones count with their mean.
-JUMP_USUAL = 3.0
 #: Brackets with a larger relative width mean that no tilt fits.
 MISFIT = 0.02
 #: Users with a large score, on average, in units of the width: two of them are this rare.
