@@ -6,7 +6,6 @@ docs/theory.md ("Any score law") has the proof.
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ class Beyond:
         some._log_mgf = self._log_mgf + n * self._others * np.expm1(self._tilts * most)
         return some
 
-    @cached_property
+    @property
     def _others(self) -> Array:
         """At each tilt the share of users with another score than the common one, from above."""
         sums = self._law.sums

@@ -119,20 +119,7 @@ def _split(
     none, with_big = np.exp(log_none), closed(z, -held)
     with np.errstate(over="ignore"):
         besides = (with_big + least) / np.maximum(none, 1e-300)
-    rest = solve(
-        ScoreSums(
-            np.where(usual, z, 0.0),
-            np.where(usual, p, 0.0) / (1 - left_out)[:, None],
-            np.where(usual, size, 0.0),
-            held,
-            sums.users,
-            2 * sums.error + (40 + z.shape[1]) * UNIT,
-            np.where(usual, sums.slopes, 0.0),
-            sums.held,
-        ),
-        width,
-        besides,
-    )
+    rest = solve(sums.without(~usual, left_out), width, besides)
     fall = closed(sums.slopes, sums.held)
     charge = closed_error * closed(size, held)
     down, up = none / (1 + none_error), none * (1 + none_error)

@@ -47,14 +47,10 @@ def _by_large(sums: ScoreSums, large: NDArray[np.bool_], width: float) -> Bracke
     n, p = float(sums.users), sums.probabilities
     mass, error = np.sum(p * large, axis=1), sums.error + (40 + p.shape[1]) * UNIT
     log_none = np.log1p(-mass)
-    usual = replace(
-        sums,
-        probabilities=np.where(large, 0.0, p) / (1 - mass)[:, None],
-        error=2 * sums.error + (40 + p.shape[1]) * UNIT,
-    )
+    usual = sums.without(large, mass)
+    others = replace(sums, probabilities=usual.probabilities, error=usual.error)
     last = np.where(large, p, 0.0) / mass[:, None]
-    one = stop_loss(replace(usual, users=sums.users - 1, last=last), width)
-    usual = replace(usual, scores=np.where(large, 0.0, sums.scores))
+    one = stop_loss(replace(others, users=sums.users - 1, last=last), width)
     none = stop_loss(usual, width)
     slack = np.expm1(2.5 * n * error * mass + 8 * error - 16 * UNIT * n * log_none)
     chances = np.exp(n * log_none), n * mass * np.exp((n - 1) * log_none)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array
+from .._support.numeric import UNIT, Array
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,18 @@ class ScoreSums:
             last=None if self.last is None else self.last[index],
         )
 
-    @property
+    def without(self, gone: NDArray[np.bool_], mass: Array) -> ScoreSums:
+        """Given that no user has one of these scores, whose probabilities add up to `mass`."""
+        return replace(
+            self,
+            scores=np.where(gone, 0.0, self.scores),
+            probabilities=np.where(gone, 0.0, self.probabilities) / (1 - mass)[:, None],
+            magnitudes=np.where(gone, 0.0, self.magnitudes),
+            error=2 * self.error + (40 + self.scores.shape[1]) * UNIT,
+            falls=np.where(gone, 0.0, self.slopes),
+        )
+
+    @cached_property
     def common(self) -> tuple[Array, Array, Array]:
         """The most likely score of each row, its magnitude and its probability; it is 0 where most
         of the mass is left over."""
