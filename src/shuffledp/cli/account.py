@@ -71,11 +71,12 @@ def account(
         from ..plotting import plot_ledger
 
         draw(partial(plot_ledger, ledger), picture)
-    pages = document(ledger, date)
     if kind == "json":
         text = _json(ledger, rtol, date)
+    elif kind == "csv":
+        text = ledger.to_csv().rstrip("\n")
     else:
-        text = ledger.to_csv().rstrip("\n") if kind == "csv" else getattr(pages, kind)()
+        text = getattr(document(ledger, date), kind)()
     if out is None:
         click.echo(text)
     else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._support.text import plain, rounded_down, rounded_up, wrapped
+from .._support.text import rounded_down, rounded_up, wrapped
 from ..tools.adversaries import adversaries as ladder
 from ..tools.protocol import of_users, split
 from .options import (
@@ -54,8 +54,7 @@ def adversaries(
         answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
         click.echo(json_report("adversaries", answer, round_, rounds=rounds, rtol=rtol))
         return
-    who = f"{randomizer!r}, {rounds:,} x {round_.participants}"
-    click.echo(wrapped(f"{who}, delta = {plain(delta)}, {round_.relation}."))
+    click.echo(wrapped(f"{rows.title}."))
     sees = "sees all messages, " if round_.view == "shuffle" else ""
     click.echo(wrapped(f"The adversary {sees}knows all other users' values, and ..."))
     click.echo(f"\n{'analysis':<17}{'epsilon':>10}")
