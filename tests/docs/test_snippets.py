@@ -12,8 +12,11 @@ import subprocess
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+
+from shuffledp.randomizers import REGISTRY
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
@@ -49,7 +52,8 @@ def test_python_block_prints_what_it_says(code: str, monkeypatch: pytest.MonkeyP
     source, expected = expectations(code)
     monkeypatch.chdir(ROOT)
     printed = io.StringIO()
-    with redirect_stdout(printed):
+    # a randomizer that a page registers is none of other tests
+    with redirect_stdout(printed), patch.dict(REGISTRY):
         exec(compile(source, "<snippet>", "exec", dont_inherit=True), {"__name__": "__main__"})
     assert printed.getvalue().rstrip() == "\n".join(expected)
 
