@@ -11,7 +11,6 @@ from shuffledp import (
     Accountant,
     Aggregate,
     Gaussian,
-    HadamardResponse,
     Plan,
     PureLDP,
     RandomizedResponse,
@@ -24,6 +23,7 @@ from shuffledp import (
 from shuffledp.accountant import repeated
 from shuffledp.errors import InvalidParameter, ShuffleDPError
 from shuffledp.mechanisms import ApproximateDP
+from shuffledp.randomizers import HadamardResponse
 
 UNARY = UnaryEncoding(k=16, eps0=6.0)
 SHELL = ("--randomizer", "unary", "--k", "16", "--eps0", "6", "--view", "aggregate")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from shuffledp.randomizers import REGISTRY
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -19,10 +20,13 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", shuffledp.__all__)
+PUBLIC = {name: getattr(shuffledp, name) for name in shuffledp.__all__} | REGISTRY
+
+
+@pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_an_example(name: str) -> None:
     """pytest runs the examples themselves (--doctest-modules)."""
-    assert doctest.DocTestParser().get_examples(getattr(shuffledp, name).__doc__ or "")
+    assert doctest.DocTestParser().get_examples(PUBLIC[name].__doc__ or "")
 
 
 def test_public_names_are_listed_once_and_in_order() -> None:

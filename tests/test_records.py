@@ -14,7 +14,6 @@ from shuffledp import (
     Accountant,
     Aggregate,
     FiniteRandomizer,
-    NoisyHistogram,
     PureLDP,
     RandomizedResponse,
     SampleThreshold,
@@ -25,7 +24,7 @@ from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.errors import InvalidParameter
 from shuffledp.guarantee import Mechanism
 from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile
-from shuffledp.randomizers import REGISTRY, MatrixRandomizer
+from shuffledp.randomizers import REGISTRY, MatrixRandomizer, NoisyHistogram
 
 SCHEMA = json.loads(
     (resources.files("shuffledp") / "schemas" / "saved-account.json").read_text(encoding="utf-8")

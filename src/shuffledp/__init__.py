@@ -1,8 +1,8 @@
 """Certified (epsilon, delta) for the shuffle model of differential privacy.
 
-These are the names that most users need. The rest is reached through its modules: `randomizers`,
-`mechanisms` (guarantees of anything else, to compose with), `errors`, `bounds`, `published`,
-`plotting`, `interop`, and the results of `tools`.
+These are the names that most users need. The rest is reached through its modules: `randomizers`
+(all of them), `mechanisms` (guarantees of anything else, to compose with), `errors`, `bounds`,
+`published`, `plotting`, `interop`, and the results of `tools`.
 """
 
 import importlib
@@ -15,17 +15,9 @@ from .errors import NotCertified, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
-    HadamardResponse,
     Laplace,
-    LocalHashing,
-    NoisyHistogram,
-    OneBit,
-    Piecewise,
-    PrivUnit,
     PureLDP,
     RandomizedResponse,
-    SquareWave,
-    SubsetSelection,
     UnaryEncoding,
 )
 from .sample_threshold import SampleThreshold
@@ -49,22 +41,14 @@ __all__ = [
     "Aggregate",
     "FiniteRandomizer",
     "Gaussian",
-    "HadamardResponse",
     "Laplace",
-    "LocalHashing",
-    "NoisyHistogram",
     "NotCertified",
-    "OneBit",
-    "Piecewise",
     "Plan",
-    "PrivUnit",
     "PureLDP",
     "RandomizedResponse",
     "SampleThreshold",
     "Shuffle",
     "ShuffleDPError",
-    "SquareWave",
-    "SubsetSelection",
     "UnaryEncoding",
     "adversaries",
     "audit",

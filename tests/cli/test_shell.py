@@ -11,18 +11,10 @@ import numpy as np
 import pytest
 
 from shell import ok, run
-from shuffledp import (
-    FiniteRandomizer,
-    LocalHashing,
-    RandomizedResponse,
-    Shuffle,
-    SubsetSelection,
-    adversaries,
-    sweep,
-)
+from shuffledp import FiniteRandomizer, RandomizedResponse, Shuffle, adversaries, sweep
 from shuffledp._support.text import line_width, wrapped
 from shuffledp.errors import InvalidParameter
-from shuffledp.randomizers import REGISTRY
+from shuffledp.randomizers import REGISTRY, LocalHashing, SubsetSelection
 from shuffledp.tools.protocol import randomizer_of
 
 ASKED = ("--users", "100", "--delta", "1e-3", "--json")

@@ -14,17 +14,10 @@ import pytest
 from shuffledp import (
     FiniteRandomizer,
     Gaussian,
-    HadamardResponse,
     Laplace,
-    LocalHashing,
-    OneBit,
-    Piecewise,
-    PrivUnit,
     PureLDP,
     RandomizedResponse,
     Shuffle,
-    SquareWave,
-    SubsetSelection,
     UnaryEncoding,
     calibrate,
 )
@@ -33,7 +26,18 @@ from shuffledp.clients.caps import cap_moment, cap_share
 from shuffledp.clients.hashing import PRIME, hashed, times
 from shuffledp.clients.sphere import SphereClient
 from shuffledp.errors import InvalidParameter, ShuffleDPError
-from shuffledp.randomizers import REGISTRY, MatrixRandomizer, Randomizer
+from shuffledp.randomizers import (
+    REGISTRY,
+    HadamardResponse,
+    LocalHashing,
+    MatrixRandomizer,
+    OneBit,
+    Piecewise,
+    PrivUnit,
+    Randomizer,
+    SquareWave,
+    SubsetSelection,
+)
 
 COUNTING: list[Randomizer] = [
     RandomizedResponse(8, eps0=1.5),

@@ -11,20 +11,7 @@ import pytest
 
 from oracles.branches import laws_of
 from oracles.randomizers import exact_exp
-from shuffledp import (
-    FiniteRandomizer,
-    Gaussian,
-    HadamardResponse,
-    Laplace,
-    LocalHashing,
-    OneBit,
-    Piecewise,
-    PrivUnit,
-    RandomizedResponse,
-    SquareWave,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, UnaryEncoding
 from shuffledp.clients import Counts
 from shuffledp.clients.base import CountingClient, MeanClient
 from shuffledp.clients.bits import BitsClient
@@ -37,7 +24,16 @@ from shuffledp.clients.response import ResponseClient
 from shuffledp.clients.sphere import SphereClient
 from shuffledp.clients.subsets import SubsetsClient
 from shuffledp.errors import InvalidParameter
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import (
+    HadamardResponse,
+    LocalHashing,
+    OneBit,
+    Piecewise,
+    PrivUnit,
+    Randomizer,
+    SquareWave,
+    SubsetSelection,
+)
 
 EPS0 = (1e-6, 0.01, 0.5, 1.0, math.log(4), 3.7, 10.0, 40.0, 44.5, 100.0, 200.0)
 SMALL: list[tuple[Any, dict[str, Any]]] = [

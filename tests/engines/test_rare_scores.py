@@ -9,10 +9,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from shuffledp import Accountant, HadamardResponse, RandomizedResponse, Shuffle
+from shuffledp import Accountant, RandomizedResponse, Shuffle
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.profiles.class_sampler import ClassSampler
+from shuffledp.randomizers import HadamardResponse
 
 
 def exact_stop_loss(

@@ -13,7 +13,6 @@ from shuffledp import (
     FiniteRandomizer,
     RandomizedResponse,
     Shuffle,
-    SubsetSelection,
     UnaryEncoding,
     adversaries,
     verify,
@@ -21,6 +20,7 @@ from shuffledp import (
 from shuffledp.bounds.one_round import epsilon_bounds
 from shuffledp.profiles.binary import BinaryProfile
 from shuffledp.profiles.rounds import NothingLost, round_profile
+from shuffledp.randomizers import SubsetSelection
 
 PAIRS = [(0.25, 0.75), (0.02, 0.95), (0.001, 0.3), (0.7, 0.99), (0.0, 0.4), (0.3, 1.0), (0.0, 1.0)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shuffledp import FiniteRandomizer, HadamardResponse, Laplace, PureLDP, RandomizedResponse
+from shuffledp import FiniteRandomizer, Laplace, PureLDP, RandomizedResponse
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.published import (
     BOUNDS,
@@ -20,6 +20,7 @@ from shuffledp.published import (
     koskela2023,
 )
 from shuffledp.published.rdp import epsilon_of_rdp
+from shuffledp.randomizers import HadamardResponse
 
 
 @pytest.mark.parametrize(

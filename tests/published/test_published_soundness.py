@@ -8,17 +8,10 @@ import pytest
 from mpmath import mpf
 
 import oracles
-from shuffledp import (
-    Accountant,
-    FiniteRandomizer,
-    PureLDP,
-    RandomizedResponse,
-    Shuffle,
-    SubsetSelection,
-)
+from shuffledp import Accountant, FiniteRandomizer, PureLDP, RandomizedResponse, Shuffle
 from shuffledp.errors import OutOfRange
 from shuffledp.published import BOUNDS, koskela2023
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import Randomizer, SubsetSelection
 
 PROVEN = [bound for bound in BOUNDS if bound.proven]
 Matrix = list[list[Fraction]]

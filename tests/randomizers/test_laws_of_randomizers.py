@@ -13,15 +13,9 @@ from oracles.randomizers import (
     subset_selection,
     unary_encoding,
 )
-from shuffledp import (
-    HadamardResponse,
-    LocalHashing,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from shuffledp import RandomizedResponse, UnaryEncoding
 from shuffledp.laws.classes import ClassLaw, ClassLaws
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 
 
 def merged(law: ClassLaw) -> dict[tuple[float, float], float]:

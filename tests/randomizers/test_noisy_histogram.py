@@ -12,9 +12,10 @@ import pytest
 
 from oracles import noise as oracle
 from shell import ok
-from shuffledp import Accountant, NoisyHistogram, Shuffle, calibrate
+from shuffledp import Accountant, Shuffle, calibrate
 from shuffledp.errors import InvalidParameter, ShuffleDPError
 from shuffledp.guarantee import anyway
+from shuffledp.randomizers import NoisyHistogram
 from shuffledp.randomizers.exact import exp_bracket
 
 EPSILONS = (0.0, 0.2, 0.7, 1.5)

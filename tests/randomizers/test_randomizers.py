@@ -13,17 +13,14 @@ from oracles.randomizers import Rows, randomized_response
 from shuffledp import (
     Accountant,
     FiniteRandomizer,
-    HadamardResponse,
-    LocalHashing,
     PureLDP,
     RandomizedResponse,
     Shuffle,
-    SubsetSelection,
     UnaryEncoding,
     adversaries,
 )
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])

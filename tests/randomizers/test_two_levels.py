@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 
 import oracles
-from shuffledp import (
-    OneBit,
-    Piecewise,
-    PrivUnit,
-    RandomizedResponse,
-    Shuffle,
-    SquareWave,
-)
+from shuffledp import RandomizedResponse, Shuffle
 from shuffledp.clients.caps import best_threshold, cap_moment, cap_overlap, cap_share
 from shuffledp.laws.classes import ClassLaw, ClassLaws
-from shuffledp.randomizers import TwoLevelRandomizer
+from shuffledp.randomizers import OneBit, Piecewise, PrivUnit, SquareWave, TwoLevelRandomizer
 
 
 def windows(outputs: int, width: int, ratio: Fraction, step: int = 1) -> list[list[Fraction]]:

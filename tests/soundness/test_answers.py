@@ -11,16 +11,14 @@ import oracles
 from shuffledp import (
     Accountant,
     FiniteRandomizer,
-    HadamardResponse,
-    LocalHashing,
     NotCertified,
     RandomizedResponse,
     Shuffle,
-    SubsetSelection,
     UnaryEncoding,
     adversaries,
     verify,
 )
+from shuffledp.randomizers import HadamardResponse, LocalHashing, SubsetSelection
 
 NAMED = [
     RandomizedResponse(3, eps0=1.0),

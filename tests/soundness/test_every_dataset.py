@@ -16,19 +16,10 @@ import pytest
 
 from oracles import randomizers as written
 from oracles.grid import Exact, Floats, Verdict, judge
-from shuffledp import (
-    FiniteRandomizer,
-    HadamardResponse,
-    LocalHashing,
-    PureLDP,
-    RandomizedResponse,
-    Shuffle,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from shuffledp import FiniteRandomizer, PureLDP, RandomizedResponse, Shuffle, UnaryEncoding
 from shuffledp.profiles.base import PrivacyProfile
 from shuffledp.profiles.rounds import round_profile
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 
 ANALYSES = ("best", "blanket", "stronger-clones", "clones")
 RATIOS = (Fraction(1001, 1000), Fraction(3, 2), Fraction(4), Fraction(20), Fraction(3000))

@@ -17,19 +17,17 @@ from oracles.randomizers import exact_exp
 from shuffledp import (
     Accountant,
     FiniteRandomizer,
-    HadamardResponse,
-    LocalHashing,
     NotCertified,
     PureLDP,
     RandomizedResponse,
     Shuffle,
     ShuffleDPError,
-    SubsetSelection,
     UnaryEncoding,
     adversaries,
     verify,
 )
 from shuffledp.bounds import Bounds
+from shuffledp.randomizers import HadamardResponse, LocalHashing, SubsetSelection
 
 #: Numbers of every kind and size, and things that are no numbers.
 wild_floats = st.one_of(

@@ -14,21 +14,23 @@ from shell import ok, run
 from shuffledp import (
     FiniteRandomizer,
     Gaussian,
-    HadamardResponse,
     Laplace,
-    LocalHashing,
-    OneBit,
-    Piecewise,
-    PrivUnit,
     PureLDP,
     RandomizedResponse,
-    SquareWave,
-    SubsetSelection,
     UnaryEncoding,
     audit,
 )
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import (
+    HadamardResponse,
+    LocalHashing,
+    OneBit,
+    Piecewise,
+    PrivUnit,
+    Randomizer,
+    SquareWave,
+    SubsetSelection,
+)
 from shuffledp.tools.proportions import proportion_bounds
 
 Values = NDArray[Any]

@@ -5,21 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp import (
-    Aggregate,
-    Gaussian,
+from shuffledp import Aggregate, Gaussian, RandomizedResponse, Shuffle, UnaryEncoding, simulate
+from shuffledp.errors import InvalidParameter
+from shuffledp.randomizers import (
     HadamardResponse,
     LocalHashing,
     OneBit,
     PrivUnit,
-    RandomizedResponse,
-    Shuffle,
+    Randomizer,
     SubsetSelection,
-    UnaryEncoding,
-    simulate,
 )
-from shuffledp.errors import InvalidParameter
-from shuffledp.randomizers import Randomizer
 
 VALUES = np.repeat(np.arange(4), [500, 300, 199, 1])
 COUNTING = [

@@ -11,23 +11,13 @@ import pytest
 
 import oracles
 from oracles import randomizers as written
-from shuffledp import (
-    FiniteRandomizer,
-    HadamardResponse,
-    LocalHashing,
-    PureLDP,
-    RandomizedResponse,
-    Shuffle,
-    SubsetSelection,
-    UnaryEncoding,
-    verify,
-)
+from shuffledp import FiniteRandomizer, PureLDP, RandomizedResponse, Shuffle, UnaryEncoding, verify
 from shuffledp.cli.app import main
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.base import Law
 from shuffledp.laws.binary import BinaryLaw
 from shuffledp.laws.classes import ClassLaw, ClassLaws
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 from shuffledp.randomizers.exact import exp_bracket
 
 EPS0 = 1.25

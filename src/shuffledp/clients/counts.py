@@ -120,7 +120,7 @@ class MeanEstimate:
 
     The standard error is that of the randomization, for the worst numbers that users may have.
 
-    >>> from shuffledp import OneBit
+    >>> from shuffledp.randomizers import OneBit
     >>> from shuffledp.clients import Counts
     >>> found = OneBit(eps0=1.0).estimate(Counts(1000, [600]))
     >>> round(found.mean, 3), round(found.standard_error, 3)

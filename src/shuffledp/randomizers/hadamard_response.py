@@ -21,7 +21,7 @@ from .parameter import LocalEpsilon, Values
 class HadamardResponse(MembershipRandomizer):
     """Each value owns half of the columns of a Hadamard matrix, its row's positive entries.
 
-    >>> from shuffledp import HadamardResponse
+    >>> from shuffledp.randomizers import HadamardResponse
     >>> HadamardResponse(k=100, eps0=1.0)
     HadamardResponse(k=100, eps0=1.0)
     """

@@ -27,7 +27,7 @@ class LocalHashing(MembershipRandomizer):
     The hash functions are taken to be independent on any three values (pairs for the blanket).
     Without g, the one with which counts are estimated best: about E + 1 (Wang et al. 2017, OLH).
 
-    >>> from shuffledp import LocalHashing
+    >>> from shuffledp.randomizers import LocalHashing
     >>> LocalHashing(eps0=1.0)
     LocalHashing(g=4, eps0=1.0)
     """

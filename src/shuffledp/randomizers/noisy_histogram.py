@@ -72,7 +72,8 @@ class NoisyHistogram(Randomizer):
 
     Or there are `dummies` of them in all, in every round, each any of `k` values.
 
-    >>> from shuffledp import NoisyHistogram, Shuffle
+    >>> from shuffledp import Shuffle
+    >>> from shuffledp.randomizers import NoisyHistogram
     >>> Shuffle(NoisyHistogram(poisson=42.66e-5), users=100_000).get_epsilon(1e-6) < 1
     True
     """

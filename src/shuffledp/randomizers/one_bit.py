@@ -22,7 +22,8 @@ from .parameter import LocalEpsilon
 class OneBit(MembershipRandomizer):
     """A number x in [0, 1] as a bit, 1 with probability x, and binary randomized response on it.
 
-    >>> from shuffledp import OneBit, RandomizedResponse, Shuffle
+    >>> from shuffledp import RandomizedResponse, Shuffle
+    >>> from shuffledp.randomizers import OneBit
     >>> mean, answer = (Shuffle(r, 1000) for r in (OneBit(1.0), RandomizedResponse(2, eps0=1.0)))
     >>> mean.get_epsilon(1e-6) == answer.get_epsilon(1e-6)
     True

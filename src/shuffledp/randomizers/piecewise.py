@@ -21,7 +21,7 @@ class Piecewise(WindowRandomizer):
     The piecewise mechanism of Wang et al. 2019: the window is a share 1/(e^(eps0/2) + 1) of the
     interval, at its ends for the numbers 0 and 1 (no less than 2^-16 of it, from eps0 = 22 on).
 
-    >>> from shuffledp import Piecewise
+    >>> from shuffledp.randomizers import Piecewise
     >>> Piecewise(eps0=2.0)
     Piecewise(eps0=2.0)
     """

@@ -25,7 +25,7 @@ class PrivUnit(TwoLevelRandomizer):
     (Asi et al. 2022), but none below 1/256 of the sphere. The caps of opposite vectors share
     nothing.
 
-    >>> from shuffledp import PrivUnit
+    >>> from shuffledp.randomizers import PrivUnit
     >>> round(PrivUnit(dimension=3, eps0=2.0).share, 6)
     0.268941
     """

@@ -21,7 +21,7 @@ class SquareWave(WindowRandomizer):
     Square wave reporting of Li et al. 2020, with the b of that paper (the window is no less than
     2^-16 of the interval, from eps0 = 14 on).
 
-    >>> from shuffledp import SquareWave
+    >>> from shuffledp.randomizers import SquareWave
     >>> round(SquareWave(eps0=1.0).half_width, 6)
     0.256083
     """

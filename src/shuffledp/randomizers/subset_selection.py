@@ -25,7 +25,7 @@ class SubsetSelection(MembershipRandomizer):
 
     Without a size, the one with which counts are estimated best: about k/(E + 1) (Ye, Barg 2018).
 
-    >>> from shuffledp import SubsetSelection
+    >>> from shuffledp.randomizers import SubsetSelection
     >>> SubsetSelection(k=10, eps0=1.0)
     SubsetSelection(k=10, size=2, eps0=1.0)
     """
