@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.lattice import lattice_stop_loss
 from shuffledp.engines.one_jump import Engine, _split
@@ -54,6 +55,14 @@ def test_lines_of_the_integral_and_the_lattice(
     falls = [abs(z) / 2 + Fraction(1, 4) for z in law[0]]
     for width in (0.1, 1e-2, 1e-4):
         check(partial(engine, width=width), law, falls, users, threshold)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_lines_of_the_enumeration(law: Law, threshold: Fraction) -> None:
+    falls = [abs(z) / 2 + Fraction(1, 4) for z in law[0]]
+    for users, most in ((1, 1), (5, 5), (12, 12), (12, 6)):
+        check(partial(enumerated_stop_loss, most=most), law, falls, users, threshold)
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -160,7 +160,7 @@ def in_two_scales(case: Case, shift: int) -> ScoreSums:
 def by_enumeration(sums: ScoreSums, draw: random.Random) -> Sides:
     users, values = sums.users, sums.scores.shape[1]
     most = users if users <= 9 else min(users, draw.choice([1, 3, 12 if values < 3 else 6]))
-    return enumerated_stop_loss(sums, most)
+    return enumerated_stop_loss(sums, most)[:2]
 
 
 def by_fourier(sums: ScoreSums, draw: random.Random) -> Sides:

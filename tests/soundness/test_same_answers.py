@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import shuffledp
+from shuffledp import randomizers
 from shuffledp.accountant import repeated
 
 ROWS: list[dict[str, Any]] = json.loads(
@@ -26,7 +27,7 @@ def named(row: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=named)
 def test_bracket_overlaps_the_old_one_and_is_no_wider(row: dict[str, Any]) -> None:
-    randomizer = getattr(shuffledp, row["randomizer"])(**row["parameters"])
+    randomizer = getattr(randomizers, row["randomizer"])(**row["parameters"])
     round_ = shuffledp.Shuffle(randomizer, row["users"], **row["options"])
     rounds = repeated(round_, row["rounds"])
     if "delta" in row:

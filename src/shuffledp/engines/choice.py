@@ -112,20 +112,12 @@ def _nothing_known(rows: int) -> Bracket:
     return without_slope(np.zeros(rows), np.full(rows, np.inf))
 
 
-def _list(question: Question) -> Bracket:
-    lower, upper = np.empty((2, len(question.few)))
-    for start in range(0, len(lower), tuning.LISTED_ROWS):
-        rows = np.arange(start, min(start + tuning.LISTED_ROWS, len(lower)))
-        lower[rows], upper[rows] = enumerated_stop_loss(question.sums.rows(rows), question.listed)
-    return without_slope(lower, upper)
-
-
 def _list_rare(question: Question, depth: float, known: float | None = None) -> Bracket:
     """Lists rare users to `depth`, law by law, unless as many were listed for `known`."""
     lower, upper = np.zeros(len(question.few)), np.full(len(question.few), np.inf)
-    masses, users = question.sums.probabilities, question.sums.users
-    for law in np.unique(masses, axis=0):
-        same = np.flatnonzero((masses == law).all(axis=1))
+    users = question.sums.users
+    for same in question.sums.by_law():
+        law = question.sums.probabilities[same[0]]
         count = rare_users(users, law, depth)
         if count > (0 if known is None else rare_users(users, law, known)):
             lower[same], upper[same] = rare_stop_loss(question.sums.rows(same), count)
@@ -143,7 +135,7 @@ RULES = (
         "enumerated",
         "few users score, or there are few users: every way to share out the scores can be listed",
         lambda q: q.few & (q.sums.users > 1),
-        _list,
+        lambda q: enumerated_stop_loss(q.sums, q.listed),
     ),
     Rule(
         "rare scores",

@@ -7,50 +7,80 @@ import math
 import numpy as np
 
 from .._support.numeric import BOTH, UNIT, Array
-from .problem import ScoreSums
+from . import tuning
+from .problem import Bracket, ScoreSums
 
 # proof constants: docs/theory.md, "Constants"
 #: More than is lost, or gained, by rounding below the range of a double: 4 units of 5e-324 a term.
 LEAST = 1e-315
 
 
-def enumerated_stop_loss(sums: ScoreSums, most: int) -> tuple[Array, Array]:
-    """(lower, upper) of E[(S_n)_+] for each row.
+def enumerated_stop_loss(sums: ScoreSums, most: int) -> Bracket:
+    """E[(S_n)_+] for each row, with a line below it.
 
     Ways with more than `most` scoring users are left to a bound: given that user i scores, the
     number of others who do is binomial, and (S)_+ is at most the sum of the (score)_+.
     """
-    scores, probabilities, magnitudes = sums.scores, sums.probabilities, sums.magnitudes
-    n, active = float(sums.users), probabilities.sum(axis=1)[:, None]
-    counts = vectors_of_counts(most, scores.shape[1])  # [ways, values]
-    scoring = counts.sum(axis=1)
+    counts = vectors_of_counts(most, sums.scores.shape[1])  # [ways, values]
+    found = np.empty((4, len(sums.scores)))
+    at_once = max(tuning.WAYS_AT_ONCE // len(counts), 1)
+    for same in sums.by_law():
+        # a way may have a mass below the range of a double and a sum that makes up for it: what
+        # no sum exceeds is part of the mass
+        gains = sums.scores[same] + 20 * UNIT * sums.magnitudes[same]
+        unit = max(most * float(gains.max()), 1.0)
+        masses = _masses(sums.rows(same[:1]), counts, most, unit)
+        for start in range(0, len(same), at_once):
+            rows = same[start : start + at_once]
+            found[:, rows] = _summed(sums.rows(rows), counts, masses, unit)
+    if most < sums.users:
+        found[1] += _beyond(sums, most, _margin(sums))
+    return Bracket(*found)
+
+
+def _margin(sums: ScoreSums) -> float:
+    """Relative error of sums of probabilities."""
+    return float((20 + sums.scores.shape[1]) * UNIT + sums.error)
+
+
+def _masses(sums: ScoreSums, counts: Array, most: int, unit: float) -> list[Array]:
+    """The probability of each way times `unit`, from below and from above; one row."""
+    n, law = float(sums.users), sums.probabilities[0]
+    active, scoring = float(law.sum()), counts.sum(axis=1)
     # values without mass pad the rows: e^-1e6 is 0
-    log_mass = np.log(probabilities, out=np.full(scores.shape, -1e6), where=probabilities > 0)
-    exponent = log_ways(counts, most, n) + log_mass @ counts.T  # [laws, ways]
-    held = sums.threshold[:, None]
-    total = scores @ counts.T - held
-    slack = (20 + min(most, scores.shape[1])) * UNIT * (magnitudes @ counts.T + held)
-    # a way may have a mass below the range of a double and a sum that makes up for it: the largest
-    # sum of a row is part of the exponent
-    scale = (total + slack).max(axis=1, keepdims=True)
-    scale = np.where(scale > 0, scale, 1.0)
-    exponent += np.log(scale)
-    error = exponent_error(probabilities, n, most, sums.error)
-    error += UNIT * (16 * float(np.abs(np.log(scale)).max()) + len(counts))
-    margin = (20 + scores.shape[1]) * UNIT + sums.error  # relative, of sums of probabilities
+    log_mass = np.log(law, out=np.full(law.shape, -1e6), where=law > 0)
+    exponent = log_ways(counts, most, n) + counts @ log_mass + math.log(unit)
+    error = exponent_error(law, n, most, sums.error) + UNIT * 16 * math.log(unit)
+    silent = n - scoring  # users, who score 0 with probability 1 - active
     sides = []
     for side in BOTH:
-        # the others score 0, with probability 1 - active, of which active has a relative error
-        scoring_mass = active * (1 - side * margin)
-        silent = np.maximum(1 - scoring_mass, 0.0)
-        precise = np.log1p(-np.minimum(scoring_mass, 0.5))
-        rest = (n - scoring) * np.where(active < 0.5, precise, np.log(np.maximum(silent, 5e-324)))
-        rest = np.where(scoring == n, 0.0, rest) * (1 - side * 16 * UNIT)
-        value = np.exp(exponent + rest) * np.maximum((total + side * slack) / scale, 0.0)
-        sides.append(value.sum(axis=1) * math.exp(side * error) + side * LEAST)
-    if most < sums.users:
-        sides[1] += _beyond(sums, most, margin)
-    return sides[0], sides[1]
+        scoring_mass = active * (1 - side * _margin(sums))
+        if scoring_mass < 0.5:
+            log_silent = math.log1p(-scoring_mass)
+        else:
+            log_silent = math.log(1 - scoring_mass) if scoring_mass < 1 else -math.inf
+        rest = np.multiply(silent, log_silent, out=np.zeros(len(silent)), where=silent > 0)
+        sides.append(np.exp(exponent + rest * (1 - side * 16 * UNIT)) * math.exp(side * error))
+    return sides
+
+
+def _summed(sums: ScoreSums, counts: Array, masses: list[Array], unit: float) -> Array:
+    """[4, rows]: sums over all ways, for rows of the law with these masses."""
+    held, ways = sums.threshold[:, None], counts.T
+    total = sums.scores @ ways - held  # [rows, ways]
+    values = sums.scores.shape[1]
+    slack = (20 + values) * UNIT * (sums.magnitudes @ ways + held)
+    falls = sums.slopes @ ways + sums.held
+    # a line belongs to an event, whatever alpha is: to the ways that count below
+    below, least = np.maximum(total - slack, 0.0), LEAST * (1 + float(falls.max()))
+    parts = (below, np.maximum(total + slack, 0.0), *2 * (falls * (below > 0),))
+    error = (len(counts) + values + 40) * UNIT
+    found = np.empty((4, len(total)))
+    for i, (part, side) in enumerate(zip(parts, 2 * BOTH, strict=True)):
+        found[i] = np.einsum("rw,w->r", part / unit, masses[i % 2]) * (1 + side * error)
+        found[i] += side * (LEAST if i < 2 else least)
+    found[2] = np.maximum(found[2], 0.0)
+    return found
 
 
 def _beyond(sums: ScoreSums, most: int, margin: float) -> Array:

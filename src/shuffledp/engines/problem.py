@@ -48,6 +48,12 @@ class ScoreSums:
             last=None if self.last is None else self.last[index],
         )
 
+    def by_law(self) -> list[NDArray[np.intp]]:
+        """The rows with the same probabilities, together."""
+        laws, law = np.unique(self.probabilities, axis=0, return_inverse=True)
+        order = np.argsort(law.reshape(-1), kind="stable")
+        return np.split(order, np.cumsum(np.bincount(law.reshape(-1)))[:-1]) if len(laws) else []
+
     def without(self, gone: NDArray[np.bool_], mass: Array) -> ScoreSums:
         """Given that no user has one of these scores, whose probabilities add up to `mass`."""
         return replace(

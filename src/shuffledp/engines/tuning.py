@@ -8,12 +8,12 @@ tests/data/brackets.json are fast and narrow with it: the comment says what it t
 
 # Which engine answers (choice.py)
 
-#: Up to so many ways to share out the scores are enumerated: 0.1 ms a row of two values.
+#: Up to so many ways to share out the scores are enumerated: 0.2 ms a row.
 MOST_WAYS = 6000
 #: Up to so many scoring users; more of them only if there is a single value, and transforms do.
 MOST_LISTED = 200
-#: Rows enumerated at once: the matrix of rows and ways stays at a few megabytes.
-LISTED_ROWS = 32
+#: (row, way) pairs evaluated at once, which should stay in the cache.
+WAYS_AT_ONCE = 1 << 16
 #: Scoring users with a probability below e^-760, under every double, are not listed.
 VANISHING = 760.0
 #: So few values may have one common and several rare ones: of more there are too many ways.

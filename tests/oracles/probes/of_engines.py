@@ -45,7 +45,7 @@ def engines() -> Iterator[Checked]:
             answers = [Choice(users, z.shape[1]).solve(sums, width) for width in (1e-4, 2e-3)]
             answers.append(stop_loss(sums, 1e-2))
             if parts == 1:
-                answers.append(without_slope(*enumerated_stop_loss(sums, min(users, 9))))
+                answers.append(enumerated_stop_loss(sums, min(users, 9)))
                 rare = rare_users(users, p[0], 60.0)
                 answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
             answers.append(jump_stop_loss(sums, 1e-3))
