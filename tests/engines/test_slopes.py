@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from shuffledp.engines import tuning
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.lattice import lattice_stop_loss
@@ -66,8 +67,12 @@ def test_lines_of_the_enumeration(law: Law, threshold: Fraction) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_a_narrow_slope_is_that_of_the_expectation(law: Law) -> None:
-    """Where no sum is 0 the expectation is linear near alpha."""
+def test_a_narrow_slope_is_that_of_the_expectation(
+    law: Law, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no sum is 0 the expectation is linear near alpha; with as many nodes as that takes."""
+    monkeypatch.setattr(tuning, "MAX_NODES", 1 << 17)
+    monkeypatch.setattr(tuning, "MOST_BLOCKS", 1 << 13)
     falls, users, threshold = [abs(z) / 2 for z in law[0]], 9, Fraction(1, 7)
     found = check(lambda sums: stop_loss(sums, 1e-7), law, falls, users, threshold)
     step = Fraction(1, 2**14)

@@ -74,24 +74,47 @@ def at_most(sums: ScoreSums) -> Array:
 
 
 def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
-    """stop_loss for scores in [-1, 1], times unit; not finite where the range is left."""
-    law, cut = tilted(sums, width), cut_off(width)
+    """stop_loss for scores in [-1, 1], times unit; not finite where the range is left.
+
+    Rows that would need too many nodes get more noise: narrow brackets of them are out of reach.
+    """
+    cut, noise = cut_off(width), np.full(len(unit), width)
+    found, affordable = _with_noise(sums, unit, noise, cut)
+    again = np.flatnonzero(affordable > noise)
+    if len(again):
+        more = _with_noise(sums.rows(again), unit[again], affordable[again], cut, last=True)
+        found[:, again] = more[0]
+    return Bracket(*found)
+
+
+def _with_noise(
+    sums: ScoreSums, unit: Array, noise: Array, cut: float, last: bool = False
+) -> tuple[Array, Array]:
+    """The bracket of each row with this variance of the noise, [4, rows], and the one from which on
+    there are not too many nodes. Rows with less are not evaluated; or, at last, what their further
+    nodes may have is charged."""
+    law = tilted(sums, noise)
     beyond, hopeless = Beyond(law), deep(law)
     period = beyond.period(cut)
-    nodes = _nodes(law, period, cut, hopeless)
-    smooth, bump, slope, charge, slope_charge = _integrals(law, nodes, cut)
+    wanted = np.where(hopeless, 1.0, math.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
+    nodes = _nodes(wanted, period)
+    most = np.where(np.isfinite(wanted), np.maximum(wanted / nodes.number, 1.0), 1.0)
+    (smooth, bump, slope, charge, slope_charge), share = _integrals(law, nodes, cut, last)
     missing, slope_missing = _beyond_the_last(law, nodes)
     charge, slope_charge = charge + missing + _misplaced(law), slope_charge + slope_missing
     high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
     raised = (smooth + charge) * high
     upper = raised - _noise_of_silence(law)
     lower = (smooth - law.tau**2 * bump - charge) * low - beyond.copies(period, raised)
-    return Bracket(
-        np.where(hopeless, 0.0, lower * unit),
-        np.where(hopeless, markov(law, unit), upper * unit),
-        (slope - slope_charge) * low - beyond.slope_copies(period),
-        (slope + slope_charge) * high,
+    found = np.array(
+        [
+            np.where(hopeless, 0.0, lower * unit),
+            np.where(hopeless, markov(law, unit), upper * unit),
+            (slope - slope_charge) * low - beyond.slope_copies(period),
+            (slope + slope_charge) * high,
+        ]
     )
+    return found, noise * (most * share) ** 2
 
 
 def cut_off(width: float) -> float:
@@ -114,38 +137,39 @@ def markov(law: TiltedLaw, unit: Array) -> Array:
     return bound
 
 
-def _nodes(law: TiltedLaw, period: Array, cut: float, deep: NDArray[np.bool_]) -> Nodes:
+def _nodes(wanted: Array, period: Array) -> Nodes:
     """So many that what is beyond the last one is e^-cut of the scale; it is charged."""
-    step = 2 * math.pi / period
-    wanted = np.ceil(math.sqrt(2 * cut) / (law.tau * step))
-    usable = np.isfinite(wanted) & ~deep
-    count = np.where(usable, np.minimum(wanted, tuning.MAX_NODES), 1).astype(np.intp)
-    return Nodes(step, count)
+    usable = np.isfinite(wanted)
+    count = np.where(usable, np.minimum(np.ceil(wanted), tuning.MAX_NODES), 1).astype(np.intp)
+    return Nodes(2 * math.pi / period, count)
 
 
-def _integrals(law: TiltedLaw, nodes: Nodes, cut: float) -> Array:
-    """The node sums of every row and their errors: [5, rows], as _node_sums.
+def _integrals(law: TiltedLaw, nodes: Nodes, cut: float, last: bool) -> tuple[Array, Array]:
+    """The node sums of every row and their errors, [5, rows], as _node_sums; and how many times too
+    far the nodes of a row go, which is then evaluated at `last` only.
 
     Rows with similar numbers of blocks that matter are evaluated together.
     """
     found, order = np.zeros((5, len(law.theta))), np.argsort(nodes.number)
-    size, values = tuning.BLOCK_NODES, law.sums.scores.shape[1]
-    most_blocks = max(tuning.MAX_TERMS // (values * size), tuning.SOME_BLOCKS)
+    share, size, values = np.ones(len(order)), tuning.BLOCK_NODES, law.sums.scores.shape[1]
     while len(order):
         together = max(1, tuning.LOOKED * size // int(nodes.number[order[-1]] + size))
         rows, order = order[-together:], order[:-together]
         part, rule = law.rows(rows), Nodes(nodes.step[rows], nodes.number[rows])
         missing = Missing(part, rule)
         blocks, rank = lively_blocks(part, rule, cut, missing).ranked()
-        kept = rank < most_blocks
+        kept = rank < tuning.MOST_BLOCKS
+        too_far = blocks.where(rank == tuning.MOST_BLOCKS)
+        share[rows[too_far.row]] = rule.number[too_far.row] / too_far.first
         missing.add(blocks.where(~kept), size, np.zeros((~kept).sum()))
         found[3, rows] += missing.value
         found[4, rows] += missing.slope * part.most_fall
+        kept &= last | (share[rows[blocks.row]] == 1)
         row, first, rank = blocks.row[kept], blocks.first[kept], rank[kept]
         counts = np.bincount(row, minlength=len(rows))
         left = np.argsort(counts)
         while len(left):
-            most = int(counts[left[-1]])
+            most = max(int(counts[left[-1]]), 1)
             cost = most * size + (size + 3 * most) * values // 8
             some, left = np.split(left, [max(len(left) - max(1, tuning.PAIRS // cost), 0)])[::-1]
             place = np.full(len(rows), -1)
@@ -154,7 +178,7 @@ def _integrals(law: TiltedLaw, nodes: Nodes, cut: float) -> Array:
             starts = np.full((len(some), most), -1)
             starts[place[row[mine]], rank[mine]] = first[mine]
             found[:, rows[some]] += _node_sums(part.rows(some), rule.step[some], starts)
-    return found
+    return found, share
 
 
 def _beyond_the_last(law: TiltedLaw, nodes: Nodes) -> tuple[Array, Array]:

@@ -92,7 +92,7 @@ class TiltedLaw:
         return reach
 
 
-def tilted(sums: ScoreSums, width: float) -> TiltedLaw:
+def tilted(sums: ScoreSums, width: float | Array) -> TiltedLaw:
     """The law under a tilt near the saddle point, with as much noise as the width allows."""
     scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
     n, theta = float(sums.users), _saddle(sums)
@@ -111,7 +111,7 @@ def tilted(sums: ScoreSums, width: float) -> TiltedLaw:
     deviation = np.sqrt(np.maximum(variance, 1e-300))
     # of a heavy tail the tilted law has a second hump: its deviation is no scale for the first
     decay = np.sqrt(25 + 2 * np.maximum(-log_scale, 0)) / theta
-    tau = math.sqrt(width) * np.minimum(deviation, decay)
+    tau = np.sqrt(width) * np.minimum(deviation, decay)
     log_scale += (tau * theta) ** 2 / 2
     # of each term of the norm, p (e^(theta z) - 1): its probability, the exponent, the sums
     relative = UNIT * (32 + theta + scores.shape[1]) + sums.error

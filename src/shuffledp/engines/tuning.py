@@ -81,11 +81,10 @@ TWO_LARGE = 1e-5
 
 # Fourier integral (fourier.py)
 
-#: Nodes at most; nodes that are evaluated times values at most, but for SOME_BLOCKS blocks: what
-#: is missing is charged.
-MAX_NODES = 1 << 17
-MAX_TERMS = 1 << 23
-SOME_BLOCKS = 1 << 10
+#: Nodes at most, and blocks of them that are evaluated at most: rows that would need more get more
+#: noise. Only few users near their largest loss do, and their brackets are narrow all the same:
+#: attained values of 30 users take 0.3 s; 2.5 s, for the same digits, with 1 << 17 and 1 << 15.
+MAX_NODES, MOST_BLOCKS = 1 << 15, 1 << 9
 #: Nodes that are evaluated together if the integrand may matter at one of them.
 BLOCK_NODES = 16
 #: Parts into which a larger block is split if the integrand may matter in it.
