@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Any, Self
 
 from ._support import validate
-from ._support.files import read_bytes, write_text_atomically, writing
 from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
@@ -22,7 +21,6 @@ from .bounds.tuning import ROUGH_RTOL
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
 from .profiles.base import Parts
-from .records import loaded, saved
 
 #: A question to rounds, and the width of the answer.
 Ask = Callable[[Rounds, float], Bounds[float]]
@@ -173,6 +171,9 @@ class Accountant(Guarantee):
         The rounds are described, not their numbers: whoever loads the file gets what the same
         rounds cost, certified anew.
         """
+        from ._support.files import write_text_atomically, writing
+        from .records import saved
+
         with writing(path):
             write_text_atomically(path, saved(self.rounds))
 
@@ -190,6 +191,9 @@ class Accountant(Guarantee):
         >>> again.rounds == year.rounds
         True
         """
+        from ._support.files import read_bytes
+        from .records import loaded
+
         return _restore(loaded(read_bytes(path, str(path), "a saved account"), str(path)))
 
     def copy(self) -> Accountant:

@@ -17,7 +17,7 @@ from shuffledp import (
     Shuffle,
     SquareWave,
 )
-from shuffledp.clients.caps import best_threshold, cap_moment, cap_overlap, cap_share
+from shuffledp._support.caps import best_threshold, cap_moment, cap_overlap, cap_share
 from shuffledp.laws.classes import ClassLaw, ClassLaws
 from shuffledp.randomizers import TwoLevelRandomizer
 

@@ -41,6 +41,13 @@ _SHOWN = 100  # rows in a notebook
 FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
 
+def digest(numbers: Array) -> str:
+    """The SHA-256 of doubles, row by row, little-endian."""
+    import hashlib  # slow to load
+
+    return hashlib.sha256(numbers.astype("<f8").tobytes()).hexdigest()
+
+
 class Bounds(NamedTuple, Generic[FloatOrArray]):
     """lower <= exact value of the analyzed pair <= upper; floats, or arrays for array queries.
 

@@ -14,13 +14,13 @@ import math
 import numpy as np
 
 from .._support.numeric import UNIT, Array
+from .._support.transforms import gauss_legendre
 from . import tuning
 
 # proof constants: docs/theory.md, "Constants"
 # Gauss-Legendre rule on [0, 1]; 20 nodes and a cut-off at exp(-25) make the quadrature error
 # below 2e-9 whenever the interval is shorter than 1/4 in both of its natural scales.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+_NODES = 20
 _CUT_OFF = 25.0
 _LONGEST = 0.25
 _LAST_TERM = 1e-18  # of the first one: then the rest is below 1e-14 of the sum
@@ -115,13 +115,14 @@ def _integrate(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, A
 
     sum r_i = j * int w (1 + odds v) dv,   sum i r_i = j odds (m-j) * int w v dv   over [0, 1].
     """
-    v = length[:, None] * _NODES  # [points, nodes]
+    nodes, weights = gauss_legendre(_NODES)
+    v = length[:, None] * nodes  # [points, nodes]
     exponent = (j - 1)[:, None] * np.log1p(-v)
     exponent += (m - j - 1)[:, None] * np.log1p(odds * v)
     w = np.exp(exponent, out=exponent)
     # not a product of matrices, which would start threads
-    mass = np.einsum("ij,j->i", w, _WEIGHTS)
-    moment = np.einsum("ij,j->i", w, _WEIGHTS * _NODES) * length
+    mass = np.einsum("ij,j->i", w, weights)
+    moment = np.einsum("ij,j->i", w, weights * nodes) * length
     scale = j * length
     return scale * (mass + odds * moment), scale * odds * (m - j) * moment
 
