@@ -14,10 +14,10 @@ from ._support import validate
 from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
+from .bounds import tuning
 from .bounds.boundary import Multiples
 from .bounds.rounds import Rounds
 from .bounds.target import Calibration, Quest, meet
-from .bounds.tuning import ROUGH_RTOL
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
 from .profiles.base import Parts
@@ -130,7 +130,7 @@ class Accountant(Guarantee):
         # nothing is promised about the width, and a second lattice takes several times as long
         rounds = [Rounds(choice, refine=False, both=False) for choice in dict.fromkeys(choices)]
         if len(rounds) > 1:
-            rounds.sort(key=lambda choice: anyway(ask, choice, ROUGH_RTOL).lower)
+            rounds.sort(key=lambda choice: anyway(ask, choice, tuning.ROUGH_RTOL).lower)
         return max(one, anyway(ask, rounds[-1], rtol).lower)
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:

@@ -103,6 +103,7 @@ def test_extreme_values_cost_time_or_width_only(
 ) -> None:
     folder = OF_FOLDER.get(module.__name__.split(".")[1], PROBES)
     probes = [probe for probe in folder if (module.__name__, name) in names_read(probe)]
+    assert probes, f"no probe reads {name}: give it one in tests/oracles/probes, or do without it"
     for value in extremes(name, getattr(module, name)):
         monkeypatch.setattr(module, name, value)
         for probe in probes:

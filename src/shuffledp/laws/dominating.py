@@ -68,7 +68,7 @@ def _levels(x: Array) -> Array:
     values: Array = np.unique(x)
     if len(values) <= tuning.LEVELS:
         return values
-    half = np.linspace(0, 1, tuning.LEVELS // 2)
+    half = np.linspace(0, 1, max(tuning.LEVELS // 2, 2))
     by_size = np.searchsorted(values, values[0] + (values[-1] - values[0]) * half)
     by_rank = np.rint((len(values) - 1) * half).astype(int)
     chosen: Array = values[np.union1d(by_rank, np.minimum(by_size, len(values) - 1))]

@@ -122,7 +122,7 @@ class PairsSampler:
         ]
         total = np.minimum(above, np.maximum(best.upper, left_out))
         if self._close and (total > tuning.LIMITED * best.upper).any():
-            self._profile.bounds.least_width = tuning.LIMITED_WIDTH
+            self._profile.bounds.least_width = tuning.AIM
         return replace(best, upper=total)
 
     def _of_pairs(

@@ -66,9 +66,9 @@ TOGETHER = 64
 NO_PAIRS = 0.01
 #: How much larger than the evaluated pairs the law above all pairs must be to look at more pairs.
 CLOSE = 1.0001
-#: Where pairs that are not evaluated raise delta by more than this factor, a width less than that
-#: would be in vain.
-LIMITED, LIMITED_WIDTH = 1.05, 1e-4
+#: Where pairs that are not evaluated raise delta by more than this factor, no less than AIM is
+#: asked for: a smaller width would be in vain.
+LIMITED = 1.05
 #: Outputs of pairs that are evaluated at an epsilon, at most: half a second,
 MOST_WORK = 400_000
 #: and so many pairs where that is not enough for all that may lead.
