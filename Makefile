@@ -13,11 +13,16 @@ run: $(VENV)/.installed
 CORE := $(addprefix tests/,test_house.py test_shuffle.py bounds composition engines profiles \
 	randomizers soundness/test_planted_errors.py soundness/test_who_randomizes.py)
 
+# one thread for each of two processes, since more would only wait for each other; and the shells
+# that tests start share what was compiled
+quick test: export OPENBLAS_NUM_THREADS := 1
+unexport PYTHONDONTWRITEBYTECODE
+
 quick: lint
 	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow" $(CORE)
 
 test: lint
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -40,7 +40,8 @@ def exact_stop_loss(case: int) -> tuple[mpmath.mpf, mpmath.mpf]:
 
 def engines() -> Iterator[Checked]:
     for case, (scores, masses, users, threshold, _) in enumerate(LAWS):
-        for parts in (1, 33):  # equal parts of each value, as a density has many
+        # equal parts of each value, as a density has many
+        for parts in (1, 33) if case % 2 == 0 else (1,):
             z, p = (np.repeat([column], parts, axis=1) for column in (scores, masses))
             sums = ScoreSums(z, p / parts, np.abs(z), np.array([threshold]), users)
             answers = [Choice(users, z.shape[1]).solve(sums, width) for width in (1e-4, 2e-3)]
