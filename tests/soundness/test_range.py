@@ -28,7 +28,7 @@ def every_other() -> Iterator[tuple[int, float, int]]:
             yield users, eps0, rounds
 
 
-@pytest.mark.parametrize(("users", "eps0", "rounds"), every_other())
+@pytest.mark.parametrize(("users", "eps0", "rounds"), list(every_other()))
 def test_bracket_over_the_range(users: int, eps0: float, rounds: int) -> None:
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(eps0), users), rounds=rounds)
@@ -36,8 +36,8 @@ def test_bracket_over_the_range(users: int, eps0: float, rounds: int) -> None:
         assert_narrow(accountant.epsilon_bounds(delta))
 
 
-@pytest.mark.parametrize(("i", "users"), enumerate([1, 1000, 10**10]))
-@pytest.mark.parametrize(("j", "eps0"), enumerate([1e-3, 2.0, 20.0]))
+@pytest.mark.parametrize(("i", "users"), list(enumerate([1, 1000, 10**10])))
+@pytest.mark.parametrize(("j", "eps0"), list(enumerate([1e-3, 2.0, 20.0])))
 def test_bracket_after_a_million_rounds(i: int, users: int, j: int, eps0: float) -> None:
     """A Latin square: each number of users and each eps0 with each delta."""
     accountant = Accountant()
