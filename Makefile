@@ -21,8 +21,9 @@ unexport PYTHONDONTWRITEBYTECODE
 quick: lint
 	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow" $(CORE)
 
+# files as a whole, since their tests share what they prepare; in order, which ends with short ones
 test: lint
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
