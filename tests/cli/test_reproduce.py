@@ -28,7 +28,7 @@ def run(*arguments: str) -> int:
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    assert run("all", "--out", str(folder), "--quick", "--grid-points", "3e5") == 0
+    assert run("all", "--out", str(folder), "--quick") == 0
     return folder
 
 
