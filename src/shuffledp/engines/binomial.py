@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from .._support.numeric import UNIT, Array
+from .._support.numeric import UNIT, Array, log_share
 from .._support.transforms import gauss_legendre
 from . import tuning
 
@@ -76,10 +76,9 @@ def log_pmf(trials: Array, successes: Array, p: float, q: float) -> Array:
         - deviance(b, n * q)
         + 0.5 * np.log(n / (2 * math.pi * a * b))
     )
-    # m = 0 is the sure outcome; log p and log q from whichever of the two is exact near 1
-    log_p = math.log(p) if p < 0.5 else math.log1p(-q)
-    log_q = math.log(q) if q < 0.5 else math.log1p(-p)
-    return np.where(interior, inside, np.where(j == 0, m * log_q, m * log_p))
+    # m = 0 is the sure outcome
+    ends = np.where(j == 0, m * log_share(q, p), m * log_share(p, q))
+    return np.where(interior, inside, ends)
 
 
 def tail_sums(trials: Array, start: Array, odds: float) -> tuple[Array, Array]:

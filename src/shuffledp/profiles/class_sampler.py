@@ -83,9 +83,9 @@ class ClassSampler:
         if len(self._u) == 1:
             return self._pairs(law, epsilon, self._width)
         found = np.zeros((4, *wanted.shape))
-        rough = max(self._width, tuning.ROUGH)
+        rough = max(self._width, tuning.FIRST_LOOK)
         found[:, law, where] = self._pairs(law, epsilon[where], rough)
-        if self._width < tuning.ROUGH:
+        if self._width < tuning.FIRST_LOOK:
             # only laws that may be the largest at this epsilon need to be known well
             law, where = np.nonzero(found[1] > np.maximum(found[0].max(axis=0), known))
             found[:, law, where] = self._pairs(law, epsilon[where], self._width)
