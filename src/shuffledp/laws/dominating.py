@@ -51,15 +51,15 @@ def _coupled(rows: Array, measure: Array) -> tuple[Array, Array, Array]:
     first, second = ([Fraction(mass) for mass in side] for side in masses)
     scale = sum(first, Fraction(0)) / sum(second, Fraction(0))  # 1 up to rounding
     second = [mass * scale for mass in second]
-    cells, i, j = [], 0, 0
+    classes, i, j = [], 0, 0
     while i < len(first) and j < len(second):
         mass = min(first[i], second[j])
         if mass > 0:
-            cells.append((float(mass), values[0][i], values[1][j]))
+            classes.append((float(mass), values[0][i], values[1][j]))
         first[i] -= mass
         second[j] -= mass
         i, j = i + (first[i] == 0), j + (second[j] == 0)
-    mass_, high, low = (np.array(column) for column in zip(*cells, strict=True))
+    mass_, high, low = (np.array(column) for column in zip(*classes, strict=True))
     return mass_, high, np.maximum(low, 0.0)
 
 
