@@ -1,4 +1,8 @@
-"""The profile of laws over classes of outputs: from laws and epsilons to sums of scores."""
+"""The profile of laws over classes of outputs: from laws and epsilons to sums of scores.
+
+delta(epsilon) of n users is E[(S)_+]/n for the sum S of n scores (u - e^epsilon v)/blanket, plus
+what the outputs outside the blanket tell. An engine finds the expectation.
+"""
 
 from __future__ import annotations
 
