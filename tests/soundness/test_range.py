@@ -22,7 +22,8 @@ DELTAS = (0.5, 1e-9, 1e-100)
 
 def every_other() -> Iterator[tuple[int, float, int]]:
     """Half of all, as on a chess board: any two of the three in every combination, all corners."""
-    for (i, users), (j, eps0), (k, rounds) in product(*map(enumerate, (USERS, EPS0, ROUNDS))):
+    each = product(enumerate(USERS), enumerate(EPS0), enumerate(ROUNDS))
+    for (i, users), (j, eps0), (k, rounds) in each:
         ends = i in (0, len(USERS) - 1) and j in (0, len(EPS0) - 1) and k in (0, len(ROUNDS) - 1)
         if (i + j + k) % 2 == 0 or ends:
             yield users, eps0, rounds

@@ -51,7 +51,8 @@ def _histograms() -> NDArray[np.float64]:
     ordered = np.einsum("xi,zj->xzij", ROWS, ROWS)
     either = ordered + np.swapaxes(ordered, 2, 3)
     first, second = np.triu_indices(ROWS.shape[1])
-    return np.where(first == second, 0.5, 1.0) * either[:, :, first, second]
+    laws: NDArray[np.float64] = np.where(first == second, 0.5, 1.0) * either[:, :, first, second]
+    return laws
 
 
 @cache
