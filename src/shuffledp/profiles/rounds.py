@@ -187,7 +187,7 @@ class DensityProfile(PrivacyProfile):
     def sampler(self, depth: float, rtol: float) -> Sampler:
         outline = rtol >= tuning.FIRST_LOOK
         if outline:
-            depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.FIRST_LOOK
+            depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
         wanted = tuning.CELLS / math.sqrt(rtol)
         cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
         below, above = self.law.enclosed(cells, depth)

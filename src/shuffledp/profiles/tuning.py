@@ -52,8 +52,8 @@ FEW_CLONES, SOME_CLONES, NARROW = 150.0, 4000.0, 1e-5
 CELLS, FEWEST_CELLS, MOST_CELLS = 2.5, 24.0, 4000.0
 #: Share of the width that is left to the engines: cells are dear.
 ENGINE_SHARE = 1 / 8
-#: Depth of a first look at a density: what is far out in the tail must not spoil the rest.
-OUTLINE_DEPTH = 60.0
+#: Depth and width of an outline of a density: what is far out in the tail must not spoil the rest.
+OUTLINE_DEPTH, OUTLINE_WIDTH = 60.0, 0.01
 
 # Pairs of rows of a matrix (matrix.py, pair_bounds.py)
 
