@@ -13,11 +13,17 @@ run: $(VENV)/.installed
 CORE := $(addprefix tests/,test_house.py test_shuffle.py bounds composition engines profiles \
 	randomizers soundness/test_planted_errors.py soundness/test_who_randomizes.py)
 
+# one thread for each of two processes, since more would only wait for each other; and the shells
+# that tests start share what was compiled
+quick test: export OPENBLAS_NUM_THREADS := 1
+unexport PYTHONDONTWRITEBYTECODE
+
 quick: lint
 	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow" $(CORE)
 
+# files as a whole, since their tests share what they prepare; in order, which ends with short ones
 test: lint
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -45,24 +45,29 @@ def loaded_by(imports: str) -> list[str]:
 def test_importing_loads_numpy_and_little_else() -> None:
     loaded = loaded_by("shuffledp")
     assert "numpy" in loaded
-    heavy = ("click", "matplotlib", "scipy", "dp_accounting", "joblib", "pandas")
-    ours = tuple(f"shuffledp.{part}." for part in ("tools", "cli", "published", "reproduce"))
+    heavy = ("click", "matplotlib", "scipy", "dp_accounting", "joblib", "pandas", "json", "hashlib")
+    ours = tuple(
+        f"shuffledp.{part}." for part in ("tools", "cli", "clients", "published", "reproduce")
+    )
     assert [module for module in loaded if module.startswith(heavy)] == []
     assert [module for module in loaded if f"{module}.".startswith(ours)] == []
 
 
 def test_importing_takes_little_longer_than_numpy() -> None:
-    """As a ratio of processor times, since machines differ and are busy: 0.34 s where numpy, whose
-    threads count too, takes 0.16 s; 0.25 and 0.09 s on the clock."""
+    """As a ratio of processor times, since machines differ and are busy: 0.20 s where numpy takes
+    0.12 s."""
     code = "import time; start = time.process_time(); import {}; print(time.process_time() - start)"
     compiled = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
     def seconds(name: str) -> float:
         command = [sys.executable, "-c", code.format(name)]
         ask = partial(subprocess.run, command, capture_output=True, text=True, env=compiled)
-        return min(float(ask(check=True).stdout) for _ in range(6))
+        return float(ask(check=True).stdout)
 
-    assert seconds("shuffledp") < 2.7 * seconds("numpy")
+    # in turn, so that both see the machine as busy as it is
+    times = [(seconds("numpy"), seconds("shuffledp")) for _ in range(8)]
+    alone, both = map(min, zip(*times, strict=True))
+    assert both < 2.3 * alone
 
 
 def test_the_command_line_loads_neither_matplotlib_nor_the_figures() -> None:

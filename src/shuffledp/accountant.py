@@ -11,18 +11,16 @@ from itertools import chain
 from typing import Any, Self
 
 from ._support import validate
-from ._support.files import read_bytes, write_text_atomically, writing
 from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
+from .bounds import tuning
 from .bounds.boundary import Multiples
 from .bounds.rounds import Rounds
 from .bounds.target import Calibration, Quest, meet
-from .bounds.tuning import ROUGH_RTOL
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
 from .profiles.base import Parts
-from .records import loaded, saved
 
 #: A question to rounds, and the width of the answer.
 Ask = Callable[[Rounds, float], Bounds[float]]
@@ -132,7 +130,7 @@ class Accountant(Guarantee):
         # nothing is promised about the width, and a second lattice takes several times as long
         rounds = [Rounds(choice, refine=False, both=False) for choice in dict.fromkeys(choices)]
         if len(rounds) > 1:
-            rounds.sort(key=lambda choice: anyway(ask, choice, ROUGH_RTOL).lower)
+            rounds.sort(key=lambda choice: anyway(ask, choice, tuning.ROUGH_RTOL).lower)
         return max(one, anyway(ask, rounds[-1], rtol).lower)
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
@@ -173,6 +171,9 @@ class Accountant(Guarantee):
         The rounds are described, not their numbers: whoever loads the file gets what the same
         rounds cost, certified anew.
         """
+        from ._support.files import write_text_atomically, writing
+        from .records import saved
+
         with writing(path):
             write_text_atomically(path, saved(self.rounds))
 
@@ -190,6 +191,9 @@ class Accountant(Guarantee):
         >>> again.rounds == year.rounds
         True
         """
+        from ._support.files import read_bytes
+        from .records import loaded
+
         return _restore(loaded(read_bytes(path, str(path), "a saved account"), str(path)))
 
     def copy(self) -> Accountant:

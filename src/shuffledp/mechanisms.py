@@ -7,7 +7,6 @@ the rounds that they are composed with.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
-from ._support.numeric import Array
+from ._support.numeric import Array, digest
 from .central import Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
@@ -179,9 +178,8 @@ class GivenPLD(Given):
         """Losses and masses, and those of the other order, by their digest."""
         orders = [self] if self.reverse is None else [self, self.reverse]
         lines = np.concatenate([np.array([each.losses, each.masses]) for each in orders], axis=1)
-        digest = hashlib.sha256(lines.astype("<f8").tobytes()).hexdigest()
         told = {"infinite": self.infinite, "symmetric": self.symmetric}
-        return {"losses_and_masses": {"shape": list(lines.shape), "sha256": digest}, **told}
+        return {"losses_and_masses": {"shape": list(lines.shape), "sha256": digest(lines)}, **told}
 
     def _polygon(self) -> Polygon:
         """Of this order alone."""

@@ -92,14 +92,13 @@ class Round(Mechanism):
 
     def _repr_html_(self) -> str:
         analysis = self.explained
-        assumed = (analysis.assumption, self.trusted, self.people)
         facts = [
             ("relation", ": ".join(NEIGHBOURS[self.neighbours])),
             ("sent by", self.participants),
             (self.mechanism, self.described),
             ("analysis", f"{analysis.name}: {analysis.theorem}"),
             ("adversary", analysis.adversary),
-            ("assumed", "; ".join(text for text in assumed if text)),
+            ("assumed", "; ".join(self.assumptions)),
         ]
         return html_facts(f"One {self.noun}", [*facts, *self.remarks])
 
@@ -252,17 +251,11 @@ class RoundOfUsers(Round):
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
-        said = []
-        if self.messages > 1:
-            every = f"every user sends {self.messages:,} messages in a round"
-            said.append(
-                ("messages", f"{every}, which may change together and are protected together")
-            )
-        if self.sample_rate < 1:
-            said.append(
-                ("sampling", "the adversary does not learn who was sampled; docs/theory.md")
-            )
-        return said
+        every = f"every user sends {self.messages:,} messages in a round"
+        together = f"{every}, which may change together and are protected together"
+        said = [("messages", together)] if self.messages > 1 else []
+        unseen = "the adversary does not learn who was sampled; docs/theory.md"
+        return [*said, ("sampling", unseen)] if self.sample_rate < 1 else said
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -291,12 +284,9 @@ class RoundOfUsers(Round):
 
     def _sampled(self) -> PrivacyProfile:
         """The profile of this sampled round, by the theorem for samples of any mechanism."""
-        count, bundle = (
-            self._sender_count,
-            BundledRounds(self.law, self._sender_count, self.messages),
-        )
+        count = self._sender_count
         if count.least < count.most:
-            return MixtureProfile(count, bundle)
+            return MixtureProfile(count, BundledRounds(self.law, count, self.messages))
         each = [(part, self.messages * n) for part, n in round_parts(self.law, count.most)]
         return SubsampledProfile(as_one(each), count.most / self.honest)
 

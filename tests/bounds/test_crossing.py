@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shuffledp._support.numeric import Array
-from shuffledp.bounds.crossing import approach, crossing, enclose
+from shuffledp.bounds.crossing import crossing, enclose, rough_crossing
 
 
 @pytest.mark.parametrize("root", [1e-9, 0.003, 1.0, 7.5, 9.99999])
@@ -102,7 +102,7 @@ def test_below_the_level_at_zero() -> None:
 
 @pytest.mark.parametrize("root", [1e-6, 0.01, 1.0, 9.9])
 @pytest.mark.parametrize("guess", [1e-5, 1.0, 10.0])
-def test_approaches_the_root(root: float, guess: float) -> None:
+def test_roughly_the_root(root: float, guess: float) -> None:
     f = Recorder(lambda x: math.exp(-3 * x / root) * (1 - x / 10), 0.05)
-    assert approach(f, f.f(root), guess, 10.0) == pytest.approx(root, rel=0.1)
+    assert rough_crossing(f, f.f(root), guess, 10.0) == pytest.approx(root, rel=0.1)
     assert f.calls <= 20

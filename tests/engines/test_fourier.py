@@ -50,7 +50,7 @@ def test_stop_loss_against_the_binomial_engine(users: int, eps0: float) -> None:
     law = ThreePointLaw.stronger_clones(eps0)
     epsilon = min(2 * eps0 / math.sqrt(1 + users * law.clone), 0.9 * eps0) * np.array([0.1, 1, 3])
     epsilon = np.minimum(epsilon, 0.9 * eps0)
-    reference = ThreePointSampler(law, users, 300.0)(epsilon)
+    reference = ThreePointSampler(law, users, 60.0)(epsilon)
     big, alpha = math.exp(eps0), np.exp(epsilon)
     scores = np.stack([big - alpha, 1 - alpha * big], axis=1)
     masses = np.full(scores.shape, 1 / (big + 1))

@@ -10,7 +10,7 @@ import pytest
 
 import oracles
 from shuffledp import RandomizedResponse, Shuffle
-from shuffledp.clients.caps import best_threshold, cap_moment, cap_overlap, cap_share
+from shuffledp._support.caps import best_threshold, cap_moment, cap_overlap, cap_share
 from shuffledp.laws.classes import ClassLaw, ClassLaws
 from shuffledp.randomizers import OneBit, Piecewise, PrivUnit, SquareWave, TwoLevelRandomizer
 

@@ -103,7 +103,7 @@ def test_small_matrices_at_every_breakpoint(seed: int) -> None:
         matrix = [[0.5, 0.5], [0.25, 0.75]]
     survey = Shuffle(FiniteRandomizer(matrix), users)
     points = breakpoints(matrix)
-    for epsilon in draw.sample(points, min(len(points), 15)):
+    for epsilon in draw.sample(points, min(len(points), 9)):
         lower, upper = survey.delta_bounds(epsilon)
         assert 0 <= lower <= upper <= 1
         assert survey.attained_delta(epsilon) <= upper

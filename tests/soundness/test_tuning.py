@@ -35,7 +35,8 @@ def constants() -> Iterator[tuple[Any, str]]:
 
 #: Less extreme, because these take too long else.
 MODERATE: dict[str, list[Any]] = {
-    "TILT_STEPS": [3, 40],
+    "TILT_STEPS": [4, 24],
+    "FINER": [0.05, 50.0],
     "LEAST_DIVISIONS": [0.016, 1600.0],
     "STRIDE": [0.01, 7.0],
     "FLATTEST": [0.005, 5.0],
@@ -103,6 +104,7 @@ def test_extreme_values_cost_time_or_width_only(
 ) -> None:
     folder = OF_FOLDER.get(module.__name__.split(".")[1], PROBES)
     probes = [probe for probe in folder if (module.__name__, name) in names_read(probe)]
+    assert probes, f"no probe reads {name}: give it one in tests/oracles/probes, or do without it"
     for value in extremes(name, getattr(module, name)):
         monkeypatch.setattr(module, name, value)
         for probe in probes:

@@ -43,7 +43,9 @@ def test_control_c_leaves_no_half_written_file(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("old")
     code = (
-        "import sys, time\nfrom shuffledp._support.files import replacing\n"
+        "import signal, sys, time\nfrom shuffledp._support.files import replacing\n"
+        # what runs in the background of a shell ignores Ctrl-C, and so do its children
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "with replacing(sys.argv[1]) as file:\n"
         "    file.write_text('half'); print('writing', flush=True)\n"
         "    while True:  # a signal between two statements must not be slept through\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -39,6 +40,18 @@ BOTH = (Side.LOWER, Side.UPPER)
 _SHOWN = 100  # rows in a notebook
 
 FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
+
+
+def log_share(share: float, rest: float) -> float:
+    """log(share), where share + rest = 1: from the one of the two that is exact near 1."""
+    return math.log(share) if share < 0.5 else math.log1p(-rest)
+
+
+def digest(numbers: Array) -> str:
+    """The SHA-256 of doubles, row by row, little-endian."""
+    import hashlib  # slow to load
+
+    return hashlib.sha256(numbers.astype("<f8").tobytes()).hexdigest()
 
 
 class Bounds(NamedTuple, Generic[FloatOrArray]):

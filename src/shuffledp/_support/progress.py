@@ -8,7 +8,6 @@ environment turns it off.
 
 from __future__ import annotations
 
-import html
 import importlib
 import os
 import sys
@@ -53,6 +52,8 @@ class State:
 
     def html(self, now: float) -> str:
         """The same for a notebook."""
+        import html  # slow to load
+
         value = f' value="{self.done}" max="{self.total}"' if self.total else ""
         label = html.escape(self.label)
         return f'<progress{value} aria-label="{label}"></progress> {label}  {self._rest(now)}'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 Row = Sequence[str]
@@ -34,6 +33,8 @@ def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | Non
     >>> html_table("a < b", ["name", "value"], [["x", "1"]], named_by=0)
     '<table><caption>a &lt; b</caption><thead><tr><th scope="col">name</th><th scope="col">value</th></tr></thead><tbody><tr><th scope="row">x</th><td>1</td></tr></tbody></table>'
     """  # noqa: E501
+
+    import html  # slow to load
 
     def cell(text: str, scope: str = "") -> str:
         tag = f'th scope="{scope}"' if scope else "td"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
 import sys
-import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
 from typing import Any
@@ -49,6 +46,8 @@ _ANY_WIDTH = 10**6
 
 def line_width(piped: int = _ANY_WIDTH) -> int:
     """As wide as the terminal, or `piped` where there is none."""
+    import shutil  # slow to load, as the others below
+
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else piped
 
 
@@ -60,6 +59,8 @@ def wrapped(text: str, first: str = "", hanging: int = 0, *, piped: int = _ANY_W
     - no word is cut, and no
       number such as 1e-06 either
     """
+    import textwrap
+
     width, further = line_width(piped), " " * hanging
     fill = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
     if 2 * len(first) <= width:
@@ -75,6 +76,8 @@ def json_text(value: Any, **how: Any) -> str:
     >>> json_text({"upper": [0.5, math.inf], "beyond": None})
     '{"upper": [0.5, "Infinity"], "beyond": null}'
     """
+    import json
+
     return json.dumps(_finite(value), **how)
 
 

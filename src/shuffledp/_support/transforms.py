@@ -1,8 +1,9 @@
-"""Powers of laws by fast Fourier transforms, and how much these err."""
+"""Powers of laws by fast Fourier transforms, and how much these err; a rule for integrals."""
 
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -12,6 +13,13 @@ from .numeric import UNIT, Array
 
 Spectrum = NDArray[np.complex128]
 Numbers = TypeVar("Numbers", Array, Spectrum)
+
+
+@cache
+def gauss_legendre(nodes: int) -> tuple[Array, Array]:
+    """Nodes and weights of the rule for integrals over [0, 1]."""
+    places, weights = np.polynomial.legendre.leggauss(nodes)  # slow to load
+    return (places + 1) / 2, weights / 2
 
 
 def round_up(size: float) -> int:

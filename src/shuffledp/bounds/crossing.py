@@ -92,7 +92,7 @@ def _close_in(height: Callable[[float], float], ends: _Ends, rtol: float) -> tup
 Sides = Callable[[Array], tuple[Array, Array]]
 
 
-def approach(sample: Sides, level: float, guess: float, top: float) -> float:
+def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> float:
     """About where a function of which little is known crosses a level, near `guess` if it can be.
 
     Nothing is certified: it is where to begin.

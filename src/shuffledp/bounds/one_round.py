@@ -13,7 +13,7 @@ from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import PrivacyProfile, Sampler
 from . import tuning
 from .certificate import certified, narrower, not_certified
-from .crossing import Sides, approach, enclose
+from .crossing import Sides, enclose, rough_crossing
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
@@ -24,7 +24,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    guess = approach(_sides(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
+    normal = min(_normal_epsilon(at_zero, delta), top)
+    guess = rough_crossing(_sides(rough), delta, normal, top)
     start = np.minimum([guess * 0.9975, guess * 1.0025], top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):

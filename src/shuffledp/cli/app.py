@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     if not given and _COMPLETION not in os.environ:
         # whether this is an error is a matter of click's version; here it is
-        click.echo(cli.get_help(click.Context(cli, info_name="shuffledp")), err=True)
+        context = click.Context(cli, info_name="shuffledp", **cli.context_settings)
+        click.echo(cli.get_help(context), err=True)
         sys.exit(BAD_INPUT)
     try:
         code = cli.main(args=arguments, prog_name="shuffledp", standalone_mode=False)

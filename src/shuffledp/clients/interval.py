@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from .base import MeanClient, bits_for, whole_messages
 from .entropy import Coin, Source, rounded_at_random
 
-#: The smallest share of the interval that a window has.
-SMALLEST = 2.0**-16
-
 
 @dataclass(frozen=True)
 class IntervalClient(MeanClient):

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
+from .._support.transforms import gauss_legendre
 from . import tuning
 
 # proof constants: docs/theory.md, "Constants"
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+#: Of the Gauss-Legendre rule on a panel.
+_NODES = 20
 #: In a panel W changes by at most e^14.5, also on the ellipse around it: with slope g and bend k of
 #: log W at its left end, g L <= 6, k L^2 <= 1, and L reaches a third of the way to the end of the
 #: interval, to that end if a = 0, and 1.5 times as far as the pole of (1 + rho x)^b is away.
@@ -100,15 +101,16 @@ def integrals(shape: Shape) -> Integrals:
     sums, error = np.zeros((2, size)), np.full(size, np.inf)
     position, rounding = np.zeros(size), np.zeros(size)
     active = np.arange(size)
+    nodes, weights = gauss_legendre(_NODES)
     for _ in range(tuning.MOST_PANELS):
         if not len(active):
             break
         part, start = shape.rows(active), position[active]
         length = part.panel(start)
-        x = start[:, None] + length[:, None] * _NODES
+        x = start[:, None] + length[:, None] * nodes
         column = Shape(part.a[:, None], part.b[:, None], part.rho, part.ends)
         fall, growth = column.parts(x)
-        weight = np.exp(fall + growth) * (_WEIGHTS * length[:, None])
+        weight = np.exp(fall + growth) * (weights * length[:, None])
         sums[0, active] += np.einsum("ij->i", weight)
         sums[1, active] += np.einsum("ij,ij->i", weight, x)
         largest = np.abs(fall[:, -1]) + np.abs(growth[:, -1])

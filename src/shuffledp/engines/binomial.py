@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from .._support.numeric import UNIT, Array
+from .._support.numeric import UNIT, Array, log_share
+from .._support.transforms import gauss_legendre
 from . import tuning
 
 # proof constants: docs/theory.md, "Constants"
 # Gauss-Legendre rule on [0, 1]; 20 nodes and a cut-off at exp(-25) make the quadrature error
 # below 2e-9 whenever the interval is shorter than 1/4 in both of its natural scales.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+_NODES = 20
 _CUT_OFF = 25.0
 _LONGEST = 0.25
 _LAST_TERM = 1e-18  # of the first one: then the rest is below 1e-14 of the sum
@@ -76,10 +76,9 @@ def log_pmf(trials: Array, successes: Array, p: float, q: float) -> Array:
         - deviance(b, n * q)
         + 0.5 * np.log(n / (2 * math.pi * a * b))
     )
-    # m = 0 is the sure outcome; log p and log q from whichever of the two is exact near 1
-    log_p = math.log(p) if p < 0.5 else math.log1p(-q)
-    log_q = math.log(q) if q < 0.5 else math.log1p(-p)
-    return np.where(interior, inside, np.where(j == 0, m * log_q, m * log_p))
+    # m = 0 is the sure outcome
+    ends = np.where(j == 0, m * log_share(q, p), m * log_share(p, q))
+    return np.where(interior, inside, ends)
 
 
 def tail_sums(trials: Array, start: Array, odds: float) -> tuple[Array, Array]:
@@ -115,13 +114,14 @@ def _integrate(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, A
 
     sum r_i = j * int w (1 + odds v) dv,   sum i r_i = j odds (m-j) * int w v dv   over [0, 1].
     """
-    v = length[:, None] * _NODES  # [points, nodes]
+    nodes, weights = gauss_legendre(_NODES)
+    v = length[:, None] * nodes  # [points, nodes]
     exponent = (j - 1)[:, None] * np.log1p(-v)
     exponent += (m - j - 1)[:, None] * np.log1p(odds * v)
     w = np.exp(exponent, out=exponent)
     # not a product of matrices, which would start threads
-    mass = np.einsum("ij,j->i", w, _WEIGHTS)
-    moment = np.einsum("ij,j->i", w, _WEIGHTS * _NODES) * length
+    mass = np.einsum("ij,j->i", w, weights)
+    moment = np.einsum("ij,j->i", w, weights * nodes) * length
     scale = j * length
     return scale * (mass + odds * moment), scale * odds * (m - j) * moment
 

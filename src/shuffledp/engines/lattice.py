@@ -46,7 +46,7 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
     found = np.array(without_slope(np.zeros(len(points)), np.full(len(points), np.inf)))
     for size in np.unique(points).tolist():
         same = np.flatnonzero(usable & (points == size))
-        together = max(1, tuning.POINTS_AT_ONCE // size)
+        together = max(1, tuning.AT_ONCE // size)
         for i in range(0, len(same), together):
             rows = same[i : i + together]
             lattice = _Lattice(law.rows(rows), period[rows] / size, size)

@@ -98,7 +98,7 @@ def _distance(law: TiltedLaw, weights: Array, row: NDArray[np.intp], t: Array) -
     """d^2 of the law with these weights: its squared mass, with what scores 0, less |E~ e^(itz)|^2
     at these t, from below."""
     found, values = np.empty(len(row)), law.sums.scores.shape[1]
-    total, chunk = 1 - np.sum(law.weights - weights, axis=1), max(1, tuning.ANGLES // values)
+    total, chunk = 1 - np.sum(law.weights - weights, axis=1), max(1, tuning.AT_ONCE // values)
     for i in range(0, len(row), chunk):
         rows = row[i : i + chunk]
         angles, chosen = t[i : i + chunk, None] * law.sums.scores[rows], weights[rows]

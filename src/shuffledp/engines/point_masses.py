@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import Array, log_share
 from .binomial import deviance, stirling_error
 
 
@@ -33,8 +33,7 @@ def log_negative_binomial(shape: float, theta: float, rest: float, count: Array)
         - deviance(b, n * rest)
         + 0.5 * np.log(b / (2 * math.pi * a * n))
     )
-    log_rest = math.log(rest) if rest < 0.5 else math.log1p(-theta)
-    return np.where(count > 0, inside, shape * log_rest)
+    return np.where(count > 0, inside, shape * log_share(rest, theta))
 
 
 def _real_stirling_error(x: Array) -> Array:

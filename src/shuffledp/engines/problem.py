@@ -1,4 +1,10 @@
-"""What the engines are asked for, and what they answer."""
+"""What the engines are asked for, and what they answer.
+
+The delta of a round of n users at epsilon is E[(S)_+]/n: every user draws a message from what all
+send alike, the blanket, and S adds up their scores, each of which says how much likelier the
+message is from one value in question than e^epsilon times from the other. The engines know nothing
+of this: they get scores and their probabilities.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Sums of scores under a tilt: where the Fourier integral is taken, its scale and all its errors.
 
+A tilt theta multiplies the probability of a score z by e^(theta z), such that the sums that matter,
+however rare they are, become the usual ones; the integral is one of the tilted law.
+
 docs/theory.md ("Any score law") has the proof.
 """
 

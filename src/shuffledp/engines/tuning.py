@@ -6,6 +6,10 @@ Times are of one core, 2026. Where none is named, nothing was measured beyond th
 tests/data/brackets.json are fast and narrow with it: the comment says what it trades.
 """
 
+#: Numbers of an array that is worked on at once, which should stay in the cache: points of
+#: transforms (lattice.py), angles (nodes.py), places of thresholds (two_binomials.py).
+AT_ONCE = 1 << 16
+
 # Which engine answers (choice.py)
 
 #: Up to so many ways to share out the scores are enumerated: 0.2 ms a row.
@@ -59,8 +63,6 @@ RARE_ROWS = 64
 COARSENESS = 4.0
 #: Points of a period at most: 16 transforms of so many take 0.1 s.
 MOST_POINTS = 1 << 17
-#: Points of all rows that are transformed at once, which should stay in the cache.
-POINTS_AT_ONCE = 1 << 16
 
 # One jump (one_jump.py)
 
@@ -91,9 +93,8 @@ BLOCK_NODES = 16
 SPLIT = 4
 #: Users with scores, the largest, that are left out where blocks are looked at, on average.
 RARELY = 8.0
-#: Blocks looked at at once, and angles evaluated for them at once.
+#: Blocks looked at at once.
 LOOKED = 1 << 18
-ANGLES = 1 << 16
 #: (law, node) pairs evaluated at once: some twenty arrays of so many numbers, which should stay in
 #: the cache. 100 rounds of randomized response take 120 ms; 220 ms with 1 << 17.
 PAIRS = 1 << 14
@@ -123,8 +124,6 @@ BITS_MARGIN = 7.0
 MOST_BITS_NODES = 512
 #: Places of the threshold that are tried, of where it may be in a wide range.
 PLACES = 10
-#: (range, place, node) triples evaluated at once, which should stay in the cache.
-BITS_AT_ONCE = 1 << 16
 
 # Tails of noise (beta_integrals.py)
 

@@ -87,7 +87,7 @@ def _blocks(
     counts.sort()
     start = 0
     while start < len(rows):
-        fits = max(1, tuning.BITS_AT_ONCE // (places * int(counts[start])))
+        fits = max(1, tuning.AT_ONCE // (places * int(counts[start])))
         stop = min(start + fits, int(np.searchsorted(counts, 2 * counts[start], "right")))
         part = rows[start:stop]
         yield part, Nodes(bits.rows(part), int(counts[stop - 1]), places, fixed)

@@ -18,7 +18,8 @@ def sampled_loss(loss: float, rate: float) -> float:
 
 @dataclass(frozen=True)
 class ClassLaw:
-    """A score law over classes of outputs: the score is (u - alpha v) / blanket.
+    """A score law over classes of outputs: at alpha = e^epsilon the score is
+    (u - alpha v) / blanket, how much likelier a message is from one value than from the other.
 
     `u` and `v` are the probabilities of each class for the two values of the differing user,
     `blanket` a lower bound of its probability for every other user. Outputs that no blanket

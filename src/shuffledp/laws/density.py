@@ -86,7 +86,7 @@ class DensityLaw:
     def worst(self, epsilon: float, users: int) -> DensityLaw:
         if not self.attained:
             return self
-        both = self._attained(self._cells(*tuning.ROUGH_CELLS))
+        both = self._attained(self._cells(tuning.ROUGH_CELLS, tuning.ROUGH_DEPTH))
         return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
 
     @property

@@ -51,15 +51,15 @@ def _coupled(rows: Array, measure: Array) -> tuple[Array, Array, Array]:
     first, second = ([Fraction(mass) for mass in side] for side in masses)
     scale = sum(first, Fraction(0)) / sum(second, Fraction(0))  # 1 up to rounding
     second = [mass * scale for mass in second]
-    cells, i, j = [], 0, 0
+    classes, i, j = [], 0, 0
     while i < len(first) and j < len(second):
         mass = min(first[i], second[j])
         if mass > 0:
-            cells.append((float(mass), values[0][i], values[1][j]))
+            classes.append((float(mass), values[0][i], values[1][j]))
         first[i] -= mass
         second[j] -= mass
         i, j = i + (first[i] == 0), j + (second[j] == 0)
-    mass_, high, low = (np.array(column) for column in zip(*cells, strict=True))
+    mass_, high, low = (np.array(column) for column in zip(*classes, strict=True))
     return mass_, high, np.maximum(low, 0.0)
 
 
@@ -68,7 +68,7 @@ def _levels(x: Array) -> Array:
     values: Array = np.unique(x)
     if len(values) <= tuning.LEVELS:
         return values
-    half = np.linspace(0, 1, tuning.LEVELS // 2)
+    half = np.linspace(0, 1, max(tuning.LEVELS // 2, 2))
     by_size = np.searchsorted(values, values[0] + (values[-1] - values[0]) * half)
     by_rank = np.rint((len(values) - 1) * half).astype(int)
     chosen: Array = values[np.union1d(by_rank, np.minimum(by_size, len(values) - 1))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +9,7 @@ from itertools import chain, product
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import Array, digest
 from . import tuning
 from .base import Law
 from .classes import ClassLaw, ClassLaws
@@ -24,8 +23,7 @@ class Matrix:
     def __init__(self, rows: Array) -> None:
         self.rows: Array = np.array(rows, dtype=float, order="C")
         self.rows.flags.writeable = False
-        #: Of the doubles, row by row, little-endian.
-        self.digest = hashlib.sha256(self.rows.astype("<f8").tobytes()).hexdigest()
+        self.digest = digest(self.rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Matrix):

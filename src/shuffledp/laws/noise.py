@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .._support.numeric import log_share
 from .three_point import ThreePointLaw
 
 
@@ -42,7 +43,7 @@ class BinomialNoise:
 
     def log_infinite(self, more: bool) -> float:
         all_of, rest = (self.one, self.zero) if more else (self.zero, self.one)
-        return self.trials * (math.log(all_of) if all_of < 0.5 else math.log1p(-rest))
+        return self.trials * log_share(all_of, rest)
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,10 @@ class NegativeBinomialNoise:
 
     @property
     def log_theta(self) -> float:
-        return math.log(self.theta) if self.theta < 0.5 else math.log1p(-self.rest)
+        return log_share(self.theta, self.rest)
 
     def log_infinite(self, more: bool) -> float:
-        log_rest = math.log(self.rest) if self.rest < 0.5 else math.log1p(-self.theta)
-        return -math.inf if more else self.shape * log_rest
+        return -math.inf if more else self.shape * log_share(self.rest, self.theta)
 
 
 Noise = PoissonNoise | BinomialNoise | NegativeBinomialNoise

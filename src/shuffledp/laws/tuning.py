@@ -17,4 +17,4 @@ FEW_USERS = 16
 #: Levels of the ratios of a law above all pairs; 200 cost less than 1e-3 in epsilon.
 LEVELS = 200
 #: Cells and depth with which the two orders of a density's attained law are compared.
-ROUGH_CELLS = (24, 40.0)
+ROUGH_CELLS, ROUGH_DEPTH = 24, 40.0

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNIT, Array, Side
+from .._support.numeric import UNIT, Array, Side, log_share
 from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
 from ..laws.binary import BinaryLaw, BinaryPair, Order
@@ -72,7 +72,7 @@ class BinaryProfile(PrivacyProfile):
         high, rest, low, _ = max(
             map(self.law.seen_from, self.orders), key=lambda seen: seen[0] / max(seen[2], 1e-300)
         )
-        log_high = math.log(high) if high < 0.5 else math.log1p(-rest)
+        log_high = log_share(high, rest)
         return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:

@@ -1,4 +1,8 @@
-"""The profile of laws over classes of outputs: from laws and epsilons to sums of scores."""
+"""The profile of laws over classes of outputs: from laws and epsilons to sums of scores.
+
+delta(epsilon) of n users is E[(S)_+]/n for the sum S of n scores (u - e^epsilon v)/blanket, plus
+what the outputs outside the blanket tell. An engine finds the expectation.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +87,9 @@ class ClassSampler:
         if len(self._u) == 1:
             return self._pairs(law, epsilon, self._width)
         found = np.zeros((4, *wanted.shape))
-        rough = max(self._width, tuning.ROUGH)
+        rough = max(self._width, tuning.FIRST_LOOK)
         found[:, law, where] = self._pairs(law, epsilon[where], rough)
-        if self._width < tuning.ROUGH:
+        if self._width < tuning.FIRST_LOOK:
             # only laws that may be the largest at this epsilon need to be known well
             law, where = np.nonzero(found[1] > np.maximum(found[0].max(axis=0), known))
             found[:, law, where] = self._pairs(law, epsilon[where], self._width)

@@ -85,7 +85,7 @@ class PairsSampler:
     def __init__(self, profile: PairsProfile, depth: float, rtol: float) -> None:
         self._profile, self._depth = profile, depth
         self._width = max(rtol, profile.bounds.least_width)
-        self._close = rtol < tuning.NO_PAIRS
+        self._close = rtol < tuning.FIRST_LOOK
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
@@ -122,7 +122,7 @@ class PairsSampler:
         ]
         total = np.minimum(above, np.maximum(best.upper, left_out))
         if self._close and (total > tuning.LIMITED * best.upper).any():
-            self._profile.bounds.least_width = tuning.LIMITED_WIDTH
+            self._profile.bounds.least_width = tuning.AIM
         return replace(best, upper=total)
 
     def _of_pairs(

@@ -17,14 +17,13 @@ DEAR_AIM = 2.2e-4
 #: log(1/delta) down to which a sampler is asked to resolve a profile: steps of a fixed ladder, so
 #: that queries at neighbouring deltas share the same discretisation.
 DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
-#: The relative width in epsilon at which to find out where to look closely.
+#: The relative width in epsilon at which to find out where to look closely: of rounds, of epsilons,
+#: and of the laws of a round. A Fourier bracket of it takes a sixth of the time of one of 1e-4, and
+#: the bounds of most pairs of rows of a matrix are good enough.
 FIRST_LOOK = 0.01
 
 # Laws over classes (class_sampler.py)
 
-#: Width at which laws are compared before the largest are evaluated finely: a Fourier bracket of it
-#: takes a sixth of the time of one of 1e-4.
-ROUGH = 0.01
 #: No wider brackets are asked for: they would take as long.
 WIDEST = 0.1
 #: (law, epsilon) pairs prepared at once.
@@ -62,13 +61,11 @@ OUTLINE_DEPTH, OUTLINE_WIDTH = 60.0, 0.01
 LEADERS = 4
 #: Epsilons at once.
 TOGETHER = 64
-#: If no narrower a bracket is asked for, the bounds of most pairs are good enough.
-NO_PAIRS = 0.01
 #: How much larger than the evaluated pairs the law above all pairs must be to look at more pairs.
 CLOSE = 1.0001
-#: Where pairs that are not evaluated raise delta by more than this factor, a width less than that
-#: would be in vain.
-LIMITED, LIMITED_WIDTH = 1.05, 1e-4
+#: Where pairs that are not evaluated raise delta by more than this factor, no less than AIM is
+#: asked for: a smaller width would be in vain.
+LIMITED = 1.05
 #: Outputs of pairs that are evaluated at an epsilon, at most: half a second,
 MOST_WORK = 400_000
 #: and so many pairs where that is not enough for all that may lead.

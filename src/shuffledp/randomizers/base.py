@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validate
-from ..clients import Client, Counts, Source
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -18,6 +17,9 @@ from ..laws.sums import BitColumns
 from .analyses import Analysis
 from .exact import ExactMatrix
 from .parameter import Family, Parameter, parameters_of
+
+if TYPE_CHECKING:  # clients are loaded when the first one is asked for: an accountant needs none
+    from ..clients import Client, Counts
 
 
 class Randomizer(ABC):
@@ -121,6 +123,8 @@ class Randomizer(ABC):
 
         The bits are the operating system's; a generator `rng` is for simulations only.
         """
+        from ..clients import Source
+
         return self.client.randomize(values, Source(rng))
 
     def count(self, messages: Any) -> Counts:
@@ -130,6 +134,8 @@ class Randomizer(ABC):
     def estimate(self, messages: Any) -> Any:
         """What the values of all users were, an `Estimate` of counts or, of numbers and vectors, a
         `MeanEstimate`: from messages, or from `Counts` of them."""
+        from ..clients import Counts
+
         counts = messages if isinstance(messages, Counts) else self.count(messages)
         return self.client.estimate(counts)
 
@@ -168,7 +174,6 @@ def register(randomizer: Kind) -> Kind:
     """
     if REGISTRY.setdefault(randomizer.name, randomizer) is not randomizer:
         raise InvalidParameter(f"there are two randomizers {randomizer.name!r}; rename one.")
-    parameters_of(randomizer)
     return randomizer
 
 

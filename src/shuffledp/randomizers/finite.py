@@ -8,15 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from .._support import validate
-from .._support.files import read_numbers
 from .._support.numeric import Array
-from ..clients import Client
-from ..clients.matrix import MatrixClient
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -25,6 +22,9 @@ from .analyses import BINARY, BLANKET, CLONES, STRONGER_CLONES, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix, Fractions
 from .parameter import Parameter
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 _SHOWN = 4  # inputs and outputs, at most, of a matrix that is shown in full
 
@@ -81,6 +81,8 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.matrix import MatrixClient
+
         return MatrixClient(self._matrix.rows)
 
     def exact(self) -> ExactMatrix:
@@ -99,6 +101,8 @@ class MatrixRandomizer(Randomizer):
 
 def read_matrix(path: str) -> Array:
     """A CSV file: one row of probabilities a value."""
+    from .._support.files import read_numbers
+
     return read_numbers(path, f"matrix {path}")
 
 

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNIT, Array
-from ..clients import Client
-from ..clients.noisy import NoisyClient
 from ..laws.density import Tails
 from ..laws.sums import GaussianShare
 from .base import register
 from .density import DensityRandomizer
 from .parameter import Parameter, Search
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -58,6 +59,8 @@ class Gaussian(DensityRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.noisy import NoisyClient
+
         return NoisyClient(Fraction(self.sigma), gaussian=True)
 
     def describe(self) -> str:

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..clients import Client
-from ..clients.columns import ColumnsClient
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Values
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -54,6 +55,8 @@ class HadamardResponse(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.columns import ColumnsClient
+
         return ColumnsClient(self.k, ratio(self.eps0), self.columns)
 
     def exact(self) -> ExactMatrix:

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNIT, Array
-from ..clients import Client
-from ..clients.noisy import NoisyClient
 from ..laws.density import Tails
 from .analyses import KNOWN_AND_PURE, Analysis
 from .base import register
 from .density import DensityRandomizer
 from .parameter import LocalEpsilon
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -53,6 +54,8 @@ class Laplace(DensityRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.noisy import NoisyClient
+
         return NoisyClient(1 / Fraction(self.eps0), gaussian=False)
 
     def describe(self) -> str:

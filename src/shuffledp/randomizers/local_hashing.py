@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .._support import validate
-from ..clients import Client, Counts, Estimate
-from ..clients.hashing import PRIME, HashClient
 from ..errors import InvalidParameter
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer, of_least_variance
 from .parameter import Family, NeededEpsilon, Parameter
+
+if TYPE_CHECKING:
+    from ..clients import Client, Counts, Estimate
+    from ..clients.hashing import HashClient
 
 
 @register
@@ -58,7 +60,7 @@ class LocalHashing(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
-        return HashClient(PRIME, self.g, ratio(self.eps0))
+        return self._counting()
 
     def count(self, messages: Any, k: int | None = None) -> Counts:
         """The messages know nothing of how many values there are: `k` says how many to count."""
@@ -67,13 +69,19 @@ class LocalHashing(MembershipRandomizer):
                 "k is missing: messages of local hashing do not tell how many values there are; "
                 "give k, to count the values 0 .. k - 1."
             )
-        return self._counting(validate.count("k", k, PRIME)).count(messages)
+        return self._counting(k).count(messages)
 
     def estimate(self, messages: Any, k: int | None = None) -> Estimate:
+        from ..clients import Counts
+
         counts = messages if isinstance(messages, Counts) else self.count(messages, k)
         return self._counting(len(counts.tally)).estimate(counts)
 
-    def _counting(self, k: int) -> HashClient:
+    def _counting(self, k: int | None = None) -> HashClient:
+        """Counts the values below k; unless told, below all that may be hashed."""
+        from ..clients.hashing import PRIME, HashClient
+
+        k = PRIME if k is None else validate.count("k", k, PRIME)
         return HashClient(k, self.g, ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .._support import validate
-from ..clients import Client
-from ..clients.base import bits_for
 from ..errors import InvalidParameter
 from ..laws.noise import (
     BinomialNoise,
@@ -21,6 +19,9 @@ from .analyses import SEES_ALL_BUT_ONE, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix
 from .parameter import Family, Parameter, Search, parameters_of
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 NOISE = Analysis(
     name="exact",
@@ -196,6 +197,8 @@ class NoisyHistogram(Randomizer):
 
     def bits_of(self, values: int, users: int) -> float:
         """Those of the value and of the dummies, on average."""
+        from ..clients.base import bits_for
+
         return (1 + values * self._dummies_of(users, values)[0] / users) * bits_for(values)
 
     def attained_law(self) -> Any:

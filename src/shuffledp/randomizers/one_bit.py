@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ..clients import Client
-from ..clients.one_bit import OneBitClient
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -44,6 +45,8 @@ class OneBit(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.one_bit import OneBitClient
+
         return OneBitClient(ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:

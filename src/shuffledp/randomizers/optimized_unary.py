@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ..clients import Client
-from ..clients.bits import BitsClient
 from ..laws.binary import BinaryLaw
 from ..laws.sums import BitColumns
 from .base import register
 from .exact import ExactMatrix, Fractions, of_bits, ratio
 from .membership import MembershipRandomizer
 from .parameter import Family, LocalEpsilon, Values
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -63,6 +64,8 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.bits import BitsClient
+
         return BitsClient(self.k, *self._fractions())
 
     def _fractions(self) -> tuple[Fraction, Fraction]:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..clients.interval import SMALLEST
 from .base import register
 from .parameter import LocalEpsilon
-from .two_levels import WindowRandomizer
+from .two_levels import SMALLEST_WINDOW, WindowRandomizer
 
 
 @register
@@ -34,7 +33,7 @@ class Piecewise(WindowRandomizer):
 
     @property
     def share(self) -> float:
-        return max(1 / (math.exp(self.eps0 / 2) + 1), SMALLEST)
+        return max(1 / (math.exp(self.eps0 / 2) + 1), SMALLEST_WINDOW)
 
     def describe(self) -> str:
         return f"numbers in [0, 1], piecewise mechanism, {self.eps0:g}-LDP"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ..clients import Client
-from ..clients.caps import best_threshold, cap_overlap, cap_share
-from ..clients.sphere import SphereClient
+from .._support.caps import best_threshold, cap_overlap, cap_share
 from .base import register
 from .exact import ratio
 from .parameter import LocalEpsilon, Parameter
 from .two_levels import TwoLevelRandomizer
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -58,6 +59,8 @@ class PrivUnit(TwoLevelRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.sphere import SphereClient
+
         return SphereClient(self.dimension, self.share, ratio(self.eps0))
 
     def telling_values(self) -> list[Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ..clients import Client
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.classes import ClassLaw, ClassLaws
@@ -15,6 +14,9 @@ from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix
 from .parameter import LocalEpsilon
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register

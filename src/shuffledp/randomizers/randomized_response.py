@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .._support import validate
-from ..clients import Client
-from ..clients.response import ResponseClient
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.three_point import ThreePointLaw
@@ -20,6 +18,9 @@ from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Parameter, Search, Values
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -95,6 +96,8 @@ class RandomizedResponse(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.response import ResponseClient
+
         exact = 1 + self.k * (1 / Fraction(self.gamma) - 1) if self.by_gamma else ratio(self.eps0)
         return ResponseClient(self.k, exact)
 

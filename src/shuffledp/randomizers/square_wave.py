@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..clients.interval import SMALLEST
 from .base import register
 from .parameter import LocalEpsilon
-from .two_levels import WindowRandomizer
+from .two_levels import SMALLEST_WINDOW, WindowRandomizer
 
 
 @register
@@ -47,7 +46,7 @@ class SquareWave(WindowRandomizer):
     @property
     def share(self) -> float:
         width = 2 * self.half_width
-        return max(width / (1 + width), SMALLEST)
+        return max(width / (1 + width), SMALLEST_WINDOW)
 
     def describe(self) -> str:
         return f"numbers in [0, 1], square wave, {self.eps0:g}-LDP"

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from .._support import validate
-from ..clients import Client
-from ..clients.subsets import SubsetsClient
 from .base import register
 from .exact import ExactMatrix, of_sets, ratio
 from .membership import MembershipRandomizer, of_least_variance
 from .parameter import Family, NeededEpsilon, Parameter, Values
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 
 @register
@@ -65,6 +66,8 @@ class SubsetSelection(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.subsets import SubsetsClient
+
         return SubsetsClient(self.k, self.size, ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:

@@ -11,15 +11,18 @@ from abc import abstractmethod
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from ..clients import Client
-from ..clients.interval import IntervalClient
 from ..laws.base import Law
 from ..laws.classes import ClassLaws
 from .exact import ratio as exact_ratio
 from .membership import MembershipRandomizer
 
+if TYPE_CHECKING:
+    from ..clients import Client
+
+#: The smallest share of the interval that a window has.
+SMALLEST_WINDOW = 2.0**-16
 #: A law that is known no better would only make the others' brackets wide.
 _TOO_UNSURE = 1e-9
 
@@ -80,4 +83,6 @@ class WindowRandomizer(TwoLevelRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.interval import IntervalClient
+
         return IntervalClient(Fraction(self.share), exact_ratio(self.eps0))

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .._support import validate
-from ..clients import Client
-from ..clients.bits import BitsClient
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -23,6 +21,9 @@ from .base import register
 from .exact import ExactMatrix, Fractions, exp_bracket, of_bits
 from .membership import MembershipRandomizer
 from .parameter import Family, LocalEpsilon, Parameter, Search, Values
+
+if TYPE_CHECKING:
+    from ..clients import Client
 
 _ALL_OF = 64  # more columns than anybody enumerates
 _MANY_ONES = 16  # of a value, beyond which its messages are of too many classes
@@ -187,6 +188,8 @@ class UnaryEncoding(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
+        from ..clients.bits import BitsClient
+
         return BitsClient(self.k, *self._fractions(), self.ones)
 
     def describe(self) -> str:

@@ -11,13 +11,22 @@ import mpmath
 import numpy as np
 
 import oracles
-from shuffledp import Accountant, PureLDP, Shuffle, choose
+from shuffledp import (
+    Accountant,
+    FiniteRandomizer,
+    Gaussian,
+    Laplace,
+    PureLDP,
+    Shuffle,
+    choose,
+)
 from shuffledp._support.numeric import BOTH
 from shuffledp.composition.bundle import BundledRounds
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.split_sum import split
 from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for_epsilon
 from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.mechanisms import ApproximateDP
 from shuffledp.profiles.sender_count import SenderCount
 
 from .common import Checked, asked
@@ -79,6 +88,50 @@ def near_the_top() -> Iterator[Checked]:
         yield asked(Shuffle(PureLDP(0.75), 9).delta_bounds, epsilon, rtol=1e-3), (exact, exact)
 
 
+@cache
+def exact_two_rounds() -> mpmath.mpf:
+    atoms = oracles.clone_pair_atoms(9, 0.75, "stronger-clones")
+    return oracles.delta_of_atoms(oracles.compose_atoms([atoms, atoms]), 0.5)
+
+
+@cache
+def exact_normal_epsilon() -> mpmath.mpf:
+    """Two rounds of one user at delta = 1e-4, with sigma = 2."""
+    with mpmath.workdps(30):
+        mu, delta = mpmath.sqrt(0.5), mpmath.mpf(1e-4)
+        return mpmath.findroot(lambda e: mpmath.log(normal_delta(mu, e) / delta), (2.5, 2.6))
+
+
+def normal_delta(mu: mpmath.mpf, epsilon: float | mpmath.mpf) -> mpmath.mpf:
+    """Of a central Gaussian mechanism."""
+    left, right = (mpmath.ncdf(sign * mu / 2 - epsilon / mu) for sign in (1, -1))
+    return left - mpmath.exp(epsilon) * right
+
+
+def densities() -> Iterator[Checked]:
+    """What two rounds attain, and the bound."""
+    twice = Accountant().compose(Shuffle(Laplace(1.0), 1), 2)
+    exact = 1 - 1.25 * mpmath.exp(-0.5)  # both losses have an atom at 1 and e^(x/2)/4 below it
+    yield (twice.attained_delta(1.0), twice.get_delta(1.0)), (exact, exact)
+
+
+def hard_questions() -> Iterator[Checked]:
+    """Where a first attempt is too wide, and deltas that only infinite losses have."""
+    normal = Accountant().compose(Shuffle(Gaussian(2.0), 1), 2)
+    exact = exact_normal_epsilon()
+    yield asked(normal.epsilon_bounds, 1e-4, rtol=1e-3), (exact, exact)
+    narrow = Accountant().compose(Shuffle(PureLDP(0.75), 9), 2)
+    exact = exact_two_rounds()
+    yield asked(narrow.delta_bounds, 0.5, rtol=1e-5), (exact, exact)
+    pair = FiniteRandomizer([[0.5, 0.3, 0.2], [0.2, 0.8, 0.0]])  # delta = 0.2 + (0.5 - 0.2 alpha)_+
+    exact = mpmath.log(2.5)
+    near = exact * (1 - 1e-12), exact * (1 + 1e-12)  # of a matrix of doubles
+    yield asked(Shuffle(pair, 1).epsilon_bounds, 0.2, rtol=1e-3), near
+    known = Accountant().compose(ApproximateDP(1.0, 2.0**-10), 2)
+    exact = mpmath.mpf(2)
+    yield asked(known.epsilon_bounds, 1 - (1 - 2.0**-10) ** 2, rtol=1e-3), (exact, exact)
+
+
 def calibrated() -> Iterator[Checked]:
     """So many rounds have a loss of at most 2: they must have it."""
     rounds = Accountant().remaining_rounds(Shuffle(PureLDP(0.5), 1), 2.0, 1e-3, rtol=1e-2)
@@ -87,15 +140,19 @@ def calibrated() -> Iterator[Checked]:
 
 
 def chosen() -> Iterator[Checked]:
-    """Noise shares that add up to a central Gaussian mechanism, within (1, 1e-4)."""
-    for choice in choose(100, task="mean", view="aggregate", epsilon=1.0, delta=1e-4):
+    """Noise shares that add up to a central Gaussian mechanism, twice, within (1, 1e-4)."""
+    table = choose(16, task="mean", view="aggregate", rounds=2, epsilon=1.0, delta=1e-4)
+    for choice in table:
         upper = choice.epsilon.upper
         yield (upper, math.inf), (mpmath.mpf(0), mpmath.mpf(1))
         if choice.name == "gaussian":
-            mu = 1 / (mpmath.mpf(choice.parameters["sigma"]) * 10)
-            exact = mpmath.ncdf(mu / 2 - upper / mu)
-            exact -= mpmath.exp(upper) * mpmath.ncdf(-mu / 2 - upper / mu)
-            yield (0.0, 1e-4), (exact, exact)
+            # the error of the mean within another epsilon, as in a picture, says the noise for it
+            for sigma, epsilon in (
+                (choice.parameters["sigma"], upper),
+                (4 * choice.error_at(2.0), 2.0),
+            ):
+                exact = normal_delta(mpmath.sqrt(2) / (mpmath.mpf(sigma) * 4), epsilon)
+                yield (0.0, 1e-4), (exact, exact)
 
 
 @cache

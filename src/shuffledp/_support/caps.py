@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
 
-from .._support.numeric import Array
+from .numeric import Array
+from .transforms import gauss_legendre
 
 #: The integrand is below e^-80 of its largest value beyond the interval that is looked at.
 _EXPONENT = 80.0
@@ -16,17 +16,11 @@ _NODES = 200  # of a Gauss-Legendre rule; 60 already give 14 digits
 SMALLEST = 2.0**-8
 
 
-@cache
-def _rule() -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return (nodes + 1) / 2, weights / 2
-
-
 def _sines(power: float, angle: Array) -> Array:
     """The integrals of sin^power from 0 to angles in [0, pi/2]."""
     # sin x <= sin(angle) exp(-(angle - x)^2/2)
     start = np.maximum(angle - math.sqrt(2 * _EXPONENT / max(power, 1e-9)), 0.0)
-    nodes, weights = _rule()
+    nodes, weights = gauss_legendre(_NODES)
     x = start[..., None] + (angle - start)[..., None] * nodes
     return np.asarray((angle - start) * (np.sin(x) ** power @ weights))
 
@@ -58,7 +52,7 @@ def cap_overlap(dimension: int, threshold: float) -> float:
         return (first - last) / (2 * math.pi)
     # where the first coordinate is cos x the second is that of a smaller sphere times sin x; the
     # root at the end of the interval is made smooth
-    nodes, weights = _rule()
+    nodes, weights = gauss_legendre(_NODES)
     last = max(last, first - math.sqrt(2 * _EXPONENT / (dimension - 2)))
     x = last + (first - last) * nodes**2
     inner = _shares(dimension - 1, np.minimum(threshold / np.sin(x), 1.0))
