@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .tools.choose import choose
     from .tools.compare import compare
     from .tools.plan import Plan
+    from .tools.risk import risk
     from .tools.simulate import simulate
     from .tools.sweep import sweep
     from .tools.verify import verify
@@ -71,6 +72,7 @@ __all__ = [
     "calibrate",
     "choose",
     "compare",
+    "risk",
     "rounded_up",
     "simulate",
     "sweep",

@@ -3,7 +3,15 @@
 from .common import Checked
 from .of_engines import engines
 from .of_profiles import binary_messages, laws, noise_messages, samplers, senders
-from .of_rounds import bundles, calibrated, chosen, near_the_top, rounds, sums_of_losses
+from .of_rounds import (
+    bundles,
+    calibrated,
+    chosen,
+    near_the_top,
+    readings,
+    rounds,
+    sums_of_losses,
+)
 
 __all__ = ["OF_FOLDER", "PROBES", "Checked"]
 
@@ -20,6 +28,7 @@ PROBES = [
     chosen,
     sums_of_losses,
     bundles,
+    readings,
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
 OF_FOLDER = {
@@ -27,6 +36,6 @@ OF_FOLDER = {
     "laws": [laws],
     "profiles": [laws, senders, samplers, binary_messages, near_the_top, rounds, noise_messages],
     "composition": [rounds, calibrated, sums_of_losses, bundles],
-    "bounds": [rounds, near_the_top, calibrated, chosen],
-    "tools": [chosen],
+    "bounds": [rounds, near_the_top, calibrated, chosen, readings],
+    "tools": [chosen, readings],
 }
