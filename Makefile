@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run quick test lint bench picture paper release-check clean
+.PHONY: run quick test lint docs bench picture paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -23,6 +23,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# the site, into build/site; material tells of its successor on every run
+docs: $(VENV)/.installed-test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -50,8 +54,8 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test,plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,plot,docs]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
