@@ -39,7 +39,11 @@ paper: $(VENV)/.installed-test
 	$(BIN)/shuffledp reproduce all --out build/paper
 	cp build/paper/*.png docs/paper/
 
-# builds the wheel and the sdist and tries the wheel where there are only numpy and click
+# builds the wheel and the sdist and tries the wheel where there are only numpy and click, then with
+# the extras
+EXTRAS = $(shell grep -oE '^(plot|sweep|interop|web) =' pyproject.toml | cut -d' ' -f1)
+comma := ,
+empty :=
 release-check: $(VENV)/.installed
 	rm -rf dist $(VENV)/release
 	$(BIN)/python -m pip install --quiet build
@@ -47,6 +51,9 @@ release-check: $(VENV)/.installed
 	$(PYTHON) -m venv $(VENV)/release
 	$(VENV)/release/bin/python -m pip install --quiet dist/shuffledp-*.whl
 	$(VENV)/release/bin/python tests/release.py
+	$(VENV)/release/bin/python -m pip install --quiet \
+		"$$(ls dist/shuffledp-*.whl)[$(subst $(empty) ,$(comma),$(EXTRAS))]"
+	$(VENV)/release/bin/python tests/release.py $(EXTRAS)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
