@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run quick test lint bench picture paper release-check clean
+.PHONY: run quick test lint docs bench picture paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -30,6 +30,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# the site, into build/site; material tells of its successor on every run
+docs: $(VENV)/.installed-test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks --json benchmarks.json --picture benchmarks.png
@@ -41,7 +45,11 @@ paper: $(VENV)/.installed-test
 	$(BIN)/shuffledp reproduce all --out build/paper
 	cp build/paper/*.png docs/paper/
 
-# builds the wheel and the sdist and tries the wheel where there are only numpy and click
+# builds the wheel and the sdist and tries the wheel where there are only numpy and click, then with
+# the extras
+EXTRAS = $(shell grep -oE '^(plot|sweep|interop|web) =' pyproject.toml | cut -d' ' -f1)
+comma := ,
+empty :=
 release-check: $(VENV)/.installed
 	rm -rf dist $(VENV)/release
 	$(BIN)/python -m pip install --quiet build
@@ -49,6 +57,9 @@ release-check: $(VENV)/.installed
 	$(PYTHON) -m venv $(VENV)/release
 	$(VENV)/release/bin/python -m pip install --quiet dist/shuffledp-*.whl
 	$(VENV)/release/bin/python tests/release.py
+	$(VENV)/release/bin/python -m pip install --quiet \
+		"$$(ls dist/shuffledp-*.whl)[$(subst $(empty) ,$(comma),$(EXTRAS))]"
+	$(VENV)/release/bin/python tests/release.py $(EXTRAS)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -56,8 +67,8 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test,plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,plot,docs]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

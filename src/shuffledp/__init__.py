@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from .tools.choose import choose
     from .tools.compare import compare
     from .tools.plan import Plan
+    from .tools.risk import risk
     from .tools.simulate import simulate
     from .tools.sweep import sweep
     from .tools.verify import verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Accountant",
@@ -55,6 +56,7 @@ __all__ = [
     "calibrate",
     "choose",
     "compare",
+    "risk",
     "rounded_up",
     "simulate",
     "sweep",

@@ -35,6 +35,7 @@ ROUGHLY = ("--rtol", "0.1")
 COMMANDS = {
     "epsilon": ("--users", "2", "--delta", "0,0.1", *ROUGHLY),
     "delta": ("--users", "2", "--epsilon", "0.5", *ROUGHLY),
+    "risk": ("--users", "2", "--false-positive-rate", "0,0.01", "--order", "1,2", *ROUGHLY),
     "adversaries": ("--users", "2", "--delta", "0.1", *ROUGHLY),
     "compare": ("--users", "2", "--delta", "0.1", *ROUGHLY),
     "verify": ("--users", "2", "--epsilon", "0.5"),

@@ -26,6 +26,29 @@ def rounded_down(value: float, digits: int = 4) -> str:
     return _text(value, digits, ROUND_FLOOR)
 
 
+def percent(share: float) -> str:
+    """A share that was given.
+
+    >>> percent(0.01), percent(0.125)
+    ('1 %', '12.5 %')
+    """
+    return f"{plain(float(f'{100 * share:.12g}'))} %"
+
+
+def percent_up(share: float, digits: int = 4) -> str:
+    """A share in per cent, rounded up.
+
+    >>> percent_up(0.0123456), percent_down(0.0123456)
+    ('1.235 %', '1.234 %')
+    """
+    return f"{rounded_up(min(math.nextafter(100 * share, math.inf), 100.0), digits)} %"
+
+
+def percent_down(share: float, digits: int = 4) -> str:
+    """A share in per cent, rounded down."""
+    return f"{rounded_down(max(math.nextafter(100 * share, -math.inf), 0.0), digits)} %"
+
+
 def _text(value: float, digits: int, rounding: str) -> str:
     if value == 0 or value == float("inf"):
         return "0" if value == 0 else "infinity"

@@ -6,9 +6,12 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 
-from .._support.numeric import Bounds
+import numpy as np
+
+from .._support.numeric import Array, Bounds, Side
 from ..composition.compose import Composition
 from ..errors import NotCertified
+from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import Parts, PrivacyProfile, merged, swapped
 from . import composed, one_round
 from .certificate import not_certified
@@ -36,6 +39,11 @@ class Rounds:
         """The epsilon of pure DP."""
         return max(order.max_loss() for order in self._orders)
 
+    @property
+    def largest_loss(self) -> float:
+        """The largest finite loss, from which on delta is constant."""
+        return max(order.largest_loss for order in self._orders)
+
     def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         """At any delta; 0 asks for pure DP."""
         if delta == 0:
@@ -44,6 +52,12 @@ class Rounds:
 
     def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
         return self._larger("delta", lambda order: order.delta_bounds(epsilon, rtol), rtol)
+
+    def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
+        """Upper values at many epsilons at once, sharp down to a delta of about `least`; of their
+        width nothing is promised."""
+        each = [order.upper_deltas(epsilon, least, rtol) for order in self._orders]
+        return np.asarray(np.max(each, axis=0))
 
     def _larger(
         self, what: str, ask: Callable[[_Order], Bounds[float]], rtol: float
@@ -86,12 +100,16 @@ class _Order:
                 return profile
         return None
 
-    def max_loss(self) -> float:
+    @property
+    def largest_loss(self) -> float:
         if not self._kinds:
             return 0.0
+        return self.composition.max_loss if self._only is None else self._only.max_loss
+
+    def max_loss(self) -> float:
         if not all(profile.bounded for profile, _ in self._kinds):
             return math.inf
-        return self.composition.max_loss if self._only is None else self._only.max_loss
+        return self.largest_loss
 
     def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
         if delta == 1 or not self._kinds:
@@ -106,3 +124,16 @@ class _Order:
         if self._only is not None:
             return one_round.delta_bounds(self._only, epsilon, rtol)
         return composed.delta_bounds(self.composition, epsilon, rtol, self._refine)
+
+    def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
+        if not self._kinds:
+            return np.zeros(len(epsilon))
+        profile = self._only
+        if profile is None:
+            whole = self.composition
+            places = np.minimum(epsilon, whole.max_loss)
+            (upper,) = whole.deltas(places, least, rtol, sides=(Side.UPPER,))
+            return np.where((epsilon < whole.max_loss) | (not whole.bounded), upper, 0.0)
+        depth = depth_for(-math.log(least) + 6, profile.depths)
+        sampler = profile.sampler(depth, aim(rtol, profile.dear, profile.slow))
+        return sampler(np.minimum(epsilon, profile.max_loss)).upper * profile.some_left(epsilon)

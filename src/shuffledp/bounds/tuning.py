@@ -52,3 +52,18 @@ STRIDE, MOST_STRIDE, FLATTEST = 0.7, 1.5, 0.05
 
 #: How near the search for epsilon comes to where each side crosses delta, if the sides are so near.
 SEARCH = 2.5e-10
+
+# Rényi divergences (renyi.py)
+
+#: Where samples of a profile start, as a share of the largest loss, and how many come first.
+SMALLEST, FIRST = 1e-6, 48
+#: Cells that count are cut into PIECES, in so many PASSES, until each is too large by no more than
+#: a share of the width that is asked for; with so many samples at most.
+CELLS, PIECES, PASSES, MOST_CELLS = 10.0, 4, 12, 1500
+#: Attempts, each deep enough for what counted in the one before: every one of them takes as long.
+DEPTHS = 2
+#: No deeper if deep samples are dear: large orders of Gaussian noise are then bounded by those of
+#: the noise alone, which is near; 1 s instead of 20.
+DEEP = 135.0
+#: Powers of e above what a depth resolves, from which on values are trusted to be sharp.
+HIDDEN = 8.0

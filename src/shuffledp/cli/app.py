@@ -20,6 +20,7 @@ from .epsilon import delta, epsilon
 from .plot import plot
 from .report import BAD_INPUT, BUG, complaint, end_with, json_report
 from .reproduce import reproduce
+from .risk import risk
 from .simulate import simulate
 from .sweep import sweep
 from .verify import verify
@@ -42,6 +43,7 @@ def cli() -> None:
       shuffledp epsilon --eps0 4 --users 1e6 --rounds 100 --delta 1e-6 --json
       shuffledp delta   --eps0 2 --users 1e5 --rounds 8 --epsilon 0.5,1
       shuffledp epsilon --randomizer rr --k 16 --eps0 2 --users 1e5 --delta 1e-6
+      shuffledp risk --eps0 4 --users 10000 --rounds 4
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
       shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
@@ -52,8 +54,8 @@ def cli() -> None:
 
 
 for command in (
-    epsilon, delta, adversaries, compare, calibrate, choose, account, sweep, plot, verify, audit,
-    simulate, reproduce,
+    epsilon, delta, risk, adversaries, compare, calibrate, choose, account, sweep, plot, verify,
+    audit, simulate, reproduce,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._support.text import wrapped
+import numpy as np
+
+from .._support.text import percent, percent_up, wrapped
+from ..bounds.tradeoff import true_positive_rates
 from ..guarantee import NEIGHBOURS
 from ..rounds import Round
 
 _WIDTH = 96  # of lines in a file
+_ACCUSED = 0.01  # of the innocent, in plain words
+#: What an attacker tries, for each relation of neighbours.
+AIMS = {
+    "replace": "to tell two values of a user apart",
+    "remove": "to tell whether a user's value is there",
+}
 
 
 def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, str]]) -> str:
@@ -22,6 +31,9 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     if rounds > 1:
         rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
+    pairs = [(float(e), float(d)) for e, d, _ in guarantees if e != "infinity"]
+    if pairs:
+        rows.append(("meaning", in_plain_words(round_.neighbours, pairs)))
     rows.append(
         ("computed by", f"shuffledp {__version__}; every rounding error is on the safe side")
     )
@@ -35,6 +47,20 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     lines.append("")
     lines += [wrapped(text, f"  {name:<13}", 15, piped=_WIDTH) for name, text in rows]
     return "\n".join(lines)
+
+
+def in_plain_words(neighbours: str, pairs: Sequence[tuple[float, float]]) -> str:
+    """What guarantees (epsilon, delta) together say of an attacker.
+
+    >>> in_plain_words("replace", [(0.5, 1e-6)])[61:]
+    'accuses 1 % of the innocent catches at most 1.649 % of the guilty'
+    """
+    epsilon, delta = np.array(pairs).T
+    caught = float(true_positive_rates(epsilon, delta, np.array([_ACCUSED]))[0])
+    return (
+        f"an attacker who tries {AIMS[neighbours]} and accuses {percent(_ACCUSED)} of the innocent "
+        f"catches at most {percent_up(caught)} of the guilty"
+    )
 
 
 def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:

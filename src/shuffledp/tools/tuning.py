@@ -14,3 +14,10 @@ ROUGH_RTOL = 0.2
 MOST_EPSILON = 8.0
 #: About so many messages of noise, over log(1/delta)/epsilon^2, hide one: where searches start.
 HIDING = 3.4
+
+# What an attacker achieves (risk.py)
+
+#: Epsilons at which guarantees are asked for at first: EVEN of them up to FARTHEST deviations of
+#: the loss, as if it were normal, and SPARSE ones beyond; then, as often as CLOSER says, six more
+#: beside the best one for each rate. The rates are then at most a relative 1e-4 too large.
+FARTHEST, EVEN, SPARSE, CLOSER = 6.0, 48, 16, 3

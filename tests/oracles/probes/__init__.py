@@ -11,6 +11,7 @@ from .of_rounds import (
     densities,
     hard_questions,
     near_the_top,
+    readings,
     rounds,
     sums_of_losses,
 )
@@ -33,6 +34,7 @@ PROBES = [
     chosen,
     sums_of_losses,
     bundles,
+    readings,
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
 OF_FOLDER = {
@@ -43,6 +45,6 @@ OF_FOLDER = {
         noise_messages, densities,
     ],
     "composition": [rounds, densities, calibrated, sums_of_losses, bundles],
-    "bounds": [rounds, near_the_top, hard_questions, calibrated, chosen],
-    "tools": [chosen],
+    "bounds": [rounds, near_the_top, hard_questions, calibrated, chosen, readings],
+    "tools": [chosen, readings],
 }  # fmt: skip

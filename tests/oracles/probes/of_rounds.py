@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 
 import oracles
+from oracles.attacker import caught, renyi
 from shuffledp import (
     Accountant,
     FiniteRandomizer,
@@ -19,6 +20,7 @@ from shuffledp import (
     PureLDP,
     Shuffle,
     choose,
+    risk,
 )
 from shuffledp._support.numeric import BOTH
 from shuffledp.composition.bundle import BundledRounds
@@ -213,3 +215,28 @@ def bundles() -> Iterator[Checked]:
     for i, epsilon in enumerate((0.1, 0.5)):
         exact = exact_bundle(0.5, epsilon)
         yield (found.lower[i], found.upper[i]), (exact, exact)
+
+
+@cache
+def exact_readings() -> tuple[mpmath.mpf, mpmath.mpf, mpmath.mpf]:
+    """Binary randomized response with eps0 = 2, twice: what is caught, and divergences."""
+    e = mpmath.exp(2)
+    p, q = e / (e + 1), 1 / (e + 1)
+    pair = {(0, 0): (q * q, p * p), 1: (2 * p * q, 2 * p * q), (1, 1): (p * p, q * q)}
+    return (
+        caught(pair, mpmath.mpf("0.01")),
+        renyi(pair, Fraction(2)),
+        renyi(pair, Fraction(10)),
+    )
+
+
+def readings() -> Iterator[Checked]:
+    found = risk(Shuffle(PureLDP(2.0), 1), 2, false_positive_rates=[0.01], orders=[2, 10])
+    uppers = (*found.true_positive_rates, *found.divergences)
+    for upper, exact in zip(uppers, exact_readings(), strict=True):
+        yield (0.0, upper), (exact, exact)
+    (missed,) = found.false_negative_rates
+    yield (missed, 1.0), (1 - exact_readings()[0],) * 2
+    few = risk(Shuffle(Gaussian(1.0), 1), orders=[2, 3])
+    for order, upper in zip(few.orders, few.divergences, strict=True):
+        yield (0.0, upper), (mpmath.mpf(order) / 2,) * 2

@@ -1,0 +1,142 @@
+"""Pages that are made from what stands elsewhere: README, changelog, notebooks, names, schemas.
+
+Links go from page to page as they do in the repository: what lies outside of docs/ is taken along.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "src" / "shuffledp" / "schemas"
+#: Pages, and files that pages link to, from outside of docs/.
+PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+}
+FOLDERS = ("examples",)
+#: Pages of the reference: what is said first, and modules whose public names are on it.
+REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
+    "names": ("What most users need: `from shuffledp import ...`.", ["shuffledp"]),
+    "randomizers": ("`from shuffledp.randomizers import ...`.", ["shuffledp.randomizers"]),
+    "mechanisms": (
+        "Central mechanisms and given guarantees, to compose with rounds.",
+        ["shuffledp.mechanisms", "shuffledp.central"],
+    ),
+    "results": (
+        "What the functions return.",
+        ["shuffledp.bounds", *(f"shuffledp.tools.{name}" for name in (
+            "risk", "choices", "compare", "ladder", "ledger", "plan", "sweep", "verify", "audit",
+            "simulate",
+        )), "shuffledp.bounds.target"],
+    ),
+    "plotting": ("Needs `pip install 'shuffledp[plot]'`.", ["shuffledp.plotting"]),
+    "interop": ("Needs `pip install 'shuffledp[interop]'`.", ["shuffledp.interop"]),
+    "published": ("Bounds of the literature, as stated there.", ["shuffledp.published"]),
+    "errors": ("Bad input is one sentence, with the limit and a remedy.", ["shuffledp.errors"]),
+}  # fmt: skip
+
+
+def public(module: str) -> list[tuple[str, str]]:
+    """The public names of a module, and where each is defined."""
+    found = importlib.import_module(module)
+    names = getattr(found, "__all__", None) or [
+        name
+        for name, value in vars(found).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module
+    ]
+    each = []
+    for name in names:
+        value = getattr(found, name)
+        defined = getattr(value, "__name__", "") == name  # else it is a constant or an alias
+        each.append((name, f"{value.__module__ if defined else module}.{name}"))
+    return each
+
+
+def reference(title: str, text: str, modules: Sequence[str], known: set[str]) -> str:
+    """A page with all public names of some modules that are on no page before."""
+    lines = [f"# {title.capitalize()}", "", text, ""]
+    for module in modules:
+        for name, path in public(module):
+            if path not in known:
+                known.add(path)
+                lines += [f"::: {path}", ""]
+            elif module != "shuffledp":
+                lines += [f"[`{name}`][{path}] is on the page of the most used names.", ""]
+    return "\n".join(lines)
+
+
+def schemas() -> str:
+    """Every schema file, as it is in the package."""
+    lines = ["# JSON schemas", "", "What `--json` prints: [JSON for programs](../json.md).", ""]
+    for file in sorted(SCHEMAS.glob("*.json")):
+        schema = json.loads(file.read_text(encoding="utf-8"))
+        lines += [f"## {file.stem}", "", f"`{schema['title']}`" if "title" in schema else "", ""]
+        lines += ["```json", file.read_text(encoding="utf-8").rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def notebook(path: Path) -> str:
+    """The cells of a notebook and what they printed, as a page."""
+    lines = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            lines += [source, ""]
+            continue
+        lines += ["```python", source, "```", ""]
+        for output in cell["outputs"]:
+            lines += [*_shown(output), ""]
+    lines += [f"The notebook: [{path.name}](../examples/{path.name}).", ""]
+    return "\n".join(lines)
+
+
+def _shown(output: dict[str, Any]) -> Iterator[str]:
+    data = {kind: "".join(text) for kind, text in output.get("data", {}).items()}
+    if "image/png" in data:
+        yield f'<img alt="picture" src="data:image/png;base64,{data["image/png"].strip()}">'
+    elif "text/html" in data:
+        yield data["text/html"]
+    else:
+        yield from (
+            "```text",
+            "".join(output.get("text", data.get("text/plain", ""))).rstrip(),
+            "```",
+        )
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """All generated pages, and all files that pages link to."""
+    made = {target: (ROOT / source).read_text("utf-8") for source, target in PAGES.items()}
+    known: set[str] = set()
+    for name, (text, modules) in REFERENCE.items():
+        made[f"reference/{name}.md"] = reference(name, text, modules, known)
+    made["reference/schemas.md"] = schemas()
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).iterdir()):
+            if file.suffix == ".ipynb":
+                made[f"notebooks/{file.stem}.md"] = notebook(file)
+            if file.is_file():
+                made[f"{folder}/{file.name}"] = file.read_text("utf-8")
+    made["LICENSE"] = (ROOT / "LICENSE").read_text("utf-8")
+    for path, content in made.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links as they are on the site."""
+    if page.file.src_uri in PAGES.values():
+        return re.sub(r"\]\(docs/", "](", markdown)
+    if "/" not in page.file.src_uri:
+        markdown = re.sub(r"\]\(\.\./README\.md", "](index.md", markdown)
+        return re.sub(rf"\]\(\.\./({'|'.join([*PAGES, *FOLDERS])})", r"](\1", markdown)
+    return markdown

@@ -1,0 +1,75 @@
+"""`shuffledp risk`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from .._support.text import wrapped
+from ..tools.risk import ORDERS, RATES
+from ..tools.risk import risk as readings
+from ..tools.statement import facts
+from .figure import draw, picture_options
+from .options import CSV, PROTOCOL, numbers, options, take_round
+from .report import check_format, json_report
+
+_SHOWN = 96  # columns in a file
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
+
+
+_RATES = numbers(
+    "false-positive-rate", "Shares of the innocent that are accused.", default=_listed(RATES)
+)
+_ORDERS = numbers("order", "Orders of the Renyi divergences, from 1 on.", default=_listed(ORDERS))
+
+
+@click.command()
+@options(
+    *PROTOCOL, _RATES, _ORDERS, CSV, *picture_options("--plot", "Draw it too: .png, .pdf or .svg.")
+)
+def risk(
+    false_positive_rate: Sequence[float],
+    order: Sequence[float],
+    rounds: int,
+    rtol: float,
+    as_json: bool,
+    as_csv: bool,
+    picture: str | None,
+    **given: Any,
+) -> None:
+    """How much an attacker can find out: advantage, error rates, Renyi divergences.
+
+    The picture is the trade-off curve: which share of the guilty every attacker misses.
+
+    \b
+      shuffledp risk --eps0 4 --users 10000 --rounds 4
+      shuffledp risk --randomizer rr --k 16 --eps0 2 --users 1e5 --false-positive-rate 1e-4,1%
+    """
+    check_format(as_json, as_csv)
+    round_ = take_round(given)
+    asked = {"false_positive_rates": false_positive_rate, "orders": order}
+    found = readings(round_, rounds, rtol=rtol, **asked)
+    if picture is not None:
+        draw(found.plot, picture)
+    if as_csv:
+        click.echo(found.to_csv(), nl=False)
+        return
+    if not as_json:
+        click.echo(f"{found}\n")
+        for name, text in facts(round_, rounds):
+            click.echo(wrapped(text, f"  {name:<13}", 15, piped=_SHOWN))
+        return
+    answer = {
+        "advantage": {"lower": found.advantage.lower, "upper": found.advantage.upper},
+        "false_positive_rate": found.false_positive_rates,
+        "true_positive_rate_upper": found.true_positive_rates,
+        "false_negative_rate_lower": found.false_negative_rates,
+        "order": found.orders,
+        "renyi_divergence_upper": found.divergences,
+    }
+    click.echo(json_report("risk", answer, round_, rounds=rounds, rtol=rtol))

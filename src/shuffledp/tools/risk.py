@@ -1,0 +1,297 @@
+"""What a guarantee means: how much an attacker can find out, and Rényi differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._support import validate
+from .._support.numeric import Array, Bounds
+from .._support.progress import progress
+from .._support.rows import Records
+from .._support.tables import html_table, text_table
+from .._support.text import percent, percent_down, percent_up, rounded_up, wrapped
+from ..accountant import Accountant, repeated
+from ..bounds.renyi import renyi_divergences
+from ..bounds.tradeoff import false_negative_rates, true_positive_rates
+from ..errors import InvalidParameter
+from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
+from ..randomizers import Gaussian
+from ..rounds import Round
+from . import style, tuning
+from .statement import AIMS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Shares of the innocent that an attacker accuses, and orders of Rényi divergences, if not told.
+RATES = (0.001, 0.01, 0.1)
+ORDERS = (2.0, 4.0, 8.0, 16.0, 32.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Risk(Records):
+    """What an attacker can achieve at most, and the Rényi divergences, of a guarantee.
+
+    >>> from shuffledp import PureLDP, Shuffle, risk
+    >>> found = risk(Shuffle(PureLDP(eps0=4.0), users=10_000), orders=[2])
+    >>> found.advantage.upper < 0.041 and found.false_negative_rates[1] > 0.986
+    True
+    """
+
+    guarantee: Accountant
+    #: The largest difference of the true and the false positive rate: delta at epsilon = 0.
+    advantage: Bounds[float]
+    false_positive_rates: tuple[float, ...]
+    #: Never below what any attacker achieves with that false positive rate, or a smaller one.
+    true_positive_rates: tuple[float, ...]
+    #: Never above: the trade-off curve.
+    false_negative_rates: tuple[float, ...]
+    orders: tuple[float, ...]
+    #: Never below; infinite if some loss may be.
+    divergences: tuple[float, ...]
+    _profile: tuple[Array, Array] = field(repr=False)
+
+    def tradeoff(self, false_positive_rates: Sequence[float]) -> Array:
+        """The smallest false negative rate at each of some false positive rates, from below."""
+        return false_negative_rates(*self._profile, np.array(_rates(false_positive_rates)))
+
+    @property
+    def title(self) -> str:
+        """Of what it is the risk."""
+        rounds, total = self.guarantee.rounds, self.guarantee.total_rounds
+        if len(rounds) == 1 and isinstance(rounds[0][0], Round):
+            round_ = rounds[0][0]
+            return f"{total:,} x {round_.participants}, {round_.inside}, {round_.relation}"
+        return f"{total:,} rounds of {len(rounds)} kinds, {self.guarantee.relation}"
+
+    def records(self) -> list[dict[str, Any]]:
+        told: list[tuple[str, float | None, float | None, float | None]]
+        told = [("advantage", None, self.advantage.lower, self.advantage.upper)]
+        for rate, found, missed in self._achieved:
+            told.append(("true positive rate", rate, None, found))
+            told.append(("false negative rate", rate, missed, None))
+        pairs = zip(self.orders, self.divergences, strict=True)
+        told += [("renyi divergence", order, None, value) for order, value in pairs]
+        return [dict(zip(("reading", "at", "lower", "upper"), row, strict=True)) for row in told]
+
+    @property
+    def _achieved(self) -> Sequence[tuple[float, float, float]]:
+        return list(
+            zip(
+                self.false_positive_rates,
+                self.true_positive_rates,
+                self.false_negative_rates,
+                strict=True,
+            )
+        )
+
+    def __str__(self) -> str:
+        best = f"right at most {percent_up((1 + self.advantage.upper) / 2)} of the time"
+        lines = [
+            wrapped(f"{self.title}."),
+            "",
+            wrapped(
+                f"An attacker who tries {AIMS[self.guarantee.neighbours]} has an advantage of at "
+                f"most {rounded_up(self.advantage.upper)}: {best} if both are as likely."
+            ),
+        ]
+        if self.false_positive_rates:
+            lines += ["", text_table(*self._rates_table)]
+        if self.orders:
+            lines += ["", text_table(*self._orders_table)]
+        return "\n".join(lines)
+
+    @property
+    def _rates_table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+        head = ("innocent accused", "guilty caught, at most", "guilty missed, at least")
+        return head, [
+            (percent(rate), percent_up(found), percent_down(missed))
+            for rate, found, missed in self._achieved
+        ]
+
+    @property
+    def _orders_table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+        pairs = zip(self.orders, self.divergences, strict=True)
+        rows: list[Sequence[str]] = [(f"{order:g}", rounded_up(value)) for order, value in pairs]
+        return ("order", "Renyi divergence, at most"), rows
+
+    def _repr_html_(self) -> str:
+        advantage = f"advantage at most {rounded_up(self.advantage.upper)}"
+        head, rows = self._rates_table
+        tables = [html_table(f"{self.title}: {advantage}", head, rows, named_by=0)]
+        if self.orders:
+            tables.append(html_table("Rényi divergences", *self._orders_table, named_by=0))
+        return "".join(tables)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
+        """The trade-off curve: no attacker gets below it; needs the extra `plot`."""
+        axes = style.axes_for(ax, figsize, (6.2, 5.0))
+        places = np.unique(
+            np.concatenate([[0.0], np.geomspace(1e-5, 1, 200), np.linspace(0, 1, 201)])
+        )
+        missed = self.tradeoff(places.tolist())
+        axes.plot(places, 1 - places, color=style.GREY, linestyle="--", label="guessing")
+        axes.plot(places, missed, color=style.BLUE, linewidth=2, label="certified trade-off")
+        axes.fill_between(places, missed, color=style.BLUE, alpha=0.12, linewidth=0)
+        axes.annotate("no attacker is here", (0.06, 0.05), color=style.BLUE,
+                      fontsize=style.points(axes, 9.5))  # fmt: skip
+        axes.set(xlabel="share of the innocent accused", ylabel="share of the guilty missed")
+        axes.set(xlim=(0, 1), ylim=(0, 1))
+        style.set_title(axes, self.title, title)
+        style.finish(axes)
+        style.legend_below(axes)
+        return axes
+
+
+def risk(
+    what: Mechanism | Accountant,
+    rounds: int = 1,
+    *,
+    false_positive_rates: Sequence[float] = RATES,
+    orders: Sequence[float] = ORDERS,
+    rtol: float = DEFAULT_RTOL,
+) -> Risk:
+    """How much an attacker can find out from rounds like this one, or from all that an accountant
+    composed: certified readings of its privacy profile.
+
+    The attacker knows all but one user's data and tests between two neighbouring datasets: which of
+    two values the user holds, say. `false_positive_rates` are shares of the innocent that are
+    accused; for each there is the largest share of the guilty that is caught, and the smallest that
+    is missed. `orders`, from 1 on, are those of the Rényi divergences, whose sum over rounds is that
+    of all rounds together; they are infinite where a loss may be.
+
+    >>> from shuffledp import PureLDP, Shuffle, risk
+    >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
+    >>> print(risk(survey, rounds=4, false_positive_rates=[0.01], orders=[2, 8]))
+    4 x 10,000 users, PureLDP(eps0=4.0), replace-one.
+    <BLANKLINE>
+    An attacker who tries to tell two values of a user apart has an advantage of at most 0.08106: right at most 54.06 % of the time if both are as likely.
+    <BLANKLINE>
+    innocent accused  guilty caught, at most  guilty missed, at least
+                 1 %                  1.69 %                  98.31 %
+    <BLANKLINE>
+    order  Renyi divergence, at most
+        2                    0.04149
+        8                     0.1662
+    """  # noqa: E501
+    rates, all_orders, rtol = (
+        _rates(false_positive_rates),
+        _orders(orders),
+        validate.tolerance(rtol),
+    )
+    accountant = _accountant(what, rounds)
+    with progress("risk", 3) as done:
+        advantage = anyway(accountant.delta_bounds, 0.0, rtol=rtol)
+        done(1)
+        accused = np.array(rates)
+        profile = _profile(accountant, advantage.upper, accused, rtol)
+        done(1)
+        divergences = _renyi(accountant, np.array(all_orders), rtol)
+        done(1)
+    caught, missed = (
+        side(*profile, accused) for side in (true_positive_rates, false_negative_rates)
+    )
+    return Risk(
+        accountant, advantage, rates, tuple(caught.tolist()), tuple(missed.tolist()), all_orders,
+        divergences, profile,
+    )  # fmt: skip
+
+
+def _accountant(what: Any, rounds: int) -> Accountant:
+    if isinstance(what, Mechanism):
+        return repeated(what, rounds)
+    wrong = "is neither a round nor an accountant; give a Shuffle, another mechanism or an "
+    accountant: Accountant = validate.instance(what, Accountant, wrong + "Accountant.")
+    if rounds != 1:
+        raise InvalidParameter(
+            f"rounds={validate.show(rounds)} is for one kind of rounds; compose them into the "
+            "accountant instead."
+        )
+    return accountant.copy()
+
+
+def _rates(values: Any) -> tuple[float, ...]:
+    if not validate.listed(values):
+        raise InvalidParameter(
+            f"false_positive_rates={validate.show(values)} is not a list; give shares in [0, 1]."
+        )
+    return tuple(validate.between("false_positive_rate", value, 0.0, 1.0) for value in values)
+
+
+def _orders(values: Any) -> tuple[float, ...]:
+    if not validate.listed(values):
+        raise InvalidParameter(
+            f"orders={validate.show(values)} is not a list; give orders of Rényi divergences >= 1."
+        )
+    return tuple(validate.between("order", value, 1.0, 1e6) for value in values)
+
+
+def _profile(
+    accountant: Accountant, at_zero: float, accused: Array, rtol: float
+) -> tuple[Array, Array]:
+    """Guarantees (epsilon, delta) that tell the attacker's limits: any would do, but at each rate
+    one epsilon is best, and the nearer an evaluated one is, the less is given away."""
+    answers = accountant._answers
+    if at_zero == 0:
+        return np.zeros(1), np.zeros(1)
+    # as if losses were normal: their deviation
+    spread = 2 * NormalDist().inv_cdf((1 + min(at_zero, 1 - 1e-15)) / 2)
+    spread = max(spread, math.sqrt(2 * math.pi) * at_zero)
+    usual = spread * (spread / 2 + tuning.FARTHEST)
+    end = answers.largest_loss
+    even, sparse = np.linspace(0.0, usual, tuning.EVEN), np.geomspace(usual, end, tuning.SPARSE)
+    epsilon = np.unique(np.concatenate([[0.0, end], even[even < end], sparse[sparse < end]]))
+    least = max(float(accused[accused > 0].min(initial=1.0)) * at_zero * 1e-3, 1e-200)
+
+    def sampled(places: Array) -> Array:
+        return np.minimum(answers.upper_deltas(places, least, rtol), 1.0)
+
+    delta = sampled(epsilon)
+    for _ in range(tuning.CLOSER):
+        more = np.setdiff1d(_between(epsilon, delta, accused), epsilon)
+        if len(more) == 0:
+            break
+        order = np.argsort(np.append(epsilon, more))
+        epsilon, delta = np.append(epsilon, more)[order], np.append(delta, sampled(more))[order]
+    return epsilon, delta
+
+
+def _between(epsilon: Array, delta: Array, accused: Array) -> Array:
+    """Epsilons on both sides of the best one for each rate: what counts has one maximum."""
+    with np.errstate(over="ignore"):
+        few = delta + np.exp(epsilon) * accused[:, None]
+        many = 1 - np.exp(-epsilon) * (1 - delta - accused[:, None])
+    best = np.unique(np.argmin(np.minimum(few, many), axis=1))
+    places = []
+    for share in (0.25, 0.5, 0.75):
+        for i in best.tolist():
+            if i > 0:
+                places.append(epsilon[i - 1] + share * (epsilon[i] - epsilon[i - 1]))
+            if i + 1 < len(epsilon):
+                places.append(epsilon[i] + share * (epsilon[i + 1] - epsilon[i]))
+    return np.array(places)
+
+
+def _renyi(accountant: Accountant, orders: Array, rtol: float) -> tuple[float, ...]:
+    """Those of the rounds add up, in either order of the neighbours."""
+    total = np.zeros((2, len(orders)))
+    for round_, count in accountant.rounds if len(orders) else ():
+        randomizer = getattr(round_, "randomizer", None)
+        # a user's own messages are normal, and all that happens later hides them better
+        local = math.inf
+        if isinstance(randomizer, Gaussian):
+            local = math.sqrt(round_.messages) / randomizer.sigma * (1 + 2.0**-50)
+        total += count * renyi_divergences(round_.parts, orders, local, rtol)
+    return tuple((total.max(axis=0) * (1 + 2.0**-50 * (1 + len(accountant.rounds)))).tolist())

@@ -1,0 +1,99 @@
+"""The site builds without a warning, has every public name and schema, and asks no other host."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shuffledp
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ("randomizers", "mechanisms", "central", "errors", "plotting", "interop", "published")
+#: What would be fetched when a page is looked at; links that are clicked are not.
+FETCHED = re.compile(
+    r"""(?:src|srcset|data-src)=["']?(https?:)?//|@import|url\(["']?(https?:)?//"""
+)
+SHEET = re.compile(
+    r"""<link[^>]*rel="?(?:stylesheet|preconnect|icon)[^>]*href=["']?(?:https?:)?//"""
+)
+
+pytest.importorskip("mkdocs", reason="the site needs pip install 'shuffledp[docs]'")
+pytest.importorskip("material", reason="the site needs pip install 'shuffledp[docs]'")
+pytest.importorskip("mkdocstrings", reason="the site needs pip install 'shuffledp[docs]'")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
+    # material tells of its successor on every run
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT, env=quiet
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "WARNING" not in result.stdout + result.stderr
+    return folder
+
+
+def public(module: str) -> list[str]:
+    found = importlib.import_module(module)
+    return getattr(found, "__all__", None) or [
+        name
+        for name, value in vars(found).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module
+    ]
+
+
+@pytest.mark.slow
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    pages = {file.stem: file.read_text("utf-8") for file in (site / "reference").glob("*.html")}
+    headings = {
+        name
+        for page in pages.values()
+        for name in re.findall(r'<h2 id="shuffledp\.[\w.]*?\.?(\w+)" class="doc', page)
+    }
+    assert set(shuffledp.__all__) <= headings
+    for module in MODULES:
+        names = public(f"shuffledp.{module}")
+        assert names and set(names) <= headings, module
+
+
+@pytest.mark.slow
+def test_examples_are_code_and_arguments_are_shown(site: Path) -> None:
+    page = (site / "reference" / "names.html").read_text("utf-8")
+    assert "false_positive_rates" in page and "<blockquote>" not in page
+    assert "&gt;&gt;&gt; " in page
+
+
+@pytest.mark.slow
+def test_every_schema_and_notebook_has_a_page(site: Path) -> None:
+    schemas = (site / "reference" / "schemas.html").read_text("utf-8")
+    for file in (ROOT / "src" / "shuffledp" / "schemas").glob("*.json"):
+        assert f'id="{file.stem}"' in schemas
+    for file in (ROOT / "examples").glob("*.ipynb"):
+        assert (site / "notebooks" / f"{file.stem}.html").exists()
+        assert (site / "examples" / file.name).exists()
+
+
+@pytest.mark.slow
+def test_no_page_asks_another_host(site: Path) -> None:
+    for file in site.rglob("*.html"):
+        text = file.read_text("utf-8")
+        assert not FETCHED.search(text) and not SHEET.search(text), file
+    for file in site.rglob("*.css"):
+        assert not FETCHED.search(file.read_text("utf-8")), file
+
+
+@pytest.mark.slow
+def test_links_of_the_built_pages_lead_somewhere(site: Path) -> None:
+    for file in site.rglob("*.html"):
+        if file.name == "404.html":
+            continue
+        for target in re.findall(r'(?:href|src)="([^"#?]+)', file.read_text("utf-8")):
+            if not re.match(r"[a-z]+:|//", target):
+                assert (file.parent / target).resolve().exists(), f"{file.name}: {target}"
