@@ -151,9 +151,7 @@ def test_every_named_randomizer_has_a_client_or_says_why_not(name: str) -> None:
                 ask()
         return
     if name == "noisy-histogram":
-        with pytest.raises(InvalidParameter, match="has no client: a device sends its value as it"):
-            randomizer.randomize([0])
-        return
+        return  # which sends any number of messages a user: test_dummies.py
     value: Any = 1
     if name == "priv-unit":
         value = np.eye(5)[0]

@@ -69,6 +69,9 @@ class LocalHashing(MembershipRandomizer):
             )
         return self._counting(validate.count("k", k, PRIME)).count(messages)
 
+    def counts_of(self, messages: Any, users: int, values: int) -> Counts:
+        return self.count(messages, values)
+
     def estimate(self, messages: Any, k: int | None = None) -> Estimate:
         counts = messages if isinstance(messages, Counts) else self.count(messages, k)
         return self._counting(len(counts.tally)).estimate(counts)
