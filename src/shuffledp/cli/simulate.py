@@ -16,7 +16,7 @@ from ..guarantee import anyway
 from ..records import OF_USERS
 from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
-from ..tools.statement import statement
+from ..tools.statement import claim
 from .figure import draw, picture_options
 from .options import DELTA, PROTOCOL, number, options, take_round
 from .report import json_report
@@ -82,8 +82,8 @@ def simulate(
         click.echo(json_report("simulate", answer, round_, **asked))
         return
     why = "ask with another delta or randomizer."
-    said = statement(round_, rounds, [(rounded_up(float(bounds.upper)), plain(delta), why)])
-    click.echo(f"{said.splitlines()[0]}\n\n{found}")
+    said = claim(rounded_up(float(bounds.upper)), plain(delta), why)
+    click.echo(f"{said}\n\n{found}")
 
 
 def read_values(path: str) -> NDArray[Any]:

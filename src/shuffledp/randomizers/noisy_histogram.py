@@ -95,7 +95,7 @@ class NoisyHistogram(Randomizer):
     name: ClassVar[str] = "noisy-histogram"
     also: ClassVar[tuple[str, ...]] = ("dummies", "noise")
     task: ClassVar[str] = "count"
-    example: ClassVar[Mapping[str, float]] = {"poisson": 0.5}
+    example: ClassVar[Mapping[str, float]] = {"poisson": 0.5, "k": 2}
 
     poisson: Annotated[
         float,

@@ -11,7 +11,7 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
-from .._support.text import plain, rounded_up, wrapped
+from .._support.text import PAGE, plain, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
 from . import style
@@ -130,7 +130,7 @@ class Choices(Sequence[Choice], Records):
 
     def __str__(self) -> str:
         head, rows = self.table()
-        lines = [wrapped(f"{self.title}, replace-one."), "", wrapped(self.legend), ""]
+        lines = [wrapped(f"{self.title}, replace-one."), "", wrapped(self.legend, piped=PAGE), ""]
         if rows:
             lines.append(text_table(head, rows, left=[len(head) - 2, len(head) - 1]))
         else:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._support.tables import Row, text_table
-from .._support.text import wrapped
+from .._support.text import PAGE, line_width, wrapped
 
 _STYLE = (
     "body{font-family:serif;max-width:46em;margin:3em auto;padding:0 1em;line-height:1.4}"
@@ -36,16 +36,16 @@ class Document:
     sections: Sequence[Section]
 
     def text(self) -> str:
-        lines = [wrapped(self.title, piped=_WIDTH)]
+        lines = [wrapped(self.title, piped=PAGE)]
         for section in self.sections:
-            lines += ["", section.heading]
-            lines += [wrapped(text, "  ", 2, piped=_WIDTH) for text in section.paragraphs]
+            lines += ["", wrapped(section.heading, piped=PAGE)]
+            lines += [wrapped(text, "  ", 2, piped=PAGE) for text in section.paragraphs]
             if section.table:
-                table = text_table(*section.table, left=[0]).splitlines()
+                table = text_table(*section.table, left=[0], room=line_width() - 2).splitlines()
                 lines += [f"  {line}" for line in table]
             wide = max((len(name) for name, _ in section.facts), default=0) + 2
             for name, text in section.facts:
-                lines.append(wrapped(text, f"  {name:<{wide}}", wide + 2, piped=_WIDTH))
+                lines.append(wrapped(text, f"  {name:<{wide}}", wide + 2, piped=PAGE))
         return "\n".join(lines)
 
     def markdown(self) -> str:
@@ -80,9 +80,6 @@ class Document:
             facts = "".join(_tag("dt", name) + _tag("dd", text) for name, text in section.facts)
             parts += [f"<dl>{facts}</dl>"] if facts else []
         return "\n".join([*parts, "</body></html>"])
-
-
-_WIDTH = 96  # of lines in a file
 
 
 def _tag(name: str, text: str) -> str:

@@ -111,4 +111,4 @@ def _origin(ledger: Ledger, date: str | None) -> Section:
 
     rows = [("date", date or "not given"), ("software", f"shuffledp {__version__}")]
     rows += [("input", f"{name}, sha256 {digest}") for name, digest in ledger.inputs]
-    return Section("Origin", facts=[*rows, ("signed", "." * 30)])
+    return Section("Origin", facts=[*rows, ("signed", "." * 28)])

@@ -14,6 +14,7 @@ from .._support.numeric import Array
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
+from .._support.text import wrapped
 from ..clients import Estimate
 from ..errors import InvalidParameter
 from ..rounds import RoundOfUsers
@@ -75,7 +76,7 @@ class Simulation(Records):
         return head, rows
 
     def __str__(self) -> str:
-        lines = [f"{self.title}.", "", text_table(*self._table())]
+        lines = [wrapped(f"{self.title}."), "", text_table(*self._table())]
         if len(self.true) > _SHOWN:
             lines.append(f"... {self._part}.")
         return "\n".join(lines)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._support.text import wrapped
+from .._support.text import PAGE, wrapped
 from ..guarantee import NEIGHBOURS
 from ..rounds import Round
-
-_WIDTH = 96  # of lines in a file
 
 
 def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, str]]) -> str:
@@ -25,16 +23,17 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     rows.append(
         ("computed by", f"shuffledp {__version__}; every rounding error is on the safe side")
     )
-    lines = []
-    for e, d, why in guarantees:
-        if e == "infinity":
-            text = f"No epsilon is certified at delta = {d} by this analysis: {why}"
-            lines.append(wrapped(text, piped=_WIDTH))
-        else:
-            lines.append(wrapped(f"The protocol is ({e}, {d})-differentially private."))
-    lines.append("")
-    lines += [wrapped(text, f"  {name:<13}", 15, piped=_WIDTH) for name, text in rows]
+    lines = [*(claim(*guarantee) for guarantee in guarantees), ""]
+    lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
     return "\n".join(lines)
+
+
+def claim(epsilon: str, delta: str, why: str) -> str:
+    """The first sentence: what is certified, or why nothing is."""
+    if epsilon == "infinity":
+        text = f"No epsilon is certified at delta = {delta} by this analysis: {why}"
+        return wrapped(text, piped=PAGE)
+    return wrapped(f"The protocol is ({epsilon}, {delta})-differentially private.")
 
 
 def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
