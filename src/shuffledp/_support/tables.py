@@ -78,7 +78,8 @@ def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | Non
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     top = f"<thead><tr>{names}</tr></thead>" if head else ""
-    return f"<table><caption>{html.escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+    said = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{said}{top}<tbody>{body}</tbody></table>"
 
 
 def html_facts(caption: str, facts: Sequence[tuple[str, str]]) -> str:

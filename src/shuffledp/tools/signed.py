@@ -65,7 +65,7 @@ def _guarantee(ledger: Ledger) -> Section:
         ("what it says", says),
         ("who is protected", protected),
     ]
-    return Section("Guarantee", [claim, ledger.verdict], facts=rows)
+    return Section("Guarantee", [claim, ledger.verdict], facts=rows, claims=True)
 
 
 def _ledger(ledger: Ledger) -> Section:
