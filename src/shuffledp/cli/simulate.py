@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.files import read_numbers
+from .._support.progress import progress
 from .._support.text import plain, rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter
@@ -88,7 +89,8 @@ def simulate(
 
 def read_values(path: str) -> NDArray[Any]:
     """One value a line: whole numbers if all are, else floats; vectors if lines have several."""
-    rows = read_numbers(path, f"values {path}")
+    with progress("reading values"):
+        rows = read_numbers(path, f"values {path}")
     if not rows.size:
         raise InvalidParameter(f"values {path} has no values; give one a line.")
     data = rows[:, 0] if rows.shape[1] == 1 else rows
