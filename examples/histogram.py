@@ -13,13 +13,14 @@ from shuffledp.tools.statement import statement
 
 USERS, VALUES, MONTHS, EPSILON, DELTA = 100_000, 16, 12, 1.0, 1e-8
 
-# 1. Which randomizer, with which parameters? Of those with a client, the smallest error counts.
+# 1. Which randomizer, with which parameters? The best one whose devices need nobody else: a fixed
+# number of dummies would have to be sent by somebody.
 table = choose(
     users=USERS, values=VALUES, rounds=MONTHS, epsilon=EPSILON, delta=DELTA, view="shuffle"
 )
 print(table, end="\n\n")
-choice = next(one for one in table if one.name != "noisy-histogram")
-print(f"deployed: {choice.randomizer!r}, standard error of a count {choice.standard_error:.3g}")
+choice = next(one for one in table if "dummies" not in one.parameters)
+print(f"deployed: {choice.randomizer!r}, average error of a count {choice.average_error:.3g}")
 month = Shuffle(choice.randomizer, USERS)
 
 # 2. What would come out of it, on data like those that are expected?
@@ -28,9 +29,13 @@ values = rng.choice(VALUES, USERS, p=np.arange(1, VALUES + 1) / sum(range(1, VAL
 print(simulate(month, values, rng), end="\n\n")
 
 # 3. The client of every device, in two regions, and the counts of each: they add up.
-regions = np.array_split(values, 2)
-counts = [choice.randomizer.count(choice.randomizer.randomize(part, rng=rng)) for part in regions]
-estimate = choice.randomizer.estimate(counts[0] + counts[1])
+client, regions = choice.randomizer, np.array_split(values, 2)
+sent = [client.randomize(part, rng=rng) for part in regions]  # a device: client.randomize(value)
+counts = [
+    client.counts_of(messages, len(part), VALUES)  # or of a database
+    for messages, part in zip(sent, regions, strict=True)
+]
+estimate = client.estimate(counts[0] + counts[1])
 low, high = estimate.interval(0.95)
 truth = np.bincount(values, minlength=VALUES)
 inside = int(((low <= truth) & (truth <= high)).sum())

@@ -18,7 +18,8 @@ def test_json_has_the_choices_that_python_has() -> None:
     report = json.loads(ok(*ASKED, "--view", "shuffle", "--json"))
     table = choose(10_000, 8, epsilon=1.0, delta=1e-6, view="shuffle")
     assert report["query"] == "choose" and report["values"] == 8 and report["unmet"] == []
-    assert [row["standard_error"] for row in report["choices"]] == [c.standard_error for c in table]
+    for error in ("standard_error", "average_error", "frequency_error"):
+        assert [row[error] for row in report["choices"]] == [getattr(c, error) for c in table]
     for row, choice in zip(report["choices"], table, strict=True):
         assert row["randomizer"] == choice.name
         assert row["parameters"] == choice.randomizer.given

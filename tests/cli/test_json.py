@@ -122,6 +122,11 @@ def test_choose() -> None:
     asked = ("--users", "1e4", "--task", "mean", "--view", "aggregate", "--epsilon", "1")
     chosen = checked("choose", (*asked, "--delta", "1e-6"))
     assert [row["randomizer"] for row in chosen["choices"]] == ["gaussian", "one-bit"]
+    few = ("--users", "100", "--epsilon", "2", "--delta", "0.01", "--rtol", "0.3")
+    vector = checked("choose", ("--task", "vector", "--dimension", "3", *few))
+    assert [row["randomizer"] for row in vector["choices"]] == ["priv-unit"]
+    counted = checked("choose", ("--values", "3", "--view", "shuffle", *few))
+    assert {row["randomizer"] for row in counted["choices"]} > {"rr", "noisy-histogram", "unary"}
 
 
 @pytest.fixture

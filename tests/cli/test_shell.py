@@ -229,3 +229,44 @@ def test_text_is_as_wide_as_the_terminal(columns: int, monkeypatch: pytest.Monke
     assert columns - 12 < max(map(len, lines)) <= columns
     assert all(set(line.split()) <= {"relation", "replace-one"} for line in lines)
     assert wrapped("all", "x" * 30).startswith("x" * 30 + ("\n" if columns == 40 else "all"))
+
+
+FEW = ("--users", "9", "--delta", "0.1", "--rtol", "0.1")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("epsilon", "--eps0", "1", *FEW),
+        ("adversaries", "--k", "3", "--eps0", "1", *FEW),
+        ("compare", "--eps0", "1", *FEW),
+        ("calibrate", "--find", "eps0", *FEW, "--epsilon", "1"),
+        ("choose", "--task", "mean", "--view", "aggregate", "--epsilon", "1", *FEW),
+        ("verify", "--randomizer", "rr", "--k", "2", "--eps0", "1", "--users", "2"),
+        ("audit", "--randomizer", "rr", "--k", "2", "--eps0", "1", "--trials", "100"),
+        ("simulate", "--values", "-", "--randomizer", "rr", "--k", "2", "--eps0", "1", *FEW[2:]),
+        ("account", "-"),
+    ],
+    ids=lambda arguments: str(arguments[0]),
+)
+def test_every_command_fits_a_narrow_terminal(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line is longer, unless it is one word; and nothing is lost."""
+    plan = (
+        b"target = {epsilon = 9, delta = 0.1}\n"
+        b"[[rounds]]\nrandomizer = 'rr'\nk = 3\neps0 = 1.0\nusers = 50_000_000\nrounds = 2\n"
+    )
+    piped = plan if arguments[0] == "account" else b"0\n1\n"
+    texts = []
+    for columns in (10**6, 40):
+        for place in ("_support.text", "_support.tables", "tools.document"):
+            monkeypatch.setattr(f"shuffledp.{place}.line_width", lambda piped=0, c=columns: c)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+        seed = ("--seed", "1") if arguments[0] == "simulate" else ()
+        texts.append(run(*arguments, *seed).stdout)
+    wide, narrow = texts
+    for line in narrow.splitlines():
+        assert len(line) <= 40 or len(line.split()) == 1, line
+    if arguments[0] != "audit":  # which draws anew
+        assert sorted(wide.split()) == sorted(narrow.split())

@@ -9,16 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from shuffledp.clients.entropy import BITS, Coin, Source, rounded_at_random
+from shuffledp.clients.inversion import Inversion, of_fractions
 from shuffledp.clients.matrix import MatrixClient
-from shuffledp.clients.matrix import settled as settled_output
 from shuffledp.clients.noise import (
+    _WHOLE_PARTS,
     _judged,
-    _powers,
     accepts,
     exponential,
     normal,
-    settled,
-    whole_parts,
     with_sign,
 )
 from shuffledp.errors import InvalidParameter
@@ -98,10 +96,15 @@ def test_rounding_at_random_has_the_right_mean() -> None:
     assert set(found[:, 0]) == {0} and set(found[:, 2]) == {1} and set(found[:, 3]) == {2, 3}
 
 
-def test_powers_of_e_are_right_to_the_last_bit() -> None:
+def test_whole_parts_are_right_to_the_last_bit() -> None:
+    """The first 64 bits of 1 - e^-j, and which numbers they leave open."""
+    floors, unsure = _WHOLE_PARTS._table
     with mpmath.workdps(60):
-        exact = [int(mpmath.floor(mpmath.exp(-j) * 2**64)) for j in range(45, 0, -1)]
-    assert _powers().tolist() == exact
+        exact = [int(mpmath.floor((1 - mpmath.exp(-j)) * 2**64)) for j in range(1, 45)]
+    assert floors.tolist() == exact[: len(floors)] and floors[-1] >= 2**64 - 2
+    assert (
+        set(exact) | {2**64 - 1} <= set(unsure.tolist()) <= {x + i for x in exact for i in (0, 1)}
+    )
 
 
 def gamma(whole: int, x: mpmath.mpf, is_normal: bool) -> mpmath.mpf:
@@ -140,13 +143,19 @@ def test_digits_are_drawn_until_it_is_clear(is_normal: bool, whole: int) -> None
     with mpmath.workdps(20):
         mean = float(mpmath.quad(lambda x: mpmath.exp(-gamma(whole, x, is_normal)), [0, 1]))
     assert share == pytest.approx(mean, abs=4 * math.sqrt(mean * (1 - mean) / trials))
-    # the digits of e^-1, and then digits that settle it: above or below
-    power = int(mpmath.floor(mpmath.mpf(2) ** 64 * mpmath.exp(-1)))
-    assert settled(power, Planted(words(0))) == 1
-    assert settled(power, Planted(words(2**64 - 1))) == 0
-    assert settled(power - 1, Planted()) == 1 and settled(power + 1, Planted()) == 0
-    assert settled(0, Planted(words(0, 2**63))) >= 88  # 2^-129 is about e^-89
-    assert whole_parts(Planted(words(power, 0)), 1)[0] == 1
+
+
+def test_whole_parts_are_settled_by_more_digits() -> None:
+    """The digits of 1 - 1/e, and then digits that settle it: above or below."""
+    settled = _WHOLE_PARTS.settled
+    with mpmath.workdps(60):
+        step = int(mpmath.floor(mpmath.mpf(2) ** 64 * (1 - mpmath.exp(-1))))
+    assert settled(step, Planted(words(0))) == 0
+    assert settled(step, Planted(words(2**64 - 1))) == 1
+    assert settled(step - 1, Planted()) == 0 and settled(step + 1, Planted()) == 1
+    most = 2**64 - 1
+    assert settled(most, Planted(words(most, 2**63))) >= 88  # 2^-129 is about e^-89
+    assert _WHOLE_PARTS.draw(Planted(words(step, 0)), 1)[0] == 0
 
 
 @pytest.mark.parametrize("is_normal", [False, True])
@@ -169,12 +178,12 @@ def test_noise_has_its_law(is_normal: bool) -> None:
 
 
 def test_an_output_is_settled_by_more_digits() -> None:
-    steps = [Fraction(1, 3), Fraction(2, 3)]
+    settled = Inversion(of_fractions([Fraction(1, 3), Fraction(2, 3)])).settled
     third = 2**64 // 3
-    assert settled_output(steps, third, Planted(words(0))) == 0
-    assert settled_output(steps, third, Planted(words(2**64 - 1))) == 1
+    assert settled(third, Planted(words(0))) == 0
+    assert settled(third, Planted(words(2**64 - 1))) == 1
     # 1/3 repeats its digits: 0101...; the same digits again leave it open again
-    assert settled_output(steps, third, Planted(words(third, third, 0))) == 0
+    assert settled(third, Planted(words(third, third, 0))) == 0
     client = MatrixClient(np.array([[0.1, 0.2, 0.7], [0.25, 0.25, 0.5]]))
     planted = Planted(words(2**62 - 1, 2**62, 2**63))
     assert client.messages(np.array([1, 1, 1]), planted).tolist() == [0, 1, 2]

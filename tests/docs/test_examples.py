@@ -4,8 +4,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from shuffledp import Accountant, PureLDP, RandomizedResponse, Shuffle
+from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp.randomizers import NoisyHistogram
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -39,11 +41,12 @@ def test_histogram() -> None:
     command = [sys.executable, "-W", "error", str(EXAMPLES / "histogram.py")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
-    chosen = re.search(r"^deployed: RandomizedResponse\(k=16, eps0=([\d.]+)\)", result.stdout, re.M)
+    chosen = re.search(r"^deployed: NoisyHistogram\((\w+)=([\d.e-]+), k=16\)", result.stdout, re.M)
     inside = re.search(r"^(\d+) of 16 counts are in their", result.stdout, re.M)
     stated = re.search(r"^The protocol is \(([\d.]+), 1e-08\)", result.stdout, re.M)
     assert chosen and inside and stated and "The plan fits" in result.stdout
-    month = Shuffle(RandomizedResponse(16, eps0=float(chosen[1])), 100_000)
+    given: dict[str, Any] = {chosen[1]: float(chosen[2]), "k": 16}
+    month = Shuffle(NoisyHistogram(**given), 100_000)
     lower = Accountant().compose(month, rounds=12).epsilon_bounds(1e-8).lower
     assert lower <= float(stated[1]) <= 1
     assert int(inside[1]) >= 12  # fewer have a probability below 1 in 1,000

@@ -177,7 +177,7 @@ def test_fast_at_every_number_of_users(users: int, law: dict[str, Any]) -> None:
         ({"negative_binomial": (1.0, 2.0)}, "theta=2.0 is outside"),
         ({"negative_binomial": (1.0, 0.5, 3)}, "negative_binomial=.* is not a number"),
         ({"poisson": 1.0, "theta": 0.5}, "negative_binomial and theta go together"),
-        ({"dummies": 10}, "dummies and k go together"),
+        ({"dummies": 10}, "dummies are any of k values; give k"),
         ({"dummies": 1.5, "k": 2}, "dummies=1.5 is not whole"),
         ({"dummies": 10, "k": 1}, "k=1 is below 2"),
     ],

@@ -65,16 +65,18 @@ def test_errors_are_those_of_the_formulas(shuffled: Choices) -> None:
         assert choice.standard_error == pytest.approx(math.sqrt(variance(choice, 0)), rel=1e-6)
         usual = math.sqrt(variance(choice, USERS / VALUES))
         assert choice.average_error == pytest.approx(usual, rel=1e-6)
-        assert choice.frequency_error == pytest.approx(choice.standard_error / USERS)
+        assert choice.frequency_error == pytest.approx(choice.average_error / USERS)
 
 
 def test_they_are_ranked_and_close_to_the_best_that_is_known(shuffled: Choices) -> None:
-    errors = [choice.standard_error for choice in shuffled]
+    errors = [choice.average_error for choice in shuffled]
     assert errors == sorted(errors)
+    printed = [line.split()[0] for line in str(shuffled).splitlines() if "shuffle  " in line]
+    assert printed == [f"{error:.4g}" for error in errors]
     found = {(c.name, *sorted(c.parameters)): c.standard_error for c in shuffled}
     known = {
         ("rr", "eps0", "k"): 7.9,
-        ("noisy-histogram", "poisson"): 7.9,
+        ("noisy-histogram", "k", "poisson"): 7.9,
         ("unary", "eps0", "k"): 89,
         ("subset", "eps0", "k", "size"): 102,
         ("hadamard", "eps0", "k"): 1000,
@@ -132,6 +134,14 @@ def test_what_cannot_be_met_is_listed_with_the_reason() -> None:
     assert {row.randomizer for row in table.unmet} == {"noisy-histogram"}
     assert all(row.reason.endswith(".") for row in table.unmet)
     assert "Cannot meet it:" in str(table) and "noisy-histogram, view shuffle: no " in str(table)
+
+
+def test_whoever_cannot_spend_the_target_is_told_of() -> None:
+    """With many users the least noise that Gaussian takes is more than enough."""
+    table = choose(10**8, task="mean", epsilon=1.0, delta=1e-8, view="aggregate")
+    (told,) = table.unspent
+    assert told.startswith("Gaussian(sigma=0.1), view aggregate, spends 0.0039")
+    assert "no further sigma is supported" in told and "no further sigma" in str(table)
 
 
 def test_two_values_need_no_subsets() -> None:

@@ -119,7 +119,7 @@ def test_the_document_says_all_of_every_entry(ledger: Ledger, kind: str) -> None
 def test_names_cannot_break_the_table(ledger: Ledger) -> None:
     line = next(line for line in ledger.to_markdown().splitlines() if "poll" in line)
     assert line.startswith("| poll \\*\\|\\* \\<1\\> | 3 | 10,000 |")
-    assert "<td>poll *|* &lt;1&gt;</td>" in ledger.to_html()
+    assert '<th scope="row">poll *|* &lt;1&gt;</th>' in ledger.to_html()
 
 
 @pytest.mark.parametrize(

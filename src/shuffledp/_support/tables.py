@@ -4,26 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .text import line_width, wrapped
+
+#: Before what has no room in the first line of a row.
+_INDENT = "    "
+
 Row = Sequence[str]
 
 
-def text_table(head: Row, rows: Sequence[Row], left: Sequence[int] = ()) -> str:
-    """Columns flush right, but those listed in `left`.
+def text_table(
+    head: Row, rows: Sequence[Row], left: Sequence[int] = (), *, room: int | None = None
+) -> str:
+    """Columns flush right, but those listed in `left`. Columns for which a terminal has no room go
+    to further lines, a little to the right; nothing is cut.
 
     >>> print(text_table(("count", "name"), [("1", "one"), ("10", "ten")], left=[1]))
     count  name
         1  one
        10  ten
+    >>> print(text_table(("count", "name"), [("1", "one"), ("10", "ten")], left=[1], room=10))
+    count
+        name
+        1
+        one
+       10
+        ten
     """
+    room = line_width() if room is None else room
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    groups = _groups(widths, room)
     lines = []
     for row in [head, *rows]:
         cells = [
             cell.ljust(width) if i in left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append("  ".join(cells).rstrip())
+        for start, end in groups:
+            line = "  ".join(cells[start:end]).rstrip()
+            further = _INDENT if start else ""
+            fits = len(further) + len(line) <= room
+            lines.append(further + line if fits else wrapped(line.strip(), further, len(_INDENT)))
     return "\n".join(lines)
+
+
+def _groups(widths: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """Which columns, from one to another, share a line."""
+    groups, start, used = [], 0, 0
+    for i, width in enumerate(widths):
+        if i > start and used + 2 + width > room:
+            groups.append((start, i))
+            start, used = i, len(_INDENT) - 2
+        used += width if i == 0 else width + 2
+    return [*groups, (start, len(widths))]
 
 
 def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | None = None) -> str:
@@ -47,7 +79,8 @@ def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | Non
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     top = f"<thead><tr>{names}</tr></thead>" if head else ""
-    return f"<table><caption>{html.escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+    said = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{said}{top}<tbody>{body}</tbody></table>"
 
 
 def html_facts(caption: str, facts: Sequence[tuple[str, str]]) -> str:

@@ -63,8 +63,8 @@ def plain(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-#: Wider than any line.
-_ANY_WIDTH = 10**6
+#: Wider than any line; and as wide as lines of a text that is read.
+_ANY_WIDTH, PAGE = 10**6, 96
 
 
 def line_width(piped: int = _ANY_WIDTH) -> int:

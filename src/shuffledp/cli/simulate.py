@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.files import read_numbers
+from .._support.progress import progress
 from .._support.text import plain, rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter
@@ -16,7 +17,7 @@ from ..guarantee import anyway
 from ..records import OF_USERS
 from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
-from ..tools.statement import statement
+from ..tools.statement import claim
 from .figure import draw, picture_options
 from .options import DELTA, PROTOCOL, number, options, take_round
 from .report import json_report
@@ -82,13 +83,14 @@ def simulate(
         click.echo(json_report("simulate", answer, round_, **asked))
         return
     why = "ask with another delta or randomizer."
-    said = statement(round_, rounds, [(rounded_up(float(bounds.upper)), plain(delta), why)])
-    click.echo(f"{said.splitlines()[0]}\n\n{found}")
+    said = claim(rounded_up(float(bounds.upper)), plain(delta), why)
+    click.echo(f"{said}\n\n{found}")
 
 
 def read_values(path: str) -> NDArray[Any]:
     """One value a line: whole numbers if all are, else floats; vectors if lines have several."""
-    rows = read_numbers(path, f"values {path}")
+    with progress("reading values"):
+        rows = read_numbers(path, f"values {path}")
     if not rows.size:
         raise InvalidParameter(f"values {path} has no values; give one a line.")
     data = rows[:, 0] if rows.shape[1] == 1 else rows

@@ -92,18 +92,21 @@ class Client(ABC):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def whole_values(values: Any, k: int) -> Whole:
-    """Whole numbers in 0 .. k - 1."""
+def whole_values(values: Any, k: int, least: int = 0) -> Whole:
+    """Whole numbers in least .. k - 1."""
     array = np.asarray(values)
+    if array.size == 0:
+        array = np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise InvalidParameter(
-            f"values={validate.show(values)} is not a list of whole numbers; give numbers in 0 .. "
-            f"{k - 1}."
+            f"values={validate.show(values)} is not a list of whole numbers; give numbers in "
+            f"{least} .. {k - 1}."
         )
-    wrong = np.flatnonzero((array < 0) | (array >= k))
+    wrong = np.flatnonzero((array < least) | (array >= k))
     if len(wrong):
         raise InvalidParameter(
-            f"values[{wrong[0]}]={array[wrong[0]]} is outside 0 .. {k - 1}; give numbers below {k}."
+            f"values[{wrong[0]}]={array[wrong[0]]} is outside {least} .. {k - 1}; give numbers "
+            f"below {k}."
         )
     return array.astype(np.int64, copy=False)
 
@@ -141,6 +144,16 @@ def whole_messages(messages: Any, shape: tuple[int, ...], limit: int | None) -> 
     return array.astype(np.int64) if array.dtype == np.uint64 else array
 
 
+def countable(numbers: int) -> int:
+    """As many numbers as are to be kept, if they fit."""
+    if numbers > MOST_COUNTED:
+        raise InvalidParameter(
+            f"k={numbers} values are more than the {MOST_COUNTED:,} that can be counted; count the "
+            "messages of fewer, or use local hashing."
+        )
+    return numbers
+
+
 def in_blocks(rows: NDArray[Any], width: int, add: Callable[[NDArray[Any]], Whole]) -> Whole:
     """The sum of what `add` says of all rows, so many at a time as fit the memory."""
     step = max(1, _BLOCK // width)
@@ -161,15 +174,6 @@ class CountingClient(Client):
 
     def checked(self, values: Any) -> NDArray[Any]:
         return whole_values(values, self.k)
-
-    def countable(self, numbers: int) -> int:
-        """As many numbers as are to be kept, if they fit."""
-        if numbers > MOST_COUNTED:
-            raise InvalidParameter(
-                f"k={self.k} values are more than the {MOST_COUNTED:,} that can be counted; count "
-                "the messages of fewer, or use local hashing."
-            )
-        return numbers
 
     def supporters(self, counts: Counts) -> Array:
         """How many messages support each value."""

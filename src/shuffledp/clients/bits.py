@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from ..errors import InvalidParameter
-from .base import CountingClient, Support, checked_counts, in_blocks, whole_messages
+from .base import CountingClient, Support, checked_counts, countable, in_blocks, whole_messages
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 
@@ -88,7 +88,7 @@ class BitsClient(CountingClient):
         array = whole_messages(messages, (-(-self.k // 8),), 256).astype(np.uint8, copy=False)
 
         def ones(rows: NDArray[Any]) -> Whole:
-            bits = np.unpackbits(rows, axis=1, count=self.countable(self.k))
+            bits = np.unpackbits(rows, axis=1, count=countable(self.k))
             return np.asarray(bits.sum(axis=0, dtype=np.int64))
 
         return Counts(len(array), in_blocks(array, self.k, ones))

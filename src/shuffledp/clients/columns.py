@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array
-from .base import CountingClient, Support, bits_for, checked_counts, whole_messages
+from .base import CountingClient, Support, bits_for, checked_counts, countable, whole_messages
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 
@@ -56,7 +56,7 @@ class ColumnsClient(CountingClient):
 
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (), self.columns)
-        return Counts(len(array), np.bincount(array, minlength=self.countable(self.columns)))
+        return Counts(len(array), np.bincount(array, minlength=countable(self.columns)))
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         columns = whole_messages(messages, (), self.columns).astype(np.int64)

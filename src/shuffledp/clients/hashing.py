@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import CountingClient, Support, bits_for, checked_counts, in_blocks, whole_messages
+from .base import (
+    CountingClient,
+    Support,
+    bits_for,
+    checked_counts,
+    countable,
+    in_blocks,
+    whole_messages,
+)
 from .counts import Counts, Estimate
 from .entropy import Source, Whole, Words
 from .response import ResponseClient
@@ -79,7 +87,7 @@ class HashClient(CountingClient):
 
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (4,), PRIME).astype(np.uint64, copy=False)
-        values = np.arange(self.countable(self.k), dtype=np.uint64)
+        values = np.arange(countable(self.k), dtype=np.uint64)
 
         def matches(rows: NDArray[Any]) -> Whole:
             a, b, c, answer = rows.T[:, :, None]  # [users, values]

@@ -15,7 +15,8 @@ from .._support.numeric import Array
 from ..errors import InvalidParameter
 from .base import Client, bits_for, checked_counts, whole_messages, whole_values
 from .counts import Counts, Estimate
-from .entropy import BITS, Source, Words
+from .entropy import Source
+from .inversion import Inversion, of_fractions
 
 _UNBIASED = 1e-6  # how far the mean of an estimated count of one user may be from 0 or 1
 
@@ -49,15 +50,8 @@ class MatrixClient(Client):
         words, sent = source.words(len(values)), np.empty(len(values), dtype=np.int64)
         for value in np.unique(values).tolist():
             users = np.flatnonzero(values == value)
-            steps = self.steps(value)
-            floors = [(s.numerator << BITS) // s.denominator for s in steps]
-            inside = [floor for floor in floors if floor < 1 << BITS]
-            table: Words = np.array(inside, dtype=np.uint64)
-            found = np.searchsorted(table, words[users], side="right")
-            # a word that equals the digits of a step leaves open on which side the number is
-            for i in np.flatnonzero(np.isin(words[users], table)).tolist():
-                found[i] = settled(steps, int(words[users[i]]), source)
-            sent[users] = found
+            law = Inversion(of_fractions(self.steps(value)))
+            sent[users] = law.drawn(words[users], source)
         return sent
 
     def count(self, messages: Any) -> Counts:
@@ -92,14 +86,3 @@ class MatrixClient(Client):
         likely = np.clip(found, 0, None)
         likely *= counts.users / max(math.fsum(likely), 1e-300)
         return Estimate(counts.users, found, np.sqrt(likely @ self._variances))
-
-
-def settled(steps: list[Fraction], digits: int, source: Source) -> int:
-    """How many steps are at or below a uniform number in [0, 1) with these first 64 bits."""
-    size = 1 << BITS
-    while True:
-        low, high = Fraction(digits, size), Fraction(digits + 1, size)
-        below = sum(step <= low for step in steps)
-        if below == sum(step < high for step in steps):
-            return below
-        digits, size = (digits << BITS) | int(source.words(1)[0]), size << BITS

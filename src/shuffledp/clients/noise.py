@@ -8,9 +8,7 @@ more digits are drawn and compared exactly.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +16,11 @@ from numpy.typing import NDArray
 from .._support.numeric import Array
 from .._support.rational import exp_bracket
 from .entropy import BITS, Source, Whole, Words
+from .inversion import Inversion, of_masses
 
-# proof constants: docs/theory.md, "Constants"
+# a proof constant: docs/theory.md, "Constants"
 #: e^-gamma as a float is this near to the truth, for all fractions with the same 64 bits.
 _UNSURE = 2.0**-44
-_WHOLE_PARTS = 45  # e^-45 is below 2^-64: more are told apart by more digits
 
 
 def exponential(source: Source, size: int, digits: int) -> Whole:
@@ -45,7 +43,7 @@ def _noise(source: Source, size: int, digits: int, normal: bool) -> Whole:
     found = np.empty(size, dtype=np.int64)
     open_ = np.arange(size)
     while len(open_):
-        whole = whole_parts(source, len(open_))
+        whole = _WHOLE_PARTS.draw(source, len(open_))
         fraction, test = source.words(len(open_)), source.words(len(open_))
         accepted, unsure = _judged(whole, fraction, test, normal)
         for i in np.flatnonzero(unsure).tolist():
@@ -89,31 +87,9 @@ def _gamma(whole: int, x: Fraction, normal: bool) -> Fraction:
     return ((whole + x) ** 2 + 1) / 2 - whole if normal else x
 
 
-@cache
-def _powers() -> Words:
-    """The first 64 bits of e^-1, e^-2, ..., in ascending order."""
-    exact = (exp_bracket(Fraction(-j), 40)[0] for j in range(_WHOLE_PARTS, 0, -1))
-    return np.array([math.floor(power * (1 << BITS)) for power in exact], dtype=np.uint64)
-
-
-def whole_parts(source: Source, size: int) -> Whole:
-    """j with probability proportional to e^-j: how many of e^-1, e^-2, ... exceed a uniform
-    number."""
-    words, powers = source.words(size), _powers()
-    found = (len(powers) - np.searchsorted(powers, words, side="right")).astype(np.int64)
-    for i in np.flatnonzero(np.isin(words, powers)).tolist():
-        found[i] = settled(int(words[i]), source)
-    return found
-
-
-def settled(digits: int, source: Source, bits: int = BITS) -> int:
-    """How many of e^-1, e^-2, ... exceed a number in [0, 1) with these first digits."""
-    j = 0
-    while True:
-        low, high = exp_bracket(Fraction(-j - 1), bits)
-        if Fraction(digits + 1, 1 << bits) <= low:
-            j += 1
-        elif Fraction(digits, 1 << bits) >= high:
-            return j
-        else:
-            digits, bits = (digits << BITS) | int(source.words(1)[0]), bits + BITS
+#: j with probability proportional to e^-j.
+_WHOLE_PARTS = Inversion(
+    of_masses(
+        lambda context: context.subtract(1, context.exp(-1)), lambda context, j: context.exp(-1)
+    )
+)

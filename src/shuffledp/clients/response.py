@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import CountingClient, Support, bits_for, checked_counts, whole_messages
+from .base import CountingClient, Support, bits_for, checked_counts, countable, whole_messages
 from .counts import Counts, Estimate
 from .entropy import Coin, Source
 
@@ -46,7 +46,7 @@ class ResponseClient(CountingClient):
 
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (), self.k)
-        return Counts(len(array), np.bincount(array, minlength=self.countable(self.k)))
+        return Counts(len(array), np.bincount(array, minlength=countable(self.k)))
 
     def estimate(self, counts: Counts) -> Estimate:
         return super().estimate(checked_counts(counts, self.k))

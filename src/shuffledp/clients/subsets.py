@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import CountingClient, Support, bits_for, checked_counts, in_blocks, whole_messages
+from .base import (
+    CountingClient,
+    Support,
+    bits_for,
+    checked_counts,
+    countable,
+    in_blocks,
+    whole_messages,
+)
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 
@@ -85,7 +93,7 @@ class SubsetsClient(CountingClient):
             in_blocks(
                 array,
                 self.size,
-                lambda rows: np.bincount(rows.ravel(), minlength=self.countable(self.k)),
+                lambda rows: np.bincount(rows.ravel(), minlength=countable(self.k)),
             ),
         )
 

@@ -131,6 +131,11 @@ class Randomizer(ABC):
         """What an estimate needs to know of messages; counts add up, in any order."""
         return self.client.count(messages)
 
+    def counts_of(self, messages: Any, users: int, values: int) -> Counts:
+        """The same for whoever knows how many users have sent them, and how many values there are;
+        messages do not always tell."""
+        return self.count(messages)
+
     def estimate(self, messages: Any) -> Any:
         """What the values of all users were, an `Estimate` of counts or, of numbers and vectors, a
         `MeanEstimate`: from messages, or from `Counts` of them."""

@@ -71,6 +71,9 @@ class LocalHashing(MembershipRandomizer):
             )
         return self._counting(k).count(messages)
 
+    def counts_of(self, messages: Any, users: int, values: int) -> Counts:
+        return self.count(messages, values)
+
     def estimate(self, messages: Any, k: int | None = None) -> Estimate:
         from ..clients import Counts
 

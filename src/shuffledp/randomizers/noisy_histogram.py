@@ -21,7 +21,8 @@ from .exact import ExactMatrix
 from .parameter import Family, Parameter, Search, parameters_of
 
 if TYPE_CHECKING:
-    from ..clients import Client
+    from ..clients import Client, Counts, Estimate
+    from ..clients.dummies import Dummies, DummiesClient
 
 NOISE = Analysis(
     name="exact",
@@ -71,18 +72,25 @@ class NoisyHistogram(Randomizer):
     * `negative_binomial=(r, theta)`: s of them with probability C(s+r-1, s) theta^s (1-theta)^r;
       `negative_binomial=r` with `theta=...` says the same.
 
-    Or there are `dummies` of them in all, in every round, each any of `k` values.
+    Or there are `dummies` of them in all, in every round, each any of `k` values. How many values
+    there are says `k` in any case, if messages are to be made and counted; the guarantee of the
+    others does not depend on it.
 
+    >>> import numpy as np
     >>> from shuffledp import Shuffle
     >>> from shuffledp.randomizers import NoisyHistogram
-    >>> Shuffle(NoisyHistogram(poisson=42.66e-5), users=100_000).get_epsilon(1e-6) < 1
+    >>> histogram = NoisyHistogram(poisson=42.66e-5, k=3)
+    >>> Shuffle(histogram, users=100_000).get_epsilon(1e-6) < 1
     True
+    >>> messages = histogram.randomize([0, 2, 2, 2], rng=np.random.default_rng(1))
+    >>> histogram.estimate(messages, users=4).counts.round().astype(int).tolist()
+    [1, 0, 3]
     """
 
     name: ClassVar[str] = "noisy-histogram"
     also: ClassVar[tuple[str, ...]] = ("dummies", "noise")
     task: ClassVar[str] = "count"
-    example: ClassVar[Mapping[str, float]] = {"poisson": 0.5}
+    example: ClassVar[Mapping[str, float]] = {"poisson": 0.5, "k": 2}
 
     poisson: Annotated[
         float,
@@ -140,17 +148,17 @@ class NoisyHistogram(Randomizer):
             raise InvalidParameter(
                 f"the noise is given in {len(given)} ways; give exactly one of {', '.join(_KINDS)}."
             )
-        for name, other in (("theta", "negative_binomial"), ("k", "dummies")):
-            if (getattr(self, name) is None) != (getattr(self, other) is None):
-                raise InvalidParameter(f"{other} and {name} go together; give both or neither.")
+        if (self.theta is None) != (self.negative_binomial is None):
+            raise InvalidParameter("negative_binomial and theta go together; give both or neither.")
+        if self.dummies is not None and self.k is None:
+            raise InvalidParameter("dummies are any of k values; give k, too.")
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
-        thetas = [{"theta": theta} for theta in (0.05, 0.3, 0.8)]
+        thetas = [{"theta": theta, "k": size} for theta in (0.05, 0.3, 0.8)]
         return (
-            *(Family(kind, [{}]) for kind in ("poisson", "bernoulli")),
+            *(Family(kind, [{"k": size}]) for kind in ("poisson", "bernoulli", "dummies")),
             Family("negative_binomial", thetas),
-            Family("dummies", [{"k": size}]),
         )
 
     @property
@@ -174,32 +182,31 @@ class NoisyHistogram(Randomizer):
         analysis = NOISE if self.dummies is None else DUMMIES
         return {"best": analysis, "exact": analysis}
 
-    def _dummies_of(self, users: int, values: int) -> tuple[float, float]:
-        """Mean and variance of the number of dummies of one value."""
-        if self.dummies is not None:
-            mean = self.dummies / values
-            return mean, mean * (1 - 1 / values)
+    @property
+    def sent(self) -> Dummies:
+        """The same for those who draw them."""
+        from ..clients import dummies
+
         if self.poisson is not None:
-            mean, factor = self.poisson, 1.0
-        elif self.bernoulli is not None:
-            mean, factor = self.bernoulli, 1 - self.bernoulli
-        else:
-            factor = 1 / (1 - self.theta)
-            mean = self.negative_binomial * self.theta * factor
-        return users * mean, users * mean * factor
+            return dummies.PoissonDummies(self.poisson)
+        if self.bernoulli is not None:
+            return dummies.BernoulliDummies(self.bernoulli)
+        if self.negative_binomial is not None:
+            return dummies.NegativeBinomialDummies(self.negative_binomial, self.theta)
+        return dummies.DummiesInAll(self.dummies, self.k)
 
     def count_variance(self, users: int, count: float = 0.0) -> float:
         """That of the noise, however many have the value: the estimate is what was counted, less
         the mean of the noise."""
         users = validate.count("users", users, validate.MAX_USERS)
         validate.between("count", count, 0, users)
-        return self._dummies_of(users, self.k or 1)[1]
+        return self.sent.moments(users)[1]
 
     def bits_of(self, values: int, users: int) -> float:
         """Those of the value and of the dummies, on average."""
         from ..clients.base import bits_for
 
-        return (1 + values * self._dummies_of(users, values)[0] / users) * bits_for(values)
+        return (1 + values * self.sent.moments(users)[0] / users) * bits_for(values)
 
     def attained_law(self) -> Any:
         return self.noise
@@ -218,10 +225,33 @@ class NoisyHistogram(Randomizer):
 
     @property
     def client(self) -> Client:
-        raise InvalidParameter(
-            f"{self!r} has no client: a device sends its value as it is, and dummies beside it; "
-            "draw these yourself, or simulate another randomizer."
-        )
+        return self._client
+
+    @property
+    def _client(self) -> DummiesClient:
+        from ..clients.dummies import DummiesClient
+
+        if self.k is None:
+            raise InvalidParameter(
+                f"{self!r} has no client: dummies are of every value; give k, their number."
+            )
+        return DummiesClient(self.k, self.sent)
+
+    def count(self, messages: Any, users: int | None = None) -> Counts:
+        """How often each value was sent, and how many `users` have sent: the messages do not tell
+        that, unless there is a fixed number of dummies among them."""
+        if users is not None:
+            users = validate.count("users", users, validate.MAX_USERS, least=0)
+        return self._client.count(messages, users)
+
+    def estimate(self, messages: Any, users: int | None = None) -> Estimate:
+        from ..clients import Counts
+
+        counts = messages if isinstance(messages, Counts) else self.count(messages, users)
+        return self._client.estimate(counts)
+
+    def counts_of(self, messages: Any, users: int, values: int) -> Counts:
+        return self.count(messages, users)
 
     def exact(self) -> ExactMatrix:
         raise InvalidParameter(

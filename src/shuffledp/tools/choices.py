@@ -11,7 +11,7 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
-from .._support.text import plain, rounded_up
+from .._support.text import PAGE, plain, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
 from . import style
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from .choose import Question
 
+#: Whoever spends less than this share of the target is told of.
+_MOST_OF_IT = 0.95
 #: Shares of the target at which a picture shows errors.
 _SHARES = (0.5, 1.0, 2.0)
 
@@ -34,10 +36,10 @@ class Choice:
     view: str
     standard_error: float  # of the count of a value that nobody has; of a mean, for the worst data
     average_error: float  # root mean square over all values, whatever the data; of a mean the same
-    frequency_error: float | None  # the standard error of a count over the number of senders
+    frequency_error: float | None  # the average error of a count over the number of senders
     bits: float  # that a user sends in a round, on average
     epsilon: Bounds[float]  # certified; upper is at most the target
-    #: The standard error within another epsilon, roughly, for a picture.
+    #: The average error within another epsilon, roughly, for a picture.
     error_at: Callable[[float], float] = field(repr=False, compare=False)
 
     @property
@@ -69,7 +71,7 @@ class Unmet(NamedTuple):
 
 @dataclass(frozen=True)
 class Choices(Sequence[Choice], Records):
-    """All choices, from the smallest standard error on, and those that cannot meet the target.
+    """All choices, from the smallest average error on, and those that cannot meet the target.
 
     >>> from shuffledp import choose
     >>> first = choose(users=10_000, values=16, epsilon=1.0, delta=1e-6, view="shuffle")[0]
@@ -105,9 +107,9 @@ class Choices(Sequence[Choice], Records):
         """What the errors are."""
         if self.question.task == "count":
             return (
-                "error: standard error of the count of a value that nobody has, in one round; "
-                "average: root mean\nsquare over all values, whatever the data; frequency: the "
-                "error over those who send."
+                "error: root mean square of the standard errors of all counts, in one round, "
+                "whatever the data: choice and ranking are by it; rare: of the count of a value "
+                "that nobody has; frequency: the error over those who send."
             )
         of = "a coordinate of the mean" if self.question.task == "vector" else "the mean"
         return f"error: standard error of {of} of those who send, in one round, for the worst data."
@@ -115,12 +117,12 @@ class Choices(Sequence[Choice], Records):
     def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
         """Head and rows, for people."""
         counts = self.question.task == "count"
-        head = ["error", *(["average", "frequency"] if counts else ())]
+        head = ["error", *(["rare", "frequency"] if counts else ())]
         rows: list[Sequence[str]] = []
         for choice in self:
-            errors = [choice.standard_error]
+            errors = [choice.average_error]
             if choice.frequency_error is not None:
-                errors += [choice.average_error, choice.frequency_error]
+                errors += [choice.standard_error, choice.frequency_error]
             numbers = [f"{error:.4g}" for error in errors]
             rest = [f"{choice.bits:.4g}", rounded_up(choice.epsilon.upper), choice.view]
             rows.append([*numbers, *rest, repr(choice.randomizer)])
@@ -128,15 +130,29 @@ class Choices(Sequence[Choice], Records):
 
     def __str__(self) -> str:
         head, rows = self.table()
-        lines = [f"{self.title}, replace-one.", "", self.legend, ""]
+        lines = [wrapped(f"{self.title}, replace-one."), "", wrapped(self.legend, piped=PAGE), ""]
         if rows:
             lines.append(text_table(head, rows, left=[len(head) - 2, len(head) - 1]))
         else:
             lines.append("No randomizer meets the target.")
+        if self.unspent:
+            lines += ["", *map(wrapped, self.unspent)]
         if self.unmet:
             lines += ["", "Cannot meet it:"]
-            lines += [f"  {name}, view {view}: {reason}" for name, view, reason in self.unmet]
+            told = (f"{name}, view {view}: {reason}" for name, view, reason in self.unmet)
+            lines += [wrapped(line, "  ", 4) for line in told]
         return "\n".join(lines)
+
+    @property
+    def unspent(self) -> list[str]:
+        """Who could spend more, if the parameter went further."""
+        return [
+            f"{choice.randomizer!r}, view {choice.view}, spends {rounded_up(choice.epsilon.upper)} "
+            f"only: no further {list(choice.parameters)[-1]} is supported, or the next one exceeds "
+            "the target."
+            for choice in self
+            if choice.epsilon.upper < _MOST_OF_IT * self.question.epsilon
+        ]
 
     def _repr_html_(self) -> str:
         head, rows = self.table()
@@ -166,7 +182,7 @@ class Choices(Sequence[Choice], Records):
         title: str | None = None,
         figsize: Sequence[float] | None = None,
     ) -> Axes:
-        """The standard error against epsilon, one line a randomizer, each point about at its
+        """The average error against epsilon, one line a randomizer, each point about at its
         best; needs the extra `plot`."""
         if not self.choices:
             raise InvalidParameter("no randomizer meets the target; there is nothing to draw.")
@@ -197,7 +213,7 @@ class Choices(Sequence[Choice], Records):
         errors = []
         for epsilon in epsilons:
             at_target = epsilon == self.question.epsilon
-            errors.append(choice.standard_error if at_target else choice.error_at(epsilon))
+            errors.append(choice.average_error if at_target else choice.error_at(epsilon))
             done(1)
         free = ", ".join(name for name in choice.parameters if name not in ("k", "dimension"))
         colour, marker = style.OURS[number % 6], style.MARKERS[number % 7]

@@ -46,7 +46,8 @@ def choose(
     dimension: int | None = None,
     rtol: float = 2e-2,
 ) -> Choices:
-    """Every named randomizer for a task, each at its best within (epsilon, delta), ranked.
+    """Every named randomizer for a task, each at its best within (epsilon, delta), ranked by the
+    average error of what is estimated.
 
     The task is to "count" how many users have each of `values` values, the "mean" of numbers in
     [0, 1], or the mean of unit vectors ("vector") of length `dimension`. The adversary sees
@@ -74,7 +75,7 @@ def choose(
             except ShuffleDPError as error:
                 unmet.append(Unmet(candidate.kind.name, candidate.view, str(error)))
             done(1)
-    chosen.sort(key=lambda choice: choice.standard_error)
+    chosen.sort(key=lambda choice: choice.average_error)
     return Choices(question, tuple(chosen), tuple(unmet))
 
 
@@ -131,8 +132,9 @@ class Question:
         """About the value at which the target is met, if one message hides among others like it."""
         hiding = tuning.HIDING * -math.log(max(self.delta, 1e-300)) / self.epsilon**2
         rate = min(max(hiding / self.senders, 1e-300), 0.5)
-        guesses = {"eps0": -math.log(rate), "poisson": rate, "bernoulli": rate, "q": rate}
-        return guesses.get(find)
+        noise = dict.fromkeys(("poisson", "bernoulli", "q"), rate)
+        # clumps of few: theta is small where it is best
+        return {"eps0": -math.log(rate), "negative_binomial": 20 * rate, **noise}.get(find)
 
     def candidates(self, views: tuple[str, ...]) -> Iterator[Candidate]:
         """All randomizers that say that they are for this."""
@@ -141,21 +143,26 @@ class Question:
                 found = (Candidate(self, kind, family, view) for view in views)
                 yield from (candidate for candidate in found if candidate.applies)
 
-    def errors(self, randomizer: Randomizer) -> tuple[float, float]:
-        """The standard errors of one round: of the count of a value that nobody has, and of one
-        that as many have as of others on average; of a mean for the worst numbers, twice.
-
-        The latter is the root mean square over all values, whatever the data: variances are linear
-        in the count.
-        """
+    def error(self, randomizer: Randomizer) -> float:
+        """The standard error that counts, of one round. Of counts it is the root mean square over
+        all values, whatever the data: variances are linear in the count, and as many have a value
+        on average as there are users for each. Of a mean it is that for the worst numbers."""
         if self.task != "count":
-            error = math.sqrt(randomizer.mean_variance(self.senders))
-            return error, error
-        none, usual = (
-            math.sqrt(randomizer.count_variance(self.senders, count))
-            for count in (0.0, self.senders / self.size)
-        )
-        return none, usual
+            return math.sqrt(randomizer.mean_variance(self.senders))
+        return math.sqrt(randomizer.count_variance(self.senders, self.senders / self.size))
+
+    def rare_error(self, randomizer: Randomizer) -> float:
+        """The standard error of the count of a value that nobody has; of a mean the same."""
+        if self.task != "count":
+            return self.error(randomizer)
+        return math.sqrt(randomizer.count_variance(self.senders, 0.0))
+
+
+class _Worse(Exception):
+    """An option has at least this error, which is more than others have."""
+
+    def __init__(self, error: float) -> None:
+        self.error = error
 
 
 class Fit(NamedTuple):
@@ -199,17 +206,23 @@ class Candidate:
         proxy = replace(self, question=self.question.proxy)
         last = start or Fit(proxy.question.guess(self.family.find))
 
+        least = math.inf
+
         @cache
         def rough(option: int) -> tuple[float, Fit]:
-            """About the error, and what was found."""
-            nonlocal last
+            """About the error, and what was found; nothing if others are better for sure."""
+            nonlocal last, least
             try:
-                last = proxy.fitted(option, last, tuning.ROUGH_RTOL, tuning.ROUGHLY)
+                last = proxy.fitted(option, last, tuning.ROUGH_RTOL, tuning.ROUGHLY, least)
             except Infeasible:
                 return math.inf, last
+            except _Worse as found:
+                return found.error, last
             share = last.achieved.upper / proxy.question.epsilon
             share = min(max(share, 1 - tuning.ROUGHLY), 1.0)
-            return share * self.question.errors(self.made(option, last.value))[1], last
+            error = share * self.question.error(self.made(option, last.value))
+            least = min(least, error)
+            return error, last
 
         option, begin = 0, last
         if len(self.family.options) > 1 or proxy != self:
@@ -218,39 +231,51 @@ class Candidate:
         found = self.fitted(option, begin, rtol, tuning.NEAR if near is None else near)
         value, achieved = found.value, found.achieved
         randomizer = self.made(option, value)
-        none, usual = self.question.errors(randomizer)
+        q, error = self.question, self.question.error(randomizer)
         return Choice(
             randomizer=randomizer,
             parameters={**self.family.options[option], self.family.find: value},
             view=self.view,
-            standard_error=none,
-            average_error=usual,
-            frequency_error=none / self.question.senders if self.question.task == "count" else None,
-            bits=randomizer.bits_of(self.question.size, self.question.senders),
+            standard_error=q.rare_error(randomizer),
+            average_error=error,
+            frequency_error=error / q.senders if q.task == "count" else None,
+            bits=randomizer.bits_of(q.size, q.senders),
             epsilon=achieved,
             error_at=partial(self._error_at, option, found),
         )
 
     def _error_at(self, option: int, start: Fit, target: float) -> float:
-        """The standard error within another epsilon, for a picture, of the best of the options next
+        """The average error within another epsilon, for a picture, of the best of the options next
         to this one; NaN if none meets it."""
         options = self.family.options[max(option - 1, 0) : option + 2]
         question = replace(self.question, epsilon=target)
         near = replace(self, question=question, family=replace(self.family, options=options))
         try:
-            return near.best(tuning.ROUGH_RTOL, tuning.DRAWN, start).standard_error
+            return near.best(tuning.ROUGH_RTOL, tuning.DRAWN, start).average_error
         except ShuffleDPError:
             return math.nan
 
-    def fitted(self, option: int, start: Fit, rtol: float, near: float) -> Fit:
-        """A value that meets the target, nearly, and what is certified of it."""
+    def fitted(
+        self, option: int, start: Fit, rtol: float, near: float, most: float = math.inf
+    ) -> Fit:
+        """A value that meets the target, nearly, and what is certified of it; `most` is an error
+        above which nobody wants it."""
         q, find = self.question, self.family.find
 
         def make(value: float) -> RoundOfUsers:
             return self.round(option, value)
 
+        certified = evaluation(find, make, q.delta, q.rounds)
+
+        def evaluate(value: float, width: float) -> Bounds[float]:
+            bounds = certified(value, width)
+            # what meets the target has more noise than what does not, and a larger error
+            if bounds.upper > q.epsilon and (error := q.error(self.made(option, value))) > most:
+                raise _Worse(error)
+            return bounds
+
         quest = quest_for(find, make)
-        evaluate, sign = evaluation(find, make, q.delta, q.rounds), 1 if quest.grows else -1
+        sign = 1 if quest.grows else -1
         begin = quest.start if start.value is None else start.value
         found = approach(quest.grid, sign, evaluate, q.epsilon, rtol, begin, near, start.steepness)
         if found.good is None:

@@ -65,7 +65,7 @@ def _guarantee(ledger: Ledger) -> Section:
         ("what it says", says),
         ("who is protected", protected),
     ]
-    return Section("Guarantee", [claim, ledger.verdict], facts=rows)
+    return Section("Guarantee", [claim, ledger.verdict], facts=rows, claims=True)
 
 
 def _ledger(ledger: Ledger) -> Section:
@@ -111,4 +111,4 @@ def _origin(ledger: Ledger, date: str | None) -> Section:
 
     rows = [("date", date or "not given"), ("software", f"shuffledp {__version__}")]
     rows += [("input", f"{name}, sha256 {digest}") for name, digest in ledger.inputs]
-    return Section("Origin", facts=[*rows, ("signed", "." * 30)])
+    return Section("Origin", facts=[*rows, ("signed", "." * 28)])

@@ -14,9 +14,9 @@ from .._support.numeric import Array
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
+from .._support.text import wrapped
 from ..clients import Estimate
 from ..errors import InvalidParameter
-from ..randomizers import LocalHashing, Randomizer
 from ..rounds import RoundOfUsers
 from . import style
 
@@ -76,7 +76,7 @@ class Simulation(Records):
         return head, rows
 
     def __str__(self) -> str:
-        lines = [f"{self.title}.", "", text_table(*self._table())]
+        lines = [wrapped(f"{self.title}."), "", text_table(*self._table())]
         if len(self.true) > _SHOWN:
             lines.append(f"... {self._part}.")
         return "\n".join(lines)
@@ -149,12 +149,16 @@ def simulate(
         raise InvalidParameter("nobody was sampled; give a larger sample_rate or more users.")
     with progress("simulating"):
         messages = round_.randomizer.randomize(sent, rng=rng)
-        found = _estimate(round_.randomizer, source.permutation(messages), array)
+        # counts are sums of messages: in either view no more is seen than what is used here
+        counts = round_.randomizer.counts_of(
+            source.permutation(messages), len(sent), int(array.max()) + 1
+        )
+        found = round_.randomizer.estimate(counts)
     counted = isinstance(found, Estimate)
     if isinstance(found, Estimate):
         estimated, errors = found.counts, found.standard_errors
         size = len(estimated)
-        true = np.bincount(sent, minlength=size) if sent.ndim == 1 else sent.sum(axis=0)
+        true = np.bincount(sent[sent >= 0], minlength=size) if sent.ndim == 1 else sent.sum(axis=0)
     else:
         true, estimated = np.atleast_1d(sent.mean(axis=0)), np.atleast_1d(found.mean)
         errors = np.atleast_1d(found.standard_error)
@@ -168,13 +172,6 @@ def _senders(round_: RoundOfUsers, source: np.random.Generator) -> NDArray[Any]:
     if round_.sampling == "poisson":
         return np.flatnonzero(source.random(round_.users) < round_.sample_rate)
     return source.choice(round_.users, round_.senders, replace=False)
-
-
-def _estimate(randomizer: Randomizer, messages: NDArray[Any], values: NDArray[Any]) -> Any:
-    """Counts are sums of messages: in either view no more is seen than what is used here."""
-    if isinstance(randomizer, LocalHashing):  # whose messages do not tell how many values there are
-        return randomizer.estimate(messages, k=int(values.max()) + 1)
-    return randomizer.estimate(randomizer.count(messages))
 
 
 def _plain(number: float, counted: bool) -> str:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._support.text import percent, percent_up, wrapped
+from .._support.text import PAGE, percent, percent_up, wrapped
 from ..bounds.tradeoff import true_positive_rates
 from ..guarantee import NEIGHBOURS
 from ..rounds import Round
 
-_WIDTH = 96  # of lines in a file
 _ACCUSED = 0.01  # of the innocent, in plain words
 #: What an attacker tries, for each relation of neighbours.
 AIMS = {
@@ -37,16 +36,17 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     rows.append(
         ("computed by", f"shuffledp {__version__}; every rounding error is on the safe side")
     )
-    lines = []
-    for e, d, why in guarantees:
-        if e == "infinity":
-            text = f"No epsilon is certified at delta = {d} by this analysis: {why}"
-            lines.append(wrapped(text, piped=_WIDTH))
-        else:
-            lines.append(wrapped(f"The protocol is ({e}, {d})-differentially private."))
-    lines.append("")
-    lines += [wrapped(text, f"  {name:<13}", 15, piped=_WIDTH) for name, text in rows]
+    lines = [*(claim(*guarantee) for guarantee in guarantees), ""]
+    lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
     return "\n".join(lines)
+
+
+def claim(epsilon: str, delta: str, why: str) -> str:
+    """The first sentence: what is certified, or why nothing is."""
+    if epsilon == "infinity":
+        text = f"No epsilon is certified at delta = {delta} by this analysis: {why}"
+        return wrapped(text, piped=PAGE)
+    return wrapped(f"The protocol is ({epsilon}, {delta})-differentially private.")
 
 
 def in_plain_words(neighbours: str, pairs: Sequence[tuple[float, float]]) -> str:

@@ -7,7 +7,7 @@ tests/soundness/test_tuning.py sets each of them to extreme values; see engines/
 
 #: How far below the target the epsilon of a choice may be, relatively; while options are tried; and
 #: in a picture.
-NEAR, ROUGHLY, DRAWN = 3e-3, 0.1, 0.03
+NEAR, ROUGHLY, DRAWN = 5e-3, 0.1, 0.03
 #: Widths of brackets while options are tried: they are far narrower, in fact.
 ROUGH_RTOL = 0.2
 #: Options are tried at no larger epsilon than this.

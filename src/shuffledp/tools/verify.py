@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .._support import validate
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table
+from .._support.tables import html_table, text_table
 from .._support.text import rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, anyway
@@ -99,8 +99,7 @@ class Verification(Records):
         return html_table(caption, _HEAD, self._cells(), named_by=0)
 
     def __str__(self) -> str:
-        lines = [_HEAD, *self._cells()]
-        table = "\n".join("".join(f"{cell:>13}" for cell in line) for line in lines)
+        table = text_table(_HEAD, self._cells())
         said = [
             f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}.",
             f"delta at each epsilon, exact on all {self.datasets:,} pairs of neighbouring datasets "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from ..clients.base import whole_messages
+from ..clients.dummies import DummiesClient
 from ..clients.matrix import MatrixClient
 from ..clients.noisy import DIGITS, NoisyClient
 from ..errors import InvalidParameter
@@ -52,6 +53,11 @@ def watched(randomizer: Randomizer) -> Watched:
         return _supported(randomizer)
     if isinstance(client, NoisyClient):
         return _ranges(client)
+    if isinstance(client, DummiesClient):
+        raise InvalidParameter(
+            f"{randomizer!r} sends any number of messages a user, and audit asks for one; count "
+            "the dummies of your client yourself."
+        )
     raise InvalidParameter(
         f"{randomizer!r} has messages that audit cannot tell apart; give a named randomizer or a "
         "matrix."
