@@ -20,7 +20,6 @@ from ..tools.protocol import round_of
 from .answers import Answer
 from .questions import Question, questions
 
-_LONG = 300  # characters: a matrix that is read from its file in a program, too
 #: Numbers with one safe side, and how they are printed.
 _PRINTED = {"upper": rounded_up, "lower": rounded_down}
 
@@ -60,11 +59,16 @@ def printed(value: Any) -> Any:
 
 
 def field_of(message: str, question: Question) -> str | None:
-    """The field that is named first in a sentence."""
-    found = re.search(r"(?:--([\w-]+))|\b(\w+)=", message)
-    names = [re.sub("-", "_", name) for name in (found.groups() if found else ()) if name]
-    known = (name for name in names if name in question.fields)
-    return next(known, None)
+    """The field that a sentence is about: what is missing, or what it names first.
+
+    >>> from shuffledp.web.page import field_of
+    >>> from shuffledp.web.questions import questions
+    >>> field_of("--randomizer rr needs --k; add it.", questions()["epsilon"])
+    'k'
+    """
+    named = re.findall(r"needs --([\w-]+)", message) + re.findall(r"--([\w-]+)|\b(\w+)=", message)
+    words = ("".join(each).replace("-", "_") for each in named)
+    return next((word for word in words if word in question.fields), None)
 
 
 def shell_line(arguments: Sequence[str]) -> str:
@@ -90,7 +94,7 @@ def python_lines(arguments: Sequence[str], report: Mapping[str, Any]) -> str:
     names, lines = _imported(round_)
     shown = repr(round_).replace(", analysis='best'", "")
     files = [word.partition("=")[2] for word in arguments if word.startswith("--matrix=")]
-    if files and len(shown) > _LONG and isinstance(round_, RoundOfUsers):
+    if files and "sha256" in shown and isinstance(round_, RoundOfUsers):  # too large to be shown
         read = f"FiniteRandomizer(np.loadtxt({files[-1]!r}, delimiter=','))"
         shown = shown.replace(repr(round_.randomizer), read)
         lines.insert(0, "import numpy as np")

@@ -123,6 +123,8 @@ def _field(parameter: click.Parameter) -> Field | None:
     """None for an option that is not for others."""
     name, kind = _name(parameter), parameter.type
     words: Sequence[str] = ()
+    if not parameter.expose_value:  # how a picture looks
+        return None
     if isinstance(kind, Number):
         is_a = f"{kind.name}s" if isinstance(kind, Numbers) else kind.name
     elif isinstance(kind, click.Choice):

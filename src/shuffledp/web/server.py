@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import InvalidParameter
 from .app import application
+from .guards import App
 from .limits import Limits
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -77,15 +78,19 @@ class _Impatient(H11Protocol):
         self.loop.call_later(self.head_seconds / 2, self._look)
 
 
+def settings(app: App, limits: Limits) -> uvicorn.Config:
+    """How uvicorn is to run it."""
+    kind = type("Connection", (_Impatient,), {"head_seconds": limits.head_seconds})
+    return uvicorn.Config(
+        app, http=kind, ws="none", log_level="warning", server_header=False, lifespan="on",
+        timeout_keep_alive=5, timeout_graceful_shutdown=1, access_log=False, proxy_headers=False,
+    )  # fmt: skip
+
+
 def serve(listener: socket.socket, hosts: Sequence[str], limits: Limits, *, show: bool) -> None:
     """Until Ctrl-C; `show` opens a browser."""
     app, _ = application(hosts, limits)
-    _Impatient.head_seconds = limits.head_seconds
-    config = uvicorn.Config(
-        app, http=_Impatient, ws="none", log_level="warning", server_header=False,
-        timeout_keep_alive=5, timeout_graceful_shutdown=1, access_log=False, proxy_headers=False,
-    )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(settings(app, limits))
     if show:
         webbrowser.open(f"http://{hosts[0]}/")
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
