@@ -72,7 +72,16 @@ class Worker:
             env={**os.environ, **_ONE_CORE, "SHUFFLEDP_DEBUG": "0"},
             start_new_session=True,  # Ctrl-C is the server's
         )
-        return cls(process)
+        started = cls(process)
+        assert process.stdout is not None
+        try:
+            await receive(process.stdout)  # it is ready
+        except EOFError:
+            raise Died from None
+        except asyncio.CancelledError:
+            await started.kill()
+            raise
+        return started
 
     async def answer(self, asked: Asked, most: int) -> Answer:
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -81,7 +90,7 @@ class Worker:
             self.process.stdin.write(packed({**question, "page": asked.page, "most": most}))
             await self.process.stdin.drain()
             while "answer" not in (message := await receive(self.process.stdout)):
-                asked.progress = {} if "ready" in message else message
+                asked.progress = message
         except (EOFError, ConnectionError):
             raise Died from None
         self.answers += 1
@@ -103,17 +112,18 @@ class Pool:
         self.idle: list[Worker] = []
         self.busy: set[Worker] = set()
         self.questions = 0
+        self._long_ones = 0
         self._short = asyncio.Semaphore(limits.workers)
         self._long = asyncio.Semaphore(limits.workers)
         self._starting: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        for _ in range(self.limits.workers):
-            self.idle.append(await Worker.start(self.limits))
+        await asyncio.gather(*(self._start() for _ in range(self.limits.workers)))
 
     async def close(self) -> None:
         for task in self._starting:
             task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
         await asyncio.gather(*(worker.kill() for worker in [*self.idle, *self.busy]))
         self.idle.clear()
 
@@ -133,7 +143,7 @@ class Pool:
 
     async def _answered(self, asked: Asked) -> Answer:
         async with self._short:
-            run = asyncio.ensure_future(self._run(asked))
+            run = asyncio.ensure_future(self._run(asked, await self._taken()))
             try:
                 await asyncio.wait([run], timeout=self.limits.patience)
             except asyncio.CancelledError:
@@ -148,16 +158,26 @@ class Pool:
         if wait:
             asked.pid, asked.progress = None, {}
             await self._long.acquire()
-            run = asyncio.ensure_future(self._run(asked))
+        self._long_ones += 1
         try:
+            self._warm()
+            if wait:
+                run = asyncio.ensure_future(self._run(asked, await self._taken()))
             return await run
         finally:
-            self._long.release()
             await _leave(run)
+            self._long_ones -= 1
+            self._long.release()
 
-    async def _run(self, asked: Asked) -> Answer:
-        """In a worker, which is killed if this is cancelled."""
-        worker = self.idle.pop() if self.idle else await Worker.start(self.limits)
+    async def _taken(self) -> Worker:
+        """A worker that lives."""
+        while self.idle:
+            if (worker := self.idle.pop()).process.returncode is None:
+                return worker
+        return await Worker.start(self.limits)
+
+    async def _run(self, asked: Asked, worker: Worker) -> Answer:
+        """The worker is killed if this is cancelled."""
         self.busy.add(worker)
         asked.pid, well = worker.process.pid, False
         try:
@@ -169,17 +189,19 @@ class Pool:
             if well and len(self.idle) < self.limits.workers:
                 self.idle.append(worker)
             else:
-                await asyncio.shield(self._replace(worker))
+                await asyncio.shield(worker.kill())
+                self._warm()
 
-    async def _replace(self, worker: Worker) -> None:
-        await worker.kill()
-        task = asyncio.ensure_future(self._warm())
-        self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
+    def _warm(self) -> None:
+        """Another worker, if there are too few for short questions."""
+        ready = len(self.idle) + len(self.busy) - self._long_ones + len(self._starting)
+        if ready < self.limits.workers:
+            task = asyncio.ensure_future(self._start())
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
 
-    async def _warm(self) -> None:
-        """One more worker, if there are too few."""
-        if len(self.idle) + len(self.busy) < self.limits.workers:
+    async def _start(self) -> None:
+        with suppress(Died):  # whoever needs it will try again, and say so
             self.idle.append(await Worker.start(self.limits))
 
 
