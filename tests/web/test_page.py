@@ -113,7 +113,7 @@ def test_pictures_and_lines_follow(page: Page) -> None:
     assert page.locator(".card svg.chart").count() >= 4
     said = page.inner_text(".attained")
     assert "at least 0.6284" in said
-    ladder = page.inner_text("[data-card=adversaries] svg")
+    ladder = page.text_content("[data-card=adversaries] svg") or ""
     for text in ("strong", "0.8774", "stronger-clones", "0.6847", "≥ 0.6284"):
         assert text in ladder
     shell = page.inner_text("pre[aria-label=Shell]")
@@ -144,7 +144,8 @@ def test_other_views(page: Page) -> None:
     assert page.input_value("#field-randomizer") == "unary"
     page.get_by_text("large counts").click()
     page.wait_for_selector("#field-threshold")
-    said = run("epsilon", "--view=threshold", "--rate=0.1", "--threshold=20", "--delta=1e-6").stdout
+    asked = "epsilon --view threshold --rate 0.1 --threshold 20 --delta 1e-6 --rtol 0.05"
+    said = run(*shlex.split(asked)).stdout
     says(page, " ".join(said.partition("\n\n")[0].split()))
 
 
@@ -211,7 +212,7 @@ def test_a_plan_is_uploaded_changed_and_downloaded(page: Page) -> None:
     page.goto("/?tab=plan")
     page.set_input_files("#plan-file", PLAN)
     says(page, Plan.read(PLAN).ledger().verdict)
-    ledger = page.inner_text("[data-card=ledger] svg")
+    ledger = page.text_content("[data-card=ledger] svg") or ""
     assert "weekly usage" in ledger and "monthly survey" in ledger
     assert saved(page, "Download the plan") == PLAN.read_text()
     assert "weekly usage" in saved(page, "Download the account as markdown")
@@ -233,6 +234,7 @@ def test_a_plan_is_uploaded_changed_and_downloaded(page: Page) -> None:
 
 def test_a_plan_is_dropped_with_its_matrix_and_gets_the_protocol(page: Page) -> None:
     page.goto("/?tab=plan&eps0=2&users=5000")
+    page.wait_for_selector(".drop")
     page.evaluate(
         """() => {
           const files = new DataTransfer();
@@ -251,8 +253,8 @@ def test_a_plan_is_dropped_with_its_matrix_and_gets_the_protocol(page: Page) -> 
 
 
 def test_choices_are_ranked_and_one_is_taken(page: Page) -> None:
-    page.goto("/?tab=choose&task=mean&users=2000")
-    asked = "choose --task mean --users 2000 --epsilon 1 --delta 1e-6 --json"
+    page.goto("/?tab=choose&task=mean&seen=aggregate&users=2000")
+    asked = "choose --task mean --view aggregate --users 2000 --epsilon 1 --delta 1e-6 --json"
     said = run(*shlex.split(asked)).stdout
     best = json.loads(said)["choices"][0]
     until(page, "document.querySelector('.sentence').textContent.startsWith('Deploy')")
@@ -282,7 +284,7 @@ def test_a_long_question_shows_progress_and_is_cancelled(page: Page, server: Ser
     assert "Cancelled." in page.inner_text("[data-card=choose]")
 
 
-STATES = ("/?rtol=0.05", "/?tab=choose&task=mean&users=2000", "/?tab=plan")
+STATES = ("/?rtol=0.05", "/?tab=choose&task=mean&seen=aggregate&users=2000", "/?tab=plan")
 
 
 @pytest.fixture

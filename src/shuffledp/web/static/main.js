@@ -25,6 +25,7 @@ function problem(error) {
 
 function change(name, value, rebuild = false) {
   state[name] = value;
+  if (name === "randomizer") views.guarantee.protocol.chosen();
   if (rebuild) buildForm();
   write();
   clearTimeout(timer);

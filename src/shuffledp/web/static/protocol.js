@@ -13,6 +13,7 @@ const TITLES = {
   "noisy-histogram": "noise messages", "one-bit": "one bit", piecewise: "piecewise", "square-wave": "square wave",
   "priv-unit": "unit vectors (PrivUnit)",
 };
+const SIZES = ["k", "dimension"];  // of the values, not of the noise
 const MATRIX = "0.75,0.25\n0.25,0.75\n";
 
 export const titleOf = (name) => TITLES[name] ?? name;
@@ -36,11 +37,19 @@ export class Protocol {
     if (!this.registry.views.includes(state.view)) state.view = "shuffle";
     if (state.view === "threshold") return;
     if (!this.randomizer) state.randomizer = state.view === "aggregate" ? "unary" : "pure-ldp";
-    const given = this.randomizer.parameters.some(({ name }) => state[name]);
+    const ways = this.randomizer.parameters.filter(({ name, needed }) => !needed && !SIZES.includes(name));
+    const given = ways.some(({ name }) => state[name]);
     for (const each of this.randomizer.parameters) {
       if (each.file) state[each.name] ??= MATRIX;
       const wanted = each.needed || (!given && each.example !== null);
       if (wanted && !state[each.name] && each.example !== null) state[each.name] ??= String(each.example);
+    }
+  }
+
+  // Another randomizer begins with what its example says; the rest may not go with it.
+  chosen() {
+    for (const { name, needed, example } of this.randomizer?.parameters ?? []) {
+      if (!needed && example === null) delete state[name];
     }
   }
 
