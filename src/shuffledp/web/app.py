@@ -116,16 +116,15 @@ class _Desk:
         return answer
 
     async def progress(self, name: str) -> Response:
-        return Response(json_text(self._found(name)[0].state), media_type=_JSON)
+        """null if it is over, or never was: who asks cannot know when it ends."""
+        state = self._open[name][0].state if name in self._open else None
+        return Response(json_text(state), media_type=_JSON)
 
     async def cancel(self, name: str) -> Response:
-        self._found(name)[1].cancel()
-        return Response(json_text({"cancelled": name}), media_type=_JSON)
-
-    def _found(self, name: str) -> tuple[Asked, asyncio.Future[Any]]:
         if name not in self._open:
             raise Refused(404, f"no question {name[:70]!r} is being answered; it may be over.")
-        return self._open[name]
+        self._open[name][1].cancel()
+        return Response(json_text({"cancelled": name}), media_type=_JSON)
 
     async def _given(self, request: Request) -> dict[str, Any]:
         """What a question says, all of it as texts."""

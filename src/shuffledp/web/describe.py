@@ -41,11 +41,17 @@ def openapi() -> dict[str, Any]:
     """The document that describes all routes."""
     paths = {f"/api/{name}": _operations(each) for name, each in questions().items()}
     named = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
-    told = {"200": {"description": "Done."}, "404": {"description": "It is over, or never was."}}
+    done, over = {"description": "Done."}, {"description": "It is over, or never was."}
     paths["/api/questions/{name}"] = {
         "parameters": [named],
-        "get": {"summary": "How far the question with this x-question-id is.", "responses": told},
-        "delete": {"summary": "Cancel it: its process is killed.", "responses": told},
+        "get": {
+            "summary": "How far the question with this x-question-id is; null if it is over.",
+            "responses": {"200": done},
+        },
+        "delete": {
+            "summary": "Cancel it: its process is killed.",
+            "responses": {"200": done, "404": over},
+        },
     }
     about = {"title": "shuffledp", "version": __version__, "description": _ABOUT}
     return {"openapi": "3.1.0", "info": about, "paths": paths}
@@ -66,8 +72,8 @@ def _operations(question: Question) -> dict[str, Any]:
         "200": {"description": "The report.", "content": {"application/json": {"schema": answer}}}
     }
     for status, text in _STATUS.items():
-        content = {"application/json": {"schema": _ERROR}}
-        responses[status] = {"description": text, "content": content}
+        refusal = {"application/json": {"schema": _ERROR}}
+        responses[status] = {"description": text, "content": refusal}
     said: dict[str, Any] = {"summary": question.help.splitlines()[0], "responses": responses}
     query = [
         {"name": name, "in": "query", "required": name in needed, "schema": schema}
