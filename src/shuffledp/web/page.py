@@ -49,11 +49,11 @@ def printed(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     shown = {name: printed(item) for name, item in value.items()}
-    for name, text in _PRINTED.items():
-        given = value.get(name)
-        if isinstance(given, list):
+    for name, given in value.items():
+        text = _PRINTED.get(name.rpartition("_")[2])
+        if text is not None and isinstance(given, list):
             shown[f"{name}_text"] = [text(float(item)) for item in given]
-        elif given is not None and not isinstance(given, dict):
+        elif text is not None and isinstance(given, (int, float, str)):
             shown[f"{name}_text"] = text(float(given))
     return shown
 

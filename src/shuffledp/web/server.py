@@ -25,12 +25,13 @@ _ANYWHERE = ("0.0.0.0", "::", "")
 def listening(host: str, port: int) -> socket.socket:
     """A socket there; why not is told in one sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
     try:
-        found = socket.socket(family, socket.SOCK_STREAM)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
         found.listen(128)
     except (OSError, OverflowError) as error:
+        found.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidParameter(
             f"port {port} of {host} cannot be used: {reason}; choose another with --port or --host."

@@ -8,6 +8,7 @@ import { button, copy, csvText, download, html } from "./dom.js";
 import { state } from "./state.js";
 
 const ROUGH = "0.01";  // the width of what is drawn
+const RATES = ["0.001", "0.01", "0.05", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"];
 const PAUSE = 250;  // milliseconds without a change before pictures are asked for
 
 export class Guarantee {
@@ -206,25 +207,20 @@ export class Guarantee {
   async drawRisk() {
     const turn = this.turn;
     const { fields, files } = this.protocol.asked(["rtol"]);
-    const found = await this.ask("risk", fields, files);
+    const found = await this.ask("risk", { ...fields, false_positive_rate: RATES, rtol: ROUGH }, files);
     if (turn !== this.turn) return;
-    const { points, sentence } = readRisk(found);
-    this.risk.about.textContent = sentence;
+    const missed = found.false_negative_rate_lower, texts = found.false_negative_rate_lower_text;
+    const points = found.false_positive_rate.map((x, i) => ({
+      x, lower: Number(missed[i]), upper: Number(missed[i]), text: texts[i],
+    }));
+    const one = found.false_positive_rate.indexOf(0.01);
+    this.risk.about.textContent = `Whoever accuses a share of 0.01 of the innocent finds at most ${found.true_positive_rate_upper_text[one]} of the guilty; the advantage over guessing is at most ${found.advantage.upper_text}.`;
     this.risk.show((width) => lineChart({
-      points, width, x: { label: "false-positive rate" }, y: { label: "false-negative rate" },
+      points, width, x: { label: "share of the innocent that is accused" }, y: { label: "share of the guilty that is missed" },
       title: "trade-off curve",
-    }), ["false_positive_rate", "false_negative_lower", "false_negative_upper"],
-    points.map((p) => [p.x, p.lower, p.upper]));
+    }), ["false_positive_rate", "false_negative_rate_lower"],
+    points.map((p, i) => [p.x, texts[i]]), points.map((p, i) => [p.x, missed[i]]));
   }
-}
-
-function readRisk(report) {
-  const { tradeoff } = report;
-  const points = (tradeoff.rows ?? tradeoff).map((row) => ({
-    x: Number(row.fpr ?? row.false_positive), lower: Number(row.lower ?? row.fnr), upper: Number(row.upper ?? row.fnr),
-    text: String(row.lower ?? row.fnr),
-  }));
-  return { points, sentence: report.sentence ?? "" };
 }
 
 const around = (here) => {
