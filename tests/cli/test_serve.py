@@ -1,5 +1,6 @@
 """`shuffledp serve`: what it says when it cannot, and that it answers when it can."""
 
+import importlib
 import re
 import signal
 import socket
@@ -10,7 +11,6 @@ import httpx
 import pytest
 
 from shell import run
-from shuffledp._support import extras
 from shuffledp.web.server import hosts_of, listening
 
 
@@ -47,7 +47,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(extras.importlib, "import_module", missing)
+    monkeypatch.setattr(importlib, "import_module", missing)
     said = complaint()
     assert "shuffledp serve needs fastapi, which is not installed; run pip install" in said
     assert "'shuffledp[web]'" in said

@@ -3,9 +3,8 @@
 import json
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Download, Page
@@ -287,39 +286,6 @@ def test_a_long_question_shows_progress_and_is_cancelled(page: Page, server: Ser
 STATES = ("/?rtol=0.05", "/?tab=choose&task=mean&seen=aggregate&users=2000", "/?tab=plan")
 
 
-@pytest.fixture
-def each_tab(page: Page) -> Callable[[], Iterator[str]]:
-    def tabs() -> Iterator[str]:
-        for url in STATES:
-            page.goto(url)
-            if "plan" in url:
-                page.set_input_files("#plan-file", PLAN)
-            drawn(page)
-            yield url
-
-    return tabs
-
-
-def test_a_phone_has_room_for_everything(page: Page, each_tab: Callable[[], Iterator[str]]) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    for url in each_tab():
-        assert page.evaluate("document.documentElement.scrollWidth") == 360, url
-        out = page.evaluate(
-            """() => [...document.querySelectorAll("input, select, button, textarea, p, svg")]
-              .filter(e => e.checkVisibility() && !e.matches("[type=radio]"))
-              .map(e => [e.id || e.className.baseVal || e.className, e.getBoundingClientRect()])
-              .filter(([, box]) => box.left < -1 || box.right > 361).map(([name]) => name)"""
-        )
-        assert not out, url
-        small = page.evaluate(
-            """() => [...document.querySelectorAll("button, select, input[type=text]")]
-              .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 28)
-              .map(e => e.textContent)"""
-        )
-        assert not small, url
-    assert page.locator("#peek").is_visible()
-
-
 CONTRAST = """() => {
   const parse = c => c.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
@@ -351,38 +317,53 @@ NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, butt
   .map(e => e.outerHTML.slice(0, 80))"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everything_can_be_read_and_has_a_name(
-    scheme: Any, page: Page, each_tab: Callable[[], Iterator[str]]
-) -> None:
-    page.emulate_media(color_scheme=scheme)
-    for url in each_tab():
-        page.evaluate("for (const e of document.querySelectorAll('details')) e.open = true")
-        assert not page.evaluate(CONTRAST), url
-        assert not page.evaluate(NAMELESS), url
-        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
-        assert len(ids) == len(set(ids)), url
-        broken = page.evaluate(
-            """() => ["aria-describedby", "aria-controls", "aria-labelledby"].flatMap(name =>
-              [...document.querySelectorAll(`[${name}]`)].flatMap(e =>
-                e.getAttribute(name).split(" ").filter(id => !document.getElementById(id))))"""
-        )
-        assert not broken, url
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(map(int, colour[4:-1].split(","))) > 384) == (scheme == "light")
+OUTSIDE = """() => [...document.querySelectorAll("input, select, button, textarea, p, svg")]
+  .filter(e => e.checkVisibility() && !e.matches("[type=radio]"))
+  .map(e => [e.id || e.className.baseVal || e.className, e.getBoundingClientRect()])
+  .filter(([, box]) => box.left < -1 || box.right > innerWidth + 1).map(([name]) => name)"""
+SMALL = """() => [...document.querySelectorAll("button, select, input[type=text]")]
+  .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 28)
+  .map(e => e.textContent)"""
+BROKEN = """() => ["aria-describedby", "aria-controls", "aria-labelledby"].flatMap(name =>
+  [...document.querySelectorAll(`[${name}]`)].flatMap(e =>
+    e.getAttribute(name).split(" ").filter(id => !document.getElementById(id))))"""
+
+
+@pytest.mark.parametrize("url", STATES)
+def test_everything_can_be_read_has_a_name_and_fits_a_phone(url: str, page: Page) -> None:
+    page.goto(url)
+    if "plan" in url:
+        page.set_input_files("#plan-file", PLAN)
+    drawn(page)
+    page.evaluate("for (const e of document.querySelectorAll('details')) e.open = true")
+    for scheme, light in (("light", True), ("dark", False)):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, colour[4:-1].split(","))) > 384) == light
+        assert not page.evaluate(CONTRAST), scheme
+    assert not page.evaluate(NAMELESS)
+    assert not page.evaluate(BROKEN)
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert not page.evaluate(OUTSIDE)
+    assert not page.evaluate(SMALL)
+    page.locator("#peek").wait_for()
 
 
 def test_a_keyboard_reaches_everything_and_focus_is_seen(page: Page) -> None:
     page.goto("/")
     says(page, sentence(10_000))
-    drawn(page)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.evaluate("document.activeElement.getBoundingClientRect().top") >= 0
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "answer"
-    page.goto("/")
     drawn(page)
+    page.evaluate("document.activeElement.blur(); getSelection().removeAllRanges()")
+    page.focus(".skip")
+    page.keyboard.press("Shift+Tab")
     wanted = page.evaluate(
         """() => [...document.querySelectorAll("a, button, input, select, textarea, summary, pre")]
           .filter(e => e.checkVisibility() && e.tabIndex >= 0)

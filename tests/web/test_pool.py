@@ -17,7 +17,7 @@ from shuffledp.web.limits import Limits
 #: Answered at once, and not for a long time.
 SHORT: dict[str, Any] = {"eps0": 1, "users": 50, "delta": 0.01}
 LONG: dict[str, Any] = {"eps0": "1:4:0.001", "users": 1000, "delta": 1e-6}
-LIMITS = Limits(workers=2, seconds=4.0, patience=0.5, waiting=30)
+LIMITS = Limits(workers=2, patience=0.5, waiting=30)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_a_short_question_that_is_left_does_not_cost_a_worker(server: Server) ->
     assert {worker.process.pid for worker in server.pool.idle} == before
 
 
-def test_long_questions_end_in_time_and_short_ones_never_wait_for_them(server: Server) -> None:
+def test_short_questions_never_wait_for_long_ones(server: Server) -> None:
     """Twice as many long ones as there are workers for them."""
     long = [in_background(server, f"question-{i}") for i in range(10, 14)]
     time.sleep(2 * LIMITS.patience)
@@ -112,11 +112,20 @@ def test_long_questions_end_in_time_and_short_ones_never_wait_for_them(server: S
     # at first, long ones have to be found to be long; all are still there at the end
     assert sorted(took)[5] < LIMITS.patience and all(thread.is_alive() for thread, _ in long)
     assert len(server.pool.busy) <= 2 * LIMITS.workers
-    for thread, found in long:
+    for i, (thread, found) in enumerate(long, 10):
+        assert server.client.delete(f"/api/questions/question-{i}").status_code == 200
         thread.join()
-        assert found[0].status_code == 504
-        assert "takes longer than 4 s" in found[0].json()["error"]["message"]
+        assert found[0].status_code == 409
     until(lambda: not server.pool.busy)
+
+
+def test_a_question_has_so_much_time_and_no_more() -> None:
+    with running(Limits(workers=1, seconds=1.5, patience=0.3)) as server:
+        answer = server.ask("sweep", **LONG)
+        assert answer.status_code == 504
+        assert "takes longer than 1.5 s" in answer.json()["error"]["message"]
+        until(lambda: server.pool.idle and not server.pool.busy)
+        assert server.ask("epsilon", **SHORT).status_code == 200
 
 
 def test_too_many_at_once_are_told_so(server: Server) -> None:
