@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run quick test lint docs bench picture paper release-check clean
+.PHONY: run quick test browser lint docs bench picture paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -22,8 +22,16 @@ quick: lint
 	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow" $(CORE)
 
 # files as a whole, since their tests share what they prepare; in order, which ends with short ones
-test: lint
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+test: lint browser
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -rs
+
+# the page is tested in Chromium: found, or installed where that is allowed, or left out
+browser:
+	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null \
+	|| [ -n "$$CHROMIUM" ] \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium" \
+	     && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+	|| echo "no Chromium here: the tests of the page in a browser will be skipped"
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -1,6 +1,8 @@
 """How the house is kept: which way imports go, what lies where, what tests may share."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +28,7 @@ ORDER = (
     ("plotting",),
     ("reproduce",),
     ("cli", "__init__"),
+    ("web",),
     ("__main__",),
 )
 LEVEL = {part: level for level, parts in enumerate(ORDER) for part in parts}
@@ -80,8 +83,21 @@ def ours_in(file: Path) -> Iterator[str]:
 def test_imports_go_one_way_along_the_pipeline(file: Path) -> None:
     part = file.relative_to(SOURCE).parts[0].removesuffix(".py")
     for other in ours_in(file):
+        if (file, other) == (SOURCE / "cli" / "serve.py", "web"):
+            continue  # the one that starts it, when asked to: see below
         below = LEVEL[other] < LEVEL[part]
         assert below or other == part or {other, part} <= set(ORDER[0]), f"{part} imports {other}"
+
+
+def test_no_command_loads_the_server() -> None:
+    """Not even `serve` does, before it is called."""
+    code = (
+        "import sys, shuffledp.cli.app\n"
+        "print([name for name in sys.modules if 'fastapi' in name or 'uvicorn' in name"
+        " or 'shuffledp.web' in name])"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert printed.stdout == "[]\n", printed
 
 
 def test_the_top_level_is_short() -> None:

@@ -6,7 +6,7 @@ import csv
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,10 +17,33 @@ from .numeric import Array
 
 #: The name of what comes through a pipe.
 STDIN = "-"
+#: Inside of `reading_only`: the files that there are.
+_there: list[Mapping[str, bytes]] = []
+
+
+@contextmanager
+def reading_only(files: Mapping[str, bytes]) -> Iterator[None]:
+    """No file of the disk is read inside, and nothing that is piped in: only these.
+
+    >>> from shuffledp._support.files import read_bytes, reading_only
+    >>> with reading_only({"plan.toml": b"[target]"}):
+    ...     read_bytes("plan.toml", "plan.toml", "a plan")
+    b'[target]'
+    """
+    _there.append(files)
+    try:
+        yield
+    finally:
+        _there.pop()
 
 
 def read_bytes(path: str | os.PathLike[str], called: str, give: str) -> bytes:
     """All of a file, or of what is piped in for `-`; why not is told in one sentence."""
+    if _there:
+        if (name := str(path)) in _there[-1]:
+            return _there[-1][name]
+        why = "it is not among the files that came with the question"
+        raise InvalidParameter(f"{called} cannot be read: {why}; add it to them.")
     try:
         return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     except (OSError, TypeError, ValueError, AttributeError) as error:

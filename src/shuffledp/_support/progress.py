@@ -130,8 +130,20 @@ class Notebook:
             self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
 
 
+#: Where a program wants to see it instead: see `show_on`.
+_elsewhere: Screen | None = None
+
+
+def show_on(screen: Screen | None) -> None:
+    """From now on, all that this process computes is shown there."""
+    global _elsewhere
+    _elsewhere = screen
+
+
 def _screen() -> Screen | None:
     """None if nobody is watching, or if this is one of many workers."""
+    if _elsewhere is not None:
+        return _elsewhere
     if os.environ.get("SHUFFLEDP_PROGRESS", "") == "0":
         return None
     workers = sys.modules.get("multiprocessing")

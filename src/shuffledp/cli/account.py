@@ -101,6 +101,7 @@ def _json(ledger: Ledger, rtol: float, date: str | None) -> str:
     ]
     answer = {
         **{"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits},
+        "verdict": ledger.verdict,
         **{"relation": ledger.relation, "entries": entries, "date": date},
         "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
     }

@@ -21,6 +21,7 @@ from .plot import plot
 from .report import BAD_INPUT, BUG, complaint, end_with, json_report
 from .reproduce import reproduce
 from .risk import risk
+from .serve import serve
 from .simulate import simulate
 from .sweep import sweep
 from .verify import verify
@@ -50,12 +51,13 @@ def cli() -> None:
       shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8
       shuffledp verify --matrix R.csv --users 5
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize
+      shuffledp serve --open
     """
 
 
 for command in (
     epsilon, delta, risk, adversaries, compare, calibrate, choose, account, sweep, plot, verify,
-    audit, simulate, reproduce,
+    audit, simulate, reproduce, serve,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -69,16 +69,18 @@ def _answer(
                 narrow.append(False)
                 too_wide = error
             done(1)
+    guarantees = [
+        _guarantee(accountant, query, at, value, b, rtol)
+        for value, b in zip(values, bounds, strict=True)
+    ]
+    said = statement(round_, rounds, guarantees)
     if as_json:
         lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
         answer = {at: values, "lower": lower, "upper": upper, "certified": narrow}
+        answer["statement"] = said
         click.echo(json_report(query, answer, round_, error=too_wide, rounds=rounds, rtol=rtol))
     else:
-        guarantees = [
-            _guarantee(accountant, query, at, value, b, rtol)
-            for value, b in zip(values, bounds, strict=True)
-        ]
-        click.echo(statement(round_, rounds, guarantees))
+        click.echo(said)
     if too_wide is not None:
         end_with(too_wide)
 

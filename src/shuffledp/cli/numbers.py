@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from .._support.validate import show
+
 _MOST = 10_000
 #: 2,000,000 and the like, and units after a number.
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -40,13 +42,15 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         number = _decimal(str(value))
         if not number.is_finite():
             how = "write it like 10000, 1e-6, 2M or 20%."
-            self.fail(f"{value!r} is not a finite number; {how}", param, ctx)
+            self.fail(f"{show(value)} is not a finite number; {how}", param, ctx)
         if number and not 1e-323 < abs(float(number)) < math.inf:
-            self.fail(f"{value!r} is beyond the range of a float (1e-308 to 1e308).", param, ctx)
+            self.fail(
+                f"{show(value)} is beyond the range of a float (1e-308 to 1e308).", param, ctx
+            )
         if not self._whole:
             return float(number)
         if number != number.to_integral_value():
-            self.fail(f"{value!r} is not whole; give a whole number >= 1.", param, ctx)
+            self.fail(f"{show(value)} is not whole; give a whole number >= 1.", param, ctx)
         return int(number)
 
 
@@ -59,7 +63,7 @@ class Numbers(Number):
         found: list[float] = []
         if _GROUPED.fullmatch(str(value)) and ",0" in value:  # nobody lists numbers like 000 or 050
             how = f"write {value.replace(',', '_')} for one number."
-            self.fail(f"{value!r} is a list, with commas between numbers; {how}", param, ctx)
+            self.fail(f"{show(value)} is a list, with commas between numbers; {how}", param, ctx)
         for part in str(value).split(","):
             found += self._steps(part, param, ctx) if ":" in part else [self._one(part, param, ctx)]
         return found
@@ -70,14 +74,16 @@ class Numbers(Number):
     def _steps(self, part: str, param: Any, ctx: Any) -> list[Any]:
         pieces = part.split(":")
         if len(pieces) != 3:
-            self.fail(f"{part!r} is not a range; write start:stop:step, like 1:6:0.5.", param, ctx)
+            self.fail(
+                f"{show(part)} is not a range; write start:stop:step, like 1:6:0.5.", param, ctx
+            )
         for piece in pieces:
             self._one(piece, param, ctx)
         start, stop, step = map(_decimal, pieces)
         if not step > 0 or not start <= stop or (stop - start) / step > _MOST:
             self.fail(
-                f"{part!r} is empty or has more than {_MOST:,} values; give start <= stop and a "
-                "positive step.",
+                f"{show(part)} is empty or has more than {_MOST:,} values; give start <= stop and "
+                "a positive step.",
                 param,
                 ctx,
             )

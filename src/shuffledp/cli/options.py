@@ -85,7 +85,7 @@ def randomizer_options(
         text = f"{said[0].upper()}{said[1:]} ({', '.join(uses)})."
         parameter = next(iter(uses.values()))
         if parameter.read is not None:  # a list of files is read by whoever needs them
-            read = Contents(parameter.read) if kind is number else click.Path()
+            read = Contents(parameter.read) if kind is number else click.Path(allow_dash=True)
             made.append(click.option(f"--{name}", type=read, metavar="FILE", help=text))
         elif name not in but:
             made.append(kind(name.replace("_", "-"), text, whole=parameter.whole))

@@ -53,6 +53,8 @@ def complaint(error: BaseException) -> tuple[int, str, str]:
         return BAD_INPUT, "output", sentence
     if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
         return INTERRUPTED, "interrupted", "interrupted"
+    if isinstance(error, MemoryError):
+        return BAD_INPUT, "memory", "there is not enough memory for this; ask for less at once."
     what = f"this is a bug of shuffledp: {type(error).__name__}: {error}"
     how = "please report it, with the traceback that SHUFFLEDP_DEBUG=1 in the environment shows."
     return BUG, "bug", f"{what}; {how}"

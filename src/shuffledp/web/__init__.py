@@ -1,0 +1,1 @@
+"""The page on localhost and the API behind it: the command line's answers, asked by HTTP."""

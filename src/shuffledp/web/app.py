@@ -1,0 +1,211 @@
+"""The application: a route for every question, the page, and what both are made of."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import mimetypes
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from importlib import resources
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from .. import __version__
+from .._support.text import json_text
+from ..cli.report import BAD_INPUT, NOT_CERTIFIED, json_report
+from ..errors import InvalidParameter, ShuffleDPError
+from .catalogue import catalogue
+from .describe import api_page, openapi
+from .guards import App, Guard, Refused, body_of
+from .limits import Limits
+from .pool import Asked, Busy, Died, Pool, TooLarge, TooLong
+from .questions import Question, questions
+
+_TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown", "text": "text/plain"}
+_ID = re.compile(r"[\w-]{8,64}")
+_JSON = "application/json"
+
+
+def application(hosts: Iterable[str], limits: Limits | None = None) -> tuple[App, Pool]:
+    """The page and the API for requests to these hosts, and the workers behind it."""
+    within = limits or Limits()
+    pool = Pool(within)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await pool.open()
+        try:
+            yield
+        finally:
+            await pool.close()
+
+    app = FastAPI(
+        title="shuffledp", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
+        openapi_url=None,
+    )  # fmt: skip
+    desk = _Desk(pool, within)
+    for question in questions().values():
+        app.add_api_route(f"/api/{question.name}", desk.route(question), methods=["GET", "POST"])
+    app.add_api_route("/api/questions/{name}", desk.progress, methods=["GET"])
+    app.add_api_route("/api/questions/{name}", desk.cancel, methods=["DELETE"])
+    for path, (body, kind) in _static(within).items():
+        app.add_api_route(path, _always(body, kind), methods=["GET", "HEAD"])
+    app.add_exception_handler(HTTPException, _unknown)
+    app.add_exception_handler(ShuffleDPError, _refused)
+    return Guard(app, hosts), pool
+
+
+def _static(limits: Limits) -> Mapping[str, tuple[bytes, str]]:
+    """Everything that is the same for all: no path of a request is ever looked for on a disk."""
+    found = {
+        "/api/registry": (json_text(catalogue(limits)).encode(), _JSON),
+        "/openapi.json": (json_text(openapi()).encode(), _JSON),
+        "/docs": (api_page().encode(), "text/html"),
+    }
+    for file in (resources.files("shuffledp") / "schemas").iterdir():
+        if file.name.endswith(".json"):
+            found[f"/api/schemas/{file.name}"] = (file.read_bytes(), _JSON)
+    for file in (resources.files("shuffledp.web") / "static").iterdir():
+        kind = mimetypes.guess_type(file.name)[0] or "text/plain"
+        path = "/" if file.name == "index.html" else f"/{file.name}"
+        found[path] = (file.read_bytes(), kind)
+    return found
+
+
+def _always(body: bytes, kind: str) -> Callable[[], Awaitable[Response]]:
+    async def same() -> Response:
+        return Response(body, media_type=kind)
+
+    return same
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    """404 and 405, as JSON like everything else."""
+    status = getattr(error, "status_code", 500)
+    how = "see /docs for what there is."
+    refused = Refused(status, f"{request.method} {request.url.path[:60]!r} is not known; {how}")
+    return Response(refused.body(), status, media_type=_JSON)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status", 422)
+    query = request.url.path.removeprefix("/api/")
+    body = json_report(query if query in questions() else None, {}, error=error)
+    return Response(body, status, media_type=_JSON)
+
+
+class _Desk:
+    """Where questions come in, and may be asked after by a name that the client gave them."""
+
+    def __init__(self, pool: Pool, limits: Limits) -> None:
+        self._pool, self._limits = pool, limits
+        self._open: dict[str, tuple[Asked, asyncio.Future[Any]]] = {}
+
+    def route(self, question: Question) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            given = await self._given(request)
+            format, files = given.pop("format", "json"), given.pop("files", {})
+            _check(format, files)
+            asked = Asked(question.arguments(given, format, files), files, page=format == "page")
+            return await self._answered(request, asked, format)
+
+        return answer
+
+    async def progress(self, name: str) -> Response:
+        """null if it is over, or never was: who asks cannot know when it ends."""
+        state = self._open[name][0].state if name in self._open else None
+        return Response(json_text(state), media_type=_JSON)
+
+    async def cancel(self, name: str) -> Response:
+        if name not in self._open:
+            raise Refused(404, f"no question {name[:70]!r} is being answered; it may be over.")
+        self._open[name][1].cancel()
+        return Response(json_text({"cancelled": name}), media_type=_JSON)
+
+    async def _given(self, request: Request) -> dict[str, Any]:
+        """What a question says, all of it as texts."""
+        if request.method == "GET":
+            found: dict[str, Any] = {}
+            for name, value in request.query_params.multi_items():
+                found[name] = f"{found[name]},{value}" if name in found else value
+            return found
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                body = await body_of(request.receive, self._limits.body)
+        except TimeoutError:
+            seconds = self._limits.body_seconds
+            raise Refused(
+                408, f"the question took more than {seconds:g} s to come; ask again."
+            ) from None
+        return _parsed(body)
+
+    async def _answered(self, request: Request, asked: Asked, format: str) -> Response:
+        """Unless the client leaves or cancels it: then the work ends as well."""
+        name = request.headers.get("x-question-id", "")
+        if name and (not _ID.fullmatch(name) or name in self._open):
+            raise Refused(422, f"x-question-id={name[:70]!r} is in use or not 8 to 64 letters.")
+        work = asyncio.ensure_future(self._pool.ask(asked))
+        gone = asyncio.ensure_future(_left(request))
+        if name:
+            self._open[name] = (asked, work)
+        try:
+            await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise Refused(400, "the client has left.")
+            return _response(asked, work, format, self._limits)
+        finally:
+            self._open.pop(name, None)
+            gone.cancel()
+            work.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _response(asked: Asked, work: asyncio.Future[Any], format: str, limits: Limits) -> Response:
+    try:
+        code, out, error = work.result()
+    except asyncio.CancelledError:
+        raise Refused(409, "the question was cancelled.") from None
+    except Busy:
+        raise Refused(503, "too many questions at once; ask again in a moment.") from None
+    except TooLong:
+        how = "ask for less, or with a larger rtol, or in the shell."
+        raise Refused(504, f"the answer takes longer than {limits.seconds:g} s; {how}") from None
+    except TooLarge:
+        raise Refused(
+            422, f"the answer has more than {limits.answer:,} bytes; ask for less."
+        ) from None
+    except Died:
+        raise Refused(422, "there is not enough memory for this; ask for less at once.") from None
+    good = code < BAD_INPUT or code == NOT_CERTIFIED
+    status = 200 if good else 422 if code == BAD_INPUT else 500
+    kind = _TYPES.get(format, _JSON)
+    if good or kind == _JSON:
+        return Response(out, status, media_type=kind)
+    return Response(f"{error}\n", status, media_type="text/plain")
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    """JSON, numbers as they were written: what they mean is for the command line to say."""
+    try:
+        given = json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise InvalidParameter('the question is not a JSON object; write one, like {"users": 9}.')
+    return given
+
+
+def _check(format: Any, files: Any) -> None:
+    if not isinstance(format, str):
+        raise InvalidParameter("format is not a text; give one, like json.")
+    named = isinstance(files, dict) and all(isinstance(text, str) for text in files.values())
+    if not named:
+        raise InvalidParameter('files is not an object of texts; write {"plan.toml": "..."}.')

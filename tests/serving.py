@@ -1,0 +1,56 @@
+"""A server on this machine for the tests: the whole application on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from shuffledp.web.app import application
+from shuffledp.web.limits import Limits
+from shuffledp.web.pool import Pool
+from shuffledp.web.server import hosts_of, listening, settings
+
+
+class Server:
+    """Where it is, its workers, and a client."""
+
+    def __init__(self, host: str, pool: Pool) -> None:
+        self.host, self.pool = host, pool
+        self.client = httpx.Client(base_url=f"http://{host}", timeout=60, trust_env=False)
+
+    @property
+    def port(self) -> int:
+        return int(self.host.rpartition(":")[2])
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}"
+
+    def ask(self, question: str, **fields: Any) -> httpx.Response:
+        return self.client.post(f"/api/{question}", json=fields)
+
+
+@contextmanager
+def running(limits: Limits | None = None) -> Iterator[Server]:
+    """A thread has it; its workers are gone afterwards."""
+    limits = limits or Limits(workers=2)
+    listener = listening("127.0.0.1", 0)
+    hosts = hosts_of("127.0.0.1", listener.getsockname()[1])
+    app, pool = application(hosts, limits)
+    server = uvicorn.Server(settings(app, limits))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))
+    thread.start()
+    found = Server(hosts[0], pool)
+    try:
+        yield found
+    finally:
+        found.client.close()
+        server.should_exit = True
+        thread.join()
+        listener.close()

@@ -1,0 +1,268 @@
+"""The API answers as the shell and Python do: the same digits, the same sentences."""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from serving import Server, running
+from shell import run
+from shuffledp import Accountant, Plan, Shuffle
+from shuffledp.cli.app import cli
+from shuffledp.randomizers import REGISTRY
+from shuffledp.web.questions import questions
+
+ROOT = Path(__file__).resolve().parents[2]
+MATRIX = "0.75,0.25\n0.25,0.75\n"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as found:
+        yield found
+
+
+def described(name: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The example of a randomizer as the fields of a question, and its files."""
+    example = dict(REGISTRY[name].example)
+    files = {"matrix.csv": MATRIX} if "matrix" in example else {}
+    if files:
+        example["matrix"] = "matrix.csv"
+    return {"randomizer": name, **example}, files
+
+
+def as_options(fields: dict[str, Any], folder: Path) -> list[str]:
+    said = []
+    for name, value in fields.items():
+        if name == "matrix":
+            (folder / "matrix.csv").write_text(MATRIX)
+            value = folder / "matrix.csv"
+        said += [f"--{name.replace('_', '-')}", str(value)]
+    return said
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_python_shell_and_api_give_the_same_digits(
+    name: str, rounds: int, server: Server, tmp_path: Path
+) -> None:
+    fields, files = described(name)
+    asked = {"users": 40, "rounds": rounds, "delta": 1e-2, "rtol": 0.05}
+    answer = server.ask("epsilon", **fields, **asked, files=files)
+    assert answer.status_code == 200, answer.text
+    shell = run("epsilon", *as_options(fields | asked, tmp_path), "--json")
+    assert answer.text == shell.stdout
+    round_ = Shuffle(REGISTRY[name](**REGISTRY[name].example), users=40)
+    number = Accountant().compose(round_, rounds=rounds).get_epsilon(1e-2, rtol=0.05)
+    assert answer.json()["upper"] == [number]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_the_lines_of_the_page_give_the_same_number(
+    name: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields, files = described(name)
+    rounds = 2 if name == "pure-ldp" else 1
+    asked = {"users": 60, "rounds": rounds, "epsilon": 0.5, "rtol": 0.05, "format": "page"}
+    report = server.ask("delta", **fields, **asked, files=files).json()
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(report["python"], {})
+    assert float(printed.getvalue()) == report["upper"][0]
+    monkeypatch.chdir(tmp_path)
+    Path("matrix.csv").write_text(MATRIX)
+    command = report["shell"].split()
+    assert command[0] == "shuffledp"
+    said = run(*command[1:]).stdout.rstrip("\n")
+    assert said == report["statement"]
+    assert report["upper_text"][0] in said.splitlines()[0]
+
+
+def test_a_large_matrix_is_read_from_its_file(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[0.7 if i == j else 0.3 / 11 for j in range(12)] for i in range(12)]
+    text = "\n".join(",".join(map(repr, row)) for row in rows)
+    asked = {"randomizer": "matrix", "matrix": "my.csv", "users": 50, "delta": 0.01}
+    report = server.ask("epsilon", **asked, files={"my.csv": text}, format="page").json()
+    monkeypatch.chdir(tmp_path)
+    Path("my.csv").write_text(text)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(report["python"], {})
+    assert float(printed.getvalue()) == report["upper"][0]
+
+
+def test_every_command_with_json_has_its_route(server: Server) -> None:
+    able = {
+        name
+        for name, command in cli.commands.items()
+        if any(parameter.name == "as_json" for parameter in command.params)
+    }
+    assert questions().keys() == able
+    document = server.client.get("/openapi.json").json()
+    for name in able:
+        assert {"get", "post"} <= document["paths"][f"/api/{name}"].keys()
+        assert f"/api/{name}" in server.client.get("/docs").text
+        assert server.client.get(f"/api/schemas/{name}.json").status_code == 200
+
+
+def test_no_field_writes_runs_or_reads_by_itself() -> None:
+    """A new option of any text is no field until somebody has looked at it."""
+    known = {"randomizer", "analysis", "view", "neighbours", "sampling", "date"}
+    for question in questions().values():
+        texts = {name for name, field in question.fields.items() if field.kind == "word"}
+        texts -= {name for name, field in question.fields.items() if field.words}
+        assert texts <= known
+        files = {name for name, field in question.fields.items() if field.kind == "file"}
+        assert files <= {"matrix", "plan", "values"}
+        for name in ("out", "client", "plot", "jobs", "title", "figsize", "dpi", "json"):
+            assert name not in question.fields
+
+
+@pytest.mark.parametrize(
+    ("question", "fields"),
+    [
+        ("epsilon", {"eps0": -1, "users": 9, "delta": 0.1}),
+        ("epsilon", {"eps0": 300, "users": 9, "delta": 0.1}),
+        ("epsilon", {"eps0": "x", "users": 9, "delta": 0.1}),
+        ("epsilon", {"eps0": 1, "users": 9}),
+        ("epsilon", {"randomizer": "rr", "users": 9, "delta": 0.1}),
+        ("delta", {"eps0": 1, "users": 9, "epsilon": -1}),
+        ("choose", {"users": 100, "epsilon": 1, "delta": 1e-6}),
+        ("sweep", {"eps0": 1}),
+        ("calibrate", {"find": "rounds", "eps0": 4, "users": 1e4, "epsilon": 0.1, "delta": 1e-6}),
+    ],
+)
+def test_errors_are_the_shells(question: str, fields: dict[str, Any], server: Server) -> None:
+    answer = server.ask(question, **fields)
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in fields.items()]
+    shell = run(question, *options, "--json")
+    assert (answer.status_code, shell.returncode) == (422, 2)
+    assert answer.text == shell.stdout
+    assert f"shuffledp: {answer.json()['error']['message']}\n" == shell.stderr
+    text = server.ask(question, **fields, format="text")
+    assert (text.status_code, f"shuffledp: {text.text}") == (422, shell.stderr)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"eps0": -1, "users": 9, "delta": 0.1}, "eps0"),
+        ({"eps0": 1, "users": "many", "delta": 0.1}, "users"),
+        ({"eps0": 1, "users": 9}, "delta"),
+        ({"eps0": 1, "users": 9, "delta": 2}, "delta"),
+        ({"randomizer": "rr", "eps0": 1, "users": 9, "delta": 0.1}, "k"),
+        ({"eps0": 1, "k": 3, "users": 9, "delta": 0.1}, "k"),
+        ({"eps0": 1, "users": 9, "delta": 0.1, "sample_rate": 2}, "sample_rate"),
+    ],
+)
+def test_the_page_is_told_the_field(fields: dict[str, Any], field: str, server: Server) -> None:
+    assert server.ask("epsilon", **fields, format="page").json()["field"] == field
+
+
+def test_a_question_is_an_address_too(server: Server) -> None:
+    asked = {"eps0": "4", "users": "10k", "delta": "1e-6"}
+    got = server.client.get("/api/epsilon", params=asked)
+    assert got.text == server.ask("epsilon", eps0=4, users=10_000, delta=1e-6).text
+    several = server.client.get("/api/epsilon?eps0=4&users=9&delta=0.1&delta=0.2").json()
+    assert several["delta"] == [0.1, 0.2]
+    assert server.ask("epsilon", eps0=4, users=9, delta=[0.1, "20%"]).json() == several
+
+
+def test_what_is_not_certified_is_an_answer(server: Server) -> None:
+    asked = {"eps0": 2, "users": 300, "rounds": 20, "delta": 1e-6, "rtol": 1e-7}
+    answer = server.ask("epsilon", **asked, format="page")
+    assert answer.status_code == 200
+    report = answer.json()
+    assert report["certified"] == [False] and report["error"]["kind"] == "not-certified"
+    assert report["lower"][0] < report["upper"][0] and "python" in report
+
+
+def test_a_plan_and_the_files_it_names_come_as_texts(server: Server, tmp_path: Path) -> None:
+    plan = (ROOT / "examples" / "plan.toml").read_text()
+    report = server.ask("account", plan="plan.toml", files={"plan.toml": plan}).json()
+    ledger = Plan.read(ROOT / "examples" / "plan.toml").ledger()
+    assert [entry["upper"] for entry in report["entries"]] == [
+        e.running.upper for e in ledger.entries
+    ]
+    assert report["verdict"] == ledger.verdict
+    assert report["inputs"] == [{"name": name, "sha256": digest} for name, digest in ledger.inputs]
+    page = server.ask("account", plan="plan.toml", files={"plan.toml": plan}, format="html").text
+    assert page.startswith("<!DOCTYPE html>")
+    plan = (
+        "target = { epsilon = 9.0, delta = 0.1 }\n[[rounds]]\nrandomizer = 'matrix'\n"
+        "matrix = 'r.csv'\nusers = 9\n"
+    )
+    files = {"plan.toml": plan, "r.csv": MATRIX}
+    assert server.ask("account", plan="plan.toml", files=files).json()["fits"]
+
+
+def test_values_of_ones_own_are_simulated(server: Server) -> None:
+    asked = {"randomizer": "rr", "k": 3, "eps0": 2, "delta": 0.01, "seed": 1, "values": "v.csv"}
+    report = server.ask("simulate", **asked, files={"v.csv": "0\n1\n2\n1\n"}).json()
+    assert report["true"] == [1, 2, 1]
+
+
+def test_formats_are_what_the_shell_prints(server: Server) -> None:
+    asked = {"k": 4, "gamma": 0.25, "users": 100, "delta": 1e-3}
+    options = [f"--{name}={value}" for name, value in asked.items()]
+    for format, option in (("text", []), ("csv", ["--csv"])):
+        answer = server.ask("adversaries", **asked, format=format)
+        assert answer.text == run("adversaries", *options, *option).stdout
+    assert answer.headers["content-type"].startswith("text/csv")
+
+
+def test_numbers_of_the_page_are_rounded_as_they_are_printed(server: Server) -> None:
+    asked = {"k": 4, "gamma": 0.25, "users": 100, "delta": 1e-3}
+    report = server.ask("adversaries", **asked, format="page").json()
+    printed = server.ask("adversaries", **asked, format="text").text
+    for row in report["rows"]:
+        shown = row["lower_text"] if row["upper"] is None else row["upper_text"]
+        assert any(
+            line.startswith(row["analysis"]) and shown in line for line in printed.splitlines()
+        )
+        if row["upper"] is not None:
+            assert float(row["upper_text"]) >= float(row["upper"])
+        assert float(row["lower_text"]) <= float(row["lower"])
+
+
+def test_the_registry_says_what_randomizers_take(server: Server) -> None:
+    known = server.client.get("/api/registry").json()
+    assert [each["name"] for each in known["randomizers"]] == list(REGISTRY)
+    (rr,) = (each for each in known["randomizers"] if each["name"] == "rr")
+    k = rr["parameters"][0]
+    assert (k["name"], k["least"], k["whole"], k["needed"]) == ("k", 2, True, True)
+    assert k["meaning"] == "number of values"
+    assert {each["name"] for each in known["questions"]} == questions().keys()
+
+
+def test_answers_are_what_the_schemas_say(server: Server) -> None:
+    files = (resources.files("shuffledp") / "schemas").iterdir()
+    schemas = [json.loads(file.read_text()) for file in files if file.name.endswith(".json")]
+    known = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in schemas)
+    for question in ("epsilon", "nothing"):
+        answer = server.ask(question, eps0=1, users=9, delta=0.1, more=1)
+        schema = known.contents("urn:shuffledp:2:epsilon")
+        Draft202012Validator(schema, registry=known).validate(answer.json())
+        assert answer.status_code == (422 if question == "epsilon" else 404)
+
+
+def test_no_word_of_the_page_comes_from_elsewhere(server: Server) -> None:
+    policy = server.client.get("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    static = resources.files("shuffledp.web") / "static"
+    for file in static.iterdir():
+        path = "/" if file.name == "index.html" else f"/{file.name}"
+        answer = server.client.get(path)
+        assert answer.status_code == 200 and answer.content == file.read_bytes()
+        said = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "http:" not in said and "https:" not in said and "style=" not in said, file.name
+    assert "http:" not in server.client.get("/docs").text.replace("http://127.0.0.1", "")
