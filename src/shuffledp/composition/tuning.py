@@ -76,5 +76,7 @@ NEGLIGIBLE = 1e-8
 
 # Bundles
 
-#: Width of compositions in relative epsilon, where buckets of counts are wide anyway.
-COARSE = 2e-3
+#: Rounds whose users differ by no larger a power of e are of about the same scale.
+LIKE = 0.2
+#: How much deeper than what is asked for the losses of one round are told apart, as a power of e.
+DEEPER = 6.0

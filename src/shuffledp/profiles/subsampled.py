@@ -53,16 +53,27 @@ class SubsampledProfile(PrivacyProfile):
         return self.full.slow
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        inner = self.full.sampler(depth, rtol)
+        sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
 
         def sample(epsilon: Array) -> Samples:
-            # the slope in alpha is that of the full round
-            points = [_magnified(epsilon, self.rate, side) for side in BOTH]
-            found, count = inner(np.concatenate(points)), len(epsilon)
-            lower = found.lower[count:] * self.rate * (1 - 4 * _ULP)
-            upper = found.upper[:count] * self.rate * (1 + 4 * _ULP)
-            inside = self.some_left(epsilon)
-            low, high = found.slope_low[count:], found.slope_high[count:]
-            return Samples(lower * inside, upper * inside, low * inside, high)
+            found, inside = sampled(epsilon), self.some_left(epsilon)
+            lower, upper, low = (
+                side * inside for side in (found.lower, found.upper, found.slope_low)
+            )
+            return Samples(lower, upper, low, found.slope_high)
 
         return sample
+
+
+def subsampled(inner: Sampler, rate: float) -> Sampler:
+    """Of a share of all users, where `inner` is of the round of those who take part."""
+
+    def sample(epsilon: Array) -> Samples:
+        # the slope in alpha is that of the full round
+        points = [_magnified(epsilon, rate, side) for side in BOTH]
+        found, count = inner(np.concatenate(points)), len(epsilon)
+        lower = found.lower[count:] * rate * (1 - 4 * _ULP)
+        upper = found.upper[:count] * rate * (1 + 4 * _ULP)
+        return Samples(lower, upper, found.slope_low[count:], found.slope_high[count:])
+
+    return sample

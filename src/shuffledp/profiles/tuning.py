@@ -85,13 +85,13 @@ KEPT = 4
 # Honest senders (sender_count.py, mixture.py)
 
 #: Points of a law of counts in each standard deviation; between them it is log-concave.
-PER_DEVIATION = 48
-#: Standard deviations around the mean in which buckets are narrow.
-CORE = 4.0
+PER_DEVIATION = 200
 #: Counts further out than this beyond the depth (as powers of e) are not told apart.
 MARGIN = 12.0
-#: How much wider than the rounds' own brackets buckets may be.
-SHARE = 2.0
+#: Of the width asked for: what the rounds' own brackets and what buckets of counts may cost.
+ROUND_SHARE, BUCKET_SHARE = 0.5, 0.5
+#: Buckets that cost more than this share of all, times their number, are cut; and no more of them.
+CUT_ABOVE, MOST_BUCKETS = 0.5, 2000
 
 # Binary messages (binary.py)
 
