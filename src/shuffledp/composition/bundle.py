@@ -19,7 +19,7 @@ from .._support.numeric import BOTH, Array
 from ..profiles import tuning as of_profiles
 from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
 from ..profiles.mixture import Ends
-from ..profiles.parts import round_parts
+from ..profiles.parts import replaced_parts
 from ..profiles.rounds import NothingLost
 from ..profiles.samples import Samples
 from ..profiles.sender_count import Bucket, SenderCount
@@ -92,9 +92,10 @@ class ComposedProfile(PrivacyProfile):
         return self._made[depth, rtol]
 
     def _few(self, depth: float, rtol: float) -> Sampler:
+        wide = rtol / of_profiles.LEAST_AIM  # lattices aim at less than they are asked for
         for halvings in range(tuning.COARSER):
             try:
-                made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings)
+                made = self._lattices.parts(depth + tuning.DEEPER, wide, 0.5**halvings)
                 break
             except LatticeTooLong:
                 continue
@@ -159,7 +160,7 @@ class BundledRounds:
         """f_t, of the round of all who send."""
         if senders not in self._made:
             scale = round(math.log(senders) / tuning.LIKE)
-            parts = round_parts(self.law, senders)
+            parts = replaced_parts(self.law, senders)
             each = [(part, self.messages * count) for part, count in parts]
             self._made[senders] = as_one(each, self._like.get(scale))
             self._like.setdefault(scale, self._made[senders])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._support.numeric import BOTH, UNIT, Array, Side
+from .._support.numeric import UNIT, Array, Side
 from ..laws.classes import sampled_loss
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
@@ -70,10 +70,15 @@ def subsampled(inner: Sampler, rate: float) -> Sampler:
 
     def sample(epsilon: Array) -> Samples:
         # the slope in alpha is that of the full round
-        points = [_magnified(epsilon, rate, side) for side in BOTH]
-        found, count = inner(np.concatenate(points)), len(epsilon)
-        lower = found.lower[count:] * rate * (1 - 4 * _ULP)
-        upper = found.upper[:count] * rate * (1 + 4 * _ULP)
-        return Samples(lower, upper, found.slope_low[count:], found.slope_high[count:])
+        before, after = (_magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
+        found = inner(before)
+        if np.isfinite(found.slope_high).all():  # along the line below
+            apart = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
+            lower = np.maximum(found.lower - found.slope_high * apart, 0.0)
+            slopes = found.slope_low, found.slope_high
+        else:
+            second = inner(after)
+            lower, slopes = second.lower, (second.slope_low, second.slope_high)
+        return Samples(lower * rate * (1 - 4 * _ULP), found.upper * rate * (1 + 4 * _ULP), *slopes)
 
     return sample

@@ -89,7 +89,7 @@ PER_DEVIATION = 200
 #: Counts further out than this beyond the depth (as powers of e) are not told apart.
 MARGIN = 12.0
 #: Of the width asked for: what the rounds' own brackets and what buckets of counts may cost.
-ROUND_SHARE, BUCKET_SHARE = 0.5, 0.5
+ROUND_SHARE, BUCKET_SHARE = 0.5, 0.7
 #: Buckets that cost more than this share of all, times their number, are cut; and no more of them.
 CUT_ABOVE, MOST_BUCKETS = 0.5, 2000
 
@@ -114,3 +114,10 @@ FEW_DUMMIES = 4096
 
 #: Shares of the largest loss, from the least, and how many, where delta may vanish. 1 ms.
 SMALLEST_LOSS, LOSSES_TRIED = 1e-10, 150
+
+# One message replaced among noise (two_counts.py)
+
+#: Standard deviation of the noise up to which counts are added up one by one: 2 ms.
+COUNTED = 1000.0
+#: Counts put together, in standard deviations: the root of this times the width asked for.
+GROUPS = 16.0
