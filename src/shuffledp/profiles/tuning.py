@@ -119,5 +119,6 @@ SMALLEST_LOSS, LOSSES_TRIED = 1e-10, 150
 
 #: Standard deviation of the noise up to which counts are added up one by one: 2 ms.
 COUNTED = 1000.0
-#: Counts put together, in standard deviations: the root of this times the width asked for.
-GROUPS = 16.0
+#: Counts put together, in standard deviations: the root of this times the width asked for, and of
+#: this, at most.
+GROUPS, WIDEST_GROUP = 16.0, 0.01

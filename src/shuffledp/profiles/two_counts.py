@@ -167,9 +167,9 @@ class TwoCountsProfile(PrivacyProfile):
     def _starts(self, counts: Counts, rtol: float) -> NDArray[np.intp]:
         """Where groups start. A loss is large where N' is small: many messages matter less."""
         mean, variance = self.noise.moments
-        width = math.sqrt(variance * tuning.GROUPS * rtol)
+        width = math.sqrt(variance * min(tuning.GROUPS * rtol, tuning.WIDEST_GROUP))
         count = counts.first + np.arange(len(counts.mass), dtype=float)
         beyond = np.maximum(count - mean, 0.0) ** 2 / max(variance, 1e-300)
         size = np.maximum(width * np.exp(np.minimum(beyond / 6, 50.0)), 1.0)
-        place = np.floor(np.cumsum(1 / size) * (1 + 1e-12))
+        place = np.floor(np.append(0.0, np.cumsum(1 / size[:-1])) * (1 + 1e-12))
         return np.flatnonzero(np.diff(place, prepend=-1.0) > 0)
