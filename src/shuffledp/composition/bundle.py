@@ -178,11 +178,14 @@ class BundledRounds:
             return subsampled(known[senders], share / self.count.honest)(epsilon)
 
         def ends(bucket: Bucket, epsilon: Array) -> tuple[Samples, Array]:
-            few, many = max(bucket.first, 1), max(bucket.last, 1)
-            above = at(few, bucket.first, epsilon).upper
-            if bucket.last > bucket.first:  # the chord
-                part = (bucket.mean_high - bucket.first) / (bucket.last - bucket.first)
-                above = (1 - part) * above + part * at(few, bucket.last, epsilon).upper
+            few, many = max(bucket.node, 1), max(bucket.last, 1)
+            first = at(few, bucket.first, epsilon)
+            if bucket.node == bucket.last:
+                return first, first.upper
+            part = (bucket.mean_high - bucket.first) / max(bucket.last - bucket.first, 1)
+            above = (1 - part) * first.upper
+            if part:  # the chord
+                above = above + part * at(few, bucket.last, epsilon).upper
             return at(many, bucket.mean_low, epsilon), above
 
         return ends

@@ -76,7 +76,7 @@ class SampledRounds:
             return known[senders]
 
         def ends(bucket: Bucket, epsilon: Array) -> tuple[Samples, Array]:
-            return at(bucket.first, epsilon), at(bucket.last, epsilon).upper
+            return at(bucket.node, epsilon), at(bucket.last, epsilon).upper
 
         return ends
 
@@ -131,42 +131,45 @@ class _Mixed:
         self._least, self._rtol = math.exp(-depth), rtol
         points = len(self._cells.point)
         middle = int(np.searchsorted(self._cells.point, count.mean))
-        away = 2 ** np.arange(points.bit_length())
-        start = np.concatenate([[0], middle - away, [middle], middle + away])
-        self._start = np.unique(start[(start >= 0) & (start < points)])
+        apart = max(points // tuning.FIRST_BUCKETS, 1)
+        away = apart * 2 ** np.arange(points.bit_length())
+        nodes = np.concatenate([[0], middle - away, [middle], middle + away])
+        self._nodes = np.unique(nodes[(nodes >= 0) & (nodes < points)])
 
     def __call__(self, epsilon: Array) -> Samples:
-        known: dict[tuple[int, int], tuple[Array, Array]] = {}
+        known: dict[tuple[int, ...], tuple[Array, Array]] = {}
         while True:
-            buckets = self._cells.buckets(self._start)
+            buckets = self._cells.buckets(self._nodes)
             for bucket in buckets:
-                if bucket[:2] not in known:
+                if bucket[:3] not in known:
                     low, high = self._ends(bucket, epsilon)
                     sides = (low.lower, low.upper, low.slope_low, low.slope_high)
-                    known[bucket[:2]] = np.array(sides), high
-            below, above = map(
-                np.array, zip(*(known[bucket[:2]] for bucket in buckets), strict=True)
+                    known[bucket[:3]] = np.array(sides), high
+            below, above = (
+                np.array(side) for side in zip(*(known[b[:3]] for b in buckets), strict=True)
             )
             lower, upper = np.array([(b.lower, b.upper) for b in buckets]).T
             cut = self._worth_cutting(epsilon, lower, upper, below, above)
             if not len(cut):
                 return self._mean(epsilon, lower, upper, below, above)
-            self._start = np.sort(np.append(self._start, cut))
+            self._nodes = np.union1d(self._nodes, cut)
 
     def _worth_cutting(
         self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array
     ) -> NDArray[np.intp]:
         """Where to cut buckets: none if all of them together are narrow enough."""
+        if len(lower) >= tuning.MOST_BUCKETS:
+            return np.zeros(0, dtype=np.intp)
         slope = lower @ below[:, 2]
         allowed = upper @ above + epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope + self._least
         gap = upper[:, None] * np.maximum(above - below[:, 1], 0.0) / (self._rtol * allowed)
-        wide = gap.sum(axis=0) > 1
-        sizes = np.diff(self._start, append=len(self._cells.point))
-        cut = (sizes > 1) & (gap[:, wide] > tuning.CUT_ABOVE / len(gap)).any(axis=1)
-        if len(gap) >= tuning.MOST_BUCKETS:
-            cut[:] = False
-        middle: NDArray[np.intp] = (self._start + sizes // 2)[cut]
-        return middle
+        start = self._cells.starts(self._nodes)
+        middle = start + np.diff(start, append=len(self._cells.point)) // 2
+        wide, new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
+        cut: NDArray[np.intp] = middle[
+            new & (gap[:, wide] > tuning.CUT_ABOVE / len(gap)).any(axis=1)
+        ]
+        return cut
 
     def _mean(
         self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array

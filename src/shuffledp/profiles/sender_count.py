@@ -18,8 +18,10 @@ from .clone_sampler import bernstein
 class Bucket(NamedTuple):
     """Counts from `first` to before `last`, or `first` alone if that is the same (of the last
     bucket to `last`). Together they have a probability in [lower, upper], and a mean between
-    mean_low and mean_high."""
+    mean_low and mean_high. No count is below the `node`, which starts this bucket or was taken out
+    of it as a bucket of its own."""
 
+    node: int
     first: int
     last: int
     lower: float
@@ -37,9 +39,15 @@ class Cells(NamedTuple):
     upper: Array
     rest: float
 
-    def buckets(self, start: NDArray[np.intp]) -> list[Bucket]:
-        """Cells put together, from each start to before the next; the first start is 0."""
-        point = self.point.astype(float)
+    def starts(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where buckets start, for nodes in increasing order from 0 on: a node that is a single
+        count is one by itself."""
+        alone = self.point[np.minimum(nodes + 1, len(self.point) - 1)] == self.point[nodes] + 1
+        return np.union1d(nodes, nodes[alone] + 1)
+
+    def buckets(self, nodes: NDArray[np.intp]) -> list[Bucket]:
+        """Cells put together, from each start to before the next."""
+        start, point = self.starts(nodes), self.point.astype(float)
         end = np.append(point[1:] - 1, point[-1])
         sizes = np.diff(start, append=len(point))
         first = np.repeat(point[start], sizes)
@@ -48,14 +56,15 @@ class Cells(NamedTuple):
             np.add.reduceat(part, start) for part in (self.lower, self.upper, from_first, to_last)
         )
         begin, following = self.point[start], np.append(self.point[start[1:]], self.point[-1])
-        last = np.where(end[start + sizes - 1] > begin, following, begin)
+        node = self.point[nodes[np.searchsorted(nodes, start, side="right") - 1]]
+        last = np.where((end[start + sizes - 1] > begin) | (begin > node), following, begin)
         slack = 8 * UNIT * (len(point) + 1)
         most = np.divide(most, lower, out=(last - begin).astype(float), where=lower > 0)
         mean_low = np.minimum(begin + least / np.maximum(upper, 1e-300) * (1 - slack), last)
         mean_high = np.minimum(begin + most * (1 + slack), last)
         # what a bucket has the others cannot have
         upper = np.minimum(upper, 1 - (lower.sum() - lower) + 4 * UNIT * len(lower))
-        columns = (begin, last, lower, upper, mean_low, mean_high)
+        columns = (node, begin, last, lower, upper, mean_low, mean_high)
         return list(map(Bucket, *(column.tolist() for column in columns)))
 
 

@@ -89,7 +89,9 @@ PER_DEVIATION = 200
 #: Counts further out than this beyond the depth (as powers of e) are not told apart.
 MARGIN = 12.0
 #: Of the width asked for: what the rounds' own brackets and what buckets of counts may cost.
-ROUND_SHARE, BUCKET_SHARE = 0.5, 0.7
+ROUND_SHARE, BUCKET_SHARE = 0.25, 0.6
+#: Share of all points at which the first buckets next to the mean end.
+FIRST_BUCKETS = 32
 #: Buckets that cost more than this share of all, times their number, are cut; and no more of them.
 CUT_ABOVE, MOST_BUCKETS = 0.5, 2000
 
@@ -122,3 +124,5 @@ COUNTED = 1000.0
 #: Counts put together, in standard deviations: the root of this times the width asked for, and of
 #: this, at most.
 GROUPS, WIDEST_GROUP = 16.0, 0.01
+#: Pairs of an epsilon and a count looked up at once: as many as stay near the processor.
+LOOKED_UP = 1 << 13

@@ -22,7 +22,7 @@ from ..laws.noise import NegativeBinomialNoise, Noise
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .one_more import one_more, point_masses
-from .samples import Samples
+from .samples import Samples, joined
 
 # proof constants: docs/theory.md, "Constants"
 #: As in one_more.py: errors of masses of infinite loss, and log(1/mass) that is told from 0.
@@ -83,7 +83,7 @@ class _Tail:
 
     def __call__(self, alpha: Array) -> tuple[Array, Array, Array]:
         """The value by the first corner beyond, minus the slope, and that before the corner."""
-        after = np.floor(np.minimum(self._noise.count_at(alpha), 1e15)) - self._before
+        after = self._noise.count_at(alpha) - self._before
         at = np.clip(after, 0, len(self._ratio) - 1).astype(np.intp)
         slope = self._above[at]
         gap = np.maximum(self._ratio[at] - alpha, 0.0)
@@ -91,26 +91,32 @@ class _Tail:
 
 
 class _Grouped(NamedTuple):
-    """The law of r(N'): points and masses below it in convex order, and above it."""
+    """The law of r(N'): points, and masses of a law below it in convex order and of one above."""
 
-    mean: Array
-    mass: Array
-    end: Array
-    end_mass: Array
+    point: Array
+    below: Array
+    above: Array
 
 
 def _grouped(counts: Counts, start: NDArray[np.intp]) -> _Grouped:
     """Counts put together, from each start to before the next."""
+    size = np.diff(start, append=len(counts.mass))
     mass = np.add.reduceat(counts.mass, start)
     mean = np.add.reduceat(counts.mass * counts.ratio, start) / np.maximum(mass, 1e-300)
     end = np.append(counts.ratio[start], counts.ratio[-1])
-    width, size = np.diff(end), np.diff(start, append=len(counts.mass))
+    width = np.diff(end)
     # f falls: what is rounded goes to the left, and all of it if there is no other count
     left = np.divide(end[1:] - mean, width, out=np.ones(len(width)), where=width > 0)
     slack = UNIT * (size + 16) * end[1:] / np.maximum(width, 1e-300)
     share = np.where(size > 1, np.clip(left + slack, 0.0, 1.0), 1.0)
-    ends = np.append(mass * share, 0.0) + np.append(0.0, mass * (1 - share))
-    return _Grouped(np.clip(mean, end[:-1], end[1:]), mass, end, ends)
+    above = np.append(mass * share, 0.0) + np.append(0.0, mass * (1 - share))
+    several = size > 1
+    inside = np.clip(mean, end[:-1], end[1:])[several]
+    return _Grouped(
+        np.append(end, inside),
+        np.concatenate([np.where(several, 0.0, mass), [0.0], mass[several]]),
+        np.append(above, np.zeros(len(inside))),
+    )
 
 
 @dataclass(frozen=True)
@@ -146,15 +152,20 @@ class TwoCountsProfile(PrivacyProfile):
         # ratios and their means err like epsilons do
         turned = UNIT * (len(counts.mass) + 64)
 
+        rows = max(tuning.LOOKED_UP // len(law.point), 1)
+
         def sample(epsilon: Array) -> Samples:
+            blocks = [epsilon[i : i + rows] for i in range(0, len(epsilon), rows)]
+            return joined([block(part) for part in blocks])
+
+        def block(epsilon: Array) -> Samples:
             alpha = np.exp(np.minimum(epsilon, 700.0))
-            value, slope, steep = tail(np.multiply.outer(alpha, law.mean))
-            slope = slope @ (law.mass * law.mean)
-            lower = value @ law.mass * (1 - error)
-            lower -= turned * alpha * (1 + epsilon) * (steep @ (law.mass * law.mean))
-            value, _, steep = tail(np.multiply.outer(alpha, law.end))
-            upper = value @ law.end_mass * (1 + error) + 2 * counts.rest + UNDERFLOW
-            upper += turned * alpha * (1 + epsilon) * (steep @ (law.end_mass * law.end))
+            value, slope, steep = tail(np.multiply.outer(alpha, law.point))
+            steep *= law.point
+            low, high, slope = value @ law.below, value @ law.above, slope @ (law.below * law.point)
+            off = turned * alpha * (1 + epsilon)
+            lower = low * (1 - error) - off * (steep @ law.below)
+            upper = high * (1 + error) + off * (steep @ law.above) + 2 * counts.rest + UNDERFLOW
             return Samples(
                 np.where(lower > UNDERFLOW, lower, 0.0),
                 np.minimum(upper, 1.0),
