@@ -28,6 +28,7 @@ from . import tuning
 from .compose import Composition
 from .lattice import Kind, Lattices, kinds_of
 from .short_sum import ShortSum
+from .table import Table
 from .tilted_sum import LatticeTooLong
 
 
@@ -88,14 +89,15 @@ class ComposedProfile(PrivacyProfile):
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if (depth, rtol) not in self._made:
             few = sum(count for _, count in self.rounds) <= 2
-            self._made[depth, rtol] = self._few(depth, rtol) if few else self._many(depth, rtol)
+            # lattices aim at less than they are asked for
+            made = self._few if few else self._many
+            self._made[depth, rtol] = made(depth, rtol / of_profiles.LEAST_AIM)
         return self._made[depth, rtol]
 
     def _few(self, depth: float, rtol: float) -> Sampler:
-        wide = rtol / of_profiles.LEAST_AIM  # lattices aim at less than they are asked for
         for halvings in range(tuning.COARSER):
             try:
-                made = self._lattices.parts(depth + tuning.DEEPER, wide, 0.5**halvings)
+                made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings)
                 break
             except LatticeTooLong:
                 continue
@@ -113,12 +115,17 @@ class ComposedProfile(PrivacyProfile):
         return sample
 
     def _many(self, depth: float, rtol: float) -> Sampler:
+        """In a table: a sum of many losses takes a while."""
         composition = Composition(self.rounds)
+        deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in kinds_of(self.rounds)))
+        end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
+        number = math.ceil(end / (deviation * math.sqrt(rtol))) + 1
+        places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
+        table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
 
         def sample(epsilon: Array) -> Samples:
-            inside, places = self.some_left(epsilon), np.minimum(epsilon, self.max_loss)
-            lower, upper = composition.deltas(places, math.exp(-depth), rtol)
-            return Samples.without_slopes(lower * inside, upper * inside)
+            found, inside = table(epsilon), self.some_left(epsilon)
+            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
 
         return sample
 
@@ -151,6 +158,11 @@ class BundledRounds:
     _like: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def most(self) -> int:
+        dear = self.full(max(round(self.count.mean), 1)).slow
+        return tuning.FEW_BUCKETS if dear else of_profiles.MOST_BUCKETS
+
+    @property
     def ends(self) -> Sequence[PrivacyProfile]:
         most = self.count.most
         share = most / self.count.honest
@@ -168,6 +180,8 @@ class BundledRounds:
 
     def bracket(self, depth: float, rtol: float) -> Ends:
         known: dict[int, Sampler] = {}
+        if self.most == tuning.FEW_BUCKETS:  # buckets are wide then
+            rtol = max(rtol, tuning.COARSE)
 
         def at(senders: int, share: float, epsilon: Array) -> Samples:
             """f_t of so many senders, with another share."""

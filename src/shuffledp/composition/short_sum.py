@@ -7,6 +7,8 @@ at once").
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
@@ -16,6 +18,8 @@ from .tilted_sum import Parts, infinite_mass
 # proof constants: docs/theory.md, "Constants"
 #: As in tilted_sum.py: errors of losses and of the probability of an infinite one.
 _LOSS_ERROR, _INFINITE = 2.0**-50, 1e-12
+#: Losses beyond it are not told apart.
+_WIDEST = 600.0
 
 
 class ShortSum:
@@ -42,6 +46,12 @@ class ShortSum:
                 masses = np.bincount(place, masses)
         self._side = side
         self._infinite = infinite_mass(parts)
+        # the largest losses are infinite from above, and smaller from below
+        most = math.floor(_WIDEST / plds[0].step)
+        if side is Side.UPPER:
+            self._infinite += float(masses[index > most].sum())
+            index, masses = index[index <= most], masses[index <= most]
+        index = np.minimum(index, most)
         self._polygon = Polygon.of_losses(plds[0].step * index.astype(float), masses, 0.0)
         self._error = 2 * self._polygon.error + 4 * UNIT * (terms + 8)
         reach = sum(float(np.abs(pld.losses).max(initial=0.0)) for pld in plds)

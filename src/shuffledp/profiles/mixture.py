@@ -38,6 +38,11 @@ class Rounds(Protocol):
         """No round has a larger loss than all of these, nor infinite losses if they have none."""
         ...
 
+    @property
+    def most(self) -> int:
+        """So many buckets at most: rounds may be dear."""
+        ...
+
     def bracket(self, depth: float, rtol: float) -> Ends:
         """Bounds of buckets, of that width if there is one count in them."""
         ...
@@ -58,6 +63,10 @@ class SampledRounds:
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
         return (self.profile(self.count.most),)
+
+    @property
+    def most(self) -> int:
+        return tuning.MOST_BUCKETS
 
     def profile(self, senders: int) -> PrivacyProfile:
         m = self.messages
@@ -113,7 +122,7 @@ class MixtureProfile(PrivacyProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         ends = self.rounds.bracket(depth, tuning.ROUND_SHARE * rtol)
-        mixed = _Mixed(self.count, ends, depth, tuning.BUCKET_SHARE * rtol)
+        mixed = _Mixed(self.count, ends, depth, tuning.BUCKET_SHARE * rtol, self.rounds.most)
 
         def sample(epsilon: Array) -> Samples:
             inside, found = self.some_left(epsilon), mixed(np.asarray(epsilon, dtype=float))
@@ -126,9 +135,11 @@ class _Mixed:
     """The mean over all counts. These are put together in buckets, which are cut where it makes a
     difference that they are; what was cut for some epsilons stays cut for others."""
 
-    def __init__(self, count: SenderCount, ends: Ends, depth: float, rtol: float) -> None:
+    def __init__(
+        self, count: SenderCount, ends: Ends, depth: float, rtol: float, most: int
+    ) -> None:
         self._cells, self._ends = count.cells(depth), ends
-        self._least, self._rtol = math.exp(-depth), rtol
+        self._least, self._rtol, self._most = math.exp(-depth), rtol, most
         points = len(self._cells.point)
         middle = int(np.searchsorted(self._cells.point, count.mean))
         apart = max(points // tuning.FIRST_BUCKETS, 1)
@@ -158,18 +169,18 @@ class _Mixed:
         self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array
     ) -> NDArray[np.intp]:
         """Where to cut buckets: none if all of them together are narrow enough."""
-        if len(lower) >= tuning.MOST_BUCKETS:
-            return np.zeros(0, dtype=np.intp)
         slope = lower @ below[:, 2]
         allowed = upper @ above + epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope + self._least
         gap = upper[:, None] * np.maximum(above - below[:, 1], 0.0) / (self._rtol * allowed)
         start = self._cells.starts(self._nodes)
         middle = start + np.diff(start, append=len(self._cells.point)) // 2
         wide, new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
-        cut: NDArray[np.intp] = middle[
-            new & (gap[:, wide] > tuning.CUT_ABOVE / len(gap)).any(axis=1)
-        ]
-        return cut
+        worst = gap[:, wide].max(axis=1, initial=0.0) * new
+        worst[worst <= tuning.CUT_ABOVE / len(gap)] = 0.0
+        # the worst ones, if not all of them may be cut
+        cut = np.argsort(-worst)[: max(self._most - len(self._nodes), 0)]
+        result: NDArray[np.intp] = middle[cut[worst[cut] > 0]]
+        return result
 
     def _mean(
         self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array

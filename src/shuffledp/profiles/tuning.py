@@ -89,7 +89,7 @@ PER_DEVIATION = 200
 #: Counts further out than this beyond the depth (as powers of e) are not told apart.
 MARGIN = 12.0
 #: Of the width asked for: what the rounds' own brackets and what buckets of counts may cost.
-ROUND_SHARE, BUCKET_SHARE = 0.25, 0.6
+ROUND_SHARE, BUCKET_SHARE = 0.3, 0.5
 #: Share of all points at which the first buckets next to the mean end.
 FIRST_BUCKETS = 32
 #: Buckets that cost more than this share of all, times their number, are cut; and no more of them.
