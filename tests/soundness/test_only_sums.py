@@ -200,7 +200,8 @@ def test_every_user_takes_part_with_some_probability() -> None:
     for others in product(values, repeat=2):
         laws = {}
         for own in values:
-            everybody, law = [own, *others], {}
+            everybody = [own, *others]
+            law: dict[tuple[int, int], Fraction] = {}
             for taken in product((False, True), repeat=users):
                 part = [v for v, is_in in zip(everybody, taken, strict=True) if is_in]
                 for key, mass in sums.of(part).items():
@@ -209,5 +210,7 @@ def test_every_user_takes_part_with_some_probability() -> None:
             laws[own] = law
         for a, b in product(laws, repeat=2):
             for alpha, upper in zip(ALPHAS, uppers, strict=True):
-                truth = sum(max(m - alpha * laws[b].get(y, 0), 0) for y, m in laws[a].items())
+                truth = sum(
+                    (max(m - alpha * laws[b].get(y, F(0)), F(0)) for y, m in laws[a].items()), F(0)
+                )
                 assert truth <= F(upper * (1 + 1e-12))

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Any
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_two_rounds() -> None:
     ids=str,
 )
 @pytest.mark.parametrize("users", [50, 3000, 10**5, 10**8])
-def test_brackets_are_narrow(users: int, noise: dict[str, float]) -> None:
+def test_brackets_are_narrow(users: int, noise: dict[str, Any]) -> None:
     round_ = Shuffle(NoisyHistogram(**noise), users, sample_rate=0.1, sampling="poisson")
     lower, upper = round_.epsilon_bounds(1e-3 if users < 10**5 else 1e-9)
     assert upper == lower or upper <= 1.001 * lower

@@ -138,8 +138,9 @@ def as_one(parts: Parts, like: PrivacyProfile | None = None) -> PrivacyProfile:
         case ((profile, 1),):
             return profile
         case kinds:
-            near = isinstance(like, ComposedProfile) and len(like.rounds) == len(kinds)
-            return ComposedProfile(kinds, like if near else None)
+            if isinstance(like, ComposedProfile) and len(like.rounds) == len(kinds):
+                return ComposedProfile(kinds, like)
+            return ComposedProfile(kinds)
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,12 @@ class ShortSum:
             # negative losses do not matter
             index, masses = index[index > 0], masses[index > 0]
             if index.max(initial=0) < 8 * len(index):
-                masses = np.bincount(index, masses)
-                index = np.flatnonzero(masses)
-                masses = masses[index]
+                dense: Array = np.asarray(np.bincount(index, masses), dtype=float)
+                index = np.flatnonzero(dense)
+                masses = dense[index]
             else:
                 index, place = np.unique(index, return_inverse=True)
-                masses = np.bincount(place, masses)
+                masses = np.asarray(np.bincount(place, masses), dtype=float)
         self._side = side
         self._infinite = infinite_mass(parts)
         # the largest losses are infinite from above, and smaller from below
