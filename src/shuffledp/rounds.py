@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ._support import validate
 from ._support.tables import html_facts
-from .composition.bundle import BundledRounds, as_one
+from .composition.bundle import BundledRounds
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
 from .profiles.base import Parts, PrivacyProfile
@@ -285,10 +285,10 @@ class RoundOfUsers(Round):
     def _sampled(self) -> PrivacyProfile:
         """The profile of this sampled round, by the theorem for samples of any mechanism."""
         count = self._sender_count
+        bundle = BundledRounds(self.law, count, self.messages)
         if count.least < count.most:
-            return MixtureProfile(count, BundledRounds(self.law, count, self.messages))
-        each = [(part, self.messages * n) for part, n in round_parts(self.law, count.most)]
-        return SubsampledProfile(as_one(each), count.most / self.honest)
+            return MixtureProfile(count, bundle)
+        return SubsampledProfile(bundle.full(count.most), count.most / self.honest)
 
     @property
     def _sender_count(self) -> SenderCount:

@@ -5,6 +5,7 @@ import random
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from shuffledp import (
@@ -47,37 +48,49 @@ def counts(seed: int) -> SenderCount:
     return SenderCount(honest, users, draw.randint(1, users - 1))
 
 
+def some_nodes(points: int, draw: random.Random) -> np.ndarray:
+    """The first point, and some others."""
+    return np.unique([0, *(draw.randrange(points) for _ in range(draw.choice([0, 3, 40])))])
+
+
 @pytest.mark.parametrize("seed", range(90))
-def test_masses_of_buckets_against_many_digits(seed: int) -> None:
+def test_masses_and_means_of_buckets_against_many_digits(seed: int) -> None:
     count = counts(seed)
     draw = random.Random(seed)
-    depth, width = draw.choice([20.0, 60.0, 400.0]), draw.choice([1e-5, 1e-3, 0.3])
-    buckets = count.buckets(depth, width)
-    assert (buckets.first[1:] == buckets.last[:-1] + 1).all()
-    assert count.least <= buckets.first[0] <= buckets.last[-1] <= count.most
-    short = [i for i in range(len(buckets.first)) if buckets.last[i] - buckets.first[i] < 4000]
-    for i in draw.sample(short, min(len(short), 12)):
-        exact = exact_masses(count, int(buckets.first[i]), int(buckets.last[i]))
-        assert buckets.lower[i] <= exact <= buckets.upper[i]
-        assert buckets.upper[i] <= 1.002 * buckets.lower[i] or exact < 1e-290
-    assert buckets.lower.sum() <= 1 <= buckets.upper.sum() + buckets.rest + 1e-12
+    cells = count.cells(draw.choice([20.0, 60.0, 400.0]))
+    buckets = cells.buckets(some_nodes(len(cells.point), draw))
+    assert count.least <= buckets[0].first and buckets[-1].last <= count.most
+    ends = [b.first - 1 for b in buckets[1:]] + [int(cells.point[-1])]
+    short = [i for i, b in enumerate(buckets) if ends[i] - b.first < 2000]
+    for i in draw.sample(short, min(len(short), 8)):
+        bucket, last = buckets[i], ends[i]
+        assert bucket.node <= bucket.first <= last
+        assert bucket.last >= last if bucket.last > bucket.node else bucket.first == last
+        masses = [exact_masses(count, s, s) for s in range(bucket.first, last + 1)]
+        exact = sum(masses)
+        assert bucket.lower <= exact <= bucket.upper + 1e-305  # below the range of a double
+        assert bucket.upper <= 1.001 * bucket.lower or exact < 1e-290
+        if exact > 1e-290:
+            mean = sum(s * m for s, m in zip(range(bucket.first, last + 1), masses, strict=True))
+            assert bucket.mean_low <= mean / exact * (1 + 1e-12)
+            assert mean / exact <= bucket.mean_high * (1 + 1e-12) <= bucket.last * (1 + 1e-12)
+    total = [sum(getattr(b, side) for b in buckets) for side in ("lower", "upper")]
+    assert total[0] <= 1 <= total[1] + cells.rest + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_left_out_is_rare(seed: int) -> None:
-    """Counts outside all buckets, summed in fractions."""
+    """Counts outside all cells, summed in fractions."""
     draw = random.Random(seed)
     users = draw.choice([200, 400])
     honest, sample = draw.randint(1, users - 1), draw.randint(1, users - 1)
     count = SenderCount(honest, users, sample)
-    buckets = count.buckets(5.0, 0.1)
+    cells = count.cells(5.0)
     outside = [
-        s
-        for s in range(count.least, count.most + 1)
-        if not buckets.first[0] <= s <= buckets.last[-1]
+        s for s in range(count.least, count.most + 1) if not cells.point[0] <= s <= cells.point[-1]
     ]
     ways = sum(math.comb(honest, s) * math.comb(users - honest, sample - s) for s in outside)
-    assert Fraction(ways, math.comb(users, sample)) <= Fraction(buckets.rest)
+    assert Fraction(ways, math.comb(users, sample)) <= Fraction(cells.rest)
 
 
 def test_silent_users_of_full_and_poisson_rounds_are_fewer_users() -> None:

@@ -187,3 +187,30 @@ def test_who_colludes_or_drops_out_hides_nobody() -> None:
     assert fewer.get_epsilon(1e-6) == Aggregate(encoding, 70).get_epsilon(1e-6)
     twice = Aggregate(encoding, 100, messages=2).get_epsilon(1e-6)
     assert twice == Accountant().compose(Aggregate(encoding, 100), 2).get_epsilon(1e-6)
+
+
+def test_every_user_takes_part_with_some_probability() -> None:
+    """How many of three users do is known, who is not: all subsets."""
+    p, q, users, g = F(3, 4), F(1, 4), 3, F(1, 2)
+    sums = columns.Sums(2, p, q, users + 1)
+    encoding = UnaryEncoding(2, p=float(p), q=float(q))
+    round_ = Aggregate(encoding, users, sample_rate=float(g), sampling="poisson")
+    uppers = round_.get_delta(EPSILONS)
+    values = columns.vectors(2, 1)
+    for others in product(values, repeat=2):
+        laws = {}
+        for own in values:
+            everybody = [own, *others]
+            law: dict[tuple[int, int], Fraction] = {}
+            for taken in product((False, True), repeat=users):
+                part = [v for v, is_in in zip(everybody, taken, strict=True) if is_in]
+                for key, mass in sums.of(part).items():
+                    seen = (len(part), key)
+                    law[seen] = law.get(seen, 0) + F(mass) / F(sum(sums.of(part).values())) / 8
+            laws[own] = law
+        for a, b in product(laws, repeat=2):
+            for alpha, upper in zip(ALPHAS, uppers, strict=True):
+                truth = sum(
+                    (max(m - alpha * laws[b].get(y, F(0)), F(0)) for y, m in laws[a].items()), F(0)
+                )
+                assert truth <= F(upper * (1 + 1e-12))

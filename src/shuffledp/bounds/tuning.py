@@ -23,6 +23,8 @@ NEAR_TOP = 2.0**-30
 #: How much narrower a single round is evaluated than the rounds of a composition, if a narrower
 #: bracket is not dear: randomized response of a million users takes 13 ms, 10 at the same width.
 SINGLE = 0.005
+#: Share of the width asked for at which a single round is evaluated, if samples take long.
+SLOW = 0.8
 
 # Many rounds
 

@@ -11,20 +11,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, Array
 from ..profiles import tuning as of_profiles
 from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
-from ..profiles.parts import round_parts
+from ..profiles.mixture import Ends
+from ..profiles.parts import replaced_parts
 from ..profiles.rounds import NothingLost
 from ..profiles.samples import Samples
-from ..profiles.sender_count import SenderCount
-from ..profiles.subsampled import SubsampledProfile
+from ..profiles.sender_count import Bucket, SenderCount
+from ..profiles.subsampled import SubsampledProfile, subsampled
 from . import tuning
 from .compose import Composition
+from .lattice import Kind, Lattices, kinds_of
+from .short_sum import ShortSum
+from .table import Table
+from .tilted_sum import LatticeTooLong
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,11 @@ class ComposedProfile(PrivacyProfile):
     """The profile of several rounds, as if they were one."""
 
     rounds: tuple[tuple[PrivacyProfile, int], ...]
-    coarse: float = 0.0  # a width that is narrow enough
+    #: Rounds of nearly as many users: the scale of things is known from them.
+    like: ComposedProfile | None = field(default=None, compare=False, repr=False)
+    _made: dict[tuple[float, float], Sampler] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def depths(self) -> Sequence[float]:
@@ -47,8 +56,16 @@ class ComposedProfile(PrivacyProfile):
         return True
 
     @cached_property
-    def composition(self) -> Composition:
-        return Composition(self.rounds)
+    def _kinds(self) -> Sequence[Kind]:
+        if self.like is None:
+            return kinds_of(self.rounds)
+        scales = {kind.profile: kind for kind in self.like._kinds}
+        pairs = zip(self.rounds, self.like.rounds, strict=True)
+        return [replace(scales[other], members=[own]) for own, (other, _) in pairs]
+
+    @cached_property
+    def _lattices(self) -> Lattices:
+        return Lattices(self._kinds)
 
     @property
     def reverse(self) -> PrivacyProfile | None:
@@ -58,27 +75,62 @@ class ComposedProfile(PrivacyProfile):
     @property
     def swapped(self) -> ComposedProfile:
         other = swapped(self.rounds)
-        return self if other == self.rounds else replace(self, rounds=other)
+        return self if other == self.rounds else ComposedProfile(other)
 
     @property
     def max_loss(self) -> float:
-        return self.composition.max_loss
+        total = math.fsum(count * profile.max_loss for profile, count in self.rounds)
+        return total * (1 + 2.0**-50)
 
     @property
     def bounded(self) -> bool:
-        return self.composition.bounded
+        return all(profile.bounded for profile, _ in self.rounds)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        if (depth, rtol) not in self._made:
+            few = sum(count for _, count in self.rounds) <= 2
+            # lattices aim at less than they are asked for
+            made = self._few if few else self._many
+            self._made[depth, rtol] = made(depth, rtol / of_profiles.LEAST_AIM)
+        return self._made[depth, rtol]
+
+    def _few(self, depth: float, rtol: float) -> Sampler:
+        for halvings in range(tuning.COARSER):
+            try:
+                made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings)
+                break
+            except LatticeTooLong:
+                continue
+        else:
+            return lambda epsilon: Samples.without_slopes(0 * epsilon, 0 * epsilon + 1)
+        low, high = (
+            ShortSum(p, side) for p, side in zip((made.lower, made.upper), BOTH, strict=True)
+        )
+
         def sample(epsilon: Array) -> Samples:
-            inside, places = self.some_left(epsilon), np.minimum(epsilon, self.max_loss)
-            width = max(rtol, self.coarse)
-            lower, upper = self.composition.deltas(places, math.exp(-depth), width)
-            return Samples.without_slopes(lower * inside, upper * inside)
+            inside = self.some_left(epsilon)
+            lower, flat, steep = low(epsilon)
+            return Samples(lower * inside, high(epsilon)[0] * inside, flat, steep)
+
+        return sample
+
+    def _many(self, depth: float, rtol: float) -> Sampler:
+        """In a table: a sum of many losses takes a while."""
+        composition = Composition(self.rounds)
+        deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in kinds_of(self.rounds)))
+        end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
+        number = math.ceil(end / (deviation * math.sqrt(rtol))) + 1
+        places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
+        table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
+
+        def sample(epsilon: Array) -> Samples:
+            found, inside = table(epsilon), self.some_left(epsilon)
+            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
 
         return sample
 
 
-def as_one(parts: Parts, coarse: float = 0.0) -> PrivacyProfile:
+def as_one(parts: Parts, like: PrivacyProfile | None = None) -> PrivacyProfile:
     """The profile of parts that are composed."""
     match merged(parts):
         case ():
@@ -86,40 +138,69 @@ def as_one(parts: Parts, coarse: float = 0.0) -> PrivacyProfile:
         case ((profile, 1),):
             return profile
         case kinds:
-            return ComposedProfile(kinds, coarse)
+            if isinstance(like, ComposedProfile) and len(like.rounds) == len(kinds):
+                return ComposedProfile(kinds, like)
+            return ComposedProfile(kinds)
 
 
 @dataclass(frozen=True)
 class BundledRounds:
     """Rounds of a random subset of the honest users, of each of whom `messages` messages are sent.
 
-    With f_t the profile of the round of t senders, (t/n) f_t(1 + (alpha - 1) n/t) grows with the
-    share t/n while f_t falls with t: the two ends of a bucket bound it. It is that of replace-one
-    neighbours: someone else is in the sample instead (docs/theory.md, "Sampling").
+    With f_t the profile of the round of t senders, (t/n) f_t(1 + (alpha - 1) n/t) is that of
+    replace-one neighbours: someone else is in the sample instead (docs/theory.md, "Sampling"). It
+    grows with the share t/n and is convex in it, while f_t falls with t.
     """
 
     law: Any
     count: SenderCount
     messages: int
-    coarse: ClassVar[float] = 2.0  # every composition takes a while
     _made: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False, repr=False)
+    _like: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def most(self) -> int:
+        dear = self.full(max(round(self.count.mean), 1)).slow
+        return tuning.FEW_BUCKETS if dear else of_profiles.MOST_BUCKETS
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
         most = self.count.most
-        return self.profile((1, most)), self.profile((most, most))
+        share = most / self.count.honest
+        return SubsampledProfile(self.full(1), share), SubsampledProfile(self.full(most), share)
 
-    def above(self, first: int, last: int) -> tuple[int, int] | None:
-        return (max(first, 1), last) if last else None
-
-    def below(self, first: int, last: int) -> tuple[int, int] | None:
-        return (last, first) if first else None
-
-    def profile(self, key: tuple[int, int]) -> PrivacyProfile:
-        """For (t, s): f_t with the share s/n."""
-        hidden, sent = key
-        if hidden not in self._made:
-            parts = round_parts(self.law, hidden)
+    def full(self, senders: int) -> PrivacyProfile:
+        """f_t, of the round of all who send."""
+        if senders not in self._made:
+            scale = round(math.log(senders) / tuning.LIKE)
+            parts = replaced_parts(self.law, senders)
             each = [(part, self.messages * count) for part, count in parts]
-            self._made[hidden] = as_one(each, tuning.COARSE)
-        return SubsampledProfile(self._made[hidden], sent / self.count.honest)
+            self._made[senders] = as_one(each, self._like.get(scale))
+            self._like.setdefault(scale, self._made[senders])
+        return self._made[senders]
+
+    def bracket(self, depth: float, rtol: float) -> Ends:
+        known: dict[int, Sampler] = {}
+        if self.most == tuning.FEW_BUCKETS:  # buckets are wide then
+            rtol = max(rtol, tuning.COARSE)
+
+        def at(senders: int, share: float, epsilon: Array) -> Samples:
+            """f_t of so many senders, with another share."""
+            if not share:
+                return Samples(*np.zeros((4, len(epsilon))))
+            if senders not in known:
+                known[senders] = self.full(senders).sampler(depth, rtol)
+            return subsampled(known[senders], share / self.count.honest)(epsilon)
+
+        def ends(bucket: Bucket, epsilon: Array) -> tuple[Samples, Array]:
+            few, many = max(bucket.node, 1), max(bucket.last, 1)
+            first = at(few, bucket.first, epsilon)
+            if bucket.node == bucket.last:
+                return first, first.upper
+            part = (bucket.mean_high - bucket.first) / max(bucket.last - bucket.first, 1)
+            above = (1 - part) * first.upper
+            if part:  # the chord
+                above = above + part * at(few, bucket.last, epsilon).upper
+            return at(many, bucket.mean_low, epsilon), above
+
+        return ends

@@ -23,7 +23,7 @@ from ..profiles.samples import Samples, joined
 from . import tuning
 from .grading import Grading, beside_kinks
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong, Parts, log_mgf, tilt_for_delta
+from .tilted_sum import LatticeTooLong, Parts, infinite_mass, log_mgf, tilt_for_delta
 
 # proof constants: docs/theory.md, "Constants"
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
@@ -131,7 +131,9 @@ class Lattices:
             raise LatticeTooLong
         upper, lower, cut_off = [], [], 0.0
         seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]
-        tilt = tilt_for_delta(seen, max(math.exp(-depth) * self._rounds, 1e-300))[0]
+        # no smaller delta is ever reached than that of infinite losses
+        least = max(math.exp(-depth) * self._rounds, infinite_mass(self.outlines), 1e-300)
+        tilt = tilt_for_delta(seen, least)[0]
         gradings, rounds = {}, []
         for kind, stride in zip(self._kinds, strides, strict=True):
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .._support.numeric import log_share
+import numpy as np
+
+from .._support.numeric import Array, log_share
 from .three_point import ThreePointLaw
 
 
@@ -18,6 +20,24 @@ class PoissonNoise:
     def of_users(self, users: int) -> PoissonNoise:
         """What so many users send together, independently."""
         return PoissonNoise(self.mean * users)
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance."""
+        return self.mean, self.mean
+
+    @property
+    def most(self) -> float:
+        """The largest count."""
+        return math.inf
+
+    def ratio(self, count: Array) -> Array:
+        """Pr[count - 1] / Pr[count], within 8 units of rounding."""
+        return count / self.mean
+
+    def count_at(self, ratio: Array) -> Array:
+        """The real number at which it is this."""
+        return ratio * self.mean
 
     def log_infinite(self, more: bool) -> float:
         """The logarithm of the probability of infinite loss: of a count that N + 1, if there is
@@ -35,6 +55,22 @@ class BinomialNoise:
 
     def of_users(self, users: int) -> BinomialNoise:
         return BinomialNoise(self.trials * users, self.one, self.zero)
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        mean = self.trials * self.one
+        return mean, mean * self.zero
+
+    @property
+    def most(self) -> float:
+        return self.trials
+
+    def ratio(self, count: Array) -> Array:
+        left = np.maximum(self.trials + 1 - count, 1e-300)  # of one more than all: infinite
+        return count * self.zero / (left * self.one)
+
+    def count_at(self, ratio: Array) -> Array:
+        return (self.trials + 1) / (1 + self.zero / np.maximum(self.one * ratio, 1e-300))
 
     @property
     def flipped(self) -> BinomialNoise:
@@ -56,6 +92,25 @@ class NegativeBinomialNoise:
 
     def of_users(self, users: int) -> NegativeBinomialNoise:
         return NegativeBinomialNoise(self.shape * users, self.theta, self.rest)
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        mean = self.shape * self.theta / self.rest
+        return mean, mean / self.rest
+
+    @property
+    def most(self) -> float:
+        return math.inf
+
+    def ratio(self, count: Array) -> Array:
+        above = np.maximum(count + (self.shape - 1), 1e-300)  # 0 if shape is 1 and count is 0
+        return count / (above * self.theta)
+
+    def count_at(self, ratio: Array) -> Array:
+        left = 1 - ratio * self.theta
+        return np.where(left > 0, ratio * self.theta * (self.shape - 1), 1.0) / np.maximum(
+            left, 1e-300
+        )
 
     @property
     def log_theta(self) -> float:

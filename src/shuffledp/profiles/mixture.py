@@ -2,17 +2,20 @@
 
 Users who collude with the adversary or drop out are left out of what hides the user in question.
 If a sample of a fixed size is drawn from all users, then how many of them were drawn is seen, and
-what is left of the sample is honest: a random number of senders, with a hypergeometric law. Given
-it, the round is one of a sample of the honest users (docs/theory.md, "Collusion and drop-outs").
+what is left of the sample is honest: a random number of senders, with a hypergeometric law; if
+every user sends with some probability, a binomial one. Given it, the round is one of a sample of
+the honest users (docs/theory.md, "Collusion and drop-outs").
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import astuple, dataclass
-from typing import Any, ClassVar, Protocol
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.base import Law
@@ -21,31 +24,28 @@ from .base import PrivacyProfile, Sampler
 from .convex import chord_slopes
 from .rounds import round_profile
 from .samples import Samples
-from .sender_count import SenderCount
+from .sender_count import Bucket, SenderCount
+
+#: The mean profile of a bucket of counts at some epsilons: a round below it, and a bound above.
+Ends = Callable[[Bucket, Array], tuple[Samples, Array]]
 
 
 class Rounds(Protocol):
-    """The rounds of which one is carried out, by how many honest users send in it.
-
-    A key names a profile that bounds those of all rounds with first .. last senders, from above or
-    from below; None stands for delta = 0.
-    """
-
-    @property
-    def coarse(self) -> float:
-        """Width of a bucket in standard deviations, at least: rounds may be dear."""
-        ...
+    """The rounds of which one is carried out, by how many honest users send in it."""
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
         """No round has a larger loss than all of these, nor infinite losses if they have none."""
         ...
 
-    def above(self, first: int, last: int) -> Hashable: ...
+    @property
+    def most(self) -> int:
+        """So many buckets at most: rounds may be dear."""
+        ...
 
-    def below(self, first: int, last: int) -> Hashable: ...
-
-    def profile(self, key: Any) -> PrivacyProfile: ...
+    def bracket(self, depth: float, rtol: float) -> Ends:
+        """Bounds of buckets, of that width if there is one count in them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -59,29 +59,40 @@ class SampledRounds:
     law: Law
     count: SenderCount
     messages: int = 1
-    coarse: ClassVar[float] = 0.0
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
         return (self.profile(self.count.most),)
 
-    def above(self, first: int, last: int) -> int | None:
-        return last or None
+    @property
+    def most(self) -> int:
+        return tuning.MOST_BUCKETS
 
-    def below(self, first: int, last: int) -> int | None:
-        return first or None
-
-    def profile(self, key: int) -> PrivacyProfile:
+    def profile(self, senders: int) -> PrivacyProfile:
         m = self.messages
-        return round_profile(self.law, m * key, m * (self.count.honest - key))
+        return round_profile(self.law, m * senders, m * (self.count.honest - senders))
+
+    def bracket(self, depth: float, rtol: float) -> Ends:
+        last: tuple[bytes, dict[int, Samples]] = b"", {}
+
+        def at(senders: int, epsilon: Array) -> Samples:
+            nonlocal last
+            if last[0] != epsilon.tobytes():
+                last = epsilon.tobytes(), {0: Samples(*np.zeros((4, len(epsilon))))}
+            known = last[1]
+            if senders not in known:
+                known[senders] = self.profile(senders).sampler(depth, rtol)(epsilon)
+            return known[senders]
+
+        def ends(bucket: Bucket, epsilon: Array) -> tuple[Samples, Array]:
+            return at(bucket.node, epsilon), at(bucket.last, epsilon).upper
+
+        return ends
 
 
 @dataclass(frozen=True)
 class MixtureProfile(PrivacyProfile):
-    """The number of senders is seen, whoever they are: the mean of the rounds' profiles.
-
-    Counts are put together in buckets, whose rounds are bounded by one above and one below.
-    """
+    """The number of senders is seen, whoever they are: the mean of the rounds' profiles."""
 
     count: SenderCount
     rounds: Rounds
@@ -96,7 +107,7 @@ class MixtureProfile(PrivacyProfile):
 
     @property
     def slow(self) -> bool:
-        return any(end.slow for end in self.rounds.ends)
+        return True
 
     @property
     def max_loss(self) -> float:
@@ -106,40 +117,81 @@ class MixtureProfile(PrivacyProfile):
     def bounded(self) -> bool:
         return all(end.bounded for end in self.rounds.ends)
 
+    def outlined(self, epsilon: Array, width: float) -> Array:
+        return self.sampler(tuning.OUTLINE_DEPTH, width)(epsilon).upper
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        # epsilon goes like the square root of the senders, so a bucket costs half its width
-        buckets = self.count.buckets(depth, 2 * tuning.SHARE * rtol, self.rounds.coarse)
-        # a bucket of one count is exact; a wider one borrows the next bucket's first count
-        following = np.append(buckets.first[1:], buckets.last[-1])
-        last = np.where(buckets.last > buckets.first, following, buckets.last)
-        masses: dict[Hashable, Array] = {}  # in the profiles below and above
-        ends = zip(buckets.first.tolist(), last.tolist(), strict=True)
-        for (a, b), *pair in zip(ends, buckets.lower, buckets.upper, strict=True):
-            for side, key in enumerate((self.rounds.below(a, b), self.rounds.above(a, b))):
-                if key is not None:
-                    masses.setdefault(key, np.zeros(2))[side] += pair[side]
-        parts = [
-            (*pair, self.rounds.profile(key).sampler(depth, rtol)) for key, pair in masses.items()
-        ]
-        charge = UNIT * (len(parts) + 8)
+        ends = self.rounds.bracket(depth, tuning.ROUND_SHARE * rtol)
+        mixed = _Mixed(self.count, ends, depth, tuning.BUCKET_SHARE * rtol, self.rounds.most)
 
         def sample(epsilon: Array) -> Samples:
-            inside = self.some_left(epsilon)
-            # the lower profile from below and above, its lines, and the upper profile
-            total = np.zeros((5, len(epsilon)))
-            for lower, upper, sampler in parts:
-                s = sampler(epsilon)
-                if lower:  # an unknown slope is infinite
-                    total[:4] += lower * np.array(astuple(s))
-                total[4] += upper * s.upper
-            low, high, flat, steep, most = (
-                side * (1 + sign * charge)
-                for side, sign in zip(total, (-1, 1, -1, 1, 1), strict=True)
-            )
-            most = np.minimum(most + buckets.rest + UNDERFLOW, 1.0)
-            if (np.diff(epsilon) > 0).all():
-                chords = chord_slopes(low, high, np.expm1(epsilon), np.inf)
-                steep, flat = np.minimum(steep, chords[0]), np.maximum(flat, chords[1])
-            return Samples(low * inside, most * inside, flat, steep)
+            inside, found = self.some_left(epsilon), mixed(np.asarray(epsilon, dtype=float))
+            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
 
         return sample
+
+
+class _Mixed:
+    """The mean over all counts. These are put together in buckets, which are cut where it makes a
+    difference that they are; what was cut for some epsilons stays cut for others."""
+
+    def __init__(
+        self, count: SenderCount, ends: Ends, depth: float, rtol: float, most: int
+    ) -> None:
+        self._cells, self._ends = count.cells(depth), ends
+        self._least, self._rtol, self._most = math.exp(-depth), rtol, most
+        points = len(self._cells.point)
+        middle = int(np.searchsorted(self._cells.point, count.mean))
+        apart = max(points // tuning.FIRST_BUCKETS, 1)
+        away = apart * 2 ** np.arange(points.bit_length())
+        nodes = np.concatenate([[0], middle - away, [middle], middle + away])
+        self._nodes = np.unique(nodes[(nodes >= 0) & (nodes < points)])
+
+    def __call__(self, epsilon: Array) -> Samples:
+        known: dict[tuple[int, ...], tuple[Array, Array]] = {}
+        while True:
+            buckets = self._cells.buckets(self._nodes)
+            for bucket in buckets:
+                if bucket[:3] not in known:
+                    low, high = self._ends(bucket, epsilon)
+                    sides = (low.lower, low.upper, low.slope_low, low.slope_high)
+                    known[bucket[:3]] = np.array(sides), high
+            below, above = (
+                np.array(side) for side in zip(*(known[b[:3]] for b in buckets), strict=True)
+            )
+            lower, upper = np.array([(b.lower, b.upper) for b in buckets]).T
+            cut = self._worth_cutting(epsilon, lower, upper, below, above)
+            if not len(cut):
+                return self._mean(epsilon, lower, upper, below, above)
+            self._nodes = np.union1d(self._nodes, cut)
+
+    def _worth_cutting(
+        self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array
+    ) -> NDArray[np.intp]:
+        """Where to cut buckets: none if all of them together are narrow enough."""
+        slope = lower @ below[:, 2]
+        allowed = upper @ above + epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope + self._least
+        gap = upper[:, None] * np.maximum(above - below[:, 1], 0.0) / (self._rtol * allowed)
+        start = self._cells.starts(self._nodes)
+        middle = start + np.diff(start, append=len(self._cells.point)) // 2
+        wide, new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
+        worst = gap[:, wide].max(axis=1, initial=0.0) * new
+        worst[worst <= tuning.CUT_ABOVE / len(gap)] = 0.0
+        # the worst ones, if not all of them may be cut
+        cut = np.argsort(-worst)[: max(self._most - len(self._nodes), 0)]
+        result: NDArray[np.intp] = middle[cut[worst[cut] > 0]]
+        return result
+
+    def _mean(
+        self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array
+    ) -> Samples:
+        charge = UNIT * (len(lower) + 8)
+        some = lower > 0  # an unknown slope is infinite
+        low, high, flat, steep = np.einsum("i,ijk->jk", lower[some], below[some])
+        low, flat = low * (1 - charge), flat * (1 - charge)
+        high, steep = high * (1 + charge), steep * (1 + charge)
+        most = (upper @ above) * (1 + charge) + self._cells.rest + UNDERFLOW
+        if (np.diff(epsilon) > 0).all():
+            chords = chord_slopes(low, high, np.expm1(epsilon), np.inf)
+            steep, flat = np.minimum(steep, chords[0]), np.maximum(flat, chords[1])
+        return Samples(low, np.minimum(most, 1.0), flat, steep)

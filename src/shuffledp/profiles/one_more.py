@@ -173,6 +173,20 @@ def evaluated(terms: Terms, epsilon: Array, scale: Array) -> tuple[Array, Array,
     return np.where(lower > UNDERFLOW, lower, 0.0), upper, low, high
 
 
+def point_masses(noise: Noise, count: Array) -> tuple[Array, Array]:
+    """Logarithms of point masses, and the relative errors of the masses."""
+    match noise:
+        case PoissonNoise(mean):
+            log_mass, distance = log_poisson(mean, count), np.abs(count - mean)
+        case BinomialNoise(trials, one, zero):
+            log_mass = log_pmf(np.asarray(float(trials)), count, one, zero)
+            distance = np.abs(count - trials * one)
+        case NegativeBinomialNoise(shape, theta, rest):
+            log_mass = log_negative_binomial(shape, theta, rest, count)
+            distance = _from_mean(noise, count)
+    return log_mass, _SERIES + _MASS * (1 + distance)
+
+
 def _terms(noise: Noise, more: bool, epsilon: Array) -> Terms:
     match noise:
         case PoissonNoise(mean):

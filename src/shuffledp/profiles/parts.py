@@ -26,6 +26,7 @@ from .gaussian import GaussianProfile
 from .one_more import one_more
 from .one_pair import PairProfile
 from .rounds import round_profile
+from .two_counts import TwoCountsProfile, countable
 
 
 @singledispatch
@@ -36,6 +37,12 @@ def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
     has a meaning is for the randomizer to say.
     """
     return [(round_profile(law, users), 1)]
+
+
+@singledispatch
+def replaced_parts(law: Any, users: int) -> Parts:
+    """Those of replace-one neighbours, as few as are known: for samples, which need them as one."""
+    return round_parts(law, users)
 
 
 @singledispatch
@@ -105,6 +112,14 @@ def _(law: Noise, users: int, neighbours: str = "replace") -> Parts:
     noise = law.of_users(users)
     gained = PairProfile(one_more(noise, more=True), one_more(noise, more=False))
     return [(gained, 1)] if neighbours == "remove" else [(gained, 1), (gained.swapped, 1)]
+
+
+@replaced_parts.register(PoissonNoise)
+@replaced_parts.register(BinomialNoise)
+@replaced_parts.register(NegativeBinomialNoise)
+def _(law: Noise, users: int) -> Parts:
+    noise = law.of_users(users)
+    return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
 
 
 @round_parts.register

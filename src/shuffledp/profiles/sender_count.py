@@ -15,15 +15,57 @@ from . import tuning
 from .clone_sampler import bernstein
 
 
-class Buckets(NamedTuple):
-    """Counts first[i] .. last[i] together have a probability in [lower[i], upper[i]]; all other
-    counts have one of at most `rest`."""
+class Bucket(NamedTuple):
+    """Counts from `first` to before `last`, or `first` alone if that is the same (of the last
+    bucket to `last`). Together they have a probability in [lower, upper], and a mean between
+    mean_low and mean_high. No count is below the `node`, which starts this bucket or was taken out
+    of it as a bucket of its own."""
 
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
+    node: int
+    first: int
+    last: int
+    lower: float
+    upper: float
+    mean_low: float
+    mean_high: float
+
+
+class Cells(NamedTuple):
+    """Counts from each point to before the next, or the last one alone, together have a probability
+    in [lower[i], upper[i]]; all other counts have one of at most `rest`."""
+
+    point: NDArray[np.int64]
     lower: Array
     upper: Array
     rest: float
+
+    def starts(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where buckets start, for nodes in increasing order from 0 on: a node that is a single
+        count is one by itself."""
+        alone = self.point[np.minimum(nodes + 1, len(self.point) - 1)] == self.point[nodes] + 1
+        return np.union1d(nodes, nodes[alone] + 1)
+
+    def buckets(self, nodes: NDArray[np.intp]) -> list[Bucket]:
+        """Cells put together, from each start to before the next."""
+        start, point = self.starts(nodes), self.point.astype(float)
+        end = np.append(point[1:] - 1, point[-1])
+        sizes = np.diff(start, append=len(point))
+        first = np.repeat(point[start], sizes)
+        from_first, to_last = self.lower * (point - first), self.upper * (end - first)
+        lower, upper, least, most = (
+            np.add.reduceat(part, start) for part in (self.lower, self.upper, from_first, to_last)
+        )
+        begin, following = self.point[start], np.append(self.point[start[1:]], self.point[-1])
+        node = self.point[nodes[np.searchsorted(nodes, start, side="right") - 1]]
+        last = np.where((end[start + sizes - 1] > begin) | (begin > node), following, begin)
+        slack = 8 * UNIT * (len(point) + 1)
+        most = np.divide(most, lower, out=(last - begin).astype(float), where=lower > 0)
+        mean_low = np.minimum(begin + least / np.maximum(upper, 1e-300) * (1 - slack), last)
+        mean_high = np.minimum(begin + most * (1 + slack), last)
+        # what a bucket has the others cannot have
+        upper = np.minimum(upper, 1 - (lower.sum() - lower) + 4 * UNIT * len(lower))
+        columns = (node, begin, last, lower, upper, mean_low, mean_high)
+        return list(map(Bucket, *(column.tolist() for column in columns)))
 
 
 @dataclass(frozen=True)
@@ -77,29 +119,18 @@ class SenderCount:
         result: Array = log_mass - whole
         return result
 
-    def buckets(self, depth: float, width: float, deviations: float = 0.0) -> Buckets:
-        """Buckets of counts, all but a probability of e^-depth, narrow around the mean: a
-        relative `width` there, or some standard deviations if that is more."""
+    def cells(self, depth: float) -> Cells:
+        """All counts but those with a probability of e^-depth, in cells that are narrow beside the
+        standard deviation."""
         variance, mean = self._variance, self.mean
         deviation, reach = math.sqrt(variance), bernstein(variance, depth + tuning.MARGIN)
         low = max(self.least, math.floor(mean - reach))
         high = min(self.most, math.ceil(mean + reach))
         stride = max(1, math.floor(deviation / tuning.PER_DEVIATION))
         point = np.append(np.arange(low, high, stride, dtype=np.int64), high)
-        lower, upper = self._masses(point)
-        # the farther from the mean, the less a wide bucket costs
-        far = np.maximum(np.abs(point - mean) / max(deviation, 1.0) - tuning.CORE, 0.0)
-        core = max(width * mean, deviations * deviation, 1.0)
-        wide = core * np.exp(np.minimum(far / 2, 50.0))
-        place = np.cumsum(np.append(0.0, np.diff(point) / wide[:-1]))
-        start = np.flatnonzero(np.diff(np.floor(place * (1 + 1e-12)), prepend=-1.0) > 0)
-        first = point[start]
         rest = 0.0 if low == self.least else math.exp(-depth - tuning.MARGIN)
         rest += 0.0 if high == self.most else math.exp(-depth - tuning.MARGIN)
-        lower, upper = (np.add.reduceat(side, start) for side in (lower, upper))
-        # what a bucket has the others cannot have
-        upper = np.minimum(upper, 1 - (lower.sum() - lower) + 4 * UNIT * len(lower))
-        return Buckets(first, np.append(first[1:] - 1, high), lower, upper, rest)
+        return Cells(point, *self._masses(point), rest)
 
     def _masses(self, point: NDArray[np.int64]) -> tuple[Array, Array]:
         """Bounds of the probability of the counts from each point to before the next.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._support.numeric import BOTH, UNIT, Array, Side
+from .._support.numeric import UNIT, Array, Side
 from ..laws.classes import sampled_loss
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
@@ -53,16 +53,32 @@ class SubsampledProfile(PrivacyProfile):
         return self.full.slow
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        inner = self.full.sampler(depth, rtol)
+        sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
 
         def sample(epsilon: Array) -> Samples:
-            # the slope in alpha is that of the full round
-            points = [_magnified(epsilon, self.rate, side) for side in BOTH]
-            found, count = inner(np.concatenate(points)), len(epsilon)
-            lower = found.lower[count:] * self.rate * (1 - 4 * _ULP)
-            upper = found.upper[:count] * self.rate * (1 + 4 * _ULP)
-            inside = self.some_left(epsilon)
-            low, high = found.slope_low[count:], found.slope_high[count:]
-            return Samples(lower * inside, upper * inside, low * inside, high)
+            found, inside = sampled(epsilon), self.some_left(epsilon)
+            lower, upper, low = (
+                side * inside for side in (found.lower, found.upper, found.slope_low)
+            )
+            return Samples(lower, upper, low, found.slope_high)
 
         return sample
+
+
+def subsampled(inner: Sampler, rate: float) -> Sampler:
+    """Of a share of all users, where `inner` is of the round of those who take part."""
+
+    def sample(epsilon: Array) -> Samples:
+        # the slope in alpha is that of the full round
+        before, after = (_magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
+        found = inner(before)
+        if np.isfinite(found.slope_high).all():  # along the line below
+            apart = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
+            lower = np.maximum(found.lower - found.slope_high * apart, 0.0)
+            slopes = found.slope_low, found.slope_high
+        else:
+            second = inner(after)
+            lower, slopes = second.lower, (second.slope_low, second.slope_high)
+        return Samples(lower * rate * (1 - 4 * _ULP), found.upper * rate * (1 + 4 * _ULP), *slopes)
+
+    return sample

@@ -82,13 +82,15 @@ KEPT = 4
 # Honest senders (sender_count.py, mixture.py)
 
 #: Points of a law of counts in each standard deviation; between them it is log-concave.
-PER_DEVIATION = 48
-#: Standard deviations around the mean in which buckets are narrow.
-CORE = 4.0
+PER_DEVIATION = 200
 #: Counts further out than this beyond the depth (as powers of e) are not told apart.
 MARGIN = 12.0
-#: How much wider than the rounds' own brackets buckets may be.
-SHARE = 2.0
+#: Of the width asked for: what the rounds' own brackets and what buckets of counts may cost.
+ROUND_SHARE, BUCKET_SHARE = 0.3, 0.5
+#: Share of all points at which the first buckets next to the mean end.
+FIRST_BUCKETS = 32
+#: Buckets that cost more than this share of all, times their number, are cut; and no more of them.
+CUT_ABOVE, MOST_BUCKETS = 0.5, 2000
 
 # Binary messages (binary.py)
 
@@ -111,3 +113,13 @@ FEW_DUMMIES = 4096
 
 #: Shares of the largest loss, from the least, and how many, where delta may vanish. 1 ms.
 SMALLEST_LOSS, LOSSES_TRIED = 1e-10, 150
+
+# One message replaced among noise (two_counts.py)
+
+#: Standard deviation of the noise up to which counts are added up one by one: 2 ms.
+COUNTED = 1000.0
+#: Counts put together, in standard deviations: the root of this times the width asked for, and of
+#: this, at most.
+GROUPS, WIDEST_GROUP = 16.0, 0.01
+#: Pairs of an epsilon and a count looked up at once: as many as stay near the processor.
+LOOKED_UP = 1 << 13

@@ -124,11 +124,13 @@ def exact_sample(epsilon: float) -> mpmath.mpf:
 
 
 def senders() -> Iterator[Checked]:
-    for depth, width in ((20.0, 0.01), (60.0, 1e-4)):
-        found = COUNT.buckets(depth, width)
-        for first, last, *mass in zip(*found[:4], strict=True):
-            exact = cumulated()[last] - (cumulated()[first - 1] if first else 0)
-            yield (mass[0], mass[1]), (exact, exact)
+    for depth, nodes in ((20.0, 7), (60.0, 80)):
+        cells = COUNT.cells(depth)
+        found = cells.buckets(np.unique(np.linspace(0, len(cells.point) - 1, nodes).astype(int)))
+        ends = [bucket.first - 1 for bucket in found[1:]] + [int(cells.point[-1])]
+        for bucket, last in zip(found, ends, strict=True):
+            exact = cumulated()[last] - (cumulated()[bucket.first - 1] if bucket.first else 0)
+            yield (bucket.lower, bucket.upper), (exact, exact)
     survey = Shuffle(FiniteRandomizer([[0.8, 0.2], [0.2, 0.8]]), 4, sample_rate=0.5, colluding=2)
     for epsilon in FEW_EPSILONS:
         exact = exact_sample(epsilon)

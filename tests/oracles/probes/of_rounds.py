@@ -30,6 +30,7 @@ from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.mechanisms import ApproximateDP
 from shuffledp.profiles.sender_count import SenderCount
+from shuffledp.profiles.subsampled import SubsampledProfile
 
 from .common import Checked, asked
 
@@ -211,7 +212,8 @@ def exact_bundle(rate: float, epsilon: float) -> mpmath.mpf:
 def bundles() -> Iterator[Checked]:
     law = ThreePointLaw.stronger_clones(0.5)
     bundled = BundledRounds(law, SenderCount(4, 4, 2), 3)
-    found = bundled.profile((1, 2)).sampler(40.0, 1e-3)(np.array([0.1, 0.5]))
+    sampled = SubsampledProfile(bundled.full(1), 0.5)
+    found = sampled.sampler(40.0, 1e-3)(np.array([0.1, 0.5]))
     for i, epsilon in enumerate((0.1, 0.5)):
         exact = exact_bundle(0.5, epsilon)
         yield (found.lower[i], found.upper[i]), (exact, exact)

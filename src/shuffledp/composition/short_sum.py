@@ -1,0 +1,72 @@
+"""The sum of one or two privacy losses, term by term.
+
+All terms are positive, so there is no rounding to be drowned in, whatever delta is, and no tilt to
+be chosen. The result is a polygon: evaluated at once, at any epsilon (docs/theory.md, "Two losses
+at once").
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._support.numeric import UNDERFLOW, UNIT, Array, Side
+from ..profiles.polygon import Polygon
+from .tilted_sum import Parts, infinite_mass
+
+# proof constants: docs/theory.md, "Constants"
+#: As in tilted_sum.py: errors of losses and of the probability of an infinite one.
+_LOSS_ERROR, _INFINITE = 2.0**-50, 1e-12
+#: Losses beyond it are not told apart.
+_WIDEST = 600.0
+
+
+class ShortSum:
+    """delta for epsilon >= 0, on one side of the truth, and minus its slope in e^epsilon, which is
+    between two values."""
+
+    def __init__(self, parts: Parts, side: Side) -> None:
+        plds = [pld for pld, count in parts for _ in range(count)]
+        index, masses = plds[0].index, plds[0].masses
+        terms = 1
+        if len(plds) > 1:
+            other, *_ = plds[1:]
+            terms = min(len(index), len(other.index))
+            index = np.add.outer(index, other.index).ravel()
+            masses = np.multiply.outer(masses, other.masses).ravel()
+            # negative losses do not matter
+            index, masses = index[index > 0], masses[index > 0]
+            if index.max(initial=0) < 8 * len(index):
+                dense: Array = np.asarray(np.bincount(index, masses), dtype=float)
+                index = np.flatnonzero(dense)
+                masses = dense[index]
+            else:
+                index, place = np.unique(index, return_inverse=True)
+                masses = np.asarray(np.bincount(place, masses), dtype=float)
+        self._side = side
+        self._infinite = infinite_mass(parts)
+        # the largest losses are infinite from above, and smaller from below
+        most = math.floor(_WIDEST / plds[0].step)
+        if side is Side.UPPER:
+            self._infinite += float(masses[index > most].sum())
+            index, masses = index[index <= most], masses[index <= most]
+        index = np.minimum(index, most)
+        self._polygon = Polygon.of_losses(plds[0].step * index.astype(float), masses, 0.0)
+        self._error = 2 * self._polygon.error + 4 * UNIT * (terms + 8)
+        reach = sum(float(np.abs(pld.losses).max(initial=0.0)) for pld in plds)
+        self._loss_error = _LOSS_ERROR * reach + sum(pld.loss_error for pld in plds)
+
+    def __call__(self, epsilon: Array) -> tuple[Array, Array, Array]:
+        side = self._side
+        shift = _LOSS_ERROR * epsilon + self._loss_error
+        value, left, right = self._polygon(np.maximum(epsilon - side * shift, 0.0))
+        infinite = self._infinite * (1 + side * _INFINITE)
+        value = value * (1 + side * self._error) + infinite
+        if side is Side.UPPER:
+            # a negative epsilon was moved to 0, where delta is larger by no more than that
+            value = value + np.where(epsilon < shift, shift, 0.0) + UNDERFLOW
+            value = np.minimum(value, 1.0)
+        else:
+            value = np.where(value > UNDERFLOW, value, 0.0)
+        return value, left * (1 - self._error), right * (1 + self._error) + 1e-307

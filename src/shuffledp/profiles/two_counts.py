@@ -1,0 +1,186 @@
+"""One message replaced among noise: one count has a message more and another one has it less.
+
+H_alpha((N+1, N')||(N, N'+1)) is the mean over N' of f(alpha r(N')), where r(s) is Pr[N = s-1] over
+Pr[N = s] and f the divergence of (N+1, N), a polygon with a corner at every r(s). Both are added up
+count by count: all terms are positive. If there are many counts, those of N' are put together, in
+their mean from below (Jensen) and in both ends from above.
+Proofs: docs/theory.md, "Noise messages and thresholds".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import UNDERFLOW, UNIT, Array
+from ..laws.noise import NegativeBinomialNoise, Noise
+from . import tuning
+from .base import PrivacyProfile, Sampler
+from .one_more import one_more, point_masses
+from .samples import Samples, joined
+
+# proof constants: docs/theory.md, "Constants"
+#: As in one_more.py: errors of masses of infinite loss, and log(1/mass) that is told from 0.
+_MASS, _DEEPEST = 256 * UNIT, 715.0
+
+
+class Counts(NamedTuple):
+    """Counts in a row, their masses and ratios r, up to a relative `error`. The others have a
+    probability of at most `rest`, one more of them than there are included."""
+
+    first: int
+    mass: Array
+    ratio: Array
+    error: float
+    rest: float
+
+
+def countable(noise: Noise) -> bool:
+    """Are there few enough counts, and does r grow with them?"""
+    log_concave = not isinstance(noise, NegativeBinomialNoise) or noise.shape >= 1
+    return log_concave and noise.moments[1] <= tuning.COUNTED**2
+
+
+def counts_of(noise: Noise, depth: float) -> Counts:
+    """All counts but some with a probability of e^-depth."""
+    mean, variance = noise.moments
+    reach = depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * depth * variance)
+    while True:
+        first = max(math.floor(mean - reach), 0)
+        last = math.ceil(min(mean + reach, noise.most))
+        s = np.arange(first, last + 1, dtype=float)
+        log_mass, error = point_masses(noise, s)
+        mass, ratio = np.exp(log_mass), noise.ratio(np.append(s, last + 1.0))
+        # masses fall at least geometrically to both sides
+        below = mass[0] * ratio[0] / max(1 - ratio[0], 1e-300) if first else 0.0
+        above = mass[-1] * ratio[-1] / max(ratio[-1] - 1, 1e-300) if last < noise.most else 0.0
+        rest = 1.01 * (below + above)
+        if rest <= math.exp(-depth):
+            return Counts(first, mass, ratio[:-1], float(error.max()), rest)
+        reach *= 1.5
+
+
+class _Tail:
+    """f, the divergence of (N+1, N), at any alpha >= 0."""
+
+    def __init__(self, noise: Noise, counts: Counts) -> None:
+        self._noise, self._before = noise, counts.first - 1
+        # of infinite losses there are some if N has a largest value
+        log_infinite = noise.log_infinite(more=True)
+        infinite = math.exp(log_infinite) if log_infinite > -_DEEPEST else 0.0
+        self.error = _MASS * (1 - log_infinite) if infinite else 0.0
+        above = np.cumsum(counts.mass[::-1])[::-1]
+        # at each corner: that at the next one, and all that is beyond times the distance
+        falls = np.append(np.diff(counts.ratio) * above[1:], infinite)
+        value = np.cumsum(falls[::-1])[::-1]
+        self._ratio, self._value = np.append(counts.ratio, 0.0), np.append(value, infinite)
+        self._above = np.append(above, 0.0)
+
+    def __call__(self, alpha: Array) -> tuple[Array, Array, Array]:
+        """The value by the first corner beyond, minus the slope, and that before the corner."""
+        after = self._noise.count_at(alpha) - self._before
+        at = np.clip(after, 0, len(self._ratio) - 1).astype(np.intp)
+        slope = self._above[at]
+        gap = np.maximum(self._ratio[at] - alpha, 0.0)
+        return self._value[at] + gap * slope, slope, self._above[np.maximum(at - 1, 0)]
+
+
+class _Grouped(NamedTuple):
+    """The law of r(N'): points, and masses of a law below it in convex order and of one above."""
+
+    point: Array
+    below: Array
+    above: Array
+
+
+def _grouped(counts: Counts, start: NDArray[np.intp]) -> _Grouped:
+    """Counts put together, from each start to before the next."""
+    size = np.diff(start, append=len(counts.mass))
+    mass = np.add.reduceat(counts.mass, start)
+    mean = np.add.reduceat(counts.mass * counts.ratio, start) / np.maximum(mass, 1e-300)
+    end = np.append(counts.ratio[start], counts.ratio[-1])
+    width = np.diff(end)
+    # f falls: what is rounded goes to the left, and all of it if there is no other count
+    left = np.divide(end[1:] - mean, width, out=np.ones(len(width)), where=width > 0)
+    slack = UNIT * (size + 16) * end[1:] / np.maximum(width, 1e-300)
+    share = np.where(size > 1, np.clip(left + slack, 0.0, 1.0), 1.0)
+    above = np.append(mass * share, 0.0) + np.append(0.0, mass * (1 - share))
+    several = size > 1
+    inside = np.clip(mean, end[:-1], end[1:])[several]
+    return _Grouped(
+        np.append(end, inside),
+        np.concatenate([np.where(several, 0.0, mass), [0.0], mass[several]]),
+        np.append(above, np.zeros(len(inside))),
+    )
+
+
+@dataclass(frozen=True)
+class TwoCountsProfile(PrivacyProfile):
+    """The profile of (N+1, N') and (N, N'+1), which is the same in both orders, by counting."""
+
+    noise: Noise
+
+    @property
+    def _parts(self) -> list[PrivacyProfile]:
+        return [one_more(self.noise, more) for more in (True, False)]
+
+    @cached_property
+    def max_loss(self) -> float:
+        return sum(part.max_loss for part in self._parts) * (1 + 2.0**-50)
+
+    @property
+    def bounded(self) -> bool:
+        return False  # N' may be 0
+
+    @property
+    def depths(self) -> tuple[float, ...]:
+        return tuning.DEPTHS
+
+    @property
+    def dear(self) -> bool:
+        return True
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        counts = counts_of(self.noise, depth + tuning.MARGIN)
+        tail, law = _Tail(self.noise, counts), _grouped(counts, self._starts(counts, rtol))
+        error = 2 * (counts.error + tail.error) + UNIT * (4 * len(counts.mass) + 64)
+        # ratios and their means err like epsilons do
+        turned = UNIT * (len(counts.mass) + 64)
+
+        rows = max(tuning.LOOKED_UP // len(law.point), 1)
+
+        def sample(epsilon: Array) -> Samples:
+            blocks = [epsilon[i : i + rows] for i in range(0, len(epsilon), rows)]
+            return joined([block(part) for part in blocks])
+
+        def block(epsilon: Array) -> Samples:
+            alpha = np.exp(np.minimum(epsilon, 700.0))
+            value, slope, steep = tail(np.multiply.outer(alpha, law.point))
+            steep *= law.point
+            low, high, slope = value @ law.below, value @ law.above, slope @ (law.below * law.point)
+            off = turned * alpha * (1 + epsilon)
+            lower = low * (1 - error) - off * (steep @ law.below)
+            upper = high * (1 + error) + off * (steep @ law.above) + 2 * counts.rest + UNDERFLOW
+            return Samples(
+                np.where(lower > UNDERFLOW, lower, 0.0),
+                np.minimum(upper, 1.0),
+                slope * (1 - error),
+                slope * (1 + error) + 1e-307,
+            )
+
+        return sample
+
+    def _starts(self, counts: Counts, rtol: float) -> NDArray[np.intp]:
+        """Where groups start. A loss is large where N' is small: many messages matter less."""
+        mean, variance = self.noise.moments
+        width = math.sqrt(variance * min(tuning.GROUPS * rtol, tuning.WIDEST_GROUP))
+        count = counts.first + np.arange(len(counts.mass), dtype=float)
+        beyond = np.maximum(count - mean, 0.0) ** 2 / max(variance, 1e-300)
+        size = np.maximum(width * np.exp(np.minimum(beyond / 6, 50.0)), 1.0)
+        place = np.floor(np.append(0.0, np.cumsum(1 / size[:-1])) * (1 + 1e-12))
+        return np.flatnonzero(np.diff(place, prepend=-1.0) > 0)

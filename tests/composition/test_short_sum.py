@@ -1,0 +1,73 @@
+"""Two losses term by term, and tables of profiles that are dear."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shuffledp._support.numeric import Side
+from shuffledp.composition.pld import PLD
+from shuffledp.composition.short_sum import ShortSum
+from shuffledp.composition.table import Table
+from shuffledp.profiles.gaussian import GaussianProfile
+
+
+def pld(step: float, index: list[int], masses: list[float], infinite: float) -> PLD:
+    return PLD(step, np.array(index), np.array(masses), infinite)
+
+
+ONE = pld(0.25, [-3, 0, 1, 6], [0.25, 0.5, 0.125, 0.0625], 0.0625)
+OTHER = pld(0.25, [-8, -1, 4], [0.125, 0.5, 0.375], 0.0)
+FAR = pld(0.25, [-1, 100_000], [0.75, 0.25], 0.0)
+
+
+def exact(first: PLD, second: PLD | None, epsilon: float) -> float:
+    """Every pair of losses, whose masses are dyadic."""
+    kept = (1 - Fraction(first.infinite)) * (1 - Fraction(second.infinite if second else 0))
+    total = float(1 - kept)
+    pairs = zip(second.index, second.masses, strict=True) if second else [(0, 1.0)]
+    for j, q in list(pairs):
+        for i, p in zip(first.index, first.masses, strict=True):
+            loss = first.step * float(i + j)
+            if loss > epsilon:
+                total += p * q * -math.expm1(epsilon - loss)
+    return total
+
+
+@pytest.mark.parametrize("second", [None, ONE, OTHER, FAR])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.25, 0.9, 1.5, 2.6])
+def test_sums(second: PLD | None, epsilon: float) -> None:
+    parts = [(ONE, 2)] if second is ONE else [(ONE, 1)] + ([(second, 1)] if second else [])
+    truth = exact(ONE, second, epsilon)
+    low, high = (
+        ShortSum(parts, side)(np.array([epsilon]))[0][0] for side in (Side.LOWER, Side.UPPER)
+    )
+    assert low <= truth * (1 + 1e-15) and truth * (1 - 1e-15) <= high
+    assert high - low <= 1e-10 * truth + 1e-290
+
+
+def test_a_loss_error_is_charged() -> None:
+    moved = PLD(0.25, ONE.index, ONE.masses, ONE.infinite, loss_error=0.01)
+    epsilon = np.array([0.0, 0.4])
+    for side in (Side.LOWER, Side.UPPER):
+        found = ShortSum([(moved, 1), (OTHER, 1)], side)(epsilon)[0]
+        for value, e in zip(found.tolist(), epsilon.tolist(), strict=True):
+            away = exact(ONE, OTHER, max(e - side * 0.01, 0.0))
+            assert side * (value - away) >= -1e-12
+
+
+@pytest.mark.parametrize("points", [3, 40, 400])
+def test_tables(points: int) -> None:
+    """A profile that is known everywhere, from some of its values with errors."""
+    profile = GaussianProfile(0.7)
+    truth = profile.sampler(40.0, 1e-3)
+    places = np.linspace(0.0, 4.0, points)
+    known = truth(places)
+    table = Table(places, known.lower * 0.9999, known.upper * 1.0001)
+    epsilon = np.linspace(0.0, 6.0, 301)
+    found, exactly = table(epsilon), truth(epsilon)
+    assert (found.lower <= exactly.upper).all() and (exactly.lower <= found.upper).all()
+    if points == 400:
+        inside = epsilon < 3.5
+        assert (found.upper - found.lower <= 0.02 * exactly.upper)[inside].all()
