@@ -21,9 +21,9 @@ from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
-from .grading import Grading, beside_kinks
+from .grading import Grading, beside_kinks, cells_for
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong, Parts, log_mgf, tilt_for_delta
+from .tilted_sum import LatticeTooLong, Parts, log_mgf
 
 # proof constants: docs/theory.md, "Constants"
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
@@ -113,7 +113,7 @@ class Lattices:
         key = (divisions, depth, fine, together)
         made = self.made.get(key)
         if made is None:
-            made = self._make(divisions, strides, depth, fine, together)
+            made = self._make(divisions, strides, wide / resolution**2, depth, fine, together)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
@@ -121,7 +121,13 @@ class Lattices:
         return made
 
     def _make(
-        self, divisions: int, strides: Sequence[float], depth: float, fine: float, together: float
+        self,
+        divisions: int,
+        strides: Sequence[float],
+        width: float,
+        depth: float,
+        fine: float,
+        together: float,
     ) -> Bracket:
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
@@ -130,12 +136,11 @@ class Lattices:
         if too_long or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
         upper, lower, cut_off = [], [], 0.0
-        seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]
-        tilt = tilt_for_delta(seen, max(math.exp(-depth) * self._rounds, 1e-300))[0]
         gradings, rounds = {}, []
-        for kind, stride in zip(self._kinds, strides, strict=True):
+        cells = cells_for(self.outlines, width, depth - math.log(self._rounds))
+        for kind, stride, cell in zip(self._kinds, strides, cells, strict=True):
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
-                gradings[profile] = Grading(kind.outline, step, stride, tilt, depth)
+                gradings[profile] = Grading(kind.outline, cell, step, depth)
                 rounds.append((profile, above, below))
         sampled = {profile: _sampled(profile, by, fine) for profile, by in gradings.items()}
         for profile, above, below in rounds:
@@ -191,14 +196,6 @@ def _spread(outline: PLD) -> float:
     return max(math.sqrt(float(outline.masses @ outline.losses**2)), negligible)
 
 
-def _down_to(outline: PLD, depth: float) -> PLD:
-    """Without the largest losses, which have a probability of e^-depth only: of an outline those
-    are hardly known."""
-    tail = np.cumsum(outline.masses[::-1])[::-1]
-    some = np.append(True, tail[1:] > math.exp(-depth))
-    return replace(outline, index=outline.index[some], masses=outline.masses[some])
-
-
 def _dear(kinds: Sequence[Kind]) -> bool:
     """Many different rounds are dear too: most of the time goes into sampling each of them."""
     many = sum(len(kind.members) for kind in kinds) > tuning.FEW_KINDS
@@ -245,8 +242,9 @@ def _sampled(
     profile: PrivacyProfile, grading: Grading, rtol: float, losses: Side = Side.UPPER
 ) -> Sampled:
     """A profile on a lattice: of positive losses, or of the negative ones."""
+    side = None if profile.reverse is None and profile.swapped is profile else losses
     largest, step = profile.max_loss, grading.step
-    sampler, index = profile.sampler(grading.depth, rtol), grading.points(largest, losses)
+    sampler, index = profile.sampler(grading.depth, rtol), grading.points(largest, side)
 
     def sampled(index: NDArray[np.int64]) -> Samples:
         epsilon: Array = step * index.astype(float)

@@ -21,11 +21,11 @@ LEAST_DIVISIONS = 16.0
 FINER = 5.0
 #: Deviations of the sum that the longest transform should have room for.
 ROOM = 30.0
-#: Tilts under which losses may count, in units of the tilt of the composition.
-GRADED = (0.3, 0.6, 0.8, 1.0, 1.3, 2.0)
-#: Cells of rare losses are no wider than this over 1 + tilt, so that no factor e^(tilt loss) grows
-#: much within one.
-WIDEST_CELL = 0.3
+#: Deltas at which it is found out which losses count, as powers of the smallest.
+GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
+#: Lattice points in the root mean square loss of a round, of sums that are only estimated, and
+#: points of such a sum at most: each takes a millisecond.
+PER_SPREAD, SOME_POINTS = 8.0, 1 << 14
 #: Samples of a profile at most, kinks apart: some hundred are usual.
 MOST_SAMPLES = 1 << 11
 #: So many times the mean bend of the cells around it is a kink, which is sampled more closely.
