@@ -54,6 +54,17 @@ class Cells(NamedTuple):
     mass_error: float  # relative
 
 
+class _Scale(NamedTuple):
+    """Which outputs count in a sum of scores e^loss: in bins of losses between edges, the share of
+    the usual scores' squares in the variance and the hazard of the loss, both for a bin's width;
+    and the loss from which on a score outweighs all others together."""
+
+    edges: Array
+    share: Array
+    hazard: Array
+    reach: float
+
+
 class Enclosure(NamedTuple):
     """Laws whose profiles lie below one that is searched for, and laws whose profiles lie above;
     None if only values from below are wanted."""
@@ -86,17 +97,18 @@ class DensityLaw:
     def worst(self, epsilon: float, users: int) -> DensityLaw:
         if not self.attained:
             return self
-        both = self._attained(self._cells(*tuning.ROUGH_CELLS))
+        both = self._attained(self._cells(*tuning.ROUGH_CELLS, users))
         return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
 
     @property
     def reversed(self) -> DensityLaw:
         return self if self.order is None else replace(self, order=1 - self.order)
 
-    def enclosed(self, count: int, depth: float) -> Enclosure:
-        """By laws of about `count` cells: the more, the closer; cut off where only e^-depth of the
-        outputs are."""
-        cells = self._cells(count, depth)
+    def enclosed(self, width: float, depth: float, users: int, far: bool = True) -> Enclosure:
+        """By laws of cells whose profiles, with so many users, are about a relative `width` apart
+        in epsilon; cut off where only e^-depth of the outputs are. `far`: also where a sum must be
+        so large that only one score alone makes it so."""
+        cells = self._cells(width, depth, users, far)
         if not self.attained:
             return Enclosure(*(self._sent((law,)) for law in self._blanket(cells)))
         laws = self._attained(cells)
@@ -123,17 +135,51 @@ class DensityLaw:
             low, high = (low, middle) if beyond(middle) else (middle, high)
         return high
 
-    def _cells(self, count: int, depth: float) -> Cells:
-        """About `count` cells, narrow where they add much to the variance of the scores."""
+    def reach(self, depth: float, users: int) -> float:
+        """A sum of scores that is not made by one of them alone, but for some deviations."""
+        return float(np.exp(self._scale(depth, users).reach))
+
+    def _scale(self, depth: float, users: int) -> _Scale:
         end = self._end(depth + 4)
-        fine = np.linspace(0.0, end, 8 * count + 1)
-        # the score e^loss has mass R(1) and its square weighs e^loss R(0)
-        share = -np.diff(self.density.tails(fine).zero) * np.exp(fine[1:] - end)
-        density = np.cbrt(np.maximum(share, 0.0))
-        density = density / max(density.sum(), 1e-300) + 1 / len(density)
-        place = np.append(0.0, np.cumsum(density)) / density.sum()
-        edges = np.interp(np.linspace(0, 1, count + 1), place, fine)
-        edges[0], edges[-1] = 0.0, end
+        edges = np.linspace(0.0, end, tuning.FINE + 1)
+        tails, loss = self.density.tails(edges), (edges[1:] + edges[:-1]) / 2
+        square = np.maximum(-np.diff(tails.zero), 0.0) * np.exp(loss - end)
+        sums = self.rate * users * np.cumsum(square)
+        usual = np.flatnonzero(np.exp(2 * loss - end) <= tuning.REACH**2 * sums)
+        if len(usual) == len(loss):  # no score does
+            reach = math.inf
+        else:
+            reach = float(loss[usual[-1]]) if len(usual) else 0.0
+        share = square * np.exp(-np.exp(np.minimum(2 * (loss - reach), 5.0)) / 2)
+        variance = float(share @ np.expm1(-loss) ** 2 + tails.zero[-1])
+        hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], _LEAST)
+        return _Scale(edges, share / max(variance, 1e-300), np.maximum(hazard, 0.0), reach)
+
+    def _edges(self, width: float, depth: float, users: int, far: bool) -> Array:
+        """Losses that part cells, near each other where these would widen a profile.
+
+        With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
+        others, add h^2/4 of its square to the variance of the scores, which is twice as much as
+        they add to epsilon: there h goes with the third root of its share in the variance. What
+        larger scores count is a stop-loss of one of them, which h^2 moves by h^2/4 times the
+        hazard of the loss.
+        """
+        edges, share, hazard, reach = self._scale(depth, users)
+        gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2
+        root = np.cbrt(share / gap)
+        count = root * math.sqrt(float(root.sum()) * gap / (8 * width))  # in each unit of loss
+        if far:
+            alone = np.sqrt(hazard / gap / (4 * width))
+            count = np.where(loss > reach - tuning.ALONE, np.maximum(count, alone), count)
+        count = np.maximum(count, tuning.FEWEST_CELLS / edges[-1])
+        place = np.append(0.0, np.cumsum(count * gap))
+        number = math.ceil(min(place[-1], tuning.MOST_CELLS))
+        chosen: Array = np.interp(np.linspace(0, place[-1], number + 1), place, edges)
+        chosen[0], chosen[-1] = 0.0, edges[-1]
+        return chosen
+
+    def _cells(self, width: float, depth: float, users: int, far: bool = False) -> Cells:
+        edges = self._edges(width, depth, users, far)
         tails = self.density.tails(edges)
         zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
         # where nearly all losses are larger, a difference of the shares of smaller ones is precise

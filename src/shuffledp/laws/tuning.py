@@ -16,5 +16,11 @@ MOST_COMPARED = 2000
 FEW_USERS = 16
 #: Levels of the ratios of a law above all pairs; 200 cost less than 1e-3 in epsilon.
 LEVELS = 200
-#: Cells and depth with which the two orders of a density's attained law are compared.
-ROUGH_CELLS = (24, 40.0)
+#: Width and depth with which the two orders of a density's attained law are compared.
+ROUGH_CELLS = (0.02, 40.0)
+#: Losses at which a density is looked at to choose its cells, of which there are no fewer and no
+#: more than these.
+FINE, FEWEST_CELLS, MOST_CELLS = 800, 24.0, 4000.0
+#: Deviations of a sum that a score may be and not outweigh all others; and how far below that, as
+#: a loss, one of them may be what makes a sum large.
+REACH, ALONE = 4.0, 2.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, Array
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
@@ -25,7 +25,7 @@ from .binary import BinaryProfile
 from .class_sampler import ClassSampler
 from .clone_sampler import ThreePointSampler
 from .matrix import PairsProfile
-from .samples import Samples, larger_of
+from .samples import Samples, joined, larger_of
 
 
 @singledispatch
@@ -185,24 +185,51 @@ class DensityProfile(PrivacyProfile):
         return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        outline = rtol >= tuning.FIRST_LOOK
-        if outline:
+        if rtol >= tuning.FIRST_LOOK:
             depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
-        wanted = tuning.CELLS / math.sqrt(rtol)
-        cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
-        below, above = self.law.enclosed(cells, depth)
-        width = rtol * tuning.ENGINE_SHARE
-        both = (self.users, width, depth, self.idle)
-        if above is None:
-            lower = upper = ClassSampler(below.laws, *both)
-        else:
-            lower, upper = (ClassSampler(law.laws, *both) for law in (below, above))
+        return _DensitySampler(self, depth, rtol)
 
-        def sample(epsilon: Array) -> Samples:
-            inside, high = self.some_left(epsilon), upper(epsilon)
-            if outline and upper is not lower:  # one side says enough
-                return Samples.without_slopes(0 * high.lower, high.upper * inside)
-            low = high if upper is lower else lower(epsilon)
-            return Samples(low.lower * inside, high.upper * inside, low.slope_low, low.slope_high)
 
-        return sample
+class _DensitySampler:
+    """Samples of a density between laws of cells: of fewer cells where no score alone makes a sum
+    large. If only an outline is asked for, the upper side says enough."""
+
+    def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
+        self._profile, self._depth, self._width = profile, depth, width
+        self._reach = profile.law.reach(depth, profile.users)
+        self._made: dict[bool, tuple[ClassSampler, ClassSampler]] = {}
+
+    def __call__(self, epsilon: Array) -> Samples:
+        population = self._profile.users + self._profile.idle
+        with np.errstate(over="ignore"):
+            far = population * np.expm1(epsilon) > self._reach
+        parts = [self._sample(epsilon[far == some], some) for some in (False, True)]
+        order = np.argsort(np.concatenate([np.flatnonzero(~far), np.flatnonzero(far)]))
+        found = joined(parts).rows(order)
+        inside = self._profile.some_left(epsilon)
+        return replace(found, lower=found.lower * inside, upper=found.upper * inside)
+
+    def _sample(self, epsilon: Array, far: bool) -> Samples:
+        if len(epsilon) == 0:
+            return Samples(*np.zeros((4, 0)))
+        lower, upper = self._samplers(far)
+        high = upper(epsilon)
+        if lower is upper:
+            return high
+        if self._width >= tuning.OUTLINE_WIDTH:
+            return Samples.without_slopes(0 * high.lower, high.upper)
+        low = lower(epsilon)
+        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)
+
+    def _samplers(self, far: bool) -> tuple[ClassSampler, ClassSampler]:
+        if far not in self._made:
+            law, users, idle = self._profile.law, self._profile.users, self._profile.idle
+            below, above = law.enclosed(self._width, self._depth, users, far)
+            rest = users, self._width * tuning.ENGINE_SHARE, self._depth, idle
+            if above is None:
+                self._made[far] = (ClassSampler(below.laws, *rest),) * 2
+            else:
+                sides = zip((below, above), BOTH, strict=True)
+                lower, upper = (ClassSampler(laws.laws, *rest, (side,)) for laws, side in sides)
+                self._made[far] = lower, upper
+        return self._made[far]
