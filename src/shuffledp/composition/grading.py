@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,14 +60,14 @@ class Grading:
         return np.unique(np.concatenate([index, [0, max(top - 1, 0), top]]))
 
 
-def cells_for(outlines: Parts, width: float, depth: float) -> list[Array]:
+def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Array]:
     """How wide cells should be at the losses of some kinds of rounds, for all of them together to
-    cost `width` in relative epsilon at deltas down to e^-depth.
+    cost `width` in relative epsilon, at deltas with the log(1/delta) that are the aims.
 
     Where cells of width h cost r h^2 for each unit of loss, the fewest of them have h = c r^(-1/3).
     """
     roots = []
-    for cost in costs(outlines, depth):
+    for cost in costs(outlines, aims):
         around = np.pad(cost, 1)  # an outline is coarse
         roots.append(np.cbrt(np.maximum(cost, np.maximum(around[:-2], around[2:]))))
     total = sum(float(root @ gaps(pld)) for root, (pld, _) in zip(roots, outlines, strict=True))

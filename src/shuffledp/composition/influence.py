@@ -20,12 +20,18 @@ from .pld import PLD
 from .tilted_sum import LatticeTooLong, Parts, TiltedSum, log_mgf, tilt_for_delta
 
 
-def costs(outlines: Parts, depth: float) -> list[Array]:
+def aims_around(log_inverse_delta: float) -> tuple[float, ...]:
+    """Steps of a ladder of log(1/delta) below and above a question's, which others share."""
+    rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(max(tuning.RUNG, 1.01)))
+    return tuple(max(tuning.RUNG, 1.01) ** step for step in (rung, rung + 1))
+
+
+def costs(outlines: Parts, aims: Sequence[float]) -> list[Array]:
     """At the losses of each kind of round, what cells of width h around them cost in relative
-    epsilon, over h^2 and per unit of loss: the most at deltas down to e^-depth."""
+    epsilon, over h^2 and per unit of loss: the most at deltas with these log(1/delta)."""
     found = [np.zeros(len(pld.index)) for pld, _ in outlines]
-    for share in tuning.GRADED:
-        for cost, another in zip(found, _costs_at(outlines, math.exp(-share * depth)), strict=True):
+    for aim in aims:
+        for cost, another in zip(found, _costs_at(outlines, math.exp(-min(aim, 690.0))), strict=True):
             np.maximum(cost, another, out=cost)
     return found
 

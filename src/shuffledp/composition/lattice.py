@@ -77,11 +77,10 @@ def _rank(kind: Kind) -> tuple[float, ...]:
 
 
 class Bracket(NamedTuple):
-    """Upper and lower PLDs of all rounds, and the finite losses that count as infinite above."""
+    """Upper and lower PLDs of all rounds."""
 
     upper: Parts
     lower: Parts
-    cut_off: float
 
 
 class Lattices:
@@ -95,8 +94,10 @@ class Lattices:
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         self.made: dict[tuple[float, ...], Bracket] = {}
 
-    def parts(self, depth: float, rtol: float, resolution: float) -> Bracket:
-        """PLDs of the rounds, to deltas of e^-depth.
+    def parts(
+        self, depth: float, rtol: float, resolution: float, aims: Sequence[float]
+    ) -> Bracket:
+        """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
 
         The width is that of rtol at a resolution of 1, and falls with its square.
         """
@@ -110,10 +111,10 @@ class Lattices:
         share = tuning.DEAR_SHARE if dear else tuning.SHARE
         fine = min(share * wide / resolution, tuning.WIDEST_SAMPLES)
         together = tuning.TOGETHER * rtol / (4 * wide)
-        key = (divisions, depth, fine, together)
+        key = (divisions, depth, fine, together, *aims)
         made = self.made.get(key)
         if made is None:
-            made = self._make(divisions, strides, wide / resolution**2, depth, fine, together)
+            made = self._make(divisions, strides, wide / resolution**2, aims, depth, fine, together)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
@@ -125,6 +126,7 @@ class Lattices:
         divisions: int,
         strides: Sequence[float],
         width: float,
+        aims: Sequence[float],
         depth: float,
         fine: float,
         together: float,
@@ -135,9 +137,9 @@ class Lattices:
         too_long = 12 * self._deviation > tuning.MAX_POINTS * step
         if too_long or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
-        upper, lower, cut_off = [], [], 0.0
+        upper, lower = [], []
         gradings, rounds = {}, []
-        cells = cells_for(self.outlines, width, depth - math.log(self._rounds))
+        cells = cells_for(self.outlines, width, aims)
         for kind, stride, cell in zip(self._kinds, strides, cells, strict=True):
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, step, depth)
@@ -151,8 +153,7 @@ class Lattices:
             plds = _discretize(profile, step, sampled[profile], reverse)
             upper.append((plds[0], above))
             lower.append((plds[1], below))
-            cut_off += above * plds[0].infinite * profile.bounded
-        return Bracket(upper, lower, cut_off)
+        return Bracket(upper, lower)
 
 
 def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:

@@ -21,7 +21,11 @@ LEAST_DIVISIONS = 16.0
 FINER = 5.0
 #: Deviations of the sum that the longest transform should have room for.
 ROOM = 30.0
-#: Deltas at which it is found out which losses count, as powers of the smallest.
+#: What a round's profile need not resolve is e^-DEEPER of delta; nothing is below e^-DEEPEST.
+DEEPER, DEEPEST = 14.0, 680.0
+#: Which losses count is found out at deltas whose logarithms differ by this factor,
+RUNG = 1.3
+#: or, for all deltas down to a smallest one, at these powers of it.
 GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
 #: Lattice points in the root mean square loss of a round, of sums that are only estimated, and
 #: points of such a sum at most: each takes a millisecond.
