@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +14,24 @@ from numpy.typing import NDArray
 from .._support.numeric import Array, Side
 from ..profiles.samples import Samples
 from . import tuning
-from .influence import costs, gaps
+from .influence import costs
 from .pld import PLD
 from .tilted_sum import Parts
 
 
+class Cells(NamedTuple):
+    """How wide cells may be around some losses."""
+
+    losses: Array
+    widths: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Grading:
-    """Multiples of `step` at which to sample rounds of which an outline is known: cells are as
-    wide as `cells` at the losses of the outline."""
+    """Multiples of `step` at which to sample rounds of which an outline is known."""
 
     outline: PLD
-    cells: Array
+    cells: Cells
     step: float
     depth: float  # log(1/delta) of the smallest delta that is asked for
 
@@ -33,20 +40,20 @@ class Grading:
         positive losses if side is UPPER, of negative ones, as seen from Q, if it is LOWER, and
         otherwise of both at once, which are mirror images."""
         losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
-        cells = self.cells
+        places, widths = self.cells
         if side is Side.LOWER:
             losses, masses, infinite = -losses[::-1], (masses * np.exp(-losses))[::-1], 0.0
-            cells = cells[::-1]
+            places, widths = -places[::-1], widths[::-1]
         elif side is None:
-            cells = np.minimum(cells, np.interp(-losses, losses, cells))
+            widths = np.minimum(widths, np.interp(-places, places, widths))
         tail = np.cumsum(masses[::-1])[::-1]
         beyond = losses[tail + infinite <= math.exp(-self.depth)]
         end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
         top = math.ceil(end / self.step * (1 - 1e-14))
         if end == largest and Fraction(self.step) * top < Fraction(largest):
             top += 1
-        some = (losses > 0) & (losses < end)
-        return self._spaced(np.append(losses[some], end), np.append(cells[some], math.inf), top)
+        some = (places > 0) & (places < end)
+        return self._spaced(np.append(places[some], end), np.append(widths[some], math.inf), top)
 
     def _spaced(self, losses: Array, cells: Array, top: int) -> NDArray[np.int64]:
         """0 and top, and between them as many points as cells fit; and the one before top, where
@@ -60,23 +67,21 @@ class Grading:
         return np.unique(np.concatenate([index, [0, max(top - 1, 0), top]]))
 
 
-def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Array]:
+def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cells]:
     """How wide cells should be at the losses of some kinds of rounds, for all of them together to
     cost `width` in relative epsilon, at deltas with the log(1/delta) that are the aims.
 
     Where cells of width h cost r h^2 for each unit of loss, the fewest of them have h = c r^(-1/3).
     """
-    roots = []
-    for cost in costs(outlines, aims):
-        around = np.pad(cost, 1)  # an outline is coarse
-        roots.append(np.cbrt(np.maximum(cost, np.maximum(around[:-2], around[2:]))))
-    total = sum(float(root @ gaps(pld)) for root, (pld, _) in zip(roots, outlines, strict=True))
+    found = costs(outlines, aims)
+    total = sum(float(np.trapezoid(np.cbrt(cost), losses)) for losses, cost in found)
     unit = math.sqrt(width / max(total, 1e-300))
-    found = []
-    for root, (pld, _) in zip(roots, outlines, strict=True):
+    cells = []
+    for (losses, cost), (pld, _) in zip(found, outlines, strict=True):
         spread = math.sqrt(float(pld.masses @ pld.losses**2))
-        found.append(np.minimum(unit / (root + 1e-300), (np.abs(pld.losses) + spread) / 2))
-    return found
+        widest = (np.abs(losses) + spread) / 2
+        cells.append(Cells(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
+    return cells
 
 
 def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDArray[np.int64]:

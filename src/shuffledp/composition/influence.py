@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,37 +27,73 @@ def aims_around(log_inverse_delta: float) -> tuple[float, ...]:
     return tuple(max(tuning.RUNG, 1.01) ** step for step in (rung, rung + 1))
 
 
-def costs(outlines: Parts, aims: Sequence[float]) -> list[Array]:
-    """At the losses of each kind of round, what cells of width h around them cost in relative
-    epsilon, over h^2 and per unit of loss: the most at deltas with these log(1/delta)."""
-    found = [np.zeros(len(pld.index)) for pld, _ in outlines]
+class Costs(NamedTuple):
+    """What cells of width h around some losses of a round cost, over h^2 and for each unit of
+    loss, in relative epsilon."""
+
+    losses: Array
+    cost: Array
+
+
+def costs(outlines: Parts, aims: Sequence[float]) -> list[Costs]:
+    """Of each kind of round, the most at deltas with these log(1/delta)."""
+    finer = [(_finer(pld), count) for pld, count in outlines]
+    found = [np.zeros(len(pld.index)) for pld, _ in finer]
     for aim in aims:
-        for cost, another in zip(found, _costs_at(outlines, math.exp(-min(aim, 690.0))), strict=True):
+        for cost, another in zip(found, _costs_at(finer, aim), strict=True):
             np.maximum(cost, another, out=cost)
-    return found
+    return [Costs(pld.losses, cost) for (pld, _), cost in zip(finer, found, strict=True)]
 
 
-def gaps(pld: PLD) -> Array:
-    """How much of the line of losses belongs to each loss of an outline."""
+def _finer(pld: PLD) -> PLD:
+    """An outline with losses between its own, and their masses as if these had a density."""
+    density, number = pld.masses / _gaps(pld), len(pld.index)
+    place = np.linspace(0, number - 1, (number - 1) * max(tuning.BETWEEN, 1) + 1)
+    own = np.arange(number)
+    index = np.rint(np.interp(place, own, pld.index)).astype(np.int64)
+    index, first = np.unique(index, return_index=True)
+    finer = replace(pld, index=index, masses=np.ones(len(index)))
+    masses = np.exp(np.interp(place[first], own, np.log(density + 1e-300))) * _gaps(finer)
+    return replace(finer, masses=masses * (pld.masses.sum() / masses.sum()))
+
+
+def _gaps(pld: PLD) -> Array:
+    """How much of the line of losses belongs to each."""
     middle = np.diff(pld.losses) / 2
-    return np.append(middle, 0.0) + np.append(0.0, middle)
+    return np.maximum(np.append(middle, 0.0) + np.append(0.0, middle), 1e-300)
 
 
-def _costs_at(outlines: Parts, delta: float) -> list[Array]:
-    rounds = sum(count for _, count in outlines)
+def _costs_at(outlines: Parts, aim: float) -> list[Array]:
+    delta, rounds = math.exp(-min(aim, 690.0)), sum(count for _, count in outlines)
     # losses so rare count as infinite ones do, and no tilt fits them
     seen = [(_frequent(pld, delta / rounds), count) for pld, count in outlines]
     tilt, epsilon = tilt_for_delta(seen, delta)
     deviation = math.sqrt(log_mgf(seen, 0.0)[2])
     epsilon = max(epsilon, deviation, 1e-300)
-    losses, density = _others(seen, tilt, deviation / math.sqrt(rounds))
+    sums, density = _others(seen, tilt, deviation / math.sqrt(rounds))
+    falls = _falls(sums, density)
     found = []
     for pld, count in outlines:
-        given = pld.masses * np.interp(epsilon - pld.losses, losses, density, 0.0, 0.0)
-        given = given if given.sum() > 0 else pld.masses
-        # delta falls by its density over 1 + tilt for each unit of epsilon
-        scale = count * (1 + tilt) / (4 * epsilon * given.sum())
-        found.append(scale * given / np.maximum(gaps(pld), 1e-300))
+        at_sums = epsilon - pld.losses
+        given = pld.masses * np.interp(at_sums, sums, density, 0.0, 0.0)
+        slope = float(pld.masses @ np.interp(at_sums, sums, falls, 0.0, 0.0))
+        if not (given.any() and slope > 0):  # where no tilt fits
+            given, slope = pld.masses, 1 / (1 + tilt)
+        found.append(count / (4 * epsilon * slope) * given / _gaps(pld))
+    return found
+
+
+def _falls(losses: Array, density: Array) -> Array:
+    """How fast delta of a sum with this density falls: the mean of e^(epsilon - loss) over the
+    losses above epsilon, each of them in turn."""
+    step = float(losses[1] - losses[0]) if len(losses) > 1 else 1.0
+    found, after, block = np.empty(len(losses)), 0.0, max(1, int(300 / step))
+    for end in range(len(losses), 0, -block):
+        part = slice(max(end - block, 0), end)
+        left = np.exp(losses[part] - losses[part][0])
+        sums = np.cumsum((density[part] * step / left)[::-1])[::-1]
+        found[part] = (sums + after / (left[-1] * math.exp(step))) * left
+        after = float(found[part][0])
     return found
 
 

@@ -185,7 +185,13 @@ def _outline(profile: PrivacyProfile) -> PLD:
         places = np.minimum(step * index, order.max_loss)
         about = order.outlined(places, tuning.OUTLINE_WIDTH)
         sampled.append(Sampled(index, Samples.without_slopes(about, about)))
-    return upper_pld(step, *sampled)
+    outline = upper_pld(step, *sampled)
+    # samples that are not narrow leave more than there is at the smallest losses
+    order = np.argsort(-np.abs(outline.index))
+    larger = np.cumsum(outline.masses[order]) - outline.masses[order]
+    masses = np.empty(len(order))
+    masses[order] = np.clip(1 - outline.infinite - larger, 1e-300, outline.masses[order])
+    return replace(outline, masses=masses)
 
 
 def _spread(outline: PLD) -> float:

@@ -24,9 +24,11 @@ ROOM = 30.0
 #: What a round's profile need not resolve is e^-DEEPER of delta; nothing is below e^-DEEPEST.
 DEEPER, DEEPEST = 14.0, 680.0
 #: Which losses count is found out at deltas whose logarithms differ by this factor,
-RUNG = 1.3
+RUNG = 1.15
 #: or, for all deltas down to a smallest one, at these powers of it.
 GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
+#: Parts into which the gaps between the losses of an outline are cut for this.
+BETWEEN = 6
 #: Lattice points in the root mean square loss of a round, of sums that are only estimated, and
 #: points of such a sum at most: each takes a millisecond.
 PER_SPREAD, SOME_POINTS = 8.0, 1 << 14
