@@ -79,7 +79,9 @@ def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cell
     cells = []
     for (losses, cost), (pld, _) in zip(found, outlines, strict=True):
         spread = math.sqrt(float(pld.masses @ pld.losses**2))
-        widest = (np.abs(losses) + spread) / 2
+        # an outline may miss where the losses are
+        widest = np.minimum(np.abs(losses) + spread, 1.0)
+        widest *= min(tuning.WIDEST_CELL * math.sqrt(width), 0.5)
         cells.append(Cells(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
     return cells
 

@@ -65,15 +65,20 @@ def _gaps(pld: PLD) -> Array:
 
 def _costs_at(outlines: Parts, aim: float) -> list[Array]:
     delta, rounds = math.exp(-min(aim, 690.0)), sum(count for _, count in outlines)
-    # losses so rare count as infinite ones do, and no tilt fits them
-    seen = [(_frequent(pld, delta / rounds), count) for pld, count in outlines]
-    tilt, epsilon = tilt_for_delta(seen, delta)
-    deviation = math.sqrt(log_mgf(seen, 0.0)[2])
-    epsilon = max(epsilon, deviation, 1e-300)
-    sums, density = _others(seen, tilt, deviation / math.sqrt(rounds))
-    falls = _falls(sums, density)
-    found = []
-    for pld, count in outlines:
+    # losses so rare that they do not count would only spoil the tilt
+    seen = [(_frequent(pld, 0.01 * delta / rounds), count) for pld, count in outlines]
+    tilt, deviation = tilt_for_delta(seen, delta)[0], math.sqrt(log_mgf(seen, 0.0)[2])
+    spread = deviation / math.sqrt(rounds)
+    epsilon = max(_sum(seen, tilt, spread).about(delta), deviation, 1e-300)
+    few = rounds <= tuning.FEW_ROUNDS  # of many, one more or less makes no difference
+    common = max(range(len(seen)), key=lambda i: seen[i][1])
+    found: list[Array] = []
+    for i, (pld, count) in enumerate(outlines):
+        if few or i == 0:
+            one = i if few else common
+            fewer = [(each, number - (j == one)) for j, (each, number) in enumerate(seen)]
+            sums, density = _sum([part for part in fewer if part[1]] or seen, tilt, spread).density
+            falls = _falls(sums, density)
         at_sums = epsilon - pld.losses
         given = pld.masses * np.interp(at_sums, sums, density, 0.0, 0.0)
         slope = float(pld.masses @ np.interp(at_sums, sums, falls, 0.0, 0.0))
@@ -104,15 +109,12 @@ def _frequent(pld: PLD, least: float) -> PLD:
     return replace(pld, index=pld.index[some], masses=pld.masses[some])
 
 
-def _others(parts: Parts, tilt: float, spread: float) -> tuple[Array, Array]:
-    """Losses and about the density of their sum, over all rounds but one."""
-    most = max(range(len(parts)), key=lambda i: parts[i][1])
-    fewer = [(pld, count - (i == most)) for i, (pld, count) in enumerate(parts)]
-    fewer = [part for part in fewer if part[1]] or list(parts)
+def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
+    """About the sum of the losses, of which one has this root mean square, on a coarse lattice."""
     step = max(spread, 1e-300) / tuning.PER_SPREAD
     while True:
         try:
-            return TiltedSum(_on_lattice(fewer, step), tilt, tuning.SOME_POINTS).density
+            return TiltedSum(_on_lattice(parts, step), tilt, tuning.SOME_POINTS)
         except LatticeTooLong:
             step *= 4
 

@@ -27,6 +27,10 @@ DEEPER, DEEPEST = 14.0, 680.0
 RUNG = 1.15
 #: or, for all deltas down to a smallest one, at these powers of it.
 GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
+#: Up to so many rounds, those of each kind are left out of the sum in turn.
+FEW_ROUNDS = 8
+#: The widest cells, as a share of the loss, over the root of the width in relative epsilon.
+WIDEST_CELL = 20.0
 #: Parts into which the gaps between the losses of an outline are cut for this.
 BETWEEN = 6
 #: Lattice points in the root mean square loss of a round, of sums that are only estimated, and
@@ -38,7 +42,7 @@ MOST_SAMPLES = 1 << 11
 KINK = 3.0
 #: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
 #: whose time goes into samples.
-SHARE, DEAR_SHARE = 0.5, 2.0
+SHARE, DEAR_SHARE = 0.5, 1.5
 #: And at most: wider samples than this are a first look, which may know one side only.
 WIDEST_SAMPLES = 0.005
 #: More different rounds than this are sampled as coarsely as densities.

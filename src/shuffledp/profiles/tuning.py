@@ -7,7 +7,7 @@ tests/soundness/test_tuning.py sets each of them to extreme values; see engines/
 
 #: Discretisations aim at the width AIM, but at no less than LEAST_AIM and no more than MOST_AIM
 #: times what was asked for: a finer lattice costs little, a second attempt everything.
-AIM, LEAST_AIM, MOST_AIM = 8.5e-5, 0.085, 0.4
+AIM, LEAST_AIM, MOST_AIM = 6e-5, 0.06, 0.28
 #: The same for many samples of densities, whose time grows like the inverse of it: ten rounds of
 #: Laplace noise take 0.7 s; 3.5 s with 1e-4.
 DEAR_AIM = 2.2e-4
