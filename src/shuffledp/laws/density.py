@@ -8,6 +8,7 @@ below the true one in convex order, cells that are split to their ends laws abov
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -15,13 +16,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNIT, Array
+from .._support.numeric import UNIT, Array, Side
 from . import tuning
 from .classes import ClassLaw, ClassLaws
 
 # proof constants: docs/theory.md, "Constants"
 _LEAST = 1e-290  # shares below this are not told apart from 0
 _HIDDEN = 1e-40  # a blanket mass so small that no other user of a round is ever there
+
+
+#: Of losses.
+Range = tuple[float, float]
 
 
 class Tails(NamedTuple):
@@ -104,13 +109,17 @@ class DensityLaw:
     def reversed(self) -> DensityLaw:
         return self if self.order is None else replace(self, order=1 - self.order)
 
-    def enclosed(self, width: float, depth: float, users: int, far: bool = True) -> Enclosure:
+    def enclosed(
+        self, width: float, depth: float, users: int, alone: Range | None = None
+    ) -> Enclosure:
         """By laws of cells whose profiles, with so many users, are about a relative `width` apart
-        in epsilon; cut off where only e^-depth of the outputs are. `far`: also where a sum must be
-        so large that only one score alone makes it so."""
-        cells = self._cells(width, depth, users, far)
+        in epsilon; cut off where only e^-depth of the outputs are. `alone`: also where a score
+        between these bounds, as losses, makes a sum large all alone."""
+        cells = usual = self._cells(width, depth, users)
+        if alone:
+            cells = self._cells(width, depth, users, alone)
         if not self.attained:
-            return Enclosure(*(self._sent((law,)) for law in self._blanket(cells)))
+            return Enclosure(*(self._sent((law,)) for law in self._blanket(cells, usual)))
         laws = self._attained(cells)
         return Enclosure(self._sent(laws if self.order is None else (laws[self.order],)), None)
 
@@ -135,9 +144,21 @@ class DensityLaw:
             low, high = (low, middle) if beyond(middle) else (middle, high)
         return high
 
-    def reach(self, depth: float, users: int) -> float:
-        """A sum of scores that is not made by one of them alone, but for some deviations."""
-        return float(np.exp(self._scale(depth, users).reach))
+    def alone(self, depth: float, users: int) -> Callable[[float], Range | None]:
+        """For a sum that scores must reach, which scores, as losses, may do so all alone; None if
+        it is within some deviations. Sums of about the same size share their range."""
+        edges, _, _, reach = self._scale(depth, users)
+
+        def score(total: float) -> Range | None:
+            loss = min(math.log(max(total, 1e-300)), edges[-1])
+            if loss <= reach:
+                return None
+            first = math.floor((loss - reach) / tuning.ALONE) * tuning.ALONE
+            near = math.exp(-first)  # some deviations, as a share of the sum
+            least = first + math.log1p(-min(1.25 * near, 0.75))
+            return reach + least, reach + first + tuning.ALONE + math.log1p(near) + 0.2
+
+        return score
 
     def _scale(self, depth: float, users: int) -> _Scale:
         end = self._end(depth + 4)
@@ -155,7 +176,7 @@ class DensityLaw:
         hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], _LEAST)
         return _Scale(edges, share / max(variance, 1e-300), np.maximum(hazard, 0.0), reach)
 
-    def _edges(self, width: float, depth: float, users: int, far: bool) -> Array:
+    def _edges(self, width: float, depth: float, users: int, alone: Range | None) -> Array:
         """Losses that part cells, near each other where these would widen a profile.
 
         With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
@@ -164,13 +185,13 @@ class DensityLaw:
         larger scores count is a stop-loss of one of them, which h^2 moves by h^2/4 times the
         hazard of the loss.
         """
-        edges, share, hazard, reach = self._scale(depth, users)
+        edges, share, hazard, _ = self._scale(depth, users)
         gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2
         root = np.cbrt(share / gap)
         count = root * math.sqrt(float(root.sum()) * gap / (8 * width))  # in each unit of loss
-        if far:
-            alone = np.sqrt(hazard / gap / (4 * width))
-            count = np.where(loss > reach - tuning.ALONE, np.maximum(count, alone), count)
+        if alone:
+            inside = (alone[0] < loss) & (loss < alone[1])
+            count = np.maximum(count, inside * np.sqrt(hazard / gap / (4 * width)))
         count = np.maximum(count, tuning.FEWEST_CELLS / edges[-1])
         place = np.append(0.0, np.cumsum(count * gap))
         number = math.ceil(min(place[-1], tuning.MOST_CELLS))
@@ -178,8 +199,10 @@ class DensityLaw:
         chosen[0], chosen[-1] = 0.0, edges[-1]
         return chosen
 
-    def _cells(self, width: float, depth: float, users: int, far: bool = False) -> Cells:
-        edges = self._edges(width, depth, users, far)
+    def _cells(
+        self, width: float, depth: float, users: int, alone: Range | None = None
+    ) -> Cells:
+        edges = self._edges(width, depth, users, alone)
         tails = self.density.tails(edges)
         zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
         # where nearly all losses are larger, a difference of the shares of smaller ones is precise
@@ -193,28 +216,26 @@ class DensityLaw:
         seen[:2] = True
         return Cells(edges, zero, one, zero / one, slack, seen, float(slack.max()))
 
-    def _blanket(self, cells: Cells) -> tuple[ClassLaw, ClassLaw]:
-        """Laws below and above the blanket's in convex order, up to rounding to the safe side.
+    def _blanket(self, cells: Cells, mirror: Cells) -> tuple[ClassLaw, ClassLaw]:
+        """Laws below and above the blanket's in convex order, up to rounding to the safe side; by
+        these cells where the loss is positive and by those in the `mirror` where it is negative.
 
         Where the loss is positive, omega is R(1) and the score is r - alpha with r = R(0)/R(1);
         where it is negative, the score is 1 - alpha r with r = R(1)/R(0) of the same law. So all
         that is needed is the law of r: cells merged to their means, or split to their ends.
         """
-        edges, mass, ratio, slack = np.exp(cells.edges), cells.one, cells.ratio, cells.ratio_error
-        below = _law((_capped(cells), mass), _merged(ratio * (1 + slack), mass, cells.seen), cells)
-        rounding = 8 * UNIT * (1 + cells.edges)
-        high, low = edges * (1 + rounding), edges * (1 - rounding)
-        rest = 0.0
-        if not self.bounded:  # what is cut off tells everything
-            rest = float(cells.zero[-1]) * (1 + cells.mass_error)
-            mass = np.append(mass[:-1], 0.0)
-        above = _law(
-            (high, _split(ratio * (1 + slack), mass, high)),
-            (low, _split(ratio * (1 - slack), mass, low) * cells.seen),
-            cells,
-            rest,
-        )
-        return below, above
+        error = max(cells.mass_error, mirror.mass_error)
+        lowered = _merged(mirror.ratio * (1 + mirror.ratio_error), mirror.one, mirror.seen)
+        below = _law((_capped(cells), cells.one), lowered, error)
+        sides, rest = [], 0.0
+        for part, side in ((cells, Side.UPPER), (mirror, Side.LOWER)):
+            mass = part.one
+            if not self.bounded:  # what is cut off tells everything
+                rest, mass = float(part.zero[-1]) * (1 + error), np.append(mass[:-1], 0.0)
+            edges = np.exp(part.edges) * (1 + side * 8 * UNIT * (1 + part.edges))
+            split = _split(part.ratio * (1 + side * part.ratio_error), mass, edges)
+            sides.append((edges, split if side is Side.UPPER else split * part.seen))
+        return below, _law(sides[0], sides[1], error, rest)
 
     def _attained(self, cells: Cells) -> tuple[ClassLaw, ...]:
         """All others hold 0: merged cells, which can only lower the divergence, in both orders."""
@@ -259,7 +280,7 @@ def _split(mean: Array, mass: Array, edges: Array) -> Array:
 
 
 def _law(
-    positive: tuple[Array, Array], negative: tuple[Array, Array], cells: Cells, rest: float = 0.0
+    positive: tuple[Array, Array], negative: tuple[Array, Array], error: float, rest: float = 0.0
 ) -> ClassLaw:
     """The law of scores r - alpha and 1 - alpha r, with the given r and their masses."""
     (high, mass), (low, other) = positive, negative
@@ -270,4 +291,4 @@ def _law(
     if rest > 0:
         rows = np.append(rows, [[rest], [0.0], [0.0]], axis=1)
     u, v, blanket = (tuple(row.tolist()) for row in rows)
-    return ClassLaw(u, v, blanket, cells.mass_error)
+    return ClassLaw(u, v, blanket, error)

@@ -21,6 +21,6 @@ ROUGH_CELLS = (0.02, 40.0)
 #: Losses at which a density is looked at to choose its cells, of which there are no fewer and no
 #: more than these.
 FINE, FEWEST_CELLS, MOST_CELLS = 800, 24.0, 4000.0
-#: Deviations of a sum that a score may be and not outweigh all others; and how far below that, as
-#: a loss, one of them may be what makes a sum large.
-REACH, ALONE = 4.0, 2.0
+#: Deviations of a sum that a score may be and not outweigh all others; and how far apart, as
+#: losses, sums may be that share the cells of scores that reach them alone.
+REACH, ALONE = 4.0, 1.0

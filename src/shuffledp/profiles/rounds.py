@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass
 from functools import singledispatch
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
 from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
-from ..laws.density import DensityLaw
+from ..laws.density import DensityLaw, Range
 from ..laws.few_users import mixed_laws
 from ..laws.matrix import LeadingPairsLaw, PairsLaw
 from ..laws.three_point import ThreePointLaw
@@ -25,7 +25,7 @@ from .binary import BinaryProfile
 from .class_sampler import ClassSampler
 from .clone_sampler import ThreePointSampler
 from .matrix import PairsProfile
-from .samples import Samples, joined, larger_of
+from .samples import Samples, larger_of
 
 
 @singledispatch
@@ -191,45 +191,42 @@ class DensityProfile(PrivacyProfile):
 
 
 class _DensitySampler:
-    """Samples of a density between laws of cells: of fewer cells where no score alone makes a sum
-    large. If only an outline is asked for, the upper side says enough."""
+    """Samples of a density between laws of cells: other ones where a score alone makes a sum large.
+    If only an outline is asked for, the upper side says enough."""
 
     def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
         self._profile, self._depth, self._width = profile, depth, width
-        self._reach = profile.law.reach(depth, profile.users)
-        self._made: dict[bool, tuple[ClassSampler, ClassSampler]] = {}
+        self._alone = profile.law.alone(depth, profile.users)
+        self._made: dict[Range | None, tuple[ClassSampler, ClassSampler]] = {}
 
     def __call__(self, epsilon: Array) -> Samples:
         population = self._profile.users + self._profile.idle
-        with np.errstate(over="ignore"):
-            far = population * np.expm1(epsilon) > self._reach
-        parts = [self._sample(epsilon[far == some], some) for some in (False, True)]
-        order = np.argsort(np.concatenate([np.flatnonzero(~far), np.flatnonzero(far)]))
-        found = joined(parts).rows(order)
-        inside = self._profile.some_left(epsilon)
-        return replace(found, lower=found.lower * inside, upper=found.upper * inside)
+        # the mean of a score is 1 - alpha
+        sums = population * np.expm1(np.minimum(epsilon, 600.0))
+        ranges = [self._alone(total) for total in sums.tolist()]
+        found, inside = np.empty((4, len(epsilon))), self._profile.some_left(epsilon)
+        for one in set(ranges):
+            same = np.flatnonzero([other == one for other in ranges])
+            found[:, same] = self._sample(epsilon[same], one)
+        return Samples(found[0] * inside, found[1] * inside, found[2], found[3])
 
-    def _sample(self, epsilon: Array, far: bool) -> Samples:
-        if len(epsilon) == 0:
-            return Samples(*np.zeros((4, 0)))
-        lower, upper = self._samplers(far)
+    def _sample(self, epsilon: Array, alone: Range | None) -> Array:
+        lower, upper = self._samplers(alone)
         high = upper(epsilon)
-        if lower is upper:
-            return high
-        if self._width >= tuning.OUTLINE_WIDTH:
-            return Samples.without_slopes(0 * high.lower, high.upper)
-        low = lower(epsilon)
-        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)
+        if self._width >= tuning.OUTLINE_WIDTH and lower is not upper:
+            return np.array(astuple(Samples.without_slopes(0 * high.lower, high.upper)))
+        low = high if lower is upper else lower(epsilon)
+        return np.array([low.lower, high.upper, low.slope_low, low.slope_high])
 
-    def _samplers(self, far: bool) -> tuple[ClassSampler, ClassSampler]:
-        if far not in self._made:
+    def _samplers(self, alone: Range | None) -> tuple[ClassSampler, ClassSampler]:
+        if alone not in self._made:
             law, users, idle = self._profile.law, self._profile.users, self._profile.idle
-            below, above = law.enclosed(self._width, self._depth, users, far)
+            below, above = law.enclosed(self._width, self._depth, users, alone)
             rest = users, self._width * tuning.ENGINE_SHARE, self._depth, idle
             if above is None:
-                self._made[far] = (ClassSampler(below.laws, *rest),) * 2
+                self._made[alone] = (ClassSampler(below.laws, *rest),) * 2
             else:
                 sides = zip((below, above), BOTH, strict=True)
                 lower, upper = (ClassSampler(laws.laws, *rest, (side,)) for laws, side in sides)
-                self._made[far] = lower, upper
-        return self._made[far]
+                self._made[alone] = lower, upper
+        return self._made[alone]
