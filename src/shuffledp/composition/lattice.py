@@ -94,9 +94,7 @@ class Lattices:
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         self.made: dict[tuple[float, ...], Bracket] = {}
 
-    def parts(
-        self, depth: float, rtol: float, resolution: float, aims: Sequence[float]
-    ) -> Bracket:
+    def parts(self, depth: float, rtol: float, resolution: float, aims: Sequence[float]) -> Bracket:
         """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
 
         The width is that of rtol at a resolution of 1, and falls with its square.

@@ -143,7 +143,9 @@ class _Lattice:
         """Weights at multiples `place`, tilted: [rows, points]."""
         rows = np.arange(len(self.step))[:, None]
         index = self.index(place) + self.points * rows
-        laid = np.bincount(index.ravel(), self.tilted(place, weights).ravel(), rows.size * self.points)
+        laid = np.bincount(
+            index.ravel(), self.tilted(place, weights).ravel(), rows.size * self.points
+        )
         return laid.astype(float).reshape(len(rows), self.points)
 
     def tilted(self, place: Array, weights: Array) -> Array:
@@ -274,10 +276,15 @@ def _upper(lattice: _Lattice) -> Array:
     both = np.concatenate([below, below + 1], axis=1)
     one = lattice.masses(both, np.concatenate([masses * (1 - part), masses * part], axis=1))
     norm = one.sum(axis=1)
-    total, gain = lattice.sum_of(one / norm[:, None], lattice.law.sums.users), lattice.gains(threshold)[0]
+    total, gain = (
+        lattice.sum_of(one / norm[:, None], lattice.law.sums.users),
+        lattice.gains(threshold)[0],
+    )
     # the multiple from which on sums count is where the gains begin
     first = lattice.index(lattice.first(threshold)[:, None])
-    turned = np.take_along_axis(total.masses, (first + np.arange(lattice.points)) % lattice.points, 1)
+    turned = np.take_along_axis(
+        total.masses, (first + np.arange(lattice.points)) % lattice.points, 1
+    )
     value = np.einsum("ij,ij->i", turned, gain.values)
     upper: Array = (value + total.noise(gain)) * lattice.scale(norm, threshold)[1]
     return upper * (1 + _growth(lattice, norm))

@@ -62,7 +62,7 @@ class Cells(NamedTuple):
 class _Scale(NamedTuple):
     """Which outputs count in a sum of scores e^loss: in bins of losses between edges, the share of
     the usual scores' squares in the variance and the hazard of the loss, both for a bin's width;
-    and the loss from which on a score outweighs all others together."""
+    and log(r - 1) from which on a score r outweighs all others together."""
 
     edges: Array
     share: Array
@@ -148,15 +148,18 @@ class DensityLaw:
         """For a sum that scores must reach, which scores, as losses, may do so all alone; None if
         it is within some deviations. Sums of about the same size share their range."""
         edges, _, _, reach = self._scale(depth, users)
+        end = float(edges[-1])
 
         def score(total: float) -> Range | None:
-            loss = min(math.log(max(total, 1e-300)), edges[-1])
-            if loss <= reach:
+            size = min(math.log(max(total, 1e-300)), end)
+            if size <= reach:
                 return None
-            first = math.floor((loss - reach) / tuning.ALONE) * tuning.ALONE
+            first = math.floor((size - reach) / tuning.ALONE) * tuning.ALONE
             near = math.exp(-first)  # some deviations, as a share of the sum
-            least = first + math.log1p(-min(1.25 * near, 0.75))
-            return reach + least, reach + first + tuning.ALONE + math.log1p(near) + 0.2
+            # two scores may share the sum; what exceeds it by more deviations is known to be big
+            least = first - 1 + math.log1p(-min(1.25 * near, 0.9))
+            most = first + tuning.ALONE + math.log1p(2.5 * near) + 0.5
+            return _loss_of(reach + least), _loss_of(reach + most)
 
         return score
 
@@ -165,14 +168,15 @@ class DensityLaw:
         edges = np.linspace(0.0, end, tuning.FINE + 1)
         tails, loss = self.density.tails(edges), (edges[1:] + edges[:-1]) / 2
         square = np.maximum(-np.diff(tails.zero), 0.0) * np.exp(loss - end)
-        sums = self.rate * users * np.cumsum(square)
-        usual = np.flatnonzero(np.exp(2 * loss - end) <= tuning.REACH**2 * sums)
-        if len(usual) == len(loss):  # no score does
-            reach = math.inf
-        else:
-            reach = float(loss[usual[-1]]) if len(usual) else 0.0
-        share = square * np.exp(-np.exp(np.minimum(2 * (loss - reach), 5.0)) / 2)
-        variance = float(share @ np.expm1(-loss) ** 2 + tails.zero[-1])
+        spread = square * np.expm1(-loss) ** 2  # of r - 1
+        # of scores that some users have; what is rarer has no part in the deviation of a sum
+        some = users * self.rate * tails.one[:-1] >= tuning.SOME
+        squares = users * self.rate * float(spread @ some)
+        reach = math.log(tuning.REACH) + (math.log(max(squares, 1e-300)) + end) / 2
+        reach = reach if reach < end + math.log(-math.expm1(-end)) else math.inf  # no score does
+        size = np.minimum(loss + np.log(-np.expm1(-loss)) - reach, 2.5)
+        usual = np.exp(-np.exp(2 * size) / 2)
+        share, variance = square * usual, float(spread @ usual + tails.zero[-1])
         hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], _LEAST)
         return _Scale(edges, share / max(variance, 1e-300), np.maximum(hazard, 0.0), reach)
 
@@ -199,9 +203,7 @@ class DensityLaw:
         chosen[0], chosen[-1] = 0.0, edges[-1]
         return chosen
 
-    def _cells(
-        self, width: float, depth: float, users: int, alone: Range | None = None
-    ) -> Cells:
+    def _cells(self, width: float, depth: float, users: int, alone: Range | None = None) -> Cells:
         edges = self._edges(width, depth, users, alone)
         tails = self.density.tails(edges)
         zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
@@ -251,6 +253,11 @@ class DensityLaw:
             law = ClassLaw(u, v, u, cells.mass_error)
             laws.append(law if side > 0 else law.reversed)
         return tuple(laws)
+
+
+def _loss_of(size: float) -> float:
+    """The loss at which r - 1 = e^size."""
+    return max(size, 0.0) + math.log1p(math.exp(-abs(size)))
 
 
 def _capped(cells: Cells) -> Array:

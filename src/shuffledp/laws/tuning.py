@@ -24,3 +24,5 @@ FINE, FEWEST_CELLS, MOST_CELLS = 800, 24.0, 4000.0
 #: Deviations of a sum that a score may be and not outweigh all others; and how far apart, as
 #: losses, sums may be that share the cells of scores that reach them alone.
 REACH, ALONE = 4.0, 1.0
+#: Users with such scores, on average, from which on they have a part in that deviation.
+SOME = 0.1
