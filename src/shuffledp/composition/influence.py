@@ -60,7 +60,8 @@ def _finer(pld: PLD) -> PLD:
 def _gaps(pld: PLD) -> Array:
     """How much of the line of losses belongs to each."""
     middle = np.diff(pld.losses) / 2
-    return np.maximum(np.append(middle, 0.0) + np.append(0.0, middle), 1e-300)
+    gaps: Array = np.append(middle, 0.0) + np.append(0.0, middle)
+    return np.maximum(gaps, 1e-300)
 
 
 def _costs_at(outlines: Parts, aim: float) -> list[Array]:
@@ -124,5 +125,5 @@ def _on_lattice(parts: Parts, step: float) -> Sequence[tuple[PLD, int]]:
     found = []
     for pld, count in parts:
         index, place = np.unique(np.rint(pld.losses / step).astype(np.int64), return_inverse=True)
-        found.append((PLD(step, index, np.bincount(place, pld.masses), 0.0), count))
+        found.append((PLD(step, index, np.bincount(place, pld.masses).astype(float), 0.0), count))
     return found

@@ -185,10 +185,10 @@ def _outline(profile: PrivacyProfile) -> PLD:
         sampled.append(Sampled(index, Samples.without_slopes(about, about)))
     outline = upper_pld(step, *sampled)
     # samples that are not narrow leave more than there is at the smallest losses
-    order = np.argsort(-np.abs(outline.index))
-    larger = np.cumsum(outline.masses[order]) - outline.masses[order]
-    masses = np.empty(len(order))
-    masses[order] = np.clip(1 - outline.infinite - larger, 1e-300, outline.masses[order])
+    rank = np.argsort(-np.abs(outline.index))
+    larger = np.cumsum(outline.masses[rank]) - outline.masses[rank]
+    masses = np.empty(len(rank))
+    masses[rank] = np.clip(1 - outline.infinite - larger, 1e-300, outline.masses[rank])
     return replace(outline, masses=masses)
 
 
@@ -247,7 +247,7 @@ def _sampled(
     profile: PrivacyProfile, grading: Grading, rtol: float, losses: Side = Side.UPPER
 ) -> Sampled:
     """A profile on a lattice: of positive losses, or of the negative ones."""
-    side = None if profile.reverse is None and profile.swapped is profile else losses
+    side = None if profile.swapped is profile else losses
     largest, step = profile.max_loss, grading.step
     sampler, index = profile.sampler(grading.depth, rtol), grading.points(largest, side)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
-from .._support.transforms import power, round_up, transform_error
+from .._support.transforms import falls, power, round_up, running, transform_error
 from . import tuning
 from .copies import Beyond
 from .fourier import cut_off, deep, markov, stop_loss
@@ -27,7 +27,6 @@ from .tilted_law import ROUNDING, TiltedLaw, tilted
 # proof constants: docs/theory.md, "Constants"
 _MOST_GROWTH = 0.05  # relative error of all masses together beyond which nothing is resolved
 _HALF = 0.5 + 1e-6  # of a step: how far a score is moved, rounding included
-_STEEPEST = 300.0  # factors of running sums, as powers of e
 
 
 def lattice_stop_loss(sums: ScoreSums, width: float, besides: Array | None = None) -> Bracket:
@@ -180,7 +179,7 @@ class _Lattice:
         the step, from the first above the threshold on, less the threshold."""
         start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
         above = start[:, None] + self.step[:, None] * np.arange(self.points)
-        left = _falls(self.law.theta * self.step, self.points)
+        left = falls(self.law.theta * self.step, self.points)
         once = left * (np.exp(-self.law.theta * start) / (1 - self.decay))[:, None]
         copied = self.period * self.decay / (1 - self.decay)
         return _Gain.of(once * (above + copied[:, None])), _Gain.of(once)
@@ -196,9 +195,9 @@ class _Lattice:
         start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
         fall, turned = self.law.theta * self.step, total.masses[:, ::-1]
         entering = np.exp(-self.law.theta * start)[:, None] * turned
-        chance = _running(np.einsum("ij,ij->i", total.masses, seen.values), entering, fall)
+        chance = running(np.einsum("ij,ij->i", total.masses, seen.values), entering, fall)
         growing = (np.exp(-fall) * self.step)[:, None] * chance + start[:, None] * entering
-        value = _running(np.einsum("ij,ij->i", total.masses, gain.values), growing, fall)
+        value = running(np.einsum("ij,ij->i", total.masses, gain.values), growing, fall)
         index = self.index(place - self.first(threshold)[:, None])
         return np.take_along_axis(value, index, 1), np.take_along_axis(chance, index, 1)
 
@@ -209,29 +208,6 @@ class _Lattice:
         exponent = parts[0] + parts[1] - parts[2]
         error = 16 * UNIT * (sum(np.abs(part) for part in parts) + 8)
         return np.exp(exponent - error), np.exp(exponent + error)
-
-
-def _falls(rate: Array, number: int) -> Array:
-    """e^(-rate k) for k < number, as products of two: [rows, number]."""
-    part = 1 << (number.bit_length() // 2)
-    whole = np.exp(-np.outer(rate, np.arange(0, number, part)))
-    rest = np.exp(-np.outer(rate, np.arange(part)))
-    return (whole[:, :, None] * rest[:, None, :]).reshape(len(rate), -1)[:, :number]
-
-
-def _running(first: Array, terms: Array, rate: Array) -> Array:
-    """y with y(0) = first and y(j+1) = e^-rate y(j) + terms(j), row by row."""
-    size = terms.shape[1]
-    block = max(1, min(size, int(_STEEPEST / max(float(rate.max()), 1e-300))))
-    fall, found, y = _falls(rate, block + 1), np.empty(terms.shape), first
-    for i in range(0, size, block):
-        part = terms[:, i : i + block]
-        left = fall[:, 1 : part.shape[1] + 1]
-        after = (y[:, None] + np.cumsum(part / left, axis=1)) * left
-        found[:, i] = y
-        found[:, i + 1 : i + part.shape[1]] = after[:, :-1]
-        y = after[:, -1]
-    return found
 
 
 def _lower(lattice: _Lattice, beyond: Beyond) -> tuple[Array, Array, Array]:
@@ -250,7 +226,8 @@ def _lower(lattice: _Lattice, beyond: Beyond) -> tuple[Array, Array, Array]:
 
     def mean(what: Array) -> Array:
         """Over the last user's scores."""
-        return np.einsum("ij,ij->i", last, what)
+        found: Array = np.einsum("ij,ij->i", last, what)
+        return found
 
     moved, falls = _HALF * step, np.column_stack([sums.slopes, np.zeros(len(step))])
     value, chance = mean(gained), mean(counted)
