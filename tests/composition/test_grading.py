@@ -1,14 +1,14 @@
 """Where profiles are sampled, and polygons below profiles with kinks between the samples."""
 
-import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from shuffledp import PureLDP, RandomizedResponse, Shuffle
+from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
-from shuffledp.composition.grading import Grading, beside_kinks
+from shuffledp.composition.grading import Grading, beside_kinks, cells_for
 from shuffledp.composition.lattice import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.samples import Samples
@@ -65,22 +65,46 @@ def test_points_beside_a_kink_are_added() -> None:
     assert len(beside_kinks(step, index, unknown)) == 0
 
 
-@pytest.mark.parametrize("side", BOTH)
-@pytest.mark.parametrize("tilt", [0.0, 3.0, 1e4])
-@pytest.mark.parametrize("stride", [1e-6, 1e-2, 10.0])
+@pytest.mark.parametrize("side", [*BOTH, None])
+@pytest.mark.parametrize("width", [1e-6, 1e-3])
+@pytest.mark.parametrize("aims", [(3.0,), (30.0, 40.0), (680.0,)])
 @pytest.mark.parametrize(
-    "round_", [Shuffle(PureLDP(4.0), 1000), Shuffle(RandomizedResponse(4, eps0=1.0), 10**8)]
+    "round_",
+    [
+        Shuffle(PureLDP(4.0), 1000),
+        Shuffle(RandomizedResponse(4, eps0=1.0), 10**8),
+        Shuffle(Gaussian(0.5), 10**4),
+    ],
 )
-def test_points_reach_from_0_to_the_largest_loss_ever_sparser(
-    round_: Shuffle, stride: float, tilt: float, side: Side
+def test_points_reach_from_0_to_the_largest_loss(
+    round_: Shuffle, width: float, aims: tuple[float, ...], side: Side | None
 ) -> None:
-    (kind,) = kinds_of([(round_.profile, 1)])
+    (kind,) = kinds_of([(round_.profile, 10)])
     largest = round_.profile.max_loss
-    step = max(stride / 4, largest / 1e6)
-    points = Grading(kind.outline, step, max(stride, step), tilt, 1e9).points(largest, side)
+    step = largest / 1e7
+    (cells,) = cells_for([(kind.outline, 10)], width, aims)
+    points = Grading(kind.outline, cells, step, 1e9).points(largest, side)
     assert points[0] == 0
     assert largest <= points[-1] * step < largest + 1.001 * step
-    distance = np.diff(points)
-    assert distance.min() >= 1
-    assert (np.diff(distance[:-2]) >= 0).all()
-    assert math.isfinite(float(points[-1]))
+    assert np.diff(points).min() >= 1
+    assert len(points) < 2100
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_rare_large_loss_is_kept_by_wide_cells(seed: int) -> None:
+    """Between 1 and 12 nothing happens; cells there may be wide, and the mass at 12 is not lost."""
+    rng = random.Random(seed)
+    losses, masses = symmetric_pair(rng)
+    rare = 10.0 ** rng.uniform(-40, -10)
+    losses, masses = np.append(losses, 12.0), np.append(masses * (1 - 1e-9), rare)
+    step = 0.05
+    index = np.array([*range(0, 41, rng.choice((1, 4, 8))), 60, 150, 239, 240], dtype=np.int64)
+    value, right, left = profile(losses, masses, step * index.astype(float))
+    # at the last sample, where the profile is 0, the slope from the left
+    samples = Samples(value * (1 - 1e-9), value * (1 + 1e-9), np.append(right[:-1], left[-1]), left)
+    samples = replace(samples, lower=np.append(samples.lower[:-1], 0.0))
+    lower = lower_pld(step, Sampled(index, samples))
+    everywhere = np.linspace(0.0, 12.0, 1500)
+    exact = profile(losses, masses, everywhere)[0]
+    assert (delta_of(lower, everywhere) <= exact * (1 + 1e-9) + 1e-15 * exact[0]).all()
+    assert delta_of(lower, np.array([10.0]))[0] > 0.99 * rare * -np.expm1(-2.0)

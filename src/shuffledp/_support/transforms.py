@@ -1,4 +1,5 @@
-"""Powers of laws by fast Fourier transforms, and how much these err; a rule for integrals."""
+"""Powers of laws by fast Fourier transforms, and how much these err; running sums; a rule for
+integrals."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .numeric import UNIT, Array
+
+# proof constant: docs/theory.md, "Constants"
+_STEEPEST = 300.0  # factors of running sums, as powers of e
 
 Spectrum = NDArray[np.complex128]
 Numbers = TypeVar("Numbers", Array, Spectrum)
@@ -42,3 +46,27 @@ def power(base: Numbers, count: int) -> Numbers:
         if bit == "1":
             result = result * base
     return result
+
+
+def falls(rate: Array, number: int) -> Array:
+    """e^(-rate k) for k < number, as products of two: [rows, number]."""
+    part = 1 << (number.bit_length() // 2)
+    whole = np.exp(-np.outer(rate, np.arange(0, number, part)))
+    rest = np.exp(-np.outer(rate, np.arange(part)))
+    product: Array = (whole[:, :, None] * rest[:, None, :]).reshape(len(rate), -1)
+    return product[:, :number]
+
+
+def running(first: Array, terms: Array, rate: Array) -> Array:
+    """y with y(0) = first and y(j+1) = e^-rate y(j) + terms(j), row by row."""
+    size = terms.shape[1]
+    block = max(1, min(size, int(_STEEPEST / max(float(rate.max()), 1e-300))))
+    fall, found, y = falls(rate, block + 1), np.empty(terms.shape), first
+    for i in range(0, size, block):
+        part = terms[:, i : i + block]
+        left = fall[:, 1 : part.shape[1] + 1]
+        after = (y[:, None] + np.cumsum(part / left, axis=1)) * left
+        found[:, i] = y
+        found[:, i + 1 : i + part.shape[1]] = after[:, :-1]
+        y = after[:, -1]
+    return found

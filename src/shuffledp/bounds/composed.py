@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, delta_at
+from ..composition.influence import aims_around
 from ..composition.split_sum import SplitSum, split
 from ..composition.tilted_sum import (
     LatticeTooLong,
@@ -20,7 +21,6 @@ from ..composition.tilted_sum import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
-from ..profiles.accuracy import depth_for
 from . import tuning
 from .certificate import certified, narrower, not_certified
 from .crossing import crossing
@@ -44,9 +44,8 @@ def epsilon_bounds(
         wanted = rtol * max(high, tuning.SMALL_EPSILON)
         return certified(low, high), (high - low) / wanted
 
-    depth = composition.depth_for(-math.log(delta) + 14)
     worst = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
-    return _refined(composition, "epsilon", attempt, depth, rtol, worst, refine)
+    return _refined(composition, "epsilon", attempt, math.log(delta), rtol, worst, refine)
 
 
 def delta_bounds(
@@ -68,24 +67,26 @@ def delta_bounds(
     outlines = composition.lattices.outlines
     tilt = tilt_for_epsilon(outlines, epsilon)
     log_delta = log_mgf(outlines, tilt)[0] - tilt * epsilon
-    depth = composition.depth_for(-log_delta + 20)
-    return _refined(composition, "delta", attempt, depth, rtol, Bounds(0.0, 1.0), refine)
+    return _refined(composition, "delta", attempt, log_delta, rtol, Bounds(0.0, 1.0), refine)
 
 
 def _refined(
     composition: Composition,
     what: str,
     attempt: Attempt,
-    depth: float,
+    log_delta: float,
     rtol: float,
     worst: Bounds[float],
     refine: bool,
 ) -> Bounds[float]:
-    """Repeat an attempt on finer lattices until its bracket is narrow enough."""
+    """Repeat an attempt on finer lattices until its bracket is narrow enough. `log_delta`: of the
+    delta that is given or, as far as that is known before, asked for."""
     best, resolution, succeeded, in_vain = worst, composition.resolution, False, 0
+    aims = aims_around(-log_delta)
     for _ in range(tuning.LATTICES):
         try:
-            parts = composition.lattices.parts(depth, rtol, resolution)
+            depth = composition.depth_for(aims[-1])
+            parts = composition.lattices.parts(depth, rtol, resolution, aims)
             bounds, excess = attempt(parts.upper, parts.lower)
         except LatticeTooLong:
             if succeeded:
@@ -99,9 +100,9 @@ def _refined(
         best, succeeded = narrower(best, bounds), True
         if in_vain == 2 or not refine or math.isinf(excess):
             break  # a finer lattice would cost several times as much
-        deeper = depth_for(depth + 1) if what == "delta" else depth
-        if deeper > depth and parts.cut_off > tuning.CUT_OFF * bounds.lower:
-            depth = deeper  # what was cut off is what makes the difference
+        found = -math.log(bounds.upper) if what == "delta" and bounds.upper > 0 else -log_delta
+        if aims_around(found) != aims:
+            aims, log_delta = aims_around(found), -found  # it was not known where to look
         else:
             resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
             if composition.dear and resolution > tuning.DEAREST * composition.resolution:

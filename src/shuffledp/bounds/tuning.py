@@ -32,8 +32,6 @@ SLOW = 0.8
 LATTICES = 8
 #: How much finer than the first one a lattice of densities may be: its time grows like the cube.
 DEAREST = 4.0
-#: Finite losses counted as infinite are too many if they are a larger share of delta than this.
-CUT_OFF = 1e-3
 #: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.
 NEARLY_REACHED = 1e-9
 

@@ -95,9 +95,10 @@ class ComposedProfile(PrivacyProfile):
         return self._made[depth, rtol]
 
     def _few(self, depth: float, rtol: float) -> Sampler:
+        aims = [depth * share for share in tuning.GRADED]
         for halvings in range(tuning.COARSER):
             try:
-                made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings)
+                made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings, aims)
                 break
             except LatticeTooLong:
                 continue

@@ -14,7 +14,6 @@ from fractions import Fraction
 import numpy as np
 
 from .._support.numeric import BOTH, Array, Side
-from ..profiles.accuracy import depth_for
 from ..profiles.base import PrivacyProfile
 from . import tuning
 from .lattice import Lattices, kinds_of
@@ -36,7 +35,7 @@ class Composition:
 
     def depth_for(self, log_inverse_delta: float) -> float:
         """The depth of a round's profile that deltas of the composition need."""
-        return depth_for(log_inverse_delta + math.log(self.rounds))
+        return min(log_inverse_delta + tuning.DEEPER + math.log(self.rounds), tuning.DEEPEST)
 
     def deltas(
         self, epsilon: Array, least: float, rtol: float, sides: Sequence[Side] = BOTH
@@ -45,10 +44,11 @@ class Composition:
 
         A few tilts serve all of them. 0 and 1 where every lattice is too long.
         """
-        depth = self.depth_for(-math.log(least) + 14)
+        depth = self.depth_for(-math.log(least))
+        aims = [-math.log(least) * share for share in tuning.GRADED]
         for _ in range(tuning.COARSER):
             try:
-                parts = self.lattices.parts(depth, rtol, self.resolution)
+                parts = self.lattices.parts(depth, rtol, self.resolution, aims)
                 on = {Side.LOWER: parts.lower, Side.UPPER: parts.upper}
                 return [_at_many(on[side], epsilon, side) for side in sides]
             except LatticeTooLong:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,65 +14,76 @@ from numpy.typing import NDArray
 from .._support.numeric import Array, Side
 from ..profiles.samples import Samples
 from . import tuning
+from .influence import costs
 from .pld import PLD
+from .tilted_sum import Parts
+
+
+class Cells(NamedTuple):
+    """How wide cells may be around some losses."""
+
+    losses: Array
+    widths: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Grading:
-    """Multiples of `step`, for rounds of which an outline is known.
-
-    A cell of width h that holds the mass m adds about m h^2 to the variance of a round. With the
-    density r of the mass, h = c r^(-1/3) has the fewest cells for what they add together. Outlines
-    are too coarse for a density: the mass of all larger losses stands in for it, so that cells
-    grow, and c is such that they add as much as equal cells of width `stride`. What counts is the
-    largest of the masses as they are and under tilts about that of the composition.
-    """
+    """Multiples of `step` at which to sample rounds of which an outline is known."""
 
     outline: PLD
+    cells: Cells
     step: float
-    stride: float
-    tilt: float
     depth: float  # log(1/delta) of the smallest delta that is asked for
 
-    def points(self, largest: float, side: Side) -> NDArray[np.int64]:
+    def points(self, largest: float, side: Side | None = None) -> NDArray[np.int64]:
         """Lattice points up to the largest loss, or one beyond which delta is about e^-depth; of
-        positive losses if side is UPPER, else of negative ones, as seen from Q."""
+        positive losses if side is UPPER, of negative ones, as seen from Q, if it is LOWER, and
+        otherwise of both at once, which are mirror images."""
         losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
+        places, widths = self.cells
         if side is Side.LOWER:
             losses, masses, infinite = -losses[::-1], (masses * np.exp(-losses))[::-1], 0.0
+            places, widths = -places[::-1], widths[::-1]
+        elif side is None:
+            widths = np.minimum(widths, np.interp(-places, places, widths))
         tail = np.cumsum(masses[::-1])[::-1]
         beyond = losses[tail + infinite <= math.exp(-self.depth)]
         end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
         top = math.ceil(end / self.step * (1 - 1e-14))
         if end == largest and Fraction(self.step) * top < Fraction(largest):
             top += 1
-        # what an outline says of losses beyond the end is far too much
-        losses, masses = losses[losses <= end], masses[losses <= end]
-        weights = masses
-        for share in tuning.GRADED if side is Side.UPPER else ():
-            exponent = share * self.tilt * losses
-            tilted = masses * np.exp(exponent - exponent.max(initial=0.0))
-            weights = np.maximum(weights, tilted / max(tilted.sum(), 1e-300))
-        return self._spaced(losses[losses > 0], weights[losses > 0], top)
+        some = (places > 0) & (places < end)
+        return self._spaced(np.append(places[some], end), np.append(widths[some], math.inf), top)
 
-    def _spaced(self, losses: Array, weights: Array, top: int) -> NDArray[np.int64]:
-        """0 and top, and between them points at distances that grow with the losses; and the one
-        before top, where much of the mass may be."""
-        larger = np.cumsum(weights[::-1])[::-1] + 1e-300
-        cell = (larger / larger[:1]) ** (-1 / 3)
-        cell *= self.stride / np.sqrt((weights @ cell**2) / larger[:1])
-        cell = np.minimum(cell, max(self.stride, tuning.WIDEST_CELL / (1 + self.tilt)))
-        number = float(np.sum(np.diff(losses, prepend=0.0) / cell))
-        cell *= max(number / tuning.MOST_SAMPLES, 1.0)  # a tilt may see nothing but the end
-        distances = np.maximum(cell / self.step, 1.0).astype(np.int64)
-        index, place = [np.zeros(0, dtype=np.int64)], 0
-        for distance in np.unique(distances).tolist():  # up to the last loss with this distance
-            end = losses[distances == distance][-1] / self.step
-            run = np.arange(place, min(end, top), distance, dtype=np.int64)
-            if len(run):
-                index.append(run)
-                place = int(run[-1]) + distance
-        return np.unique(np.concatenate([*index, [0, max(top - 1, 0), top]]))
+    def _spaced(self, losses: Array, cells: Array, top: int) -> NDArray[np.int64]:
+        """0 and top, and between them as many points as cells fit; and the one before top, where
+        much of the mass may be."""
+        narrower = np.minimum(cells, np.append(cells[:1], cells[:-1]))  # at the ends of a gap
+        count = np.append(0.0, np.cumsum(np.diff(losses, prepend=0.0) / narrower))
+        number = min(count[-1], tuning.MOST_SAMPLES)
+        places = np.linspace(0.0, count[-1], math.ceil(number) + 1)
+        losses = np.interp(places, count, np.append(0.0, losses))
+        index = np.minimum(np.rint(losses / self.step), top).astype(np.int64)
+        return np.unique(np.concatenate([index, [0, max(top - 1, 0), top]]))
+
+
+def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cells]:
+    """How wide cells should be at the losses of some kinds of rounds, for all of them together to
+    cost `width` in relative epsilon, at deltas with the log(1/delta) that are the aims.
+
+    Where cells of width h cost r h^2 for each unit of loss, the fewest of them have h = c r^(-1/3).
+    """
+    found = costs(outlines, aims)
+    total = sum(float(np.trapezoid(np.cbrt(cost), losses)) for losses, cost in found)
+    unit = math.sqrt(width / max(total, 1e-300))
+    cells = []
+    for (losses, cost), (pld, _) in zip(found, outlines, strict=True):
+        spread = math.sqrt(float(pld.masses @ pld.losses**2))
+        # an outline may miss where the losses are
+        widest = np.minimum(np.abs(losses) + spread, 1.0)
+        widest *= min(tuning.WIDEST_CELL * math.sqrt(width), 0.5)
+        cells.append(Cells(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
+    return cells
 
 
 def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDArray[np.int64]:

@@ -21,9 +21,9 @@ from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
-from .grading import Grading, beside_kinks
+from .grading import Grading, beside_kinks, cells_for
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong, Parts, infinite_mass, log_mgf, tilt_for_delta
+from .tilted_sum import LatticeTooLong, Parts, log_mgf
 
 # proof constants: docs/theory.md, "Constants"
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
@@ -77,11 +77,10 @@ def _rank(kind: Kind) -> tuple[float, ...]:
 
 
 class Bracket(NamedTuple):
-    """Upper and lower PLDs of all rounds, and the finite losses that count as infinite above."""
+    """Upper and lower PLDs of all rounds."""
 
     upper: Parts
     lower: Parts
-    cut_off: float
 
 
 class Lattices:
@@ -95,8 +94,8 @@ class Lattices:
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         self.made: dict[tuple[float, ...], Bracket] = {}
 
-    def parts(self, depth: float, rtol: float, resolution: float) -> Bracket:
-        """PLDs of the rounds, to deltas of e^-depth.
+    def parts(self, depth: float, rtol: float, resolution: float, aims: Sequence[float]) -> Bracket:
+        """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
 
         The width is that of rtol at a resolution of 1, and falls with its square.
         """
@@ -110,10 +109,10 @@ class Lattices:
         share = tuning.DEAR_SHARE if dear else tuning.SHARE
         fine = min(share * wide / resolution, tuning.WIDEST_SAMPLES)
         together = tuning.TOGETHER * rtol / (4 * wide)
-        key = (divisions, depth, fine, together)
+        key = (divisions, depth, fine, together, *aims)
         made = self.made.get(key)
         if made is None:
-            made = self._make(divisions, strides, depth, fine, together)
+            made = self._make(divisions, strides, wide / resolution**2, aims, depth, fine, together)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
@@ -121,7 +120,14 @@ class Lattices:
         return made
 
     def _make(
-        self, divisions: int, strides: Sequence[float], depth: float, fine: float, together: float
+        self,
+        divisions: int,
+        strides: Sequence[float],
+        width: float,
+        aims: Sequence[float],
+        depth: float,
+        fine: float,
+        together: float,
     ) -> Bracket:
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
@@ -129,15 +135,12 @@ class Lattices:
         too_long = 12 * self._deviation > tuning.MAX_POINTS * step
         if too_long or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
-        upper, lower, cut_off = [], [], 0.0
-        seen = [(_down_to(outline, depth), count) for outline, count in self.outlines]
-        # no smaller delta is ever reached than that of infinite losses
-        least = max(math.exp(-depth) * self._rounds, infinite_mass(self.outlines), 1e-300)
-        tilt = tilt_for_delta(seen, least)[0]
+        upper, lower = [], []
         gradings, rounds = {}, []
-        for kind, stride in zip(self._kinds, strides, strict=True):
+        cells = cells_for(self.outlines, width, aims)
+        for kind, stride, cell in zip(self._kinds, strides, cells, strict=True):
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
-                gradings[profile] = Grading(kind.outline, step, stride, tilt, depth)
+                gradings[profile] = Grading(kind.outline, cell, step, depth)
                 rounds.append((profile, above, below))
         sampled = {profile: _sampled(profile, by, fine) for profile, by in gradings.items()}
         for profile, above, below in rounds:
@@ -148,8 +151,7 @@ class Lattices:
             plds = _discretize(profile, step, sampled[profile], reverse)
             upper.append((plds[0], above))
             lower.append((plds[1], below))
-            cut_off += above * plds[0].infinite * profile.bounded
-        return Bracket(upper, lower, cut_off)
+        return Bracket(upper, lower)
 
 
 def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:
@@ -181,7 +183,13 @@ def _outline(profile: PrivacyProfile) -> PLD:
         places = np.minimum(step * index, order.max_loss)
         about = order.outlined(places, tuning.OUTLINE_WIDTH)
         sampled.append(Sampled(index, Samples.without_slopes(about, about)))
-    return upper_pld(step, *sampled)
+    outline = upper_pld(step, *sampled)
+    # samples that are not narrow leave more than there is at the smallest losses
+    rank = np.argsort(-np.abs(outline.index))
+    larger = np.cumsum(outline.masses[rank]) - outline.masses[rank]
+    masses = np.empty(len(rank))
+    masses[rank] = np.clip(1 - outline.infinite - larger, 1e-300, outline.masses[rank])
+    return replace(outline, masses=masses)
 
 
 def _spread(outline: PLD) -> float:
@@ -191,14 +199,6 @@ def _spread(outline: PLD) -> float:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * outline.infinite) * largest
     return max(math.sqrt(float(outline.masses @ outline.losses**2)), negligible)
-
-
-def _down_to(outline: PLD, depth: float) -> PLD:
-    """Without the largest losses, which have a probability of e^-depth only: of an outline those
-    are hardly known."""
-    tail = np.cumsum(outline.masses[::-1])[::-1]
-    some = np.append(True, tail[1:] > math.exp(-depth))
-    return replace(outline, index=outline.index[some], masses=outline.masses[some])
 
 
 def _dear(kinds: Sequence[Kind]) -> bool:
@@ -247,8 +247,9 @@ def _sampled(
     profile: PrivacyProfile, grading: Grading, rtol: float, losses: Side = Side.UPPER
 ) -> Sampled:
     """A profile on a lattice: of positive losses, or of the negative ones."""
+    side = None if profile.swapped is profile else losses
     largest, step = profile.max_loss, grading.step
-    sampler, index = profile.sampler(grading.depth, rtol), grading.points(largest, losses)
+    sampler, index = profile.sampler(grading.depth, rtol), grading.points(largest, side)
 
     def sampled(index: NDArray[np.int64]) -> Samples:
         epsilon: Array = step * index.astype(float)

@@ -124,6 +124,12 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
     crossing = np.minimum(f[:-1] - steep * t, f[1:] + flat * (width - t)) * (1 - 16 * _ULP)
     cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
     value[:-1] = np.where(f[1:] < right, np.minimum(value[:-1], cap), value[:-1])
+    # The line from the right end, taken to the left one, serves whatever the next corner is.
+    alone = np.minimum(f[1:] + flat * width, f[:-1]) * (1 - 16 * _ULP)
+    better = np.append(alone > value[:-1], False)
+    value[:-1] = np.where(better[:-1], alone, value[:-1])
+    # before such a corner only that line is below the profile
+    value[:-1] = np.where(better[1:], np.minimum(value[:-1], alone), value[:-1])
     if other is None:  # at most half of what is left has a positive loss: -slope <= (1 - value)/2
         value[0] = min(value[0], (value[1] + width[0] / 2) / (1 + width[0] / 2) * (1 - 8 * _ULP))
 

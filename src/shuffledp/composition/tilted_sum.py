@@ -91,7 +91,7 @@ class LatticeTooLong(Exception):
 class TiltedSum:
     """The law of the summed loss around the centre that the tilt chooses."""
 
-    def __init__(self, parts: Parts, tilt: float) -> None:
+    def __init__(self, parts: Parts, tilt: float, longest: int = 0) -> None:
         self._tilt = tilt
         self._step = parts[0][0].step
         self._log_mgf, mean, _ = log_mgf(parts, tilt)
@@ -99,7 +99,7 @@ class TiltedSum:
         self._outside = tuning.OUTSIDE  # mass, on either side of the window
         first, last = _window(parts, tilt, self._log_mgf, mean, self._outside)
         size = 2 * round_up((last - first + 1) / 2)
-        if size > tuning.MAX_POINTS:
+        if size > (longest or tuning.MAX_POINTS):
             raise LatticeTooLong
         self._losses = self._step * (first + np.arange(size, dtype=float))
         # e^-709 .. e^709 is the range of a double: a larger factor becomes infinite, and the
@@ -209,6 +209,12 @@ class TiltedSum:
         if not (values[i] > delta - self.infinite and 0 < place < math.inf):
             return self._centre
         return self._centre + math.log(place)
+
+    @property
+    def density(self) -> tuple[Array, Array]:
+        """Losses of the sum, and about its density there."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return self._losses, np.nan_to_num(self._masses * self._untilted) / self._step
 
     def sharp(self, epsilon: float) -> bool:
         """Does rounding leave four digits of delta(epsilon)?"""

@@ -21,18 +21,28 @@ LEAST_DIVISIONS = 16.0
 FINER = 5.0
 #: Deviations of the sum that the longest transform should have room for.
 ROOM = 30.0
-#: Tilts under which losses may count, in units of the tilt of the composition.
-GRADED = (0.3, 0.6, 0.8, 1.0, 1.3, 2.0)
-#: Cells of rare losses are no wider than this over 1 + tilt, so that no factor e^(tilt loss) grows
-#: much within one.
-WIDEST_CELL = 0.3
+#: What a round's profile need not resolve is e^-DEEPER of delta; nothing is below e^-DEEPEST.
+DEEPER, DEEPEST = 14.0, 680.0
+#: Which losses count is found out at deltas whose logarithms differ by this factor,
+RUNG = 1.15
+#: or, for all deltas down to a smallest one, at these powers of it.
+GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
+#: Up to so many rounds, those of each kind are left out of the sum in turn.
+FEW_ROUNDS = 8
+#: The widest cells, as a share of the loss, over the root of the width in relative epsilon.
+WIDEST_CELL = 20.0
+#: Parts into which the gaps between the losses of an outline are cut for this.
+BETWEEN = 6
+#: Lattice points in the root mean square loss of a round, of sums that are only estimated, and
+#: points of such a sum at most: each takes a millisecond.
+PER_SPREAD, SOME_POINTS = 8.0, 1 << 14
 #: Samples of a profile at most, kinks apart: some hundred are usual.
 MOST_SAMPLES = 1 << 11
 #: So many times the mean bend of the cells around it is a kink, which is sampled more closely.
 KINK = 3.0
 #: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
 #: whose time goes into samples.
-SHARE, DEAR_SHARE = 0.5, 2.0
+SHARE, DEAR_SHARE = 0.5, 1.5
 #: And at most: wider samples than this are a first look, which may know one side only.
 WIDEST_SAMPLES = 0.005
 #: More different rounds than this are sampled as coarsely as densities.

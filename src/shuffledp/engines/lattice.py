@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
-from .._support.transforms import Spectrum, power, round_up, transform_error
+from .._support.transforms import falls, power, round_up, running, transform_error
 from . import tuning
 from .copies import Beyond
 from .fourier import cut_off, deep, markov, stop_loss
@@ -50,8 +51,10 @@ def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
         for i in range(0, len(same), together):
             rows = same[i : i + together]
             lattice = _Lattice(law.rows(rows), period[rows] / size, size)
-            lower, *slopes = _lower(lattice, beyond.rows(rows))
-            found[:, rows] = lower, _upper(lattice), *slopes
+            if Side.LOWER in sums.sides:
+                found[[[0], [2], [3]], rows] = _lower(lattice, beyond.rows(rows))
+            if Side.UPPER in sums.sides:
+                found[1, rows] = _upper(lattice)
     return Bracket(
         np.where(hopeless, 0.0, found[0] * unit),
         np.where(hopeless, markov(law, unit), found[1] * unit),
@@ -81,25 +84,17 @@ class _Gain(NamedTuple):
         return cls(values, values.sum(axis=1), np.sqrt(np.einsum("ij,ij->i", values, values)))
 
 
-class _Others(NamedTuple):
-    """All users but one: their spectrum, and how much an error of each spectrum counts."""
-
-    spectrum: Spectrum
-    fragile: Array
-
-
 class _Sum(NamedTuple):
-    """Tilted masses of the sum at successive multiples of the step modulo the period, with a bound
+    """Tilted masses of a sum at successive multiples of the step modulo the period, with a bound
     of their error each and of the Euclidean norm of their errors."""
 
     masses: Array
     error: Array
     norm_error: Array
 
-    def dot(self, gain: _Gain) -> tuple[Array, Array]:
-        """The sum of masses times gains, and its error."""
-        noise = np.minimum(self.error * gain.total, self.norm_error * gain.norm)
-        return np.einsum("ij,ij->i", self.masses, gain.values), noise
+    def noise(self, gain: _Gain) -> Array:
+        """A bound of the error of a sum of masses times gains, in whatever order those are."""
+        return np.minimum(self.error * gain.total, self.norm_error * gain.norm)
 
 
 @dataclass(frozen=True)
@@ -143,32 +138,34 @@ class _Lattice:
             sums.threshold - n * start - side * error,
         )
 
-    def masses(self, place: Array, weights: Array, first: Array | None = None) -> Array:
-        """Weights at multiples `place`, tilted, counted from the `first` one: [rows, points]."""
+    def masses(self, place: Array, weights: Array) -> Array:
+        """Weights at multiples `place`, tilted: [rows, points]."""
         rows = np.arange(len(self.step))[:, None]
-        column = place if first is None else place - first[:, None]
-        index = (column % self.points).astype(np.intp) + self.points * rows
-        exponent = (self.law.theta * self.step)[:, None] * place - self.top[:, None]
-        heavy = weights * np.exp(exponent)
-        laid = np.bincount(index.ravel(), heavy.ravel(), len(rows) * self.points)
+        index = self.index(place) + self.points * rows
+        laid = np.bincount(
+            index.ravel(), self.tilted(place, weights).ravel(), rows.size * self.points
+        )
         return laid.astype(float).reshape(len(rows), self.points)
 
-    def others(self, one: Array) -> _Others:
-        """n - 1 users with masses that have the sum 1."""
-        spectrum, others = np.fft.rfft(one), self.law.sums.users - 1
-        error = transform_error(self.points)
-        size = np.minimum(np.abs(spectrum) + error, 1 + error)
-        lesser = power(size, others - 1) if others > 1 else np.ones(size.shape)
-        return _Others(power(spectrum, others), lesser * (others + size))
+    def tilted(self, place: Array, weights: Array) -> Array:
+        """Weights at multiples `place` under the tilt."""
+        exponent = (self.law.theta * self.step)[:, None] * place - self.top[:, None]
+        heavy: Array = weights * np.exp(exponent)
+        return heavy
 
-    def total(self, others: _Others, last: Array, most: Array | float) -> _Sum:
-        """With a last user, whose masses have moduli with at most the sum `most`."""
-        error = transform_error(self.points)
-        spectrum = others.spectrum * np.fft.rfft(last)
-        wrong = np.broadcast_to(most * error, len(last))[:, None] * others.fragile
-        wrong += error * np.abs(spectrum)
+    def index(self, place: Array) -> NDArray[np.intp]:
+        """Of a multiple of the step in the period."""
+        return (place % self.points).astype(np.intp)
+
+    def sum_of(self, one: Array, users: int) -> _Sum:
+        """Of so many users with masses that have the sum 1."""
+        spectrum, error = np.fft.rfft(one), transform_error(self.points)
+        size = np.minimum(np.abs(spectrum) + error, 1 + error)
+        total = power(spectrum, users)
+        wrong = users * error * power(size, users - 1) if users > 1 else error * np.ones(size.shape)
+        wrong += error * np.abs(total)
         return _Sum(
-            np.fft.irfft(spectrum, self.points),
+            np.maximum(np.fft.irfft(total, self.points), 0.0),
             2 * wrong.sum(axis=1) / self.points,
             np.sqrt(2 * np.einsum("ij,ij->i", wrong, wrong) / self.points),
         )
@@ -181,16 +178,28 @@ class _Lattice:
         """(s)_+ and 1, without their tilt, added up over all copies of s, where s is a multiple of
         the step, from the first above the threshold on, less the threshold."""
         start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
-        number, theta = np.arange(self.points), self.law.theta
-        above = start[:, None] + self.step[:, None] * number
-        # e^(-theta s) as a product of two
-        part = 1 << (self.points.bit_length() // 2)
-        whole = np.exp(-np.outer(theta * self.step, np.arange(0, self.points, part)))
-        rest = np.exp(-(theta * start)[:, None] - np.outer(theta * self.step, np.arange(part)))
-        left = (whole[:, :, None] * rest[:, None, :]).reshape(len(theta), -1)[:, : self.points]
-        once = left / (1 - self.decay)[:, None]
+        above = start[:, None] + self.step[:, None] * np.arange(self.points)
+        left = falls(self.law.theta * self.step, self.points)
+        once = left * (np.exp(-self.law.theta * start) / (1 - self.decay))[:, None]
         copied = self.period * self.decay / (1 - self.decay)
         return _Gain.of(once * (above + copied[:, None])), _Gain.of(once)
+
+    def gained(self, total: _Sum, threshold: Array, place: Array) -> tuple[Array, Array]:
+        """What a sum counts, by the two `gains`, if a last score at some multiples is added to it.
+
+        With x the masses of the sum from the first multiple above the threshold on, a gain of a
+        rho^s and a last score at j the sum counts C(j), and C(j+1) = rho C(j) + a (1 - rho^N)
+        x(N-1-j); likewise for the other gain. All terms are positive.
+        """
+        gain, seen = self.gains(threshold)
+        start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
+        fall, turned = self.law.theta * self.step, total.masses[:, ::-1]
+        entering = np.exp(-self.law.theta * start)[:, None] * turned
+        chance = running(np.einsum("ij,ij->i", total.masses, seen.values), entering, fall)
+        growing = (np.exp(-fall) * self.step)[:, None] * chance + start[:, None] * entering
+        value = running(np.einsum("ij,ij->i", total.masses, gain.values), growing, fall)
+        index = self.index(place - self.first(threshold)[:, None])
+        return np.take_along_axis(value, index, 1), np.take_along_axis(chance, index, 1)
 
     def scale(self, norm: Array, threshold: Array) -> tuple[Array, Array]:
         """E e^(theta S) of masses with this norm, from below and from above."""
@@ -206,31 +215,31 @@ def _lower(lattice: _Lattice, beyond: Beyond) -> tuple[Array, Array, Array]:
     law, step, period = lattice.law, lattice.step, lattice.period
     sums, n = law.sums, float(law.sums.users)
     values, masses, threshold = lattice.scores(Side.LOWER)
-    place, first = np.rint(values / step[:, None]), lattice.first(threshold)
+    place = np.rint(values / step[:, None])
     nearest = lattice.masses(place, masses)
     norm = nearest.sum(axis=1)
-    others, growth = lattice.others(nearest / norm[:, None]), _growth(lattice, norm)
-
-    def total(weights: Array | float, most: Array | float) -> _Sum:
-        """The sum, the last user's masses times some weights, in units of the scale."""
-        last = lattice.masses(place, masses * weights, first)
-        return lattice.total(others, last / norm[:, None], most)
-
+    others, growth = lattice.sum_of(nearest / norm[:, None], sums.users - 1), _growth(lattice, norm)
     gain, seen = lattice.gains(threshold)
-    every = total(1.0, 1.0)
-    value, value_noise = every.dot(gain)
-    chance, chance_noise = every.dot(seen)
+    noises = others.noise(gain), others.noise(seen)
+    last = lattice.tilted(place, masses) / norm[:, None]
+    gained, counted = lattice.gained(others, threshold, place)
+
+    def mean(what: Array) -> Array:
+        """Over the last user's scores."""
+        found: Array = np.einsum("ij,ij->i", last, what)
+        return found
+
     moved, falls = _HALF * step, np.column_stack([sums.slopes, np.zeros(len(step))])
-    rest, rest_noise = total(values - step[:, None] * place, moved).dot(seen)
-    fall, fall_noise = total(falls, falls.max(axis=1)).dot(seen)
+    value, chance = mean(gained), mean(counted)
+    rest, fall = mean((values - step[:, None] * place) * counted), mean(falls * counted)
     low, high = lattice.scale(norm, threshold)
-    noise = value_noise + n * rest_noise
-    noise += growth * (value + value_noise + n * moved * (chance + chance_noise))
-    copies, most = beyond.moved(moved), (value + value_noise) * (1 + growth) * high
+    noise = noises[0] + n * moved * noises[1]
+    noise += growth * (value + noises[0] + n * moved * (chance + noises[1]))
+    copies, most = beyond.moved(moved), (value + noises[0]) * (1 + growth) * high
     lower = (value + n * rest) * low - noise * high
     lower -= copies.copies(period, most) + moved * copies.others(period)
     slope = n * fall + sums.held * chance
-    noise = (n * fall_noise + sums.held * chance_noise) * (1 + growth) + growth * slope
+    noise = (n * falls.max(axis=1) + sums.held) * noises[1] * (1 + growth) + growth * slope
     slope_low = slope * low - noise * high - copies.slope_copies(period)
     return lower, slope_low, (slope + noise) * high
 
@@ -239,16 +248,22 @@ def _upper(lattice: _Lattice) -> Array:
     """E[(S)_+] of scores that are parted between their neighbours, all copies included."""
     values, masses, threshold = lattice.scores(Side.UPPER)
     place = values / lattice.step[:, None]
-    below, first = np.floor(place), lattice.first(threshold)
+    below = np.floor(place)
     part = place - below
     both = np.concatenate([below, below + 1], axis=1)
-    parted = np.concatenate([masses * (1 - part), masses * part], axis=1)
-    one = lattice.masses(both, parted)
+    one = lattice.masses(both, np.concatenate([masses * (1 - part), masses * part], axis=1))
     norm = one.sum(axis=1)
-    last = lattice.masses(both, parted, first) / norm[:, None]
-    total = lattice.total(lattice.others(one / norm[:, None]), last, 1.0)
-    value, noise = total.dot(lattice.gains(threshold)[0])
-    upper: Array = (value + noise) * lattice.scale(norm, threshold)[1]
+    total, gain = (
+        lattice.sum_of(one / norm[:, None], lattice.law.sums.users),
+        lattice.gains(threshold)[0],
+    )
+    # the multiple from which on sums count is where the gains begin
+    first = lattice.index(lattice.first(threshold)[:, None])
+    turned = np.take_along_axis(
+        total.masses, (first + np.arange(lattice.points)) % lattice.points, 1
+    )
+    value = np.einsum("ij,ij->i", turned, gain.values)
+    upper: Array = (value + total.noise(gain)) * lattice.scale(norm, threshold)[1]
     return upper * (1 + _growth(lattice, norm))
 
 
@@ -261,6 +276,6 @@ def _growth(lattice: _Lattice, norm: Array) -> Array:
         -np.log(norm) - lattice.top - theta * sums.common[0]
     )
     each = UNIT * (64 + 8 * theta + values) + 2 * sums.error + left
-    gained = UNIT * (64 + 8 * theta * lattice.period)  # the gains
+    gained = UNIT * (64 + 8 * theta * lattice.period + 8 * lattice.points)  # the gains, summed up
     growth = (sums.users * each + gained) * 1.1
     return np.where(growth < _MOST_GROWTH, growth, np.inf)

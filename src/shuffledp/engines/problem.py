@@ -8,6 +8,7 @@ of this: they get scores and their probabilities.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNIT, Array
+from .._support.numeric import BOTH, UNIT, Array, Side
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class ScoreSums:
     sum by `held` more; who is not interested in slopes leaves them out.
 
     There may be one more user, whose scores have the probabilities `last`, with the sum 1.
+    Of bounds on other `sides` than these nothing will be made: they may be trivial.
     """
 
     scores: Array
@@ -42,6 +44,7 @@ class ScoreSums:
     falls: Array | None = None
     held: float = 0.0
     last: Array | None = None
+    sides: Sequence[Side] = BOTH
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
         return replace(

@@ -60,7 +60,7 @@ RARE_ROWS = 64
 
 #: The squared step in units of the variance of the integral's noise over the users with another
 #: score than the common one: with 4 the bracket is about as wide as with the noise.
-COARSENESS = 4.0
+COARSENESS = 2.0
 #: Points of a period at most: 16 transforms of so many take 0.1 s.
 MOST_POINTS = 1 << 17
 

@@ -8,6 +8,7 @@ below the true one in convex order, cells that are split to their ends laws abov
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -15,13 +16,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNIT, Array
+from .._support.numeric import UNIT, Array, Side
 from . import tuning
 from .classes import ClassLaw, ClassLaws
 
 # proof constants: docs/theory.md, "Constants"
 _LEAST = 1e-290  # shares below this are not told apart from 0
 _HIDDEN = 1e-40  # a blanket mass so small that no other user of a round is ever there
+
+
+#: Of losses.
+Range = tuple[float, float]
 
 
 class Tails(NamedTuple):
@@ -52,6 +57,17 @@ class Cells(NamedTuple):
     ratio_error: Array  # relative
     seen: NDArray[np.bool_]  # is any other user of a round ever in this cell, or beyond?
     mass_error: float  # relative
+
+
+class _Scale(NamedTuple):
+    """Which outputs count in a sum of scores e^loss: in bins of losses between edges, the share of
+    the usual scores' squares in the variance and the hazard of the loss, both for a bin's width;
+    and log(r - 1) from which on a score r outweighs all others together."""
+
+    edges: Array
+    share: Array
+    hazard: Array
+    reach: float
 
 
 class Enclosure(NamedTuple):
@@ -86,19 +102,24 @@ class DensityLaw:
     def worst(self, epsilon: float, users: int) -> DensityLaw:
         if not self.attained:
             return self
-        both = self._attained(self._cells(tuning.ROUGH_CELLS, tuning.ROUGH_DEPTH))
+        both = self._attained(self._cells(tuning.ROUGH_WIDTH, tuning.ROUGH_DEPTH, users))
         return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
 
     @property
     def reversed(self) -> DensityLaw:
         return self if self.order is None else replace(self, order=1 - self.order)
 
-    def enclosed(self, count: int, depth: float) -> Enclosure:
-        """By laws of about `count` cells: the more, the closer; cut off where only e^-depth of the
-        outputs are."""
-        cells = self._cells(count, depth)
+    def enclosed(
+        self, width: float, depth: float, users: int, alone: Range | None = None
+    ) -> Enclosure:
+        """By laws of cells whose profiles, with so many users, are about a relative `width` apart
+        in epsilon; cut off where only e^-depth of the outputs are. `alone`: also where a score
+        between these bounds, as losses, makes a sum large all alone."""
+        cells = usual = self._cells(width, depth, users)
+        if alone:
+            cells = self._cells(width, depth, users, alone)
         if not self.attained:
-            return Enclosure(*(self._sent((law,)) for law in self._blanket(cells)))
+            return Enclosure(*(self._sent((law,)) for law in self._blanket(cells, usual)))
         laws = self._attained(cells)
         return Enclosure(self._sent(laws if self.order is None else (laws[self.order],)), None)
 
@@ -123,17 +144,67 @@ class DensityLaw:
             low, high = (low, middle) if beyond(middle) else (middle, high)
         return high
 
-    def _cells(self, count: int, depth: float) -> Cells:
-        """About `count` cells, narrow where they add much to the variance of the scores."""
+    def alone(self, depth: float, users: int) -> Callable[[float], Range | None]:
+        """For a sum that scores must reach, which scores, as losses, may do so all alone; None if
+        it is within some deviations. Sums of about the same size share their range."""
+        edges, _, _, reach = self._scale(depth, users)
+        end = float(edges[-1])
+
+        def score(total: float) -> Range | None:
+            size = min(math.log(max(total, 1e-300)), end)
+            if size <= reach:
+                return None
+            first = math.floor((size - reach) / tuning.ALONE) * tuning.ALONE
+            near = math.exp(-first)  # some deviations, as a share of the sum
+            # two scores may share the sum; what exceeds it by more deviations is known to be big
+            least = first - 1 + math.log1p(-min(1.25 * near, 0.9))
+            most = first + tuning.ALONE + math.log1p(2.5 * near) + 0.5
+            return _loss_of(reach + least), _loss_of(reach + most)
+
+        return score
+
+    def _scale(self, depth: float, users: int) -> _Scale:
         end = self._end(depth + 4)
-        fine = np.linspace(0.0, end, 8 * count + 1)
-        # the score e^loss has mass R(1) and its square weighs e^loss R(0)
-        share = -np.diff(self.density.tails(fine).zero) * np.exp(fine[1:] - end)
-        density = np.cbrt(np.maximum(share, 0.0))
-        density = density / max(density.sum(), 1e-300) + 1 / len(density)
-        place = np.append(0.0, np.cumsum(density)) / density.sum()
-        edges = np.interp(np.linspace(0, 1, count + 1), place, fine)
-        edges[0], edges[-1] = 0.0, end
+        edges = np.linspace(0.0, end, tuning.FINE + 1)
+        tails, loss = self.density.tails(edges), (edges[1:] + edges[:-1]) / 2
+        square = np.maximum(-np.diff(tails.zero), 0.0) * np.exp(loss - end)
+        spread = square * np.expm1(-loss) ** 2  # of r - 1
+        # of scores that some users have; what is rarer has no part in the deviation of a sum
+        some = users * self.rate * tails.one[:-1] >= tuning.SOME
+        squares = users * self.rate * float(spread @ some)
+        reach = math.log(tuning.REACH) + (math.log(max(squares, 1e-300)) + end) / 2
+        reach = reach if reach < end + math.log(-math.expm1(-end)) else math.inf  # no score does
+        size = np.minimum(loss + np.log(-np.expm1(-loss)) - reach, 2.5)
+        usual = np.exp(-np.exp(2 * size) / 2)
+        share, variance = square * usual, float(spread @ usual + tails.zero[-1])
+        hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], _LEAST)
+        return _Scale(edges, share / max(variance, 1e-300), np.maximum(hazard, 0.0), reach)
+
+    def _edges(self, width: float, depth: float, users: int, alone: Range | None) -> Array:
+        """Losses that part cells, near each other where these would widen a profile.
+
+        With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
+        others, add h^2/4 of its square to the variance of the scores, which is twice as much as
+        they add to epsilon: there h goes with the third root of its share in the variance. What
+        larger scores count is a stop-loss of one of them, which h^2 moves by h^2/4 times the
+        hazard of the loss.
+        """
+        edges, share, hazard, _ = self._scale(depth, users)
+        gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2
+        root = np.cbrt(share / gap)
+        count = root * math.sqrt(float(root.sum()) * gap / (8 * width))  # in each unit of loss
+        if alone:
+            inside = (alone[0] < loss) & (loss < alone[1])
+            count = np.maximum(count, inside * np.sqrt(hazard / gap / (4 * width)))
+        count = np.maximum(count, tuning.FEWEST_CELLS / edges[-1])
+        place = np.append(0.0, np.cumsum(count * gap))
+        number = math.ceil(min(place[-1], tuning.MOST_CELLS))
+        chosen: Array = np.interp(np.linspace(0, place[-1], number + 1), place, edges)
+        chosen[0], chosen[-1] = 0.0, edges[-1]
+        return chosen
+
+    def _cells(self, width: float, depth: float, users: int, alone: Range | None = None) -> Cells:
+        edges = self._edges(width, depth, users, alone)
         tails = self.density.tails(edges)
         zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
         # where nearly all losses are larger, a difference of the shares of smaller ones is precise
@@ -147,28 +218,26 @@ class DensityLaw:
         seen[:2] = True
         return Cells(edges, zero, one, zero / one, slack, seen, float(slack.max()))
 
-    def _blanket(self, cells: Cells) -> tuple[ClassLaw, ClassLaw]:
-        """Laws below and above the blanket's in convex order, up to rounding to the safe side.
+    def _blanket(self, cells: Cells, mirror: Cells) -> tuple[ClassLaw, ClassLaw]:
+        """Laws below and above the blanket's in convex order, up to rounding to the safe side; by
+        these cells where the loss is positive and by those in the `mirror` where it is negative.
 
         Where the loss is positive, omega is R(1) and the score is r - alpha with r = R(0)/R(1);
         where it is negative, the score is 1 - alpha r with r = R(1)/R(0) of the same law. So all
         that is needed is the law of r: cells merged to their means, or split to their ends.
         """
-        edges, mass, ratio, slack = np.exp(cells.edges), cells.one, cells.ratio, cells.ratio_error
-        below = _law((_capped(cells), mass), _merged(ratio * (1 + slack), mass, cells.seen), cells)
-        rounding = 8 * UNIT * (1 + cells.edges)
-        high, low = edges * (1 + rounding), edges * (1 - rounding)
-        rest = 0.0
-        if not self.bounded:  # what is cut off tells everything
-            rest = float(cells.zero[-1]) * (1 + cells.mass_error)
-            mass = np.append(mass[:-1], 0.0)
-        above = _law(
-            (high, _split(ratio * (1 + slack), mass, high)),
-            (low, _split(ratio * (1 - slack), mass, low) * cells.seen),
-            cells,
-            rest,
-        )
-        return below, above
+        error = max(cells.mass_error, mirror.mass_error)
+        lowered = _merged(mirror.ratio * (1 + mirror.ratio_error), mirror.one, mirror.seen)
+        below = _law((_capped(cells), cells.one), lowered, error)
+        sides, rest = [], 0.0
+        for part, side in ((cells, Side.UPPER), (mirror, Side.LOWER)):
+            mass = part.one
+            if not self.bounded:  # what is cut off tells everything
+                rest, mass = float(part.zero[-1]) * (1 + error), np.append(mass[:-1], 0.0)
+            edges = np.exp(part.edges) * (1 + side * 8 * UNIT * (1 + part.edges))
+            split = _split(part.ratio * (1 + side * part.ratio_error), mass, edges)
+            sides.append((edges, split if side is Side.UPPER else split * part.seen))
+        return below, _law(sides[0], sides[1], error, rest)
 
     def _attained(self, cells: Cells) -> tuple[ClassLaw, ...]:
         """All others hold 0: merged cells, which can only lower the divergence, in both orders."""
@@ -184,6 +253,11 @@ class DensityLaw:
             law = ClassLaw(u, v, u, cells.mass_error)
             laws.append(law if side > 0 else law.reversed)
         return tuple(laws)
+
+
+def _loss_of(size: float) -> float:
+    """The loss at which r - 1 = e^size."""
+    return max(size, 0.0) + math.log1p(math.exp(-abs(size)))
 
 
 def _capped(cells: Cells) -> Array:
@@ -213,7 +287,7 @@ def _split(mean: Array, mass: Array, edges: Array) -> Array:
 
 
 def _law(
-    positive: tuple[Array, Array], negative: tuple[Array, Array], cells: Cells, rest: float = 0.0
+    positive: tuple[Array, Array], negative: tuple[Array, Array], error: float, rest: float = 0.0
 ) -> ClassLaw:
     """The law of scores r - alpha and 1 - alpha r, with the given r and their masses."""
     (high, mass), (low, other) = positive, negative
@@ -224,4 +298,4 @@ def _law(
     if rest > 0:
         rows = np.append(rows, [[rest], [0.0], [0.0]], axis=1)
     u, v, blanket = (tuple(row.tolist()) for row in rows)
-    return ClassLaw(u, v, blanket, cells.mass_error)
+    return ClassLaw(u, v, blanket, error)

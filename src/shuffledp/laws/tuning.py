@@ -16,5 +16,13 @@ MOST_COMPARED = 2000
 FEW_USERS = 16
 #: Levels of the ratios of a law above all pairs; 200 cost less than 1e-3 in epsilon.
 LEVELS = 200
-#: Cells and depth with which the two orders of a density's attained law are compared.
-ROUGH_CELLS, ROUGH_DEPTH = 24, 40.0
+#: Width and depth with which the two orders of a density's attained law are compared.
+ROUGH_WIDTH, ROUGH_DEPTH = 0.02, 40.0
+#: Losses at which a density is looked at to choose its cells, of which there are no fewer and no
+#: more than these.
+FINE, FEWEST_CELLS, MOST_CELLS = 800, 24.0, 4000.0
+#: Deviations of a sum that a score may be and not outweigh all others; and how far apart, as
+#: losses, sums may be that share the cells of scores that reach them alone.
+REACH, ALONE = 4.0, 1.0
+#: Users with such scores, on average, from which on they have a part in that deviation.
+SOME = 0.1

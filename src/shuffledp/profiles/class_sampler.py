@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNDERFLOW, UNIT, Array
+from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from ..engines.choice import Choice
 from ..engines.problem import ScoreSums
 from ..laws.classes import ClassLaw
@@ -27,7 +27,7 @@ class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
     What is below e^-depth need not be known well. The users may be a random subset of them and
-    `idle` others.
+    `idle` others. Bounds on other `sides` than these may be trivial.
     """
 
     def __init__(
@@ -37,8 +37,9 @@ class ClassSampler:
         width: float,
         depth: float = 700.0,
         idle: int = 0,
+        sides: Sequence[Side] = BOTH,
     ) -> None:
-        self._users, self._idle = users, idle
+        self._users, self._idle, self._sides = users, idle, sides
         self._width = min(width, tuning.WIDEST)
         values = max(len(law.u) for law in laws)
         # [laws, values], filled up with classes without mass
@@ -121,6 +122,7 @@ class ClassSampler:
                 self._error,
                 b[some],
                 self._idle,
+                sides=self._sides,
             )
             outward = np.array([[-1], [1], [-1], [1]]) * _SLACK
             found[:, some] += np.array(self._choice.solve(sums, width)) * (1 + outward) / population

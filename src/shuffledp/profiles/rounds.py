@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import singledispatch
 from typing import ClassVar
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import BOTH, Array
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
 from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
-from ..laws.density import DensityLaw
+from ..laws.density import DensityLaw, Range
 from ..laws.few_users import mixed_laws
 from ..laws.matrix import LeadingPairsLaw, PairsLaw
 from ..laws.three_point import ThreePointLaw
@@ -185,24 +185,48 @@ class DensityProfile(PrivacyProfile):
         return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        outline = rtol >= tuning.FIRST_LOOK
-        if outline:
+        if rtol >= tuning.FIRST_LOOK:
             depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
-        wanted = tuning.CELLS / math.sqrt(rtol)
-        cells = math.ceil(min(max(wanted, tuning.FEWEST_CELLS), tuning.MOST_CELLS))
-        below, above = self.law.enclosed(cells, depth)
-        width = rtol * tuning.ENGINE_SHARE
-        both = (self.users, width, depth, self.idle)
-        if above is None:
-            lower = upper = ClassSampler(below.laws, *both)
-        else:
-            lower, upper = (ClassSampler(law.laws, *both) for law in (below, above))
+        return _DensitySampler(self, depth, rtol)
 
-        def sample(epsilon: Array) -> Samples:
-            inside, high = self.some_left(epsilon), upper(epsilon)
-            if outline and upper is not lower:  # one side says enough
-                return Samples.without_slopes(0 * high.lower, high.upper * inside)
-            low = high if upper is lower else lower(epsilon)
-            return Samples(low.lower * inside, high.upper * inside, low.slope_low, low.slope_high)
 
-        return sample
+class _DensitySampler:
+    """Samples of a density between laws of cells: other ones where a score alone makes a sum large.
+    If only an outline is asked for, the upper side says enough."""
+
+    def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
+        self._profile, self._depth, self._width = profile, depth, width
+        self._alone = profile.law.alone(depth, profile.users)
+        self._made: dict[Range | None, tuple[ClassSampler, ClassSampler]] = {}
+
+    def __call__(self, epsilon: Array) -> Samples:
+        population = self._profile.users + self._profile.idle
+        # the mean of a score is 1 - alpha
+        sums = population * np.expm1(np.minimum(epsilon, 600.0))
+        ranges = [self._alone(total) for total in sums.tolist()]
+        found, inside = np.empty((4, len(epsilon))), self._profile.some_left(epsilon)
+        for one in set(ranges):
+            same = np.flatnonzero([other == one for other in ranges])
+            found[:, same] = self._sample(epsilon[same], one)
+        return Samples(found[0] * inside, found[1] * inside, found[2], found[3])
+
+    def _sample(self, epsilon: Array, alone: Range | None) -> Array:
+        lower, upper = self._samplers(alone)
+        high = upper(epsilon)
+        if self._width >= tuning.OUTLINE_WIDTH and lower is not upper:
+            return np.array(astuple(Samples.without_slopes(0 * high.lower, high.upper)))
+        low = high if lower is upper else lower(epsilon)
+        return np.array([low.lower, high.upper, low.slope_low, low.slope_high])
+
+    def _samplers(self, alone: Range | None) -> tuple[ClassSampler, ClassSampler]:
+        if alone not in self._made:
+            law, users, idle = self._profile.law, self._profile.users, self._profile.idle
+            below, above = law.enclosed(self._width, self._depth, users, alone)
+            rest = users, self._width * tuning.ENGINE_SHARE, self._depth, idle
+            if above is None:
+                self._made[alone] = (ClassSampler(below.laws, *rest),) * 2
+            else:
+                sides = zip((below, above), BOTH, strict=True)
+                lower, upper = (ClassSampler(laws.laws, *rest, (side,)) for laws, side in sides)
+                self._made[alone] = lower, upper
+        return self._made[alone]

@@ -1,0 +1,129 @@
+"""How much each loss of a round counts in a composition: an estimate, from coarse outlines.
+
+Splitting or merging the outcomes of a round whose losses lie in a cell of width h around l, with
+mass m, changes delta(epsilon) by about m h^2 times the density of the other rounds' sum at
+epsilon - l. So what counts is the law of one round's loss given that all losses add up to epsilon.
+Of light tails that is the law under the composition's tilt, of heavy ones it is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._support.numeric import Array
+from . import tuning
+from .pld import PLD
+from .tilted_sum import LatticeTooLong, Parts, TiltedSum, log_mgf, tilt_for_delta
+
+
+def aims_around(log_inverse_delta: float) -> tuple[float, ...]:
+    """Steps of a ladder of log(1/delta) below and above a question's, which others share."""
+    rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(max(tuning.RUNG, 1.01)))
+    return tuple(max(tuning.RUNG, 1.01) ** step for step in (rung, rung + 1))
+
+
+class Costs(NamedTuple):
+    """What cells of width h around some losses of a round cost, over h^2 and for each unit of
+    loss, in relative epsilon."""
+
+    losses: Array
+    cost: Array
+
+
+def costs(outlines: Parts, aims: Sequence[float]) -> list[Costs]:
+    """Of each kind of round, the most at deltas with these log(1/delta)."""
+    finer = [(_finer(pld), count) for pld, count in outlines]
+    found = [np.zeros(len(pld.index)) for pld, _ in finer]
+    for aim in aims:
+        for cost, another in zip(found, _costs_at(finer, aim), strict=True):
+            np.maximum(cost, another, out=cost)
+    return [Costs(pld.losses, cost) for (pld, _), cost in zip(finer, found, strict=True)]
+
+
+def _finer(pld: PLD) -> PLD:
+    """An outline with losses between its own, and their masses as if these had a density."""
+    density, number = pld.masses / _gaps(pld), len(pld.index)
+    place = np.linspace(0, number - 1, (number - 1) * max(tuning.BETWEEN, 1) + 1)
+    own = np.arange(number)
+    index = np.rint(np.interp(place, own, pld.index)).astype(np.int64)
+    index, first = np.unique(index, return_index=True)
+    finer = replace(pld, index=index, masses=np.ones(len(index)))
+    masses = np.exp(np.interp(place[first], own, np.log(density + 1e-300))) * _gaps(finer)
+    return replace(finer, masses=masses * (pld.masses.sum() / masses.sum()))
+
+
+def _gaps(pld: PLD) -> Array:
+    """How much of the line of losses belongs to each."""
+    middle = np.diff(pld.losses) / 2
+    gaps: Array = np.append(middle, 0.0) + np.append(0.0, middle)
+    return np.maximum(gaps, 1e-300)
+
+
+def _costs_at(outlines: Parts, aim: float) -> list[Array]:
+    delta, rounds = math.exp(-min(aim, 690.0)), sum(count for _, count in outlines)
+    # losses so rare that they do not count would only spoil the tilt
+    seen = [(_frequent(pld, 0.01 * delta / rounds), count) for pld, count in outlines]
+    tilt, deviation = tilt_for_delta(seen, delta)[0], math.sqrt(log_mgf(seen, 0.0)[2])
+    spread = deviation / math.sqrt(rounds)
+    epsilon = max(_sum(seen, tilt, spread).about(delta), deviation, 1e-300)
+    few = rounds <= tuning.FEW_ROUNDS  # of many, one more or less makes no difference
+    common = max(range(len(seen)), key=lambda i: seen[i][1])
+    found: list[Array] = []
+    for i, (pld, count) in enumerate(outlines):
+        if few or i == 0:
+            one = i if few else common
+            fewer = [(each, number - (j == one)) for j, (each, number) in enumerate(seen)]
+            sums, density = _sum([part for part in fewer if part[1]] or seen, tilt, spread).density
+            falls = _falls(sums, density)
+        at_sums = epsilon - pld.losses
+        given = pld.masses * np.interp(at_sums, sums, density, 0.0, 0.0)
+        slope = float(pld.masses @ np.interp(at_sums, sums, falls, 0.0, 0.0))
+        if not (given.any() and slope > 0):  # where no tilt fits
+            given, slope = pld.masses, 1 / (1 + tilt)
+        found.append(count / (4 * epsilon * slope) * given / _gaps(pld))
+    return found
+
+
+def _falls(losses: Array, density: Array) -> Array:
+    """How fast delta of a sum with this density falls: the mean of e^(epsilon - loss) over the
+    losses above epsilon, each of them in turn."""
+    step = float(losses[1] - losses[0]) if len(losses) > 1 else 1.0
+    found, after, block = np.empty(len(losses)), 0.0, max(1, int(300 / step))
+    for end in range(len(losses), 0, -block):
+        part = slice(max(end - block, 0), end)
+        left = np.exp(losses[part] - losses[part][0])
+        sums = np.cumsum((density[part] * step / left)[::-1])[::-1]
+        found[part] = (sums + after / (left[-1] * math.exp(step))) * left
+        after = float(found[part][0])
+    return found
+
+
+def _frequent(pld: PLD, least: float) -> PLD:
+    """Without the largest losses, which have so small a probability together."""
+    tail = np.cumsum(pld.masses[::-1])[::-1]
+    some = (tail > least) | (pld.index <= 0)
+    return replace(pld, index=pld.index[some], masses=pld.masses[some])
+
+
+def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
+    """About the sum of the losses, of which one has this root mean square, on a coarse lattice."""
+    step = max(spread, 1e-300) / tuning.PER_SPREAD
+    while True:
+        try:
+            return TiltedSum(_on_lattice(parts, step), tilt, tuning.SOME_POINTS)
+        except LatticeTooLong:
+            step *= 4
+
+
+def _on_lattice(parts: Parts, step: float) -> Sequence[tuple[PLD, int]]:
+    """With every loss at the nearest multiple of a step."""
+    found = []
+    for pld, count in parts:
+        index, place = np.unique(np.rint(pld.losses / step).astype(np.int64), return_inverse=True)
+        found.append((PLD(step, index, np.bincount(place, pld.masses).astype(float), 0.0), count))
+    return found
