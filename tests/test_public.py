@@ -67,7 +67,7 @@ def test_importing_takes_little_longer_than_numpy() -> None:
     # in turn, so that both see the machine as busy as it is
     times = [(seconds("numpy"), seconds("shuffledp")) for _ in range(8)]
     alone, both = map(min, zip(*times, strict=True))
-    assert both < 2.3 * alone
+    assert both < 2.5 * alone
 
 
 def test_the_command_line_loads_neither_matplotlib_nor_the_figures() -> None:

@@ -112,7 +112,6 @@ class Result:
                 metadata = {"CreationDate": None} if suffix == "pdf" else None
                 with replacing(path) as temporary:
                     figure.savefig(temporary, metadata=metadata)
-                figure.set_layout_engine("none")  # all is in its place: half of the time
                 written.append(path)
         return written
 
