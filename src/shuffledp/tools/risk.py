@@ -171,8 +171,8 @@ def risk(
     The attacker knows all but one user's data and tests between two neighbouring datasets: which of
     two values the user holds, say. `false_positive_rates` are shares of the innocent that are
     accused; for each there is the largest share of the guilty that is caught, and the smallest that
-    is missed. `orders`, from 1 on, are those of the Rényi divergences, whose sum over rounds is that
-    of all rounds together; they are infinite where a loss may be.
+    is missed. `orders`, from 1 on, are those of the Rényi divergences, whose sum over rounds is
+    that of all rounds together; they are infinite where a loss may be.
 
     >>> from shuffledp import PureLDP, Shuffle, risk
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
