@@ -38,7 +38,12 @@ REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
             "simulate",
         )), "shuffledp.bounds.target"],
     ),
-    "plotting": ("Needs `pip install 'shuffledp[plot]'`.", ["shuffledp.plotting"]),
+    "plotting": (
+        "Every function draws into `ax`, or into a new figure of `figsize` inches, and returns the "
+        "axes: `axes.figure.savefig(...)` writes a file. `title` replaces what stands above, "
+        "`target` is a dashed line. Needs `pip install 'shuffledp[plot]'`.",
+        ["shuffledp.plotting"],
+    ),
     "interop": ("Needs `pip install 'shuffledp[interop]'`.", ["shuffledp.interop"]),
     "published": ("Bounds of the literature, as stated there.", ["shuffledp.published"]),
     "errors": ("Bad input is one sentence, with the limit and a remedy.", ["shuffledp.errors"]),

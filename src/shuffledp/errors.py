@@ -26,7 +26,14 @@ class InvalidParameter(ShuffleDPError, ValueError):
 
 
 class SampleNotWhole(InvalidParameter):
-    """The share `rate` of the users that is to be sampled is not a whole number of them."""
+    """The share `rate` of the users that is to be sampled is not a whole number of them.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> Shuffle(PureLDP(eps0=1.0), users=10, sample_rate=0.25)
+    Traceback (most recent call last):
+    shuffledp.errors.SampleNotWhole: sample_rate=0.25 of users=10 is 2.5 users, not a whole number \
+>= 1; change either, or choose sampling='poisson'.
+    """
 
     def __init__(self, message: str, rate: float) -> None:
         super().__init__(message)

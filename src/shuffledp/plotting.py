@@ -47,7 +47,11 @@ Size = Sequence[float] | None
 
 
 def panels(count: int = 2, *, figsize: Size = None) -> list[Axes]:
-    """Axes side by side in one figure, to be given as `ax`."""
+    """Axes side by side in one figure, to be given as `ax`.
+
+    >>> len(panels(3))
+    3
+    """
     columns = validate.count("count", count, 12)
     usual = (6.0 * columns, 4.4)
     figure = style.new_figure(*style.checked_size(usual if figsize is None else figsize))
@@ -67,6 +71,10 @@ def plot_profile(
     """delta against epsilon, of a round or of an accountant, down to delta = 1e-12 if not told.
 
     The target is a delta.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> plot_profile(Shuffle(PureLDP(eps0=2.0), users=1_000), [0.1, 0.2]).get_xlabel()
+    'epsilon'
     """
     validate.instance(guarantee, Guarantee, "has no profile; give a round or an accountant.")
     axes = style.axes_for(ax, figsize, _USUAL)
@@ -103,6 +111,10 @@ def plot_epsilon_vs_users(
 
     Options are `view` and those of such a round. `published` adds the bounds of the literature,
     for the first number of rounds, where they apply.
+
+    >>> from shuffledp import PureLDP
+    >>> plot_epsilon_vs_users(PureLDP(eps0=2.0), [100, 1_000], delta=1e-6).get_xlabel()
+    'users'
     """
     axes = style.axes_for(ax, figsize, _TALL if published else _USUAL)
     xs = ascending("users", users, 1)
@@ -129,7 +141,13 @@ def plot_epsilon_vs_rounds(
     figsize: Size = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """epsilon against the number of rounds like this one."""
+    """epsilon against the number of rounds like this one.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> survey = Shuffle(PureLDP(eps0=2.0), users=1_000)
+    >>> plot_epsilon_vs_rounds(survey, [1, 10], delta=1e-6).get_xlabel()
+    'rounds'
+    """
     axes = style.axes_for(ax, figsize, _TALL if published else _USUAL)
     xs = ascending("rounds", rounds, 1)
     draw_epsilons(axes, {label: [(k, round_, k) for k in xs]}, delta, published, at_end=False)
@@ -156,6 +174,10 @@ def plot_amplification(
 
     `family(eps0=...)` makes the randomizer, `called` so in the title. Below the grey line shuffling
     amplifies privacy.
+
+    >>> from shuffledp import PureLDP
+    >>> plot_amplification(PureLDP, [1.0, 2.0], [1_000], delta=1e-6).get_xlabel()
+    'eps0'
     """
     axes = style.axes_for(ax, figsize, _TALL if published else _USUAL)
     xs = ascending("eps0", eps0, 0.0)
@@ -177,7 +199,14 @@ def plot_amplification(
 def plot_ledger(
     ledger: Ledger, *, title: str | None = None, figsize: Size = None, ax: Axes | None = None
 ) -> Axes:
-    """The running epsilon of a plan after each entry, with its bracket, against the target."""
+    """The running epsilon of a plan after each entry, with its bracket, against the target.
+
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.plan import PlannedRound
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=10_000), rounds=52)
+    >>> plot_ledger(Plan(epsilon=1.0, delta=1e-6, rounds=(weekly,)).ledger()).get_xlabel()
+    'after'
+    """
     validate.instance(ledger, Ledger, "is not a ledger; give plan.ledger() of a plan.")
     axes = style.axes_for(ax, figsize, _USUAL)
     running = [entry.running for entry in ledger.entries]
@@ -201,7 +230,12 @@ def plot_sweep(
     ax: Axes | None = None,
 ) -> Axes:
     """The certified values of a sweep, against the number that takes most values, one curve for
-    each combination of the others."""
+    each combination of the others.
+
+    >>> from shuffledp import sweep
+    >>> plot_sweep(sweep({"users": [99, 999]}, eps0=2.0, delta=1e-6, jobs=1)).get_xlabel()
+    'users'
+    """
     validate.instance(table, SweepTable, "is not a sweep; give what sweep(...) returns.")
     found = sweep_curves(table)
     axes = style.axes_for(ax, figsize, _USUAL)

@@ -26,6 +26,10 @@ class PublishedBound:
 
     `proven` is False for a formula that was printed as a bound but is not one: it is kept to be
     compared with, and no guarantee may rest on it.
+
+    >>> from shuffledp.published import BOUNDS
+    >>> [bound.name for bound in BOUNDS if bound.source.startswith("Erlingsson")]
+    ['Erlingsson et al. 2019']
     """
 
     name: str

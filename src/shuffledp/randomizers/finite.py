@@ -34,6 +34,14 @@ class MatrixRandomizer(Randomizer):
 
     Zeros are allowed: then the randomizer may not be eps0-LDP for any eps0, and only the blanket
     analysis applies.
+
+    >>> from shuffledp import Shuffle
+    >>> from shuffledp.randomizers import MatrixRandomizer
+    >>> class Coin(MatrixRandomizer):
+    ...     def rows(self):
+    ...         return [[0.75, 0.25], [0.25, 0.75]]
+    >>> Shuffle(Coin(), users=100).get_epsilon(0.01) < 0.2
+    True
     """
 
     task: ClassVar[str] = "count"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 #: Shares of the innocent that an attacker accuses, and orders of Rényi divergences, if not told.
 RATES = (0.001, 0.01, 0.1)
 ORDERS = (2.0, 4.0, 8.0, 16.0, 32.0)
+_WIDTH = 96  # of lines in a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +95,12 @@ class Risk(Records):
     def __str__(self) -> str:
         best = f"right at most {percent_up((1 + self.advantage.upper) / 2)} of the time"
         lines = [
-            wrapped(f"{self.title}."),
+            wrapped(f"{self.title}.", piped=_WIDTH),
             "",
             wrapped(
                 f"An attacker who tries {AIMS[self.guarantee.neighbours]} has an advantage of at "
-                f"most {rounded_up(self.advantage.upper)}: {best} if both are as likely."
+                f"most {rounded_up(self.advantage.upper)}: {best} if both are as likely.",
+                piped=_WIDTH,
             ),
         ]
         if self.false_positive_rates:
@@ -169,15 +171,16 @@ def risk(
     The attacker knows all but one user's data and tests between two neighbouring datasets: which of
     two values the user holds, say. `false_positive_rates` are shares of the innocent that are
     accused; for each there is the largest share of the guilty that is caught, and the smallest that
-    is missed. `orders`, from 1 on, are those of the Rényi divergences, whose sum over rounds is that
-    of all rounds together; they are infinite where a loss may be.
+    is missed. `orders`, from 1 on, are those of the Rényi divergences, whose sum over rounds is
+    that of all rounds together; they are infinite where a loss may be.
 
     >>> from shuffledp import PureLDP, Shuffle, risk
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
     >>> print(risk(survey, rounds=4, false_positive_rates=[0.01], orders=[2, 8]))
     4 x 10,000 users, PureLDP(eps0=4.0), replace-one.
     <BLANKLINE>
-    An attacker who tries to tell two values of a user apart has an advantage of at most 0.08106: right at most 54.06 % of the time if both are as likely.
+    An attacker who tries to tell two values of a user apart has an advantage of at most 0.08106:
+    right at most 54.06 % of the time if both are as likely.
     <BLANKLINE>
     innocent accused  guilty caught, at most  guilty missed, at least
                  1 %                  1.69 %                  98.31 %
@@ -185,7 +188,7 @@ def risk(
     order  Renyi divergence, at most
         2                    0.04149
         8                     0.1662
-    """  # noqa: E501
+    """
     rates, all_orders, rtol = (
         _rates(false_positive_rates),
         _orders(orders),
