@@ -38,7 +38,12 @@ def picture_options(name: str, text: str) -> list[Any]:
             name, "picture", type=click.Path(), metavar="FILE", help=text, callback=_savable
         ),
         _look("title", "What stands above it.  [default: the protocol]"),
-        _look("figsize", "Width and height in inches.", type=Size(), metavar="WxH"),
+        _look(
+            "figsize",
+            "Width and height in inches (--size is that of subsets).",
+            type=Size(),
+            metavar="WxH",
+        ),
         _look("dpi", "Dots in an inch, of a .png.  [default: 110]", type=Number(whole=True)),
     ]
 
