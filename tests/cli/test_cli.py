@@ -45,7 +45,9 @@ def test_json_is_what_python_says() -> None:
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(4.0), users=10_000), rounds=4)
     bounds = accountant.epsilon_bounds(1e-6)
+    said = ok("epsilon", "--eps0", "4", "--users", "1e4", "--rounds", "4", "--delta", "1e-6")
     assert report == {
+        "statement": said.rstrip("\n"),
         "schema_version": 2,
         "query": "epsilon",
         "version": shuffledp.__version__,

@@ -23,6 +23,9 @@ from .messages import packed, receive
 _ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
+_END = 2.0  # seconds
+
+
 class Busy(Exception):
     """More questions at once than the limit."""
 
@@ -101,7 +104,8 @@ class Worker:
     async def kill(self) -> None:
         with suppress(ProcessLookupError):
             self.process.kill()
-        await self.process.wait()
+        with suppress(TimeoutError):  # asyncio waits for what nobody reads any more, too
+            await asyncio.wait_for(self.process.wait(), _END)
 
 
 class Pool:
