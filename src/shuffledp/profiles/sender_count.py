@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNIT, Array
+from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines import binomial
 from . import tuning
 from .clone_sampler import bernstein
@@ -152,4 +152,4 @@ class SenderCount:
         last = np.exp(log_mass[-1:])
         lower = np.append(chord, last) * (1 - charge)
         upper = np.append(chord * np.exp(np.minimum(above, 700.0)), last) * (1 + charge)
-        return lower, upper
+        return lower, upper + UNDERFLOW

@@ -102,17 +102,17 @@ BINARY = [[Fraction(4, 5), Fraction(1, 5)], [Fraction(1, 5), Fraction(4, 5)]]
 
 
 @cache
-def cumulated() -> list[mpmath.mpf]:
-    """Pr[count <= s] for all s, by the ratio of neighbouring masses."""
+def count_masses() -> list[mpmath.mpf]:
+    """Pr[count = s] for all s, by the ratio of neighbouring masses."""
     honest, others = COUNT.honest, COUNT.users - COUNT.honest
     with mpmath.workdps(90):
         mass = mpmath.binomial(others, COUNT.sample) / mpmath.binomial(COUNT.users, COUNT.sample)
-        total = [mass]
+        masses = [mass]
         for s in range(COUNT.sample):
             mass *= mpmath.mpf((honest - s) * (COUNT.sample - s))
             mass /= (s + 1) * (others - COUNT.sample + s + 1)
-            total.append(total[-1] + mass)
-    return total
+            masses.append(mass)
+    return masses
 
 
 @cache
@@ -129,7 +129,7 @@ def senders() -> Iterator[Checked]:
         found = cells.buckets(np.unique(np.linspace(0, len(cells.point) - 1, nodes).astype(int)))
         ends = [bucket.first - 1 for bucket in found[1:]] + [int(cells.point[-1])]
         for bucket, last in zip(found, ends, strict=True):
-            exact = cumulated()[last] - (cumulated()[bucket.first - 1] if bucket.first else 0)
+            exact = mpmath.fsum(count_masses()[bucket.first : last + 1])
             yield (bucket.lower, bucket.upper), (exact, exact)
     survey = Shuffle(FiniteRandomizer([[0.8, 0.2], [0.2, 0.8]]), 4, sample_rate=0.5, colluding=2)
     for epsilon in FEW_EPSILONS:
