@@ -77,7 +77,9 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
 def _width(profile: PrivacyProfile, rtol: float) -> float:
     """The width of a first attempt: much narrower than asked for where that costs next to nothing,
     so that a bracket reads as one number."""
-    return aim(rtol, slow=profile.slow) if profile.dear else aim(rtol) * tuning.SINGLE
+    if profile.dear:
+        return aim(rtol, slow=profile.slow) * tuning.DEAR_SINGLE
+    return aim(rtol) * tuning.SINGLE
 
 
 def _improved(last: Bounds[float], best: Bounds[float]) -> bool:

@@ -23,6 +23,8 @@ NEAR_TOP = 2.0**-30
 #: How much narrower a single round is evaluated than the rounds of a composition, if a narrower
 #: bracket is not dear: randomized response of a million users takes 13 ms, 10 at the same width.
 SINGLE = 0.005
+#: The same of densities, whose cells grow with the inverse root of it.
+DEAR_SINGLE = 0.1
 
 # Many rounds
 
