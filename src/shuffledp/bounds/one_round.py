@@ -79,7 +79,7 @@ def _width(profile: PrivacyProfile, rtol: float) -> float:
     """The width of a first attempt: much narrower than asked for where that costs next to nothing,
     so that a bracket reads as one number."""
     if profile.dear:
-        return tuning.SLOW * rtol if profile.slow else aim(rtol)
+        return tuning.SLOW * rtol if profile.slow else aim(rtol) * tuning.DEAR_SINGLE
     return aim(rtol) * tuning.SINGLE
 
 

@@ -115,7 +115,7 @@ def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
     step = max(spread, 1e-300) / tuning.PER_SPREAD
     while True:
         try:
-            return TiltedSum(_on_lattice(parts, step), tilt, tuning.SOME_POINTS)
+            return TiltedSum(_on_lattice(parts, step), tilt, max(tuning.SOME_POINTS, 64))
         except LatticeTooLong:
             step *= 4
 

@@ -30,7 +30,7 @@ GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
 #: Up to so many rounds, those of each kind are left out of the sum in turn.
 FEW_ROUNDS = 8
 #: The widest cells, as a share of the loss, over the root of the width in relative epsilon.
-WIDEST_CELL = 20.0
+WIDEST_CELL = 12.0
 #: Parts into which the gaps between the losses of an outline are cut for this.
 BETWEEN = 6
 #: Lattice points in the root mean square loss of a round, of sums that are only estimated, and

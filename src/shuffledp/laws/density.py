@@ -118,6 +118,7 @@ class DensityLaw:
         cells = usual = self._cells(width, depth, users)
         if alone:
             cells = self._cells(width, depth, users, alone)
+            usual = cells if users <= tuning.FEW else usual
         if not self.attained:
             return Enclosure(*(self._sent((law,)) for law in self._blanket(cells, usual)))
         laws = self._attained(cells)
@@ -154,6 +155,8 @@ class DensityLaw:
             size = min(math.log(max(total, 1e-300)), end)
             if size <= reach:
                 return None
+            if users <= tuning.FEW:  # whose scores may be anything
+                return 0.0, math.inf
             first = math.floor((size - reach) / tuning.ALONE) * tuning.ALONE
             near = math.exp(-first)  # some deviations, as a share of the sum
             # two scores may share the sum; what exceeds it by more deviations is known to be big
