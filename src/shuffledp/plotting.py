@@ -25,7 +25,6 @@ import numpy as np
 from ._support import validate
 from ._support.progress import progress
 from .accountant import Accountant
-from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Guarantee, anyway
 from .randomizers import Randomizer
 from .rounds import Round
@@ -89,7 +88,7 @@ def plot_profile(
             found.append((x, anyway(guarantee.delta_bounds, x)))
             done(1)
     draw_curve(axes, found, None, label)
-    _target(axes, target)
+    style.target_line(axes, target)
     usual = f"Privacy profile, {_described(guarantee)}"
     return finish(axes, "epsilon", "certified delta", usual, title, log="y")
 
@@ -123,7 +122,7 @@ def plot_epsilon_vs_users(
         for count in some("rounds", rounds)
     }
     draw_epsilons(axes, curves, delta, published)
-    _target(axes, target)
+    style.target_line(axes, target)
     usual = f"{randomizer!r}, {_said(**options)}delta = {delta:g}, {_relation(options)}"
     note = f"published bounds, for {_times(rounds[0])}:" if published else ""
     return finish(axes, "users", "certified epsilon", usual, title, note=note, log="xy")
@@ -151,7 +150,7 @@ def plot_epsilon_vs_rounds(
     axes = style.axes_for(ax, figsize, _TALL if published else _USUAL)
     xs = ascending("rounds", rounds, 1)
     draw_epsilons(axes, {label: [(k, round_, k) for k in xs]}, delta, published, at_end=False)
-    _target(axes, target)
+    style.target_line(axes, target)
     usual = f"{_described(round_)}, delta = {delta:g}"
     return finish(axes, "rounds", "certified epsilon", usual, title, log="xy")
 
@@ -189,7 +188,7 @@ def plot_amplification(
     axes.plot(xs, xs, color=style.GREY, linewidth=3.5, alpha=0.5, zorder=1.8, label="_local")
     style.label_end(axes, xs[-1], xs[-1], "local guarantee", style.GREY)
     draw_epsilons(axes, curves, delta, published)
-    _target(axes, target)
+    style.target_line(axes, target)
     name = called or getattr(family, "__name__", "randomizer")
     usual = f"{name}, one round, {_said(**options)}delta = {delta:g}, {_relation(options)}"
     note = f"published bounds, for {users[0]:,} users:" if published else ""
@@ -241,7 +240,7 @@ def plot_sweep(
     axes = style.axes_for(ax, figsize, _USUAL)
     for label, points in found.curves.items():
         draw_curve(axes, points, None, label, at_end=bool(label), marker="o")
-    _target(axes, target)
+    style.target_line(axes, target)
     usual = ", ".join(text for text in (found.same, table.relation) if text)
     return finish(axes, found.axis, f"certified {found.query}", usual, title, log=found.log)
 
@@ -260,14 +259,6 @@ def _name_entries(axes: Axes, ledger: Ledger) -> None:
     names = [f"{name}\n{_times(p.rounds)}" for name, p in zip(short, planned, strict=True)]
     axes.set_xticks(range(1, len(names) + 1), names, **look)
     axes.set_xlim(0.5, len(names) + 0.5)
-
-
-def _target(axes: Axes, value: float | None) -> None:
-    if value is None:
-        return
-    if validate.real("target", value) <= 0:
-        raise InvalidParameter(f"target={value:g} is not positive; give one above 0.")
-    style.target_line(axes, value)
 
 
 def _relation(options: Mapping[str, Any]) -> str:

@@ -136,7 +136,7 @@ def test_sets_are_uniform() -> None:
         (BernoulliDummies(0.5), binomial(1, Fraction(1, 2))),
         (NegativeBinomialDummies(0.5, 0.5), negative_binomial(Fraction(1, 2), Fraction(1, 2))),
     ],
-    ids=repr,
+    ids=["poisson", "bernoulli", "negative binomial"],
 )
 def test_devices_send_dummies_of_their_law(dummies: Any, masses: Any) -> None:
     """Of two values, in 4,000 devices: each number, and both independent of one another."""

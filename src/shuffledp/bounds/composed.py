@@ -66,7 +66,10 @@ def delta_bounds(
 
     outlines = composition.lattices.outlines
     tilt = tilt_for_epsilon(outlines, epsilon)
-    log_delta = log_mgf(outlines, tilt)[0] - tilt * epsilon
+    log_scale, _, variance = log_mgf(outlines, tilt)
+    # at the saddle point, as if the tilted sum were normal
+    log_delta = log_scale - tilt * epsilon
+    log_delta -= math.log(max(tilt * (1 + tilt) * math.sqrt(2 * math.pi * variance), 1.0))
     return _refined(composition, "delta", attempt, log_delta, rtol, Bounds(0.0, 1.0), refine)
 
 

@@ -13,7 +13,7 @@ from ..composition.compose import Composition
 from ..errors import NotCertified
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import Parts, PrivacyProfile, merged, swapped
-from . import composed, one_round
+from . import composed, one_round, tuning
 from .certificate import not_certified
 
 
@@ -90,6 +90,8 @@ class _Order:
         with self._lock:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
+                if not (self._refine or self._composition.dear):
+                    self._composition.resolution = tuning.ONLY_ATTEMPT
             return self._composition
 
     @property

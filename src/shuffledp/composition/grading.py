@@ -74,7 +74,7 @@ def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cell
     Where cells of width h cost r h^2 for each unit of loss, the fewest of them have h = c r^(-1/3).
     """
     found = costs(outlines, aims)
-    total = sum(float(np.trapezoid(np.cbrt(cost), losses)) for losses, cost in found)
+    total = sum(_area(losses, np.cbrt(cost)) for losses, cost in found)
     unit = math.sqrt(width / max(total, 1e-300))
     cells = []
     for (losses, cost), (pld, _) in zip(found, outlines, strict=True):
@@ -84,6 +84,10 @@ def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cell
         widest *= min(tuning.WIDEST_CELL * math.sqrt(width), 0.5)
         cells.append(Cells(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
     return cells
+
+
+def _area(x: Array, y: Array) -> float:
+    return float(np.diff(x) @ (y[1:] + y[:-1])) / 2
 
 
 def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDArray[np.int64]:

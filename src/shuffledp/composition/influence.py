@@ -83,9 +83,11 @@ def _costs_at(outlines: Parts, aim: float) -> list[Array]:
         at_sums = epsilon - pld.losses
         given = pld.masses * np.interp(at_sums, sums, density, 0.0, 0.0)
         slope = float(pld.masses @ np.interp(at_sums, sums, falls, 0.0, 0.0))
-        if not (given.any() and slope > 0):  # where no tilt fits
+        if not (given.any() and np.isfinite(given).all() and slope > 1e-200):  # no tilt fits
             given, slope = pld.masses, 1 / (1 + tilt)
-        found.append(count / (4 * epsilon * slope) * given / _gaps(pld))
+        with np.errstate(over="ignore"):
+            cost = count / max(4 * epsilon * slope, 1e-250) * (given / _gaps(pld))
+        found.append(np.minimum(cost, 1e250))
     return found
 
 
@@ -112,7 +114,8 @@ def _frequent(pld: PLD, least: float) -> PLD:
 
 def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
     """About the sum of the losses, of which one has this root mean square, on a coarse lattice."""
-    step = max(spread, 1e-300) / tuning.PER_SPREAD
+    largest = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
+    step = max(spread / tuning.PER_SPREAD, 1e-12 * largest, 1e-300)
     while True:
         try:
             return TiltedSum(_on_lattice(parts, step), tilt, max(tuning.SOME_POINTS, 64))

@@ -88,8 +88,6 @@ NEGLIGIBLE = 1e-8
 
 #: Rounds whose users differ by no larger a power of e are of about the same scale.
 LIKE = 0.2
-#: How much deeper than what is asked for the losses of one round are told apart, as a power of e.
-DEEPER = 6.0
 #: Width of compositions in relative epsilon, where buckets of counts are wide anyway.
 COARSE = 1.5e-4
 #: Buckets of counts, if each of them is a composition of its own: some seconds.

@@ -24,9 +24,7 @@ from .classes import ClassLaw, ClassLaws
 _LEAST = 1e-290  # shares below this are not told apart from 0
 _HIDDEN = 1e-40  # a blanket mass so small that no other user of a round is ever there
 
-
-#: Of losses.
-Range = tuple[float, float]
+Range = tuple[float, float]  # of losses
 
 
 class Tails(NamedTuple):
@@ -272,8 +270,7 @@ def _capped(cells: Cells) -> Array:
 
 def _merged(ratio: Array, mass: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
     """The cells that nobody is ever in become one."""
-    hidden = mass[~seen].sum()
-    if hidden == 0:
+    if (hidden := mass[~seen].sum()) == 0:
         return ratio, mass
     merged = float(ratio[~seen] @ mass[~seen]) / hidden
     return np.append(ratio[seen], merged), np.append(mass[seen], hidden)
@@ -300,5 +297,4 @@ def _law(
     rows = rows[:, rows[2] > 0]
     if rest > 0:
         rows = np.append(rows, [[rest], [0.0], [0.0]], axis=1)
-    u, v, blanket = (tuple(row.tolist()) for row in rows)
-    return ClassLaw(u, v, blanket, error)
+    return ClassLaw(*(tuple(row.tolist()) for row in rows), mass_error=error)

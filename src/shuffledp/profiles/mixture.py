@@ -107,7 +107,8 @@ class MixtureProfile(PrivacyProfile):
 
     @property
     def slow(self) -> bool:
-        return True
+        many = self.count.deviation > tuning.FEW_COUNTS
+        return many or any(end.slow for end in self.rounds.ends)
 
     @property
     def max_loss(self) -> float:

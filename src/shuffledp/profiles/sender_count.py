@@ -95,6 +95,11 @@ class SenderCount:
         return self.rate or self.sample / self.users
 
     @property
+    def deviation(self) -> float:
+        """At least the standard deviation."""
+        return math.sqrt(self._variance)
+
+    @property
     def _variance(self) -> float:
         """A bound: drawing without replacement spreads less than with (Hoeffding 1963), and may be
         read as drawing the sample, the honest users in it, or the others in it."""
@@ -123,7 +128,7 @@ class SenderCount:
         """All counts but those with a probability of e^-depth, in cells that are narrow beside the
         standard deviation."""
         variance, mean = self._variance, self.mean
-        deviation, reach = math.sqrt(variance), bernstein(variance, depth + tuning.MARGIN)
+        deviation, reach = self.deviation, bernstein(variance, depth + tuning.MARGIN)
         low = max(self.least, math.floor(mean - reach))
         high = min(self.most, math.ceil(mean + reach))
         stride = max(1, math.floor(deviation / tuning.PER_DEVIATION))

@@ -85,6 +85,8 @@ PER_DEVIATION = 200
 MARGIN = 12.0
 #: Of the width asked for: what the rounds' own brackets and what buckets of counts may cost.
 ROUND_SHARE, BUCKET_SHARE = 0.3, 0.5
+#: Counts with a smaller standard deviation are so few that narrow brackets cost little.
+FEW_COUNTS = 8.0
 #: Share of all points at which the first buckets next to the mean end.
 FIRST_BUCKETS = 32
 #: Buckets that cost more than this share of all, times their number, are cut; and no more of them.

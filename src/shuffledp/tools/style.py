@@ -164,8 +164,12 @@ def label_at(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
     )  # fmt: skip
 
 
-def target_line(axes: Axes, value: float) -> None:
-    """A dashed line at a value of the vertical axis that is not to be exceeded."""
+def target_line(axes: Axes, value: float | None) -> None:
+    """A dashed line at a value of the vertical axis that is not to be exceeded, if there is one."""
+    if value is None:
+        return
+    if validate.real("target", value) <= 0:
+        raise InvalidParameter(f"target={value:g} is not positive; give one above 0.")
     axes.axhline(value, color=BLACK, linestyle=(0, (5, 3)), linewidth=1.1, label="_target")
     at_the_edge: Any = axes.get_yaxis_transform()
     label_end(axes, 1.0, value, f"target {value:g}", BLACK, xycoords=at_the_edge)
