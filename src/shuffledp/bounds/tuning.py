@@ -32,8 +32,8 @@ DEAR_SINGLE = 0.1
 
 #: Attempts on lattices of growing resolution.
 LATTICES = 8
-#: How much finer a lattice is if it is the only one: single pairs of datasets have few losses, which
-#: cells do not fit. Sums of two columns attain 0.9499 of 0.9505 with it, 0.9485 without.
+#: How much finer a lattice is if it is the only one: single pairs of datasets have few losses,
+#: which cells do not fit. Sums of two columns attain 0.9499 of 0.9505 with it, 0.9485 without.
 ONLY_ATTEMPT = 2.0
 #: How much finer than the first one a lattice of densities may be: its time grows like the cube.
 DEAREST = 4.0

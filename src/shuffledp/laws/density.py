@@ -291,10 +291,10 @@ def _law(
 ) -> ClassLaw:
     """The law of scores r - alpha and 1 - alpha r, with the given r and their masses."""
     (high, mass), (low, other) = positive, negative
-    rows = np.concatenate(
-        [np.stack([high * mass, mass, mass]), np.stack([other, low * other, other])], axis=1
-    )
+    both = np.stack([high * mass, mass, mass]), np.stack([other, low * other, other])
+    rows = np.concatenate(both, axis=1)
     rows = rows[:, rows[2] > 0]
     if rest > 0:
         rows = np.append(rows, [[rest], [0.0], [0.0]], axis=1)
-    return ClassLaw(*(tuple(row.tolist()) for row in rows), mass_error=error)
+    u, v, blanket = (tuple(row.tolist()) for row in rows)
+    return ClassLaw(u, v, blanket, error)
