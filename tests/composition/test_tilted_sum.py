@@ -56,7 +56,7 @@ def test_delta_against_rational_convolution(parts: Parts) -> None:
 def test_many_epsilons_at_once(
     parts: Parts, tilt: float, widest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shuffledp.composition.tilted_sum._WIDEST", widest)
+    monkeypatch.setattr("shuffledp.composition.tilted_sum.WIDEST", widest)
     total = TiltedSum(parts, tilt)
     epsilon = np.array([0.0, 0.1, 0.25, 1.3, 2.0, 3.5, 7.0, 20.5, 100.0])
     low, high = (total.deltas(epsilon, side) for side in (Side.LOWER, Side.UPPER))

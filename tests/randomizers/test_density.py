@@ -8,13 +8,10 @@ import pytest
 from mpmath import mp, mpf
 
 import oracles
+from oracles.heavy_tails import delta_of_one_large_score, normal_tail
 from shuffledp import Gaussian, Laplace, Shuffle
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import DensityRandomizer
-
-
-def normal_tail(x: float) -> float:
-    return math.erfc(x / math.sqrt(2)) / 2
 
 
 @pytest.mark.parametrize("sigma", [0.5, 2.0, 30.0])
@@ -236,38 +233,7 @@ def test_heavy_tails_against_another_program(
 
 
 def test_one_score_beyond_all_others_against_a_plain_convolution() -> None:
-    """Of 1000 users, sigma = 1/2, at epsilon = 5: either one score is far larger than all others,
-    or the sum is not positive. The others' sum on a lattice by one transform, the large score in
-    closed form; the step adds a few in 10^4 to the variance of the sum."""
-    users, epsilon, big, step, points = 1000, 5.0, 10.5, 10.0, 1 << 21
-    alpha = math.exp(epsilon)
-
-    def law(end: float, cells: int) -> tuple[np.ndarray, np.ndarray]:
-        """Ratios R(0)/R(1) from 1 to e^end and their probabilities under R(1)."""
-        edges = np.linspace(0.0, end, cells + 1)
-        one, zero = (
-            np.array([normal_tail((x + side * 2) / 2) for x in edges.tolist()]) for side in (1, -1)
-        )
-        mass = -np.diff(one)
-        return -np.diff(zero) / mass, mass
-
-    (high, likely), (low, mirrored) = law(big, 20_000), law(22.0, 40_000)
-    scores = np.concatenate([high - alpha, 1 - alpha * low])
-    masses = np.concatenate([likely, mirrored])
-    masses, scores = masses[scores > -1e7], scores[scores > -1e7]
-    place = np.floor(scores / step).astype(int)
-    part = scores / step - place
-    law_of_one = np.bincount(place % points, masses * (1 - part), points)
-    law_of_one += np.bincount((place + 1) % points, masses * part, points)
-    law_of_one[0] += 1 - 2 * normal_tail(1.0)
-    others = np.fft.irfft(np.fft.rfft(law_of_one) ** (users - 1), points)
-    seen = np.flatnonzero(others > 1e-13)
-    total = step * np.where(seen < points // 2, seen, seen - points)
-    gain = []
-    for other in total.tolist():
-        level = max(math.log(max(alpha - other, 1e-9)), big)
-        gain.append(normal_tail((level - 2) / 2) + (other - alpha) * normal_tail((level + 2) / 2))
-    delta = float(others[seen] @ np.array(gain))
-    lower, upper = Shuffle(Gaussian(0.5), users).delta_bounds(epsilon)
+    delta = delta_of_one_large_score(1000, 5.0)
+    lower, upper = Shuffle(Gaussian(0.5), 1000).delta_bounds(5.0)
     assert lower <= delta * (1 + 5e-4)
     assert delta * (1 - 5e-4) <= upper

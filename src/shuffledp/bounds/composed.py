@@ -13,6 +13,7 @@ from ..composition.compose import Composition, delta_at
 from ..composition.influence import aims_around
 from ..composition.split_sum import SplitSum, split
 from ..composition.tilted_sum import (
+    INFINITE,
     LatticeTooLong,
     Parts,
     TiltedSum,
@@ -59,6 +60,8 @@ def delta_bounds(
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
         high, low = delta_at(upper, epsilon, Side.UPPER), delta_at(lower, epsilon, Side.LOWER)
+        if epsilon == composition.max_loss:  # only infinite losses exceed it
+            high = min(high, infinite_mass(upper) * (1 + INFINITE))
         if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
             return certified(low, high), 1.0
         goal = delta_at(lower, epsilon * (1 - rtol), Side.LOWER)

@@ -56,15 +56,15 @@ class Grading:
         return self._spaced(np.append(places[some], end), np.append(widths[some], math.inf), top)
 
     def _spaced(self, losses: Array, cells: Array, top: int) -> NDArray[np.int64]:
-        """0 and top, and between them as many points as cells fit; and the one before top, where
-        much of the mass may be."""
+        """0 and top, and between them as many points as cells fit; and the two before top, where
+        much of the mass may be: top may have been rounded up."""
         narrower = np.minimum(cells, np.append(cells[:1], cells[:-1]))  # at the ends of a gap
         count = np.append(0.0, np.cumsum(np.diff(losses, prepend=0.0) / narrower))
         number = min(count[-1], tuning.MOST_SAMPLES)
         places = np.linspace(0.0, count[-1], math.ceil(number) + 1)
         losses = np.interp(places, count, np.append(0.0, losses))
         index = np.minimum(np.rint(losses / self.step), top).astype(np.int64)
-        return np.unique(np.concatenate([index, [0, max(top - 1, 0), top]]))
+        return np.unique(np.concatenate([index, [0, max(top - 2, 0), max(top - 1, 0), top]]))
 
 
 def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cells]:

@@ -13,13 +13,7 @@ import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
 from ..profiles.polygon import Polygon
-from .tilted_sum import Parts, infinite_mass
-
-# proof constants: docs/theory.md, "Constants"
-#: As in tilted_sum.py: errors of losses and of the probability of an infinite one.
-_LOSS_ERROR, _INFINITE = 2.0**-50, 1e-12
-#: Losses beyond it are not told apart.
-_WIDEST = 600.0
+from .tilted_sum import INFINITE, LOSS_ERROR, WIDEST, Parts, infinite_mass
 
 
 class ShortSum:
@@ -47,7 +41,7 @@ class ShortSum:
         self._side = side
         self._infinite = infinite_mass(parts)
         # the largest losses are infinite from above, and smaller from below
-        most = math.floor(_WIDEST / plds[0].step)
+        most = math.floor(WIDEST / plds[0].step)
         if side is Side.UPPER:
             self._infinite += float(masses[index > most].sum())
             index, masses = index[index <= most], masses[index <= most]
@@ -55,13 +49,13 @@ class ShortSum:
         self._polygon = Polygon.of_losses(plds[0].step * index.astype(float), masses, 0.0)
         self._error = 2 * self._polygon.error + 4 * UNIT * (terms + 8)
         reach = sum(float(np.abs(pld.losses).max(initial=0.0)) for pld in plds)
-        self._loss_error = _LOSS_ERROR * reach + sum(pld.loss_error for pld in plds)
+        self._loss_error = LOSS_ERROR * reach + sum(pld.loss_error for pld in plds)
 
     def __call__(self, epsilon: Array) -> tuple[Array, Array, Array]:
         side = self._side
-        shift = _LOSS_ERROR * epsilon + self._loss_error
+        shift = LOSS_ERROR * epsilon + self._loss_error
         value, left, right = self._polygon(np.maximum(epsilon - side * shift, 0.0))
-        infinite = self._infinite * (1 + side * _INFINITE)
+        infinite = self._infinite * (1 + side * INFINITE)
         value = value * (1 + side * self._error) + infinite
         if side is Side.UPPER:
             # a negative epsilon was moved to 0, where delta is larger by no more than that

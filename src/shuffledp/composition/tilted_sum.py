@@ -19,11 +19,11 @@ from .pld import PLD
 
 # proof constants: docs/theory.md, "Constants"
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
-_LOSS_ERROR = 2.0**-50
+LOSS_ERROR = 2.0**-50
 #: Sums from the top down have factors between 1 and e to this.
-_WIDEST = 600.0
+WIDEST = 600.0
 #: Relative error of the probability of an infinite loss.
-_INFINITE = 1e-12
+INFINITE = 1e-12
 
 #: PLDs on one lattice and how often each is used.
 Parts = Sequence[tuple[PLD, int]]
@@ -111,7 +111,7 @@ class TiltedSum:
         rounds = sum(count for _, count in parts)
         reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
         self._relative = 8 * UNIT * rounds * (4 + tilt * reach)
-        self._loss_error = _LOSS_ERROR * rounds * reach
+        self._loss_error = LOSS_ERROR * rounds * reach
         self._loss_error += sum(count * pld.loss_error for pld, count in parts)
         self._centre = mean
         self._lower_at_centre = self._delta(mean, Side.LOWER)
@@ -159,9 +159,9 @@ class TiltedSum:
 
     def deltas(self, epsilon: Array, side: Side) -> Array:
         """The same at many epsilons, by sums from the top down that all of them share."""
-        if self._step * len(self._losses) > _WIDEST:
+        if self._step * len(self._losses) > WIDEST:
             return np.array([self.delta(e, side) for e in epsilon.tolist()])
-        moved = epsilon - side * (_LOSS_ERROR * epsilon + self._loss_error)
+        moved = epsilon - side * (LOSS_ERROR * epsilon + self._loss_error)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             outside: Array = np.exp(self._log_mgf - self._tilt * moved)
             outside *= 2 * self._outside * _largest_gain(self._tilt)
@@ -175,7 +175,7 @@ class TiltedSum:
             relative = self._relative + UNIT * (8 * (8 + exponent) + 2 * len(self._losses) + 2000)
             value = np.where(np.isfinite(value) & (relative <= 1), value, side * math.inf)
             value = np.maximum(value, 0.0) * np.exp(side * np.minimum(relative, 1.0))
-            value = np.asarray(value + self.infinite * (1 + side * _INFINITE))
+            value = np.asarray(value + self.infinite * (1 + side * INFINITE))
         if side is Side.UPPER:
             return np.minimum(1.0, value + UNDERFLOW)
         value = np.where(value > UNDERFLOW, value, 0.0)
@@ -221,7 +221,7 @@ class TiltedSum:
         return self.delta(epsilon, Side.UPPER) <= tuning.SHARP * self.delta(epsilon, Side.LOWER)
 
     def _delta(self, epsilon: float, side: Side) -> float:
-        epsilon -= side * (_LOSS_ERROR * epsilon + self._loss_error)
+        epsilon -= side * (LOSS_ERROR * epsilon + self._loss_error)
         start = int(np.searchsorted(self._losses, epsilon, side="right"))
         losses = self._losses[start:]
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -237,7 +237,7 @@ class TiltedSum:
         if not math.isfinite(value) or relative > 1:
             value = side * math.inf
         value = max(value, 0.0) * math.exp(side * min(relative, 1.0))
-        value += self.infinite * (1 + side * _INFINITE)
+        value += self.infinite * (1 + side * INFINITE)
         if side is Side.LOWER:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)

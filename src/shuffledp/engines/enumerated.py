@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain, combinations_with_replacement
 
 import numpy as np
 
@@ -133,6 +134,8 @@ def log_ways(counts: Array, most: int, users: float) -> Array:
 
 def vectors_of_counts(users: int, values: int) -> Array:
     """All vectors of `values` counts with sum at most `users`."""
+    if values > users:
+        return _counts_of_choices(users, values)
     rows, left = np.zeros((1, 0)), np.array([users])
     for _ in range(values):
         size = left + 1
@@ -141,3 +144,14 @@ def vectors_of_counts(users: int, values: int) -> Array:
         rows = np.column_stack([np.repeat(rows, size, axis=0), count])
         left = np.repeat(left, size) - count
     return rows
+
+
+def _counts_of_choices(users: int, values: int) -> Array:
+    """The same if there are more values than users: each user chooses one, or none, in order."""
+    ways = math.comb(users + values, users)
+    choices = chain.from_iterable(combinations_with_replacement(range(values + 1), users))
+    chosen = np.fromiter(choices, dtype=np.intp, count=ways * users).reshape(ways, users)
+    counts, every = np.zeros((ways, values + 1)), np.arange(ways)
+    for choice in chosen.T:
+        counts[every, choice] += 1
+    return counts[:, :values]

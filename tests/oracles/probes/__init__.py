@@ -3,7 +3,15 @@
 from .common import Checked
 from .of_engines import engines
 from .of_matrices import large_matrices
-from .of_profiles import binary_messages, laws, noise_messages, samplers, senders
+from .of_profiles import (
+    binary_messages,
+    heavy_tails,
+    laws,
+    noise_messages,
+    replaced_messages,
+    samplers,
+    senders,
+)
 from .of_rounds import (
     bundles,
     calibrated,
@@ -13,6 +21,7 @@ from .of_rounds import (
     near_the_top,
     readings,
     rounds,
+    some_bundles,
     sums_of_losses,
 )
 
@@ -20,6 +29,9 @@ __all__ = ["OF_FOLDER", "PROBES", "Checked"]
 
 PROBES = [
     noise_messages,
+    replaced_messages,
+    heavy_tails,
+    some_bundles,
     laws,
     large_matrices,
     senders,
@@ -39,12 +51,14 @@ PROBES = [
 #: What the constants of a folder have to do with; of any other folder, all.
 OF_FOLDER = {
     "engines": [engines, samplers, binary_messages, near_the_top, noise_messages],
-    "laws": [laws, large_matrices, densities],
+    "laws": [laws, large_matrices, densities, heavy_tails],
     "profiles": [
         laws, large_matrices, senders, samplers, binary_messages, near_the_top, rounds,
-        noise_messages, densities,
+        noise_messages, replaced_messages, densities,
     ],
-    "composition": [rounds, densities, calibrated, sums_of_losses, bundles],
-    "bounds": [rounds, near_the_top, hard_questions, calibrated, chosen, readings],
+    "composition": [rounds, densities, calibrated, sums_of_losses, bundles, some_bundles],
+    "bounds": [
+        rounds, near_the_top, hard_questions, calibrated, chosen, readings, some_bundles,
+    ],
     "tools": [chosen, readings],
 }  # fmt: skip

@@ -12,7 +12,9 @@ import numpy as np
 
 import oracles
 from oracles import bits, noise
+from oracles.heavy_tails import delta_of_one_large_score
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
+from shuffledp.composition.bundle import as_one
 from shuffledp.laws.binary import BinaryLaw
 from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.laws.three_point import ThreePointLaw
@@ -20,6 +22,7 @@ from shuffledp.profiles.binary import BinaryProfile
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.clone_sampler import ThreePointSampler
 from shuffledp.profiles.one_more import one_more
+from shuffledp.profiles.parts import replaced_parts
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.threshold import ThresholdProfile
 from shuffledp.randomizers import Randomizer
@@ -97,6 +100,16 @@ def laws() -> Iterator[Checked]:
     yield asked(Shuffle(Laplace(1.0), 1).delta_bounds, 0.25, rtol=1e-2), (exact, exact)
 
 
+@cache
+def exact_large_score() -> mpmath.mpf:
+    return mpmath.mpf(delta_of_one_large_score(1000, 5.0))
+
+
+def heavy_tails() -> Iterator[Checked]:
+    near = exact_large_score() * (1 - 5e-4), exact_large_score() * (1 + 5e-4)
+    yield asked(Shuffle(Gaussian(0.5), 1000).delta_bounds, 5.0, rtol=1e-2), near
+
+
 COUNT = SenderCount(30_000, 50_000, 10_000)  # of 10,000 senders, those among 30,000 honest users
 BINARY = [[Fraction(4, 5), Fraction(1, 5)], [Fraction(1, 5), Fraction(4, 5)]]
 
@@ -157,6 +170,23 @@ def exact_noise(case: int, more: bool, epsilon: float) -> mpmath.mpf:
 @cache
 def exact_bin(more: bool) -> list[tuple[float, int]]:
     return noise.worst_bin(0.25, 4, FEW_EPSILONS, 120, more)
+
+
+@cache
+def exact_replaced(case: int, epsilon: float) -> mpmath.mpf:
+    """One message less and another one more, each among noise of its own."""
+    with mpmath.workdps(40):
+        pair = noise.one_more(NOISES[case], 1e-25)
+        return noise.divergence(noise.product(pair, noise.reversed_pair(pair)), epsilon)
+
+
+def replaced_messages() -> Iterator[Checked]:
+    for case in (0, 2):
+        replaced = as_one(replaced_parts(NOISES[case], 1))
+        found = replaced.sampler(60.0, 1e-3)(np.array(FEW_EPSILONS))
+        for i, epsilon in enumerate(FEW_EPSILONS):
+            exact = exact_replaced(case, epsilon)
+            yield (float(found.lower[i]) - 1e-20, float(found.upper[i]) + 1e-20), (exact, exact)
 
 
 def noise_messages() -> Iterator[Checked]:

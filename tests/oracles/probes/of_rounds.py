@@ -77,6 +77,8 @@ def rounds() -> Iterator[Checked]:
     ):
         yield asked(mechanism.delta_bounds, questions[0], rtol=1e-3), (delta, delta)
         yield asked(mechanism.epsilon_bounds, questions[1], rtol=1e-3), (epsilon, epsilon)
+    epsilon = exact_rounds()[1]
+    yield (repeated.attained_epsilon(1e-6), math.inf), (epsilon, epsilon)
 
 
 @cache
@@ -111,10 +113,14 @@ def normal_delta(mu: mpmath.mpf, epsilon: float | mpmath.mpf) -> mpmath.mpf:
     return left - mpmath.exp(epsilon) * right
 
 
+def two_laplaces() -> tuple[Accountant, mpmath.mpf]:
+    """With delta at 1: both losses have an atom there, and a density of e^(x/2)/4 below it."""
+    return Accountant().compose(Shuffle(Laplace(1.0), 1), 2), 1 - 1.25 * mpmath.exp(-0.5)
+
+
 def densities() -> Iterator[Checked]:
     """What two rounds attain, and the bound."""
-    twice = Accountant().compose(Shuffle(Laplace(1.0), 1), 2)
-    exact = 1 - 1.25 * mpmath.exp(-0.5)  # both losses have an atom at 1 and e^(x/2)/4 below it
+    twice, exact = two_laplaces()
     yield (twice.attained_delta(1.0), twice.get_delta(1.0)), (exact, exact)
 
 
@@ -123,6 +129,8 @@ def hard_questions() -> Iterator[Checked]:
     normal = Accountant().compose(Shuffle(Gaussian(2.0), 1), 2)
     exact = exact_normal_epsilon()
     yield asked(normal.epsilon_bounds, 1e-4, rtol=1e-3), (exact, exact)
+    twice, exact = two_laplaces()
+    yield asked(twice.delta_bounds, 1.0, rtol=1e-4), (exact, exact)
     narrow = Accountant().compose(Shuffle(PureLDP(0.75), 9), 2)
     exact = exact_two_rounds()
     yield asked(narrow.delta_bounds, 0.5, rtol=1e-5), (exact, exact)
@@ -207,6 +215,22 @@ def exact_bundle(rate: float, epsilon: float) -> mpmath.mpf:
     with mpmath.workdps(60):
         magnified = mpmath.log1p(mpmath.expm1(epsilon) / rate)
         return rate * oracles.randomized_response_composition(0.5, 3, magnified)
+
+
+@cache
+def exact_bundles_of_some(epsilon: float) -> mpmath.mpf:
+    """Of two honest users, one of whom is drawn in 4 of 6 cases and both in 1: three messages of
+    each."""
+    with mpmath.workdps(60):
+        both = oracles.compose_atoms([oracles.clone_pair_atoms(2, 0.5, "stronger-clones")] * 3)
+        return 4 * exact_bundle(0.5, epsilon) / 6 + oracles.delta_of_atoms(both, epsilon) / 6
+
+
+def some_bundles() -> Iterator[Checked]:
+    sampled = Shuffle(PureLDP(0.5), 4, sample_rate=0.5, colluding=2, messages=3)
+    for epsilon in (0.1, 0.5):
+        exact = exact_bundles_of_some(epsilon)
+        yield asked(sampled.delta_bounds, epsilon, rtol=1e-3), (exact, exact)
 
 
 def bundles() -> Iterator[Checked]:
