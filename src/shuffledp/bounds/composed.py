@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, delta_at
-from ..composition.influence import aims_around
+from ..composition.influence import aims_around, log_inverse_delta
 from ..composition.split_sum import SplitSum, split
 from ..composition.tilted_sum import (
     INFINITE,
@@ -18,9 +18,7 @@ from ..composition.tilted_sum import (
     Parts,
     TiltedSum,
     infinite_mass,
-    log_mgf,
     tilt_for_delta,
-    tilt_for_epsilon,
 )
 from . import tuning
 from .certificate import certified, narrower, not_certified
@@ -65,14 +63,13 @@ def delta_bounds(
         if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
             return certified(low, high), 1.0
         goal = delta_at(lower, epsilon * (1 - rtol), Side.LOWER)
-        return certified(low, high), 1.0 if high <= goal else 4.0
+        if high <= goal:
+            return certified(low, high), 1.0
+        known = 0 < low < goal
+        excess = math.log(high / low) / math.log(goal / low) if known else tuning.UNKNOWN
+        return certified(low, high), min(excess, tuning.UNKNOWN)
 
-    outlines = composition.lattices.outlines
-    tilt = tilt_for_epsilon(outlines, epsilon)
-    log_scale, _, variance = log_mgf(outlines, tilt)
-    # at the saddle point, as if the tilted sum were normal
-    log_delta = log_scale - tilt * epsilon
-    log_delta -= math.log(max(tilt * (1 + tilt) * math.sqrt(2 * math.pi * variance), 1.0))
+    log_delta = -log_inverse_delta(composition.lattices.outlines, epsilon)
     return _refined(composition, "delta", attempt, log_delta, rtol, Bounds(0.0, 1.0), refine)
 
 
@@ -110,7 +107,7 @@ def _refined(
         if aims_around(found) != aims:
             aims, log_delta = aims_around(found), -found  # it was not known where to look
         else:
-            resolution *= min(max(1.2 * math.sqrt(excess), 1.6), 8.0)
+            resolution *= min(max(1.2 * math.sqrt(excess), 1.3), 8.0)
             if composition.dear and resolution > tuning.DEAREST * composition.resolution:
                 break
     raise not_certified(what, best, rtol)

@@ -15,16 +15,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._support.numeric import Array
+from .._support.numeric import Array, Side
 from . import tuning
 from .pld import PLD
-from .tilted_sum import LatticeTooLong, Parts, TiltedSum, log_mgf, tilt_for_delta
+from .tilted_sum import (
+    LatticeTooLong,
+    Parts,
+    TiltedSum,
+    infinite_mass,
+    log_mgf,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
 
 
 def aims_around(log_inverse_delta: float) -> tuple[float, ...]:
     """Steps of a ladder of log(1/delta) below and above a question's, which others share."""
     rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(max(tuning.RUNG, 1.01)))
     return tuple(max(tuning.RUNG, 1.01) ** step for step in (rung, rung + 1))
+
+
+def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
+    """About log(1/delta) at an epsilon, by the losses that count at the delta that was found
+    before: rarer ones, which may not even be resolved, would spoil the tilt."""
+    rounds, found = sum(count for _, count in outlines), tuning.DEEPEST
+    spread = math.sqrt(log_mgf(outlines, 0.0)[2] / rounds)
+    for _ in range(tuning.GUESSES):
+        seen = _seen(outlines, math.exp(-found))
+        total = _sum(seen, tilt_for_epsilon(seen, epsilon), spread)
+        delta = total.delta(epsilon, Side.UPPER) + infinite_mass(outlines)
+        found = min(found, -math.log(min(max(delta, 1e-300), 1.0)))
+    return found
 
 
 class Costs(NamedTuple):
@@ -66,8 +87,7 @@ def _gaps(pld: PLD) -> Array:
 
 def _costs_at(outlines: Parts, aim: float) -> list[Array]:
     delta, rounds = math.exp(-min(aim, 690.0)), sum(count for _, count in outlines)
-    # losses so rare that they do not count would only spoil the tilt
-    seen = [(_frequent(pld, 0.01 * delta / rounds), count) for pld, count in outlines]
+    seen = _seen(outlines, delta)
     tilt, deviation = tilt_for_delta(seen, delta)[0], math.sqrt(log_mgf(seen, 0.0)[2])
     spread = deviation / math.sqrt(rounds)
     epsilon = max(_sum(seen, tilt, spread).about(delta), deviation, 1e-300)
@@ -103,6 +123,12 @@ def _falls(losses: Array, density: Array) -> Array:
         found[part] = (sums + after / (left[-1] * math.exp(step))) * left
         after = float(found[part][0])
     return found
+
+
+def _seen(outlines: Parts, delta: float) -> Parts:
+    """Without losses so rare that they do not count at delta: they would only spoil the tilt."""
+    rounds = sum(count for _, count in outlines)
+    return [(_frequent(pld, 0.01 * delta / rounds), count) for pld, count in outlines]
 
 
 def _frequent(pld: PLD, least: float) -> PLD:

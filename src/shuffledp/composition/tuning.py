@@ -27,6 +27,8 @@ DEEPER, DEEPEST = 14.0, 680.0
 RUNG = 1.15
 #: or, for all deltas down to a smallest one, at these powers of it.
 GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
+#: How often delta is guessed before it is asked for, each time by the losses that count there.
+GUESSES = 5
 #: Up to so many rounds, those of each kind are left out of the sum in turn.
 FEW_ROUNDS = 8
 #: The widest cells, as a share of the loss, over the root of the width in relative epsilon.
