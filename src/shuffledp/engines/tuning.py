@@ -93,6 +93,8 @@ BLOCK_NODES = 16
 SPLIT = 4
 #: Users with scores, the largest, that are left out where blocks are looked at, on average.
 RARELY = 8.0
+#: And scores whose part in the variance is so far below the mean one.
+SLIGHT = 0.03
 #: Blocks looked at at once.
 LOOKED = 1 << 18
 #: (law, node) pairs evaluated at once: some twenty arrays of so many numbers, which should stay in
