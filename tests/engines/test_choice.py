@@ -24,6 +24,15 @@ def heavy_tailed(values: int, users: int) -> ScoreSums:
     return sums_of(scores.tolist(), mass.tolist(), users)
 
 
+def rarely_positive(values: int, users: int) -> ScoreSums:
+    """Scores of e^x - e^12 with the masses of a normal x, and of as much below them."""
+    x = np.linspace(-4, 16, values)
+    mass = np.exp(-(x**2) / 2)
+    mass /= 3 * mass.sum()
+    scores = np.append(np.exp(x) - np.exp(12), -np.exp(12 + np.abs(x)))
+    return sums_of(scores.tolist(), np.append(mass, mass).tolist(), users)
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the rules that were asked, in order."""
@@ -50,6 +59,7 @@ CASES = [
     (sums_of([2.0, -3.0], [0.3, 0.3], 10**6), 1e-4, ["fourier"]),
     (heavy_tailed(200, 100), 1e-3, ["lattice"]),
     (heavy_tailed(200, 1000), 1e-3, ["fourier"]),
+    (rarely_positive(200, 30), 1e-3, ["one positive score"]),
 ]
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+
 def normal_tail(x: float) -> float:
     return math.erfc(x / math.sqrt(2)) / 2
 

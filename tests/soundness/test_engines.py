@@ -24,6 +24,7 @@ from shuffledp.engines import binomial
 from shuffledp.engines.enumerated import enumerated_stop_loss, one_user_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_jump import jump_stop_loss
+from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.laws.three_point import ThreePointLaw
@@ -176,13 +177,18 @@ def by_one_jump(sums: ScoreSums, draw: random.Random) -> Sides:
     return jump_stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4]))[:2]
 
 
+def by_one_positive(sums: ScoreSums, draw: random.Random) -> Sides:
+    return one_positive_stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4, 1e-6]))[:2]
+
+
 def by_mean(sums: ScoreSums, draw: random.Random) -> Sides:
     return one_user_stop_loss(sums)
 
 
-ENGINES = [by_enumeration, by_fourier, by_bulk, by_one_jump, by_mean]
+ENGINES = [by_enumeration, by_fourier, by_bulk, by_one_jump, by_one_positive, by_mean]
 KINDS = ["few", "rare", "bulk", "one", "two"]
-CASES = {"by_fourier": 8, "by_one_jump": 40}  # of each kind; they take longer
+#: Of each kind, if they take longer.
+CASES = {"by_fourier": 8, "by_one_jump": 40, "by_one_positive": 40}
 
 
 def check(engine: Engine, kind: str, seed: int) -> None:

@@ -107,7 +107,7 @@ class Lattices:
         dear = _dear(self._kinds)
         wide = _aim(self._kinds, rtol)
         share = tuning.DEAR_SHARE if dear else tuning.SHARE
-        fine = min(share * wide / resolution, tuning.WIDEST_SAMPLES)
+        fine = min(share * wide / resolution**2, tuning.WIDEST_SAMPLES)
         together = tuning.TOGETHER * rtol / (4 * wide)
         key = (divisions, depth, fine, together, *aims)
         made = self.made.get(key)

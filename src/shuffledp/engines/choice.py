@@ -18,6 +18,7 @@ from . import tuning
 from .enumerated import enumerated_stop_loss, one_user_stop_loss
 from .lattice import lattice_stop_loss
 from .one_jump import jump_stop_loss
+from .one_positive import one_positive_stop_loss
 from .problem import Bracket, ScoreSums, without_slope
 from .rare_scores import log_tail, rare_stop_loss, rare_users
 
@@ -50,6 +51,14 @@ class Question:
         mean = self.sums.users * (masses.sum(axis=1) - masses.max(axis=1))
         few_values = masses.shape[1] <= tuning.FEW_VALUES and not self.all_listed
         rows: NDArray[np.bool_] = (mean < tuning.RARE) & few_values
+        return rows
+
+    @property
+    def rarely_positive(self) -> NDArray[np.bool_]:
+        """The rows of many values in which hardly anybody has a positive score."""
+        sums = self.sums
+        chance = np.sum(sums.probabilities * (sums.scores > 0), axis=1)
+        rows: NDArray[np.bool_] = self.many_values & (sums.users * chance < tuning.ONE_POSITIVE)
         return rows
 
     @property
@@ -151,10 +160,17 @@ RULES = (
         lambda q: _list_rare(q, tuning.DEEP, tuning.SHALLOW),
     ),
     Rule(
+        "one positive score",
+        "hardly anybody has a positive score, so that no tilt tells a positive sum from rounding: "
+        "one user has it, and the others' sum is negative",
+        lambda q: q.rarely_positive & (not q.all_listed),
+        lambda q: one_positive_stop_loss(q.sums, q.width),
+    ),
+    Rule(
         "lattice",
         "so many values that transforms are quicker than an integral over their characteristic "
         "function, and so few users that this does not fall off quickly",
-        lambda q: q.many_values,
+        lambda q: q.many_values & ~q.rarely_positive,
         lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss, q.least),
     ),
     Rule(

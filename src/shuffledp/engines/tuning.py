@@ -64,6 +64,16 @@ COARSENESS = 2.0
 #: Points of a period at most: 16 transforms of so many take 0.1 s.
 MOST_POINTS = 1 << 17
 
+# One positive score (one_positive.py)
+
+#: Users with a positive score, on average, below which two of them are as good as impossible.
+ONE_POSITIVE = 1e-5
+#: Points of a first lattice, and the step of the next one over what a user usually loses and the
+#: root of the width times the users who score, on average.
+FIRST_POINTS, POSITIVE_STEP = 1 << 9, 16.0
+#: What the scores beyond the end of the lattice count at most, as a share of all.
+LEFT_OVER = 1e-3
+
 # One jump (one_jump.py)
 
 #: Deviations of the sum without big scores, beside its drift, that a score must exceed to be big:

@@ -15,6 +15,7 @@ from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.lattice import lattice_stop_loss
 from shuffledp.engines.one_jump import jump_stop_loss
+from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums, without_slope
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 
@@ -53,5 +54,6 @@ def engines() -> Iterator[Checked]:
             answers.append(jump_stop_loss(sums, 1e-3))
             if users > 1:
                 answers.append(lattice_stop_loss(sums, 1e-3))
+                answers.append(one_positive_stop_loss(sums, 1e-3))
             for lower, upper, *_ in answers:
                 yield (lower[0], upper[0]), exact_stop_loss(case)

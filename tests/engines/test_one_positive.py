@@ -1,0 +1,97 @@
+"""Sums that are positive only if one score is, against exact sums and a convolution of normals."""
+
+import math
+import random
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from shuffledp import Gaussian, Shuffle
+from shuffledp.engines import tuning
+from shuffledp.engines.one_positive import one_positive_stop_loss
+from shuffledp.engines.problem import ScoreSums
+
+
+def both_sides(sums: ScoreSums, width: float) -> tuple[float, float]:
+    lower, upper, slope_low, slope_high = (float(x[0]) for x in one_positive_stop_loss(sums, width))
+    assert (slope_low, slope_high) == (0.0, math.inf)
+    return lower, upper
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("users", [2, 3, 7])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_any_law_is_enclosed(law: Law, users: int, threshold: Fraction) -> None:
+    """Also if positive scores are common: wide, and true."""
+    truth = float(stop_loss_by_counting(law, users, threshold))
+    for width in (0.1, 1e-3, 1e-5):
+        lower, upper = both_sides(ScoreSums(*columns(law, threshold), users), width)
+        assert lower <= truth * (1 + 1e-14)
+        assert truth * (1 - 1e-14) <= upper
+
+
+@pytest.mark.parametrize("points", [4, 64, 1 << 12])
+@pytest.mark.parametrize("seed", range(30))
+def test_rare_positive_scores_on_coarse_and_fine_lattices(
+    seed: int, points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "FIRST_POINTS", min(points, 64))
+    monkeypatch.setattr(tuning, "MOST_POINTS", points)
+    draw = random.Random(f"positive {seed}")
+    high = [Fraction(draw.randrange(1, 2**12), 7) for _ in range(draw.choice([1, 2]))]
+    low = [-Fraction(draw.randrange(0, 2**9), 3) for _ in range(draw.choice([1, 2]))]
+    chances = [Fraction(draw.randrange(1, 9), 10**9) for _ in high]
+    chances += [Fraction(draw.randrange(1, 9), 20) for _ in low]
+    users, threshold = draw.choice([2, 3, 9]), Fraction(draw.choice([0, 1, 30]), 3)
+    law = tuple(high + low), tuple(chances)
+    truth = float(stop_loss_by_counting(law, users, threshold))
+    sums = ScoreSums(*columns(law, threshold), users)
+    lower, upper = both_sides(sums, 1e-6)
+    assert lower <= truth * (1 + 1e-13)
+    assert truth * (1 - 1e-13) <= upper
+    if points > 64:
+        assert upper - lower <= 0.02 * truth + 1e-9 * float(sum(high))
+
+
+@pytest.mark.parametrize(("sigma", "epsilon"), [(0.3, 18.0), (0.3, 22.0), (0.5, 11.0)])
+def test_two_users_with_little_noise_against_quadrature(sigma: float, epsilon: float) -> None:
+    """The blanket's delta: one user's ratio r exceeds alpha and what the other one, who is idle or
+    in either half of the blanket, takes from it. The probability of both being above is nothing."""
+    with mpmath.workdps(30):
+        s, alpha = mpmath.mpf(sigma), mpmath.exp(epsilon)
+
+        def tail(loss: mpmath.mpf, side: int) -> mpmath.mpf:  # log r beyond it, under either input
+            return mpmath.ncdf(-s * loss + side / (2 * s))
+
+        def call(level: mpmath.mpf) -> mpmath.mpf:  # E[(r - level)_+] under input 1
+            return tail(mpmath.log(level), 1) - level * tail(mpmath.log(level), -1)
+
+        def density(loss: mpmath.mpf) -> mpmath.mpf:  # of log r under input 1, from 0 on
+            return s * mpmath.npdf(s * loss + 1 / (2 * s))
+
+        idle = 1 - 2 * mpmath.ncdf(-1 / (2 * s))
+        cuts = [0, 1, 2, 4, 8, 16, 32]
+        near = mpmath.quad(lambda x: density(x) * call(2 * alpha - mpmath.exp(x)), [0, 4, epsilon])
+        far = mpmath.quad(lambda x: density(x) * call(alpha * (1 + mpmath.exp(x)) - 1), cuts)
+        truth = idle * call(alpha) + near + far
+    lower, upper = Shuffle(Gaussian(sigma), 2).delta_bounds(epsilon)
+    assert lower <= truth * (1 + mpmath.mpf(10) ** -6)
+    assert truth * (1 - mpmath.mpf(10) ** -6) <= upper
+    assert upper <= 1.01 * lower
+
+
+@pytest.mark.parametrize(("sigma", "users", "delta"), [(0.3, 10, 1e-8), (0.4, 50, 1e-6)])
+def test_little_noise_and_few_users_read_as_one_number(
+    sigma: float, users: int, delta: float
+) -> None:
+    bounds = Shuffle(Gaussian(sigma), users).epsilon_bounds(delta)
+    assert bounds.upper - bounds.lower <= 1e-4 * bounds.upper
+
+
+def test_so_many_users_that_their_errors_add_up() -> None:
+    scores = np.array([[1.0, -1.0]])
+    sums = ScoreSums(scores, np.array([[1e-20, 0.5]]), np.abs(scores), np.zeros(1), 10**13)
+    assert both_sides(sums, 1e-3) == (0.0, math.inf)
