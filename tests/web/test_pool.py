@@ -1,6 +1,7 @@
 """Workers: long questions are cancelled, bounded in time, and never in the way of short ones."""
 
 import os
+import signal
 import threading
 import time
 from collections import Counter
@@ -80,13 +81,36 @@ def test_a_long_question_tells_how_far_it_is_and_is_cancelled(server: Server) ->
 
 
 def test_a_client_that_leaves_takes_its_worker_with_it(server: Server) -> None:
-    until(lambda: not server.pool.busy)
-    with httpx.Client(base_url=server.url, timeout=1.5, trust_env=False) as client:
-        with pytest.raises(httpx.ReadTimeout):
-            client.post("/api/sweep", json=LONG)
-        pid = pid_of(server)
+    until(lambda: len(server.pool.idle) == LIMITS.workers and not server.pool.busy)
+    left: list[httpx.TimeoutException] = []
+
+    def leave() -> None:
+        with httpx.Client(base_url=server.url, timeout=3, trust_env=False) as client:
+            try:
+                client.post("/api/sweep", json=LONG)
+            except httpx.TimeoutException as error:
+                left.append(error)
+
+    client = threading.Thread(target=leave)
+    client.start()
+    pid = pid_of(server)
+    client.join()
+    assert left
     until(lambda: not alive(pid) and not server.pool.busy)
     until(lambda: len(server.pool.idle) == LIMITS.workers)  # another is warm
+
+
+def test_a_client_that_leaves_before_its_worker_is_ready(server: Server) -> None:
+    until(lambda: len(server.pool.idle) == LIMITS.workers and not server.pool.busy)
+    for worker in list(server.pool.idle):
+        os.kill(worker.process.pid, signal.SIGKILL)
+    until(lambda: all(worker.process.returncode is not None for worker in server.pool.idle))
+    with (
+        httpx.Client(base_url=server.url, timeout=0.1, trust_env=False) as client,
+        pytest.raises(httpx.TimeoutException),
+    ):
+        client.post("/api/epsilon", json=SHORT)
+    until(lambda: [w.process.returncode for w in server.pool.idle] == [None] * LIMITS.workers)
 
 
 def test_a_short_question_that_is_left_does_not_cost_a_worker(server: Server) -> None:

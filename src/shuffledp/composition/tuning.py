@@ -22,7 +22,7 @@ FINER = 5.0
 #: Deviations of the sum that the longest transform should have room for.
 ROOM = 30.0
 #: What a round's profile need not resolve is e^-DEEPER of delta; nothing is below e^-DEEPEST.
-DEEPER, DEEPEST = 10.0, 680.0
+DEEPER, DEEPEST = 12.0, 680.0
 #: Which losses count is found out at deltas whose logarithms differ by this factor,
 RUNG = 1.15
 #: or, for all deltas down to a smallest one, at these powers of it.

@@ -144,6 +144,7 @@ class Pool:
             raise TooLong from None
         finally:
             self.questions -= 1
+            self._warm()  # it may have been left before its worker was ready
 
     async def _answered(self, asked: Asked) -> Answer:
         async with self._short:
@@ -197,9 +198,9 @@ class Pool:
                 self._warm()
 
     def _warm(self) -> None:
-        """Another worker, if there are too few for short questions."""
+        """Other workers, if there are too few for short questions."""
         ready = len(self.idle) + len(self.busy) - self._long_ones + len(self._starting)
-        if ready < self.limits.workers:
+        for _ in range(ready, self.limits.workers):
             task = asyncio.ensure_future(self._start())
             self._starting.add(task)
             task.add_done_callback(self._starting.discard)
