@@ -26,7 +26,7 @@ SINGLE = 0.005
 #: Share of the width asked for at which a single round is evaluated, if samples take long.
 SLOW = 0.8
 #: The same of densities, whose cells grow with the inverse root of it.
-DEAR_SINGLE = 0.1
+DEAR_SINGLE = 0.5
 
 # Many rounds
 
