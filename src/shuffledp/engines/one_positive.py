@@ -74,7 +74,7 @@ class _Row:
         masses, positive = sums.probabilities[0], scores > 0
         self.error = sums.error + (64 + len(masses)) * UNIT
         self.users = sums.users
-        self.width = width * (1 + float(sums.others[0]))
+        self.width, self.coarse = width * (1 + float(sums.others[0])), math.sqrt(width)
         self.held = float(sums.threshold[0]) * (1 - side * 64 * UNIT)
         order = np.argsort(scores[positive])
         self.gain, self.chance = scores[positive][order], masses[positive][order]
@@ -157,7 +157,8 @@ class _Row:
         middle = np.searchsorted(np.cumsum(self.masses[order]), self.masses.sum() / 2)
         usual = float(self.losses[order[middle]]) if self.masses.any() else length
         wanted = length / max(tuning.POSITIVE_STEP * usual * math.sqrt(self.width), 1e-300)
-        points = 1 << math.ceil(math.log2(min(max(wanted, few), max(tuning.MOST_POINTS, few))))
+        most = max(min(tuning.POSITIVE_POINTS / self.coarse, tuning.MOST_POINTS), few)
+        points = 1 << math.ceil(math.log2(min(max(wanted, few), most)))
         return length / points, points
 
     def _parted(self, step: float, points: int) -> _Sum:

@@ -71,6 +71,8 @@ ONE_POSITIVE = 1e-5
 #: Points of a first lattice, and the step of the next one over what a user usually loses and the
 #: root of the width times the users who score, on average.
 FIRST_POINTS, POSITIVE_STEP = 1 << 9, 16.0
+#: Its points, over the root of the width, at most.
+POSITIVE_POINTS = 150.0
 #: What the scores beyond the end of the lattice count at most, as a share of all.
 LEFT_OVER = 1e-3
 
