@@ -78,8 +78,10 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
 def _width(profile: PrivacyProfile, rtol: float) -> float:
     """The width of a first attempt: much narrower than asked for where that costs next to nothing,
     so that a bracket reads as one number."""
+    if profile.dear and profile.slow:
+        return tuning.SLOW * rtol
     if profile.dear:
-        return tuning.SLOW * rtol if profile.slow else aim(rtol) * tuning.DEAR_SINGLE
+        return aim(rtol) * (tuning.DEAR_SINGLE if profile.bounded else tuning.ENDLESS_SINGLE)
     return aim(rtol) * tuning.SINGLE
 
 

@@ -25,8 +25,9 @@ NEAR_TOP = 2.0**-30
 SINGLE = 0.005
 #: Share of the width asked for at which a single round is evaluated, if samples take long.
 SLOW = 0.8
-#: The same of densities, whose cells grow with the inverse root of it.
-DEAR_SINGLE = 0.5
+#: The same of densities, whose cells grow with the inverse root of it, and of those whose losses
+#: have no end: Gaussian(0.44) of 10^7 users takes 0.4 s, 1.5 s with 0.1.
+DEAR_SINGLE, ENDLESS_SINGLE = 0.1, 0.5
 
 # Many rounds
 

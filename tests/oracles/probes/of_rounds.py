@@ -129,6 +129,8 @@ def hard_questions() -> Iterator[Checked]:
     normal = Accountant().compose(Shuffle(Gaussian(2.0), 1), 2)
     exact = exact_normal_epsilon()
     yield asked(normal.epsilon_bounds, 1e-4, rtol=1e-3), (exact, exact)
+    exact = 1 - mpmath.exp((mpmath.mpf(0.25) - 1) / 2)
+    yield asked(Shuffle(Laplace(1.0), 1).delta_bounds, 0.25, rtol=1e-3), (exact, exact)
     twice, exact = two_laplaces()
     yield asked(twice.delta_bounds, 1.0, rtol=1e-4), (exact, exact)
     narrow = Accountant().compose(Shuffle(PureLDP(0.75), 9), 2)
