@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
-from shuffledp import Gaussian, Shuffle
+from shuffledp import FiniteRandomizer, Gaussian, Shuffle
 from shuffledp.engines import tuning
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
@@ -95,3 +95,49 @@ def test_so_many_users_that_their_errors_add_up() -> None:
     scores = np.array([[1.0, -1.0]])
     sums = ScoreSums(scores, np.array([[1e-20, 0.5]]), np.abs(scores), np.zeros(1), 10**13)
     assert both_sides(sums, 1e-3) == (0.0, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("scores", "chances", "threshold", "users"),
+    [
+        ([1e300, -1.0], [1e-165, 0.5], 2.5e300, 3),  # three positive scores, or nothing
+        ([1.2e308, 1.0, -1e300], [0.0, 1e-9, 0.5], 0.0, 3),
+        ([1.2e308, 1.0, -1.5e308], [1e-9, 1e-9, 1 - 2e-9], 0.0, 3),
+        ([1e-10, -1e308], [1e-9, 0.5], 0.0, 4),
+        ([2.1e-303, 1.7e-299], [6.7e-18, 4.2e-20], 0.0, 4),
+        ([5e-324, -5e-324], [1e-9, 0.5], 0.0, 2),
+    ],
+)
+def test_scores_at_the_ends_of_the_range(
+    scores: list[float], chances: list[float], threshold: float, users: int
+) -> None:
+    law = tuple(map(Fraction, scores)), tuple(map(Fraction, chances))
+    truth = stop_loss_by_counting(law, users, Fraction(threshold))
+    sums = ScoreSums(*columns(law, Fraction(threshold)), users)
+    lower, upper = both_sides(sums, 1e-4)
+    assert Fraction(lower) <= truth
+    assert upper == math.inf or truth <= Fraction(upper)
+
+
+def test_small_scores_of_many_users_do_not_vanish() -> None:
+    scores, chances = np.full((1, 300), 2e-124), np.full((1, 300), 1e-200)
+    sums = ScoreSums(scores, chances, scores, np.zeros(1), 4_000_000)
+    truth = 4_000_000 * 300 * Fraction(2e-124) * Fraction(1e-200)
+    assert truth <= Fraction(both_sides(sums, 1e-4)[1])
+
+
+def test_one_user_with_many_outputs_next_to_the_largest_loss() -> None:
+    """A rule for several users was asked, too, if the bracket of one was wider than asked for."""
+    size = 7000
+    one = np.append(2.0**-20, np.full(size - 1, (1 - 2.0**-20) / (size - 1)))
+    ratios = np.exp(np.linspace(-0.6, 0.6, size - 1))
+    zero = np.append(2.0**-19, ratios * ((1 - 2.0**-19) / ratios.sum()))
+    round_ = Shuffle(FiniteRandomizer([zero / zero.sum(), one / one.sum()]), 1)
+    for gap in (1e-8, 1e-10):
+        epsilon = math.log(2) - gap
+        bounds = round_.delta_bounds(epsilon)
+        alpha = Fraction(float(mpmath.exp(epsilon)))
+        rows = [list(map(Fraction, (row / row.sum()).tolist())) for row in (zero, one)]
+        exact = sum(max(p - alpha * q, 0) for p, q in zip(*rows, strict=True))
+        assert bounds.lower <= exact * Fraction(1 + 1e-4)
+        assert exact * Fraction(1 - 1e-4) <= bounds.upper

@@ -95,7 +95,7 @@ class Choice:
     def solve(self, sums: ScoreSums, width: float) -> Bracket:
         question = self._question(sums, width)
         found = np.array(_nothing_known(len(sums.scores)))
-        for rule in RULES:
+        for rule in RULES if sums.users > 1 else RULES[:1]:
             lower, upper = found[:2]
             wide = upper - lower > width * np.maximum(lower, self._least)
             rows = np.flatnonzero(wide & rule.suits(question))
@@ -143,7 +143,7 @@ RULES = (
     Rule(
         "enumerated",
         "few users score, or there are few users: every way to share out the scores can be listed",
-        lambda q: q.few & (q.sums.users > 1),
+        lambda q: q.few,
         lambda q: enumerated_stop_loss(q.sums, q.listed),
     ),
     Rule(

@@ -23,19 +23,20 @@ from .tilted_law import ROUNDING
 
 # proof constants: docs/theory.md, "Constants"
 _MOST_ERROR = 0.01  # of all masses of a sum together, beyond which nothing is known of it
-_SLACK = 1e-9  # relative, of sums of up to 2^18 terms
+_SLACK, _MOST_TERMS = 1e-9, 1 << 21  # relative, of sums of so many terms
 
 
 def one_positive_stop_loss(sums: ScoreSums, width: float) -> Bracket:
     """E[(S_n)_+] for each row, n >= 2; `width` as in fourier.stop_loss."""
     rows = len(sums.scores)
     found = without_slope(np.zeros(rows), np.full(rows, np.inf))
-    for i in range(rows):
-        row = sums.rows(np.array([i]))
-        if Side.LOWER in sums.sides:
-            found.lower[i] = _Row(row, width, Side.LOWER).lower()
-        if Side.UPPER in sums.sides:
-            found.upper[i] = _Row(row, width, Side.UPPER).upper()
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # losses out of all range
+        for i in range(rows):
+            row = sums.rows(np.array([i]))
+            if Side.LOWER in sums.sides:
+                found.lower[i] = _Row(row, width, Side.LOWER).lower()
+            if Side.UPPER in sums.sides:
+                found.upper[i] = _Row(row, width, Side.UPPER).upper()
     return found
 
 
@@ -67,20 +68,24 @@ class _Sum:
 
 
 class _Row:
-    """One sum: positive scores and their probabilities, and what others lose."""
+    """One sum: positive scores and their probabilities, and what others lose, in a unit, which is a
+    power of two, such that no score exceeds 1."""
 
     def __init__(self, sums: ScoreSums, width: float, side: Side) -> None:
         scores = sums.scores[0] + side * ROUNDING * sums.magnitudes[0]
+        self.unit = 2.0 ** min(np.frexp(scores.max(initial=0.0))[1], 1023)
+        scores, held = scores / self.unit, float(sums.threshold[0]) / self.unit
         masses, positive = sums.probabilities[0], scores > 0
         self.error = sums.error + (64 + len(masses)) * UNIT
         self.users = sums.users
         self.width, self.coarse = width * (1 + float(sums.others[0])), math.sqrt(width)
-        self.held = float(sums.threshold[0]) * (1 - side * 64 * UNIT)
+        self.held = held * (1 - side * 64 * UNIT)
         order = np.argsort(scores[positive])
         self.gain, self.chance = scores[positive][order], masses[positive][order]
         self.losses, self.masses = -scores[~positive], masses[~positive]
         self.idle = max(1 - float(masses.sum()), 0.0)
         self.mass_error = 2.5 * (self.users - 1) * self.error  # of all that n - 1 users may do
+        self.underflow = 64.0 * self.users * len(masses) * 5e-324
 
     def lower(self) -> float:
         """E[S; L > 0, one positive score], L with losses moved to the nearest multiples."""
@@ -104,7 +109,8 @@ class _Row:
         wrong = (gain + self.users * step) * noise
         size = gain * mass + step * (lost + self.users * mass)
         found = float(self.chance @ (value - wrong - _SLACK * size))
-        return max(self.users * found * (1 - self.error - _SLACK), 0.0)
+        found = self.users * found * (1 - self.error - _SLACK) - self.underflow
+        return max(found * self.unit - LEAST, 0.0)
 
     def upper(self) -> float:
         """With losses parted between the multiples next to them, and several positive scores."""
@@ -122,9 +128,9 @@ class _Row:
         # of them the sum
         another, twice = others * float(self.chance.sum()), 2 * self.gain - self.held
         value += another * self._at_most(but_one, step, np.maximum(twice, 0.0)) / 2
-        value += another**2 / 2 * self.gain
-        found = float(self.chance @ value)
-        return self.users * found * (1 + 4 * self.error + _SLACK) + LEAST
+        value += another * (another / 2 * self.gain)
+        found = self.users * float(self.chance @ value) * (1 + 4 * self.error + _SLACK)
+        return (found + self.underflow) * self.unit + LEAST
 
     def _at_most(self, law: _Sum, step: float, gain: Array) -> Array:
         """E[(gain - loss)_+] from above."""
@@ -158,7 +164,7 @@ class _Row:
         usual = float(self.losses[order[middle]]) if self.masses.any() else length
         wanted = length / max(tuning.POSITIVE_STEP * usual * math.sqrt(self.width), 1e-300)
         most = max(min(tuning.POSITIVE_POINTS / self.coarse, tuning.MOST_POINTS), few)
-        points = 1 << math.ceil(math.log2(min(max(wanted, few), most)))
+        points = 1 << math.ceil(math.log2(min(max(wanted, few), most, _MOST_TERMS)))
         return length / points, points
 
     def _parted(self, step: float, points: int) -> _Sum:
