@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import oracles
+from shuffledp import Accountant, Gaussian, Shuffle
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.clone_sampler import ThreePointSampler
@@ -125,3 +126,16 @@ def test_a_straight_profile_keeps_its_largest_loss_although_its_samples_are_wide
     unknown = np.full(len(slope), np.inf)
     pld = lower_pld(step, Sampled(index, Samples(lower, upper, slope, unknown)))
     assert pld.masses @ pld.losses >= (1 - 2 * noise) * eps0 * math.tanh(eps0 / 2)
+
+
+def test_a_sample_that_nothing_is_known_of_does_not_become_infinite_loss() -> None:
+    """A profile falls: what is known of it at one epsilon holds at all larger ones."""
+    index = np.arange(4)
+    known = Samples.without_slopes(np.zeros(4), np.array([0.5, 1e-3, 1e-9, 1.0]))
+    assert upper_pld(1.0, Sampled(index, known)).infinite == 1e-9
+
+
+def test_little_noise_in_several_rounds_has_an_upper_bound() -> None:
+    """The last sample, far in the tail of 10^5 users, was not resolved: infinite was all."""
+    accountant = Accountant().compose(Shuffle(Gaussian(0.3), 100_000), 10)
+    assert accountant.get_epsilon(1e-8, rtol=0.01) <= 1.01 * 20.22

@@ -95,8 +95,8 @@ def lower_pld(step: float, forward: Sampled, reverse: Sampled | None = None) -> 
 
 
 def _upper_polygon(step: float, sampled: Sampled) -> Polygon:
-    """Above the profile: its chords."""
-    index, upper = sampled.index, sampled.samples.upper
+    """Above the profile: its chords. It falls, so that none of its values exceeds one before."""
+    index, upper = sampled.index, np.minimum.accumulate(sampled.samples.upper)
     corner = convex_corners(np.expm1(step * index.astype(float)), upper)
     return Polygon(index[corner], upper[corner])
 

@@ -73,7 +73,7 @@ class _Row:
 
     def __init__(self, sums: ScoreSums, width: float, side: Side) -> None:
         scores = sums.scores[0] + side * ROUNDING * sums.magnitudes[0]
-        self.unit = 2.0 ** min(np.frexp(scores.max(initial=0.0))[1], 1023)
+        self.unit = 2.0 ** min(int(np.frexp(scores.max(initial=0.0))[1]), 1023)
         scores, held = scores / self.unit, float(sums.threshold[0]) / self.unit
         masses, positive = sums.probabilities[0], scores > 0
         self.error = sums.error + (64 + len(masses)) * UNIT

@@ -27,4 +27,4 @@ REACH, ALONE = 4.0, 1.0
 #: Users with such scores, on average, from which on they have a part in that deviation.
 SOME = 0.1
 #: Users up to whom all scores have fine cells, on both sides, wherever one may be large.
-FEW = 200
+FEW = 600
