@@ -120,13 +120,14 @@ class Pool:
         self._short = asyncio.Semaphore(limits.workers)
         self._long = asyncio.Semaphore(limits.workers)
         self._starting: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     async def open(self) -> None:
         await asyncio.gather(*(self._start() for _ in range(self.limits.workers)))
 
     async def close(self) -> None:
-        for task in self._starting:
-            task.cancel()
+        self._closed = True
+        # to end: a process that is cancelled while it starts may be lost, and waited for
         await asyncio.gather(*self._starting, return_exceptions=True)
         await asyncio.gather(*(worker.kill() for worker in [*self.idle, *self.busy]))
         self.idle.clear()
@@ -200,7 +201,7 @@ class Pool:
     def _warm(self) -> None:
         """Other workers, if there are too few for short questions."""
         ready = len(self.idle) + len(self.busy) - self._long_ones + len(self._starting)
-        for _ in range(ready, self.limits.workers):
+        for _ in range(ready, 0 if self._closed else self.limits.workers):
             task = asyncio.ensure_future(self._start())
             self._starting.add(task)
             task.add_done_callback(self._starting.discard)
