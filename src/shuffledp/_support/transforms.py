@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .numeric import UNIT, Array
 
 # proof constant: docs/theory.md, "Constants"
 _STEEPEST = 300.0  # factors of running sums, as powers of e
 
-Spectrum = NDArray[np.complex128]
-Numbers = TypeVar("Numbers", Array, Spectrum)
+
+class Factor(Protocol):
+    """What can be multiplied by its like: numbers, spectra, laws of sums."""
+
+    def __mul__(self, other: Any, /) -> Any: ...
+
+
+Product = TypeVar("Product", bound=Factor)
 
 
 @cache
@@ -38,7 +43,7 @@ def transform_error(size: int) -> float:
     return 16 * UNIT * math.log2(2 * size)
 
 
-def power(base: Numbers, count: int) -> Numbers:
+def power(base: Product, count: int) -> Product:
     """base^count by squaring: at most 2 count roundings, as many as count - 1 products have."""
     result = base
     for bit in f"{count:b}"[1:]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
-from .._support.transforms import transform_error
+from .._support.transforms import power, transform_error
 from . import tuning
 from .enumerated import LEAST
 from .problem import Bracket, ScoreSums, without_slope
@@ -48,8 +48,9 @@ class _Sum:
     masses: Array
     error: float = 0.0
 
-    def plus(self, other: _Sum) -> _Sum:
-        """What lies beyond the lattice stays there: nobody gains."""
+    def __mul__(self, other: _Sum) -> _Sum:
+        """Of those users and of others, as polynomials: what lies beyond the lattice stays there,
+        since nobody gains."""
         size = 2 * len(self.masses)
         one = np.fft.rfft(self.masses, size)
         product = one * (one if other is self else np.fft.rfft(other.masses, size))
@@ -57,14 +58,8 @@ class _Sum:
         return _Sum(masses, 1.02 * (self.error + other.error) + 8 * transform_error(size))
 
     def times(self, count: int) -> _Sum:
-        if count == 0:
-            return _Sum(np.eye(1, len(self.masses))[0])
-        result = self
-        for bit in f"{count:b}"[1:]:
-            result = result.plus(result)
-            if bit == "1":
-                result = result.plus(self)
-        return result
+        """Of so many times as many users."""
+        return power(self, count) if count else _Sum(np.eye(1, len(self.masses))[0])
 
 
 class _Row:
@@ -97,7 +92,7 @@ class _Row:
         # by how much the losses of one user were moved, in steps
         moved = self._laid(place, self.masses * (place - self.losses / step), points)
         but_one = one.times(self.users - 2)
-        total, rest = but_one.plus(one), but_one.plus(moved)
+        total, rest = but_one * one, but_one * moved
         if total.error * math.sqrt(points) + self.mass_error > _MOST_ERROR:
             return 0.0
         gain = np.maximum(self.gain - self.held, 0.0)
@@ -114,12 +109,14 @@ class _Row:
 
     def upper(self) -> float:
         """With losses parted between the multiples next to them, and several positive scores."""
-        if not len(self.gain) or self.mass_error > _MOST_ERROR:
-            return LEAST if not len(self.gain) else math.inf
+        if not len(self.gain):
+            return LEAST
+        if self.mass_error > _MOST_ERROR:
+            return math.inf
         step, points = self._lattice()
         one = self._parted(step, points)
         but_one = one.times(self.users - 2)
-        total = but_one.plus(one)
+        total = but_one * one
         if total.error * math.sqrt(points) + self.mass_error > _MOST_ERROR:
             return math.inf
         gain, others = np.maximum(self.gain - self.held, 0.0), self.users - 1
