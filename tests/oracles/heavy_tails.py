@@ -11,6 +11,10 @@ def normal_tail(x: float) -> float:
     return math.erfc(x / math.sqrt(2)) / 2
 
 
+def normal_tails(x: np.ndarray) -> np.ndarray:
+    return np.fromiter(map(math.erfc, (x / math.sqrt(2)).tolist()), float, len(x)) / 2
+
+
 def delta_of_one_large_score(users: int, epsilon: float) -> float:
     """The blanket's delta, to 5e-4, where either one score is far larger than all others or their
     sum is not positive.
@@ -32,18 +36,14 @@ def delta_of_one_large_score(users: int, epsilon: float) -> float:
     others = np.fft.irfft(np.fft.rfft(law_of_one) ** (users - 1), points)
     seen = np.flatnonzero(others > 1e-13)
     total = step * np.where(seen < points // 2, seen, seen - points)
-    gain = []
-    for other in total.tolist():
-        level = max(math.log(max(alpha - other, 1e-9)), big)
-        gain.append(normal_tail((level - 2) / 2) + (other - alpha) * normal_tail((level + 2) / 2))
-    return float(others[seen] @ np.array(gain))
+    level = np.maximum(np.log(np.maximum(alpha - total, 1e-9)), big)
+    gain = normal_tails((level - 2) / 2) + (total - alpha) * normal_tails((level + 2) / 2)
+    return float(others[seen] @ gain)
 
 
 def _ratios(end: float, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """Ratios R(0)/R(1) from 1 to e^end and their probabilities under R(1)."""
     edges = np.linspace(0.0, end, cells + 1)
-    one, zero = (
-        np.array([normal_tail((x + side * 2) / 2) for x in edges.tolist()]) for side in (1, -1)
-    )
+    one, zero = (normal_tails((edges + side * 2) / 2) for side in (1, -1))
     mass = -np.diff(one)
     return -np.diff(zero) / mass, mass
