@@ -78,22 +78,27 @@ def worst_bin(
 ) -> list[tuple[float, int]]:
     """The largest divergence over all numbers of other reports up to `most`, and that number: every
     one by itself, from the definition, with masses by recursion, all terms of which are positive.
+    Masses that are no floats any more, even if there were a million of them, are left out.
     """
     p, alphas = np.longdouble(rate), np.exp(np.array(epsilons, dtype=np.longdouble))
+    least, order = np.longdouble("1e-340"), np.argsort(alphas).tolist()
     best = [(0.0, -1)] * len(epsilons)
-    row = np.ones(1, dtype=np.longdouble)
+    row, fewest = np.ones(1, dtype=np.longdouble), 0  # the masses of counts from `fewest` on
     for others in range(most + 1):
         row = np.append(row, 0)
         following = row * (1 - p)
         following[1:] += row[:-1] * p
+        hidden = max(threshold - fewest, 0)
         first, second = (
-            np.append(counts[:threshold].sum(), counts[threshold:]) for counts in (following, row)
+            np.append(counts[:hidden].sum(), counts[hidden:]) for counts in (following, row)
         )
         if not more:
             first, second = second, first
-        found = np.maximum(first - alphas[:, None] * second, 0).sum(axis=1)
-        best = [
-            max(known, (float(value), others)) for known, value in zip(best, found, strict=True)
-        ]
-        row = following
+        for i in order:
+            excess = first - alphas[i] * second
+            above = excess > 0  # and so it was for all smaller alphas
+            first, second = first[above], second[above]
+            best[i] = max(best[i], (float(excess[above].sum()), others))
+        kept = np.flatnonzero(following >= least)
+        row, fewest = following[kept[0] : kept[-1] + 1], fewest + int(kept[0])
     return best
