@@ -1,47 +1,63 @@
-"""What tuning constants may touch, beside the truth: engines, samplers, searches, sums."""
+"""What tuning constants may touch, beside the truth: engines, samplers, searches, sums.
+
+A probe is repeated for every constant that it reads: of questions that read different ones, each
+is a probe of its own.
+"""
 
 from .common import Checked
-from .of_engines import engines
+from .of_engines import chosen_engines, fourier_engine, lattice_engine, other_engines
 from .of_matrices import large_matrices
 from .of_profiles import (
     binary_messages,
     heavy_tails,
-    laws,
+    matrices,
     noise_messages,
+    noise_of_one,
     replaced_messages,
     samplers,
     senders,
 )
 from .of_rounds import (
+    attained_rounds,
     bundles,
     calibrated,
     chosen,
     densities,
-    hard_questions,
+    infinite_losses,
+    infinite_losses_twice,
+    mixed_rounds,
+    narrow_brackets,
     near_the_top,
+    one_laplace,
+    one_round,
     readings,
-    rounds,
+    repeated_rounds,
     some_bundles,
     sums_of_losses,
+    too_wide_at_first,
 )
 
 __all__ = ["OF_FOLDER", "PROBES", "Checked"]
 
+ENGINES = [chosen_engines, fourier_engine, lattice_engine, other_engines]
+LAWS = [matrices, noise_of_one]
+ROUNDS = [repeated_rounds, attained_rounds, mixed_rounds, one_round]
+HARD = [too_wide_at_first, one_laplace, narrow_brackets, infinite_losses, infinite_losses_twice]
 PROBES = [
     noise_messages,
     replaced_messages,
     heavy_tails,
     some_bundles,
-    laws,
+    *LAWS,
     large_matrices,
     senders,
-    engines,
+    *ENGINES,
     samplers,
     binary_messages,
-    rounds,
+    *ROUNDS,
     near_the_top,
     densities,
-    hard_questions,
+    *HARD,
     calibrated,
     chosen,
     sums_of_losses,
@@ -50,15 +66,15 @@ PROBES = [
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
 OF_FOLDER = {
-    "engines": [engines, samplers, binary_messages, near_the_top, noise_messages],
-    "laws": [laws, large_matrices, densities, heavy_tails],
+    "engines": [*ENGINES, samplers, binary_messages, near_the_top, noise_messages],
+    "laws": [*LAWS, large_matrices, densities, heavy_tails],
     "profiles": [
-        laws, large_matrices, senders, samplers, binary_messages, near_the_top, rounds,
+        *LAWS, large_matrices, senders, samplers, binary_messages, near_the_top, *ROUNDS,
         noise_messages, replaced_messages, densities,
     ],
-    "composition": [rounds, densities, calibrated, sums_of_losses, bundles, some_bundles],
+    "composition": [*ROUNDS, densities, calibrated, sums_of_losses, bundles, some_bundles],
     "bounds": [
-        rounds, near_the_top, hard_questions, calibrated, chosen, readings, some_bundles,
+        *ROUNDS, near_the_top, *HARD, calibrated, chosen, readings, some_bundles,
     ],
     "tools": [chosen, readings],
 }  # fmt: skip

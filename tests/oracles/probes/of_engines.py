@@ -39,21 +39,43 @@ def exact_stop_loss(case: int) -> tuple[mpmath.mpf, mpmath.mpf]:
     return stop_loss_of_sum(z, p, users, Fraction(threshold), most)
 
 
-def engines() -> Iterator[Checked]:
+def cases() -> Iterator[tuple[int, ScoreSums, int]]:
+    """(case, sums, parts): with equal parts of each value too, as a density has many."""
     for case, (scores, masses, users, threshold, _) in enumerate(LAWS):
-        # equal parts of each value, as a density has many
         for parts in (1, 33) if case % 2 == 0 else (1,):
             z, p = (np.repeat([column], parts, axis=1) for column in (scores, masses))
-            sums = ScoreSums(z, p / parts, np.abs(z), np.array([threshold]), users)
-            answers = [Choice(users, z.shape[1]).solve(sums, width) for width in (1e-4, 2e-3)]
-            answers.append(stop_loss(sums, 1e-2))
-            if parts == 1:
-                answers.append(enumerated_stop_loss(sums, min(users, 9)))
-                rare = rare_users(users, p[0], 60.0)
-                answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
-            answers.append(jump_stop_loss(sums, 1e-3))
-            if users > 1:
-                answers.append(lattice_stop_loss(sums, 1e-3))
-                answers.append(one_positive_stop_loss(sums, 1e-3))
-            for lower, upper, *_ in answers:
-                yield (lower[0], upper[0]), exact_stop_loss(case)
+            yield case, ScoreSums(z, p / parts, np.abs(z), np.array([threshold]), users), parts
+
+
+def chosen_engines() -> Iterator[Checked]:
+    for case, sums, _ in cases():
+        for width in (1e-4, 2e-3):
+            lower, upper, *_ = Choice(sums.users, sums.scores.shape[1]).solve(sums, width)
+            yield (lower[0], upper[0]), exact_stop_loss(case)
+
+
+def fourier_engine() -> Iterator[Checked]:
+    for case, sums, _ in cases():
+        lower, upper, *_ = stop_loss(sums, 1e-2)
+        yield (lower[0], upper[0]), exact_stop_loss(case)
+
+
+def other_engines() -> Iterator[Checked]:
+    for case, sums, parts in cases():
+        answers, users = [], sums.users
+        if parts == 1:
+            answers.append(enumerated_stop_loss(sums, min(users, 9)))
+            rare = rare_users(users, sums.probabilities[0], 60.0)
+            answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
+        answers.append(jump_stop_loss(sums, 1e-3))
+        if users > 1:
+            answers.append(one_positive_stop_loss(sums, 1e-3))
+        for lower, upper, *_ in answers:
+            yield (lower[0], upper[0]), exact_stop_loss(case)
+
+
+def lattice_engine() -> Iterator[Checked]:
+    for case, sums, _ in cases():
+        if sums.users > 1:
+            lower, upper, *_ = lattice_stop_loss(sums, 1e-3)
+            yield (lower[0], upper[0]), exact_stop_loss(case)

@@ -84,8 +84,8 @@ def truths(randomizer: Randomizer) -> tuple[float, ...]:
     return tuple(row.truth for row in verify(randomizer, 3, epsilons=FEW_EPSILONS).rows)
 
 
-def laws() -> Iterator[Checked]:
-    """What is attained, the truth, and the bound; and noise of one user in closed form."""
+def matrices() -> Iterator[Checked]:
+    """What is attained, the truth, and the bound."""
     for randomizer in (MATRIX, RESPONSE):
         survey = Shuffle(randomizer, 3)
         for epsilon, truth in zip(FEW_EPSILONS, truths(randomizer), strict=True):
@@ -93,6 +93,10 @@ def laws() -> Iterator[Checked]:
             exact = mpmath.mpf(truth)
             attained = survey.attained_delta(epsilon) * (1 - 1e-15)  # the truth is a float here
             yield (attained, upper), (exact, exact)
+
+
+def noise_of_one() -> Iterator[Checked]:
+    """In closed form."""
     one, m = Shuffle(Gaussian(2.0), 1), mpmath.mpf(1) / 2
     exact = mpmath.ncdf(m / 2 - 0.5 / m) - mpmath.exp(0.5) * mpmath.ncdf(-m / 2 - 0.5 / m)
     yield asked(one.delta_bounds, 0.5, rtol=1e-2), (exact, exact)

@@ -64,21 +64,33 @@ def exact_one_round() -> tuple[mpmath.mpf, mpmath.mpf]:
     return oracles.delta_of_atoms(atoms, 0.3), oracles.epsilon_of_atoms(atoms, 1e-3)
 
 
-def rounds() -> Iterator[Checked]:
+def repeated_rounds() -> Iterator[Checked]:
     repeated = Accountant().compose(Shuffle(PureLDP(0.5), 1), 40)
+    delta, epsilon = exact_rounds()
+    yield asked(repeated.delta_bounds, 3.0, rtol=1e-3), (delta, delta)
+    yield asked(repeated.epsilon_bounds, 1e-6, rtol=1e-3), (epsilon, epsilon)
+
+
+def attained_rounds() -> Iterator[Checked]:
+    repeated = Accountant().compose(Shuffle(PureLDP(0.5), 1), 40)
+    epsilon = exact_rounds()[1]
+    yield (repeated.attained_epsilon(1e-6), math.inf), (epsilon, epsilon)
+
+
+def mixed_rounds() -> Iterator[Checked]:
     mixture = Accountant()
     for users, eps0 in KINDS:
         mixture.compose(Shuffle(PureLDP(eps0), users))
+    delta, epsilon = exact_mixture_answers()
+    yield asked(mixture.delta_bounds, 1.0, rtol=1e-3), (delta, delta)
+    yield asked(mixture.epsilon_bounds, 1e-3, rtol=1e-3), (epsilon, epsilon)
+
+
+def one_round() -> Iterator[Checked]:
     one = Shuffle(PureLDP(0.75), 9)
-    for mechanism, (delta, epsilon), questions in (
-        (repeated, exact_rounds(), (3.0, 1e-6)),
-        (mixture, exact_mixture_answers(), (1.0, 1e-3)),
-        (one, exact_one_round(), (0.3, 1e-3)),
-    ):
-        yield asked(mechanism.delta_bounds, questions[0], rtol=1e-3), (delta, delta)
-        yield asked(mechanism.epsilon_bounds, questions[1], rtol=1e-3), (epsilon, epsilon)
-    epsilon = exact_rounds()[1]
-    yield (repeated.attained_epsilon(1e-6), math.inf), (epsilon, epsilon)
+    delta, epsilon = exact_one_round()
+    yield asked(one.delta_bounds, 0.3, rtol=1e-3), (delta, delta)
+    yield asked(one.epsilon_bounds, 1e-3, rtol=1e-3), (epsilon, epsilon)
 
 
 @cache
@@ -124,22 +136,34 @@ def densities() -> Iterator[Checked]:
     yield (twice.attained_delta(1.0), twice.get_delta(1.0)), (exact, exact)
 
 
-def hard_questions() -> Iterator[Checked]:
-    """Where a first attempt is too wide, and deltas that only infinite losses have."""
+def too_wide_at_first() -> Iterator[Checked]:
     normal = Accountant().compose(Shuffle(Gaussian(2.0), 1), 2)
     exact = exact_normal_epsilon()
     yield asked(normal.epsilon_bounds, 1e-4, rtol=1e-3), (exact, exact)
+
+
+def one_laplace() -> Iterator[Checked]:
     exact = 1 - mpmath.exp((mpmath.mpf(0.25) - 1) / 2)
     yield asked(Shuffle(Laplace(1.0), 1).delta_bounds, 0.25, rtol=1e-3), (exact, exact)
+
+
+def narrow_brackets() -> Iterator[Checked]:
     twice, exact = two_laplaces()
     yield asked(twice.delta_bounds, 1.0, rtol=1e-4), (exact, exact)
     narrow = Accountant().compose(Shuffle(PureLDP(0.75), 9), 2)
     exact = exact_two_rounds()
     yield asked(narrow.delta_bounds, 0.5, rtol=1e-5), (exact, exact)
+
+
+def infinite_losses() -> Iterator[Checked]:
+    """Deltas that only infinite losses have."""
     pair = FiniteRandomizer([[0.5, 0.3, 0.2], [0.2, 0.8, 0.0]])  # delta = 0.2 + (0.5 - 0.2 alpha)_+
     exact = mpmath.log(2.5)
     near = exact * (1 - 1e-12), exact * (1 + 1e-12)  # of a matrix of doubles
     yield asked(Shuffle(pair, 1).epsilon_bounds, 0.2, rtol=1e-3), near
+
+
+def infinite_losses_twice() -> Iterator[Checked]:
     known = Accountant().compose(ApproximateDP(1.0, 2.0**-10), 2)
     exact = mpmath.mpf(2)
     yield asked(known.epsilon_bounds, 1 - (1 - 2.0**-10) ** 2, rtol=1e-3), (exact, exact)
