@@ -21,8 +21,8 @@ from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.profiles.sender_count import SenderCount
 
 
-def exact_masses(count: SenderCount, first: int, last: int) -> mpmath.mpf:
-    """Pr[first <= senders <= last], by the ratio of neighbouring masses."""
+def exact_masses(count: SenderCount, first: int, last: int) -> list[mpmath.mpf]:
+    """Pr[senders = s] from first to last, by the ratio of neighbouring masses."""
     n, h, m = count.users, count.honest, count.sample
     with mpmath.workdps(40):
         if count.rate:
@@ -31,12 +31,12 @@ def exact_masses(count: SenderCount, first: int, last: int) -> mpmath.mpf:
         else:
             mass = mpmath.binomial(h, first) * mpmath.binomial(n - h, m - first)
             mass /= mpmath.binomial(n, m)
-        total = mpmath.mpf(0)
+        masses = []
         for s in range(first, last + 1):
-            total += mass
+            masses.append(mass)
             ratio = mpmath.mpf(h - s) / (s + 1)
             mass *= ratio * odds if count.rate else ratio * (m - s) / max(n - h - m + s + 1, 1)
-    return total
+    return masses
 
 
 def counts(seed: int) -> SenderCount:
@@ -66,7 +66,7 @@ def test_masses_and_means_of_buckets_against_many_digits(seed: int) -> None:
         bucket, last = buckets[i], ends[i]
         assert bucket.node <= bucket.first <= last
         assert bucket.last >= last if bucket.last > bucket.node else bucket.first == last
-        masses = [exact_masses(count, s, s) for s in range(bucket.first, last + 1)]
+        masses = exact_masses(count, bucket.first, last)
         exact = sum(masses)
         assert bucket.lower <= exact <= bucket.upper
         assert bucket.upper <= 1.001 * bucket.lower or exact < 1e-290
