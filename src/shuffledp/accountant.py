@@ -8,19 +8,20 @@ import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ._support import validate
 from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
 from .bounds import tuning
-from .bounds.boundary import Multiples
 from .bounds.rounds import Rounds
-from .bounds.target import Calibration, Quest, meet
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
 from .profiles.base import Parts
+
+if TYPE_CHECKING:
+    from .bounds.target import Calibration
 
 #: A question to rounds, and the width of the answer.
 Ask = Callable[[Rounds, float], Bounds[float]]
@@ -156,6 +157,8 @@ class Accountant(Guarantee):
         self, round_: Mechanism, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
     ) -> Calibration:
         """As `remaining_rounds`, with what was certified there and one round beyond."""
+        from .bounds.boundary import Multiples
+        from .bounds.target import Quest, meet
 
         def evaluate(value: float, width: float) -> Bounds[float]:
             return anyway(self.copy().compose(round_, int(value)).epsilon_bounds, delta, rtol=width)

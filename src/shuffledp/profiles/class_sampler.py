@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
-from ..engines.choice import Choice
 from ..engines.problem import ScoreSums
 from ..laws.classes import ClassLaw
 from . import tuning
@@ -39,6 +38,8 @@ class ClassSampler:
         idle: int = 0,
         sides: Sequence[Side] = BOTH,
     ) -> None:
+        from ..engines.choice import Choice  # all the engines, which importing can do without
+
         self._users, self._idle, self._sides = users, idle, sides
         self._width = min(width, tuning.WIDEST)
         values = max(len(law.u) for law in laws)
