@@ -196,6 +196,15 @@ def test_workers_retire() -> None:
         assert len(seen) == 3
 
 
+def test_no_more_workers_wait_than_there_may_be() -> None:
+    """What seems to take long is over before the worker is ready that was started instead."""
+    with running(Limits(workers=1, patience=0.0)) as server:
+        for _ in range(3):
+            assert server.ask("epsilon", **SHORT).status_code == 200
+            until(lambda: not server.pool._starting)
+            assert len(server.pool.idle) == 1
+
+
 def resident(pid: int) -> int:
     with open(f"/proc/{pid}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

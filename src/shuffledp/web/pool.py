@@ -208,7 +208,11 @@ class Pool:
 
     async def _start(self) -> None:
         with suppress(Died):  # whoever needs it will try again, and say so
-            self.idle.append(await Worker.start(self.limits))
+            worker = await Worker.start(self.limits)
+            if len(self.idle) < self.limits.workers:
+                self.idle.append(worker)
+            else:  # the one that was too busy is back already
+                await worker.kill()
 
 
 async def _leave(run: asyncio.Future[Answer], patience: float = 0.0) -> None:
