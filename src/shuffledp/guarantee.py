@@ -14,7 +14,6 @@ from ._support import validate
 from ._support.numeric import Array, Bounds
 from ._support.progress import progress
 from .bounds.rounds import Rounds
-from .composition.bundle import as_one
 from .errors import NotCertified
 from .profiles.base import Parts, PrivacyProfile
 
@@ -112,6 +111,8 @@ class Mechanism(Guarantee):
     @property
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
+        from .composition.bundle import as_one  # with compositions, which importing can do without
+
         return as_one(self.parts)
 
     @property

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from ._support import validate
 from ._support.tables import html_facts
-from .composition.bundle import BundledRounds
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
 from .profiles.base import Parts, PrivacyProfile
@@ -284,6 +283,8 @@ class RoundOfUsers(Round):
 
     def _sampled(self) -> PrivacyProfile:
         """The profile of this sampled round, by the theorem for samples of any mechanism."""
+        from .composition.bundle import BundledRounds  # compositions, as in guarantee.py
+
         count = self._sender_count
         bundle = BundledRounds(self.law, count, self.messages)
         if count.least < count.most:

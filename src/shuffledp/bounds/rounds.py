@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._support.numeric import Array, Bounds, Side
-from ..composition.compose import Composition
 from ..errors import NotCertified
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import Parts, PrivacyProfile, merged, swapped
-from . import composed, one_round, tuning
+from . import one_round, tuning
 from .certificate import not_certified
+
+if TYPE_CHECKING:  # loaded with the first question about several rounds
+    from ..composition.compose import Composition
 
 
 class Rounds:
@@ -87,6 +90,8 @@ class _Order:
 
     @property
     def composition(self) -> Composition:
+        from ..composition.compose import Composition
+
         with self._lock:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
@@ -118,6 +123,8 @@ class _Order:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.epsilon_bounds(self._only, delta, rtol)
+        from . import composed
+
         return composed.epsilon_bounds(self.composition, delta, rtol, self._refine)
 
     def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
@@ -125,6 +132,8 @@ class _Order:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.delta_bounds(self._only, epsilon, rtol)
+        from . import composed
+
         return composed.delta_bounds(self.composition, epsilon, rtol, self._refine)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
