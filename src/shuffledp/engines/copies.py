@@ -11,26 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
-from .tilted_law import ROUNDING, TiltedLaw, log_mgf_beyond
+from .tilted_law import MORE, ROUNDING, TiltedLaw, log_mgf_beyond
 
 
 class Beyond:
     """Markov's bounds at some t > theta, by which the periodic copies S + j L, j != 0, are few."""
 
     def __init__(self, law: TiltedLaw) -> None:
-        self._law = law
+        self._law, self._moved = law, np.zeros(len(law.theta))
         self._tilts, self._log_mgf = log_mgf_beyond(law)  # [factors, rows]
         self._log_mgf -= self._tilts * law.sums.threshold * (1 - 32 * UNIT)
 
     def rows(self, index: NDArray[np.intp]) -> Beyond:
         some = copy(self)
-        some._law = self._law.rows(index)
+        some._law, some._moved = self._law.rows(index), self._moved[index]
         some._tilts, some._log_mgf = self._tilts[:, index], self._log_mgf[:, index]
         return some
 
     def moved(self, most: Array) -> Beyond:
         """Of scores that are moved by at most so much each, but for the common one."""
         some, n = copy(self), float(self._law.sums.users)
+        some._moved = most
         some._log_mgf = self._log_mgf + n * self._others * np.expm1(self._tilts * most)
         return some
 
@@ -68,13 +69,30 @@ class Beyond:
         return total
 
     def slope_copies(self, period: Array) -> Array:
-        """What they add to the slope: each is at most the sum of all falls."""
+        """What they add to the slope: the sum of all falls, counted if S > 0."""
         sums, decay = self._law.sums, np.exp(-self._law.theta * period)
         mean = sums.users * np.sum(sums.probabilities * sums.slopes, axis=1) + sums.held
         mean += 0.0 if sums.last is None else np.sum(sums.last * sums.slopes, axis=1)
-        most = (sums.users + 1) * sums.slopes.max(axis=1) + sums.held
-        total: Array = mean * decay / (1 - decay) + most * self._below(period, 0.0)
-        return total * (1 + 1e-6)
+        below = self._below(period, -np.log(np.maximum(self._falls, 1e-300)))
+        total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
+        return total
+
+    @property
+    def _falls(self) -> Array:
+        """Under each tilt the mean of the sum of all falls, from above: [tilts, rows]."""
+        sums, scores = self._law.sums, self._law.sums.scores
+        found = np.full(self._tilts.shape, float(sums.held))
+        for i, tilts in enumerate(self._tilts):
+            heavy = np.exp(np.minimum(tilts[:, None] * scores, 700.0))
+            norm = 1 + np.sum(sums.probabilities * (heavy - 1), axis=1)
+            fall = np.sum(sums.probabilities * heavy * sums.slopes, axis=1)
+            found[i] += sums.users * fall / np.maximum(norm, 1e-300)
+            if sums.last is not None:
+                found[i] += np.sum(sums.last * heavy * sums.slopes, axis=1) / np.sum(
+                    sums.last * heavy, axis=1
+                )
+        # a user's own score may have been moved, beside those in the norm
+        return found * MORE * np.exp(2 * self._tilts * self._moved)
 
     def _below(self, period: Array, lowered: Array | float) -> Array:
         """Of e^(theta j L) Pr[S > j L] or E[(S - j L)_+], j >= 1, by the best tilt."""

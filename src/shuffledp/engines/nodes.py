@@ -10,6 +10,7 @@ enough, and those that are left are evaluated. docs/theory.md ("Any score law") 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +37,11 @@ class Blocks(NamedTuple):
     def where(self, some: NDArray[np.bool_]) -> Blocks:
         return Blocks(self.row[some], self.first[some])
 
-    def ranked(self) -> tuple[Blocks, NDArray[np.intp]]:
-        """And the place of each among those of its row, which follow each other."""
+    @property
+    def rank(self) -> NDArray[np.intp]:
+        """The place of each among those of its row, which follow each other."""
         counts = np.bincount(self.row)
-        return self, np.arange(len(self.row)) - (np.cumsum(counts) - counts)[self.row]
+        return np.arange(len(self.row)) - (np.cumsum(counts) - counts)[self.row]
 
 
 class Missing:
@@ -49,7 +51,7 @@ class Missing:
         self._law, self._nodes = law, nodes
         self.value, self.slope = np.zeros((2, len(law.theta)))
 
-    def add(self, blocks: Blocks, size: int, decay: Array) -> None:
+    def add(self, blocks: Blocks, size: int | NDArray[np.intp], decay: Array) -> None:
         """Blocks in which |E~ e^(itz)|^(n-1) is at most e^-decay."""
         row, rows = blocks.row, len(self.value)
         start, step = self._nodes.step[row] * blocks.first, self._nodes.step[row]
@@ -59,13 +61,16 @@ class Missing:
         self.slope += np.bincount(row, mass / far, rows)
 
 
-def lively_blocks(law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing) -> Blocks:
-    """The blocks of BLOCK nodes in which the integrand may exceed e^-cut of the scale."""
+def lively_blocks(
+    law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing
+) -> tuple[Blocks, Array]:
+    """The blocks of BLOCK nodes in which the integrand may exceed e^-cut of the scale; and of each
+    a power of 1/e that it does not exceed."""
     size, parts = tuning.BLOCK_NODES, max(tuning.SPLIT, 2)
     while size <= nodes.number.max():
         size *= parts
     blocks = Blocks(np.arange(len(law.theta)), np.zeros(len(law.theta), dtype=np.int64))
-    others, usual = float(law.sums.users - 1), _usual(law)
+    others, usual = float(law.sums.users - 1), usual_part(law)
     spread = np.sqrt(others * np.sum(usual.weights * usual.scores**2, axis=1)) * MORE
     while True:
         half = nodes.step[blocks.row] * (size / 2)
@@ -77,7 +82,7 @@ def lively_blocks(law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing) ->
         missing.add(blocks.where(~alive), size, decay[~alive])
         blocks = blocks.where(alive)
         if size == tuning.BLOCK_NODES:
-            return blocks
+            return blocks, decay[alive]
         size //= parts
         children = blocks.first[:, None] + size * np.arange(parts)
         blocks = Blocks(np.repeat(blocks.row, parts), children.ravel())
@@ -92,16 +97,14 @@ class Usual(NamedTuple):
     total: Array
 
 
-def _usual(law: TiltedLaw) -> Usual:
-    """Without rare large scores, which make d change quickly and hardly matter else, and without
-    all that hardly vary the sum: d is smaller without them, at every t, and found sooner."""
+def usual_part(law: TiltedLaw) -> Usual:
+    """Without rare large scores, which make d change quickly and hardly matter else: d is smaller
+    without them, at every t."""
     scores, weights = law.sums.scores, law.weights
     order = np.argsort(-np.abs(scores), axis=1)
     larger = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
     kept = np.zeros(larger.shape, dtype=bool)
     np.put_along_axis(kept, order, larger > tuning.RARELY / law.sums.users, axis=1)
-    squares = weights * scores**2 * kept
-    kept &= squares >= tuning.SLIGHT * squares.mean(axis=1, keepdims=True)
     some = np.flatnonzero(kept.any(axis=0))
     total = 1 - np.sum(weights * ~kept, axis=1)
     return Usual(scores[:, some], (weights * kept)[:, some], total)
@@ -130,17 +133,48 @@ def change_error(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
 
 
 class Characteristic(NamedTuple):
-    """E~ e^(itz) - 1 and E~[fall e^(itz)], and E~ e^(itz) and E~[fall e^(itz)] of the last user, at
-    the nodes of blocks: [rows, blocks * BLOCK]."""
+    """E~ e^(itz) - 1 and E~[fall e^(itz)] at some nodes of each row, [rows, nodes], and E~ e^(itz)
+    and E~[fall e^(itz)] of the last user; then bounds of their errors."""
 
     change: Array
-    falling: Array
+    change_error: Array
+    falling: Array | float = 0.0
+    falling_error: Array | float = 0.0
     last: Array | float = 1.0
+    last_error: Array | float = 0.0
     last_falling: Array | float = 0.0
+    last_falling_error: Array | float = 0.0
+
+    @classmethod
+    def of(cls, sums: Mapping[str, Array], errors: Mapping[str, Array]) -> Characteristic:
+        return cls(**sums, **{f"{kind}_error": error for kind, error in errors.items()})
+
+
+def means(law: TiltedLaw) -> dict[str, Array]:
+    """The weights of each of these: [rows, values]."""
+    kinds = {"change": law.weights}
+    if law.last is not None:
+        kinds["last"] = law.last
+    if law.sums.falls is not None:
+        falls = {"change": "falling", "last": "last_falling"}
+        kinds |= {falls[kind]: weights * law.sums.falls for kind, weights in kinds.items()}
+    return kinds
+
+
+def direct_errors(law: TiltedLaw, t: Array) -> dict[str, Array]:
+    """Of sums that are added up score by score. t: [rows, nodes]."""
+    errors = {"change": change_error(law, np.arange(len(t))[:, None], t)}
+    if law.last is not None:
+        errors["last"] = law.last_error(np.ones(law.weights.shape), t)
+    if law.sums.falls is not None:
+        errors["falling"] = law.fall_error(t)
+        if law.last is not None:
+            errors["last_falling"] = law.last_error(law.sums.falls, t)
+    return errors
 
 
 def characteristic(law: TiltedLaw, step: Array, first: Array) -> Characteristic:
-    """At the nodes of blocks with these first ones.
+    """At the nodes of blocks with these first ones: [rows, blocks * BLOCK].
 
     At node first + j, e^(itz) = (1 + a_j)(1 + b), b at the first node of the block: a product of
     two small matrices does it, and a and b are small where the angles are, so nothing cancels.
@@ -154,20 +188,21 @@ def characteristic(law: TiltedLaw, step: Array, first: Array) -> Characteristic:
         turn.imag = np.sin(angles)
         return turn
 
-    a = turned(np.broadcast_to(np.arange(tuning.BLOCK_NODES), (len(step), tuning.BLOCK_NODES)))
+    within = np.arange(tuning.BLOCK_NODES)
+    a = turned(np.broadcast_to(within, (len(step), tuning.BLOCK_NODES)))
     start, blocks = turned(first), first.shape[1]
+    kinds = means(law)
     b = start * weights[:, None, :]
-    parts = [b, (b + weights[:, None, :]) * law.sums.slopes[:, None, :]]
-    if law.last is not None:
-        last = (1 + start) * law.last[:, None, :]
-        parts += [last, last * law.sums.slopes[:, None, :]]
+    parts = [b, *((1 + start) * kinds[kind][:, None, :] for kind in kinds if kind != "change")]
     product = _product(np.concatenate([weights[:, None, :], *parts], axis=1), a)
     sums = [
         product[:, 1 + i * blocks : 1 + (i + 1) * blocks] + part.sum(axis=2)[:, :, None]
         for i, part in enumerate(parts)
     ]
     sums[0] = sums[0] + product[:, :1]
-    return Characteristic(*(part.reshape(len(step), -1) for part in sums))
+    t = step[:, None] * (first[:, :, None] + within).reshape(len(step), -1)
+    flat = (part.reshape(len(step), -1) for part in sums)
+    return Characteristic.of(dict(zip(kinds, flat, strict=True)), direct_errors(law, t))
 
 
 def _product(b: Array, a: Array) -> Array:

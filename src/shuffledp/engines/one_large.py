@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array
 from . import tuning
 from .fourier import at_most, stop_loss
-from .problem import Bracket, ScoreSums
+from .problem import Bracket, ScoreSums, without_slope
 
 
 def large_stop_loss(sums: ScoreSums, width: float, besides: Array) -> Bracket:
@@ -62,6 +62,8 @@ def _by_large(sums: ScoreSums, large: NDArray[np.bool_], width: float) -> Bracke
     another = -np.expm1((n - 1) * log_none)
     sizes = np.sum(p * sums.magnitudes * large, axis=1)
     upper += n * another * (sizes + mass * at_most(usual))
+    if sums.falls is None:
+        return without_slope(lower * (1 - slack), upper * (1 + slack))
     return Bracket(
         lower * (1 - slack), upper * (1 + slack), slope_low * (1 - slack), slope_high * (1 + slack)
     )

@@ -71,7 +71,7 @@ class ScoreSums:
             probabilities=np.where(gone, 0.0, self.probabilities) / (1 - mass)[:, None],
             magnitudes=np.where(gone, 0.0, self.magnitudes),
             error=2 * self.error + (40 + self.scores.shape[1]) * UNIT,
-            falls=np.where(gone, 0.0, self.slopes),
+            falls=None if self.falls is None else np.where(gone, 0.0, self.falls),
         )
 
     @cached_property

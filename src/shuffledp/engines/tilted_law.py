@@ -50,6 +50,16 @@ class TiltedLaw:
         last = None if self.last is None else self.last[index]
         return replace(self, sums=self.sums.rows(index), last=last, **columns)
 
+    def with_noise(self, factor: Array) -> TiltedLaw:
+        """With as many times the variance of the noise."""
+        less = (self.tau * self.theta) ** 2 / 2 * (1 - factor)
+        return replace(
+            self,
+            tau=self.tau * np.sqrt(factor),
+            log_scale=self.log_scale - less,
+            log_error=self.log_error + 16 * UNIT * np.abs(less),
+        )
+
     def of_last(self, values: Array) -> Array:
         """E~ of the last user's values."""
         if self.last is None:

@@ -32,7 +32,7 @@ SHALLOW, DEEP = 60.0, 700.0
 #: another score than the common one, on average, and there are no more than so many users, with
 #: whom rounding grows. 60 rows of 300 values at a width of 1e-5: 0.05 s with 11 users, 0.8 s by the
 #: integral; 0.13 and 0.7 s with 100 users, 0.45 and 0.09 s with 1000.
-MANY, FEW_OTHERS, FEW_USERS = 64, 200.0, 1 << 22
+MANY, FEW_OTHERS, FEW_USERS = 64, 60.0, 1 << 22
 
 # Binomial tails (binomial.py)
 
@@ -82,9 +82,12 @@ LEFT_OVER = 1e-3
 #: with 9 of them the negative part is below 1e-15 of the rest.
 JUMP = 9.0
 #: Factors of the tilt for what is as good as impossible, tried upwards and downwards in turn.
-JUMP_TILTS = (1000.0, 100.0, 30.0, 8.0, 3.0, 1.7, 1.3)
+JUMP_TILTS = (300.0, 30.0, 6.0, 2.5, 1.5)
 #: Exponents up to which values count with that tilt; larger ones count with their mean.
 JUMP_USUAL = 3.0
+
+#: What a larger value may be before it counts, over the distance of the level from the mean.
+JUMP_SHARE = 0.6
 
 # One large score (one_large.py)
 
@@ -99,14 +102,15 @@ TWO_LARGE = 1e-5
 #: noise. Only few users near their largest loss do, and their brackets are narrow all the same:
 #: attained values of 30 users take 0.3 s; 2.5 s, for the same digits, with 1 << 17 and 1 << 15.
 MAX_NODES, MOST_BLOCKS = 1 << 15, 1 << 9
+#: The variance of the noise, over the usual one, if the integrand falls off by the scores alone so
+#: many times earlier, and by a power of e so many times larger than is needed.
+QUIETER, LONG_BEFORE, SURELY_OVER = 1 / 4, 2.0, 1.5
 #: Nodes that are evaluated together if the integrand may matter at one of them.
 BLOCK_NODES = 16
 #: Parts into which a larger block is split if the integrand may matter in it.
 SPLIT = 4
 #: Users with scores, the largest, that are left out where blocks are looked at, on average.
-RARELY = 8.0
-#: And scores whose part in the variance is so far below the mean one.
-SLIGHT = 0.03
+RARELY = 3.0
 #: Blocks looked at at once.
 LOOKED = 1 << 18
 #: (law, node) pairs evaluated at once: some twenty arrays of so many numbers, which should stay in
@@ -127,6 +131,17 @@ BEYOND = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 #: which rounding is larger than. Time grows with it (10, 15, 25: 0.10, 0.13, 0.22 s for 50 rows of
 #: four values at a width of 1e-4); 10 leaves the bracket as narrow there, far tails need more.
 CUT, MOST_CUT = 15.0, 37.0
+
+# Many values (gridded.py)
+
+#: Laws of more values have their characteristic function by transforms.
+FEW_TURNED = 64
+#: Half the size of the blocks in which the last nodes that matter are looked for, in turns of the
+#: root mean square of a sum.
+HALF_BLOCK = 1.0
+#: Points of a grid over its nodes; deviation of the bells, in points, and points of a bell on
+#: either side: rounding, frequencies that are not told apart and points left out are about equal.
+OVERSAMPLING, BELL, BELL_REACH = 5.0, 1.64, 14
 
 # Two kinds of bits (tilted_bits.py, two_binomials.py)
 

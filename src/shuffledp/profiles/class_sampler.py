@@ -121,7 +121,7 @@ class ClassSampler:
                 self._idle * np.expm1(epsilon[some]),  # each of them scores 1 - alpha
                 self._users,
                 self._error,
-                b[some],
+                b[some] if Side.LOWER in self._sides else None,
                 self._idle,
                 sides=self._sides,
             )
