@@ -90,3 +90,16 @@ def test_rare_scores_of_any_size_at_any_level(seed: int) -> None:
     lower, upper, *_ = one_jump._split(sums, level, draw.choice([1e-1, 1e-3, 1e-5]))
     assert lower[0] <= most
     assert least <= upper[0]
+
+
+@pytest.mark.parametrize("low", [1050, 1100, 5000])
+@pytest.mark.parametrize("threshold", [Fraction(0), Fraction(7, 2)])
+def test_a_big_score_against_a_low_one(low: int, threshold: Fraction) -> None:
+    """Coins of 1 and -1, rarely 1000, more rarely less than -1000: one of each may be close."""
+    scores = Fraction(1), Fraction(-1), Fraction(1000), Fraction(-low)
+    law = scores, (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2**12), Fraction(1, 2**14))
+    truth = float(stop_loss_by_counting(law, 20, threshold))
+    lower, upper = solve(ScoreSums(*columns(law, threshold), 20), 1e-6)
+    assert lower <= truth * (1 + 1e-13)
+    assert truth * (1 - 1e-13) <= upper
+    assert upper <= lower * (1 + 2e-4)  # without the pairs it would be 1.2e-3

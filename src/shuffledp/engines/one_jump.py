@@ -18,11 +18,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import UNIT, Array
+from .._support.numeric import UNIT, Array, Side
 from . import tuning
 from .fourier import at_most
 from .one_large import large_stop_loss
-from .problem import Bracket, ScoreSums
+from .one_of_each import one_of_each
+from .problem import Bracket, ScoreSums, without_slope
 from .tilted_law import ROUNDING
 
 #: From sums of scores, a width and what there is besides, to which the width is relative too.
@@ -120,53 +121,88 @@ def _split(
     with np.errstate(over="ignore"):
         besides = (with_big + least) / np.maximum(none, 1e-300)
     rest = solve(sums.without(~usual, left_out), width, besides)
-    fall = closed(sums.slopes, sums.held)
     charge = closed_error * closed(size, held)
     down, up = none / (1 + none_error), none * (1 + none_error)
     lower = down * rest.lower + with_big - charge
-    upper = up * rest.upper + with_big + charge
-    least = np.where(big, z - ROUNDING * size, np.inf).min(axis=1)
-    negative = _far(sums, np.where(low, 0.0, ROUNDING * size - z), least - held, error)
-    upper += n * np.sum(p * big, axis=1) * (1 + error) * np.minimum(negative, 1e300)
-    # whoever has a low score outweighs all others that are not big
-    level = np.where(low, z + ROUNDING * size, -np.inf)
-    ahead = _far(sums, np.where(usual, z + ROUNDING * size, 0.0), held - level.max(axis=1), error)
-    gain = np.minimum(n * np.sum(p * size * big, axis=1) + ahead, 1e300)
-    upper += np.where(some_low > 0, n * some_low * gain * (1 + 3 * error), 0.0)
+    with_low, upper = _some_low(sums, big, low, error), at_most(sums)
+    if Side.UPPER in sums.sides:
+        smallest_big = np.where(big, z - ROUNDING * size, np.inf).min(axis=1)
+        negative = _far(sums, np.where(low, 0.0, ROUNDING * size - z), smallest_big - held, error)
+        negative = np.minimum(negative, 1e300) * n * np.sum(p * big, axis=1) * (1 + error)
+        above = up * rest.upper + with_big + charge + negative + with_low.upper
+        upper = np.minimum(above * (1 + 8 * UNIT), upper)
+    lower = np.maximum(lower + with_low.lower, 0.0) * (1 - 8 * UNIT)
+    if sums.falls is None:
+        return without_slope(lower, upper)
+    fall = closed(sums.falls, sums.held)
+    slope_low = down * rest.slope_low + fall * (1 - closed_error) + with_low.slope_low
+    slope_high = up * rest.slope_high + fall * (1 + closed_error) + with_low.slope_high
+    known = lower > 0
+    slopes = np.where(known, np.maximum(slope_low, 0.0), 0.0), np.where(known, slope_high, 0.0)
+    return Bracket(lower, upper, *slopes)
+
+
+def _some_low(
+    sums: ScoreSums, big: NDArray[np.bool_], low: NDArray[np.bool_], error: float
+) -> Bracket:
+    """E[(S)_+; some score is low].
+
+    Whoever has a low score outweighs all others that are not big. One of each may be close; more
+    of them than that are next to impossible.
+    """
+    n, p, size = float(sums.users), sums.probabilities, sums.magnitudes
+    p_big, p_low, sum_big = (np.sum(x, axis=1) for x in (p * big, p * low, p * size * big))
+    ahead, pair = np.full(len(p), 1e300), one_of_each(sums, big, low, error)
+    surely = pair.value > pair.error
+    if Side.UPPER in sums.sides:
+        level = np.where(low, sums.scores + ROUNDING * size, -np.inf).max(axis=1)
+        usual = np.where(big | low, 0.0, sums.scores + ROUNDING * size)
+        ahead = np.minimum(_far(sums, usual, sums.threshold - level, error), 1e300)
+    some_big = n * sum_big * np.minimum(n * p_low * (p_big + p_low / 2) * n, 1.0)
+    with_big = pair.value + pair.error + pair.more + some_big
+    above = n * p_low * ahead + np.minimum(with_big, n * p_low * n * sum_big)
+    above = np.where(p_low > 0, above * (1 + 6 * error), 0.0)
     return Bracket(
-        np.maximum(lower, 0.0) * (1 - 8 * UNIT),
-        np.minimum(upper * (1 + 8 * UNIT), at_most(sums)),
-        np.where(
-            lower > 0, np.maximum(down * rest.slope_low + fall * (1 - closed_error), 0.0), 0.0
-        ),
-        np.where(lower > 0, up * rest.slope_high + fall * (1 + closed_error), 0.0),
+        np.where(surely, pair.value - pair.error, 0.0),
+        above,
+        np.where(surely, pair.fall * (1 - pair.relative), 0.0),
+        np.where(surely, pair.fall * (1 + pair.relative), 0.0),
     )
 
 
 def _far(sums: ScoreSums, x: Array, level: Array, error: float) -> Array:
     """A bound of E[(X - level)_+], X a sum of n - 1 values x with the scores' probabilities.
 
-    (s)_+ <= e^(theta s) / (e theta) for the values up to a few 1/theta, at about the best theta;
-    larger ones add at most their mean.
+    (s)_+ <= e^(theta s) / (e theta) for the values up to a few 1/theta, at about the best theta.
+    Of larger ones what exceeds a part of the level counts, and all of them if there are several;
+    the others need to reach the rest of the level only.
     """
+    mean = sums.users * np.sum(sums.probabilities * x, axis=1)
+    above = np.maximum(level - np.maximum(mean, 0.0), 0.0)
 
-    def bound(theta: Array) -> Array:
+    def bound(theta: Array, part: Array) -> Array:
         exponent = theta[:, None] * x
         usual = exponent <= tuning.JUMP_USUAL
         growth = sums.probabilities * np.expm1(np.where(usual, exponent, 0.0))
         total = np.sum(growth + (error + 4 * UNIT * np.abs(exponent)) * np.abs(growth), axis=1)
-        log_mgf, at_level = (sums.users - 1) * np.log1p(total), theta * level
+        log_mgf, at_level = (sums.users - 1) * np.log1p(total), theta * (level - part)
         log_mgf += 16 * UNIT * (np.abs(log_mgf) + at_level + 8)
         chernoff = np.exp(log_mgf - at_level - 1 - np.log(theta)) * (1 + 1e-9)
-        rest = sums.users * np.sum(sums.probabilities * np.where(usual, 0.0, x), axis=1)
-        result: Array = chernoff + rest * (1 + 2 * error)
+        chance = np.where(usual, 0.0, sums.probabilities)
+        rest = np.sum(chance * np.maximum(x - part[:, None], 0.0), axis=1)
+        several = np.where(part > 0, np.minimum(sums.users * chance.sum(axis=1), 1.0), 0.0)
+        rest += several * np.sum(chance * np.maximum(x, 0.0), axis=1)
+        result: Array = chernoff + sums.users * rest * (1 + 4 * error)
         return np.where(np.isnan(result), np.inf, result)
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        theta = 1 / np.maximum(level, 1e-300)
-        best = bound(theta)
-        for factor in tuning.JUMP_TILTS:  # far apart first, then nearer and nearer
-            for other in (theta * factor, theta / factor):
-                found = bound(other)
-                theta, best = np.where(found < best, other, theta), np.minimum(found, best)
-    return best
+        lowest = np.full(len(level), np.inf)
+        for part in (0 * above, min(tuning.JUMP_SHARE, 1.0) * above):
+            theta = 1 / np.maximum(level, 1e-300)
+            best = bound(theta, part)
+            for factor in tuning.JUMP_TILTS:  # far apart first, then nearer and nearer
+                for other in (theta * factor, theta / factor):
+                    found = bound(other, part)
+                    theta, best = np.where(found < best, other, theta), np.minimum(found, best)
+            lowest = np.minimum(lowest, best)
+    return lowest
