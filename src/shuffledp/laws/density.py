@@ -148,6 +148,8 @@ class DensityLaw:
         it is within some deviations. Sums of about the same size share their range."""
         edges, _, _, reach = self._scale(depth, users)
         end = float(edges[-1])
+        # few users lose nearly all that is lost on average: usually there is less to reach
+        seldom = math.log(max(2 * float(self.density.tails(np.zeros(1)).one[0]), 1e-3))
 
         def score(total: float) -> Range | None:
             size = min(math.log(max(total, 1e-300)), end)
@@ -158,9 +160,10 @@ class DensityLaw:
             first = math.floor((size - reach) / tuning.ALONE) * tuning.ALONE
             near = math.exp(-first)  # some deviations, as a share of the sum
             # two scores may share the sum; what exceeds it by more deviations is known to be big
-            least = first - 1 + math.log1p(-min(1.25 * near, 0.9))
+            least = first - 1 + seldom + math.log1p(-min(1.25 * near, 0.9))
             most = first + tuning.ALONE + math.log1p(2.5 * near) + 0.5
-            return _loss_of(reach + least), _loss_of(reach + most)
+            ends = np.logaddexp(0.0, [reach + least, reach + most])  # losses with r - 1 = e^size
+            return float(ends[0]), float(ends[1])
 
         return score
 
@@ -196,7 +199,9 @@ class DensityLaw:
         count = root * math.sqrt(float(root.sum()) * gap / (8 * width))  # in each unit of loss
         if alone:
             inside = (alone[0] < loss) & (loss < alone[1])
-            count = np.maximum(count, inside * np.sqrt(hazard / gap / (4 * width)))
+            # a sum of such a score has about this epsilon, and width is relative to it
+            epsilon = np.maximum(loss - math.log(users), 1.0)
+            count = np.maximum(count, inside * np.sqrt(hazard / gap / (4 * width * epsilon)))
         count = np.maximum(count, tuning.FEWEST_CELLS / edges[-1])
         place = np.append(0.0, np.cumsum(count * gap))
         number = math.ceil(min(place[-1], tuning.MOST_CELLS))
@@ -254,11 +259,6 @@ class DensityLaw:
             law = ClassLaw(u, v, u, cells.mass_error)
             laws.append(law if side > 0 else law.reversed)
         return tuple(laws)
-
-
-def _loss_of(size: float) -> float:
-    """The loss at which r - 1 = e^size."""
-    return max(size, 0.0) + math.log1p(math.exp(-abs(size)))
 
 
 def _capped(cells: Cells) -> Array:

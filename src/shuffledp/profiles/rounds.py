@@ -221,8 +221,9 @@ class _DensitySampler:
     def _samplers(self, alone: Range | None) -> tuple[ClassSampler, ClassSampler]:
         if alone not in self._made:
             law, users, idle = self._profile.law, self._profile.users, self._profile.idle
-            below, above = law.enclosed(self._width, self._depth, users, alone)
-            rest = users, self._width * tuning.ENGINE_SHARE, self._depth, idle
+            width = self._width * tuning.CELL_SHARE
+            below, above = law.enclosed(width, self._depth, users, alone)
+            rest = users, width * tuning.ENGINE_SHARE, self._depth, idle
             if above is None:
                 self._made[alone] = (ClassSampler(below.laws, *rest),) * 2
             else:
