@@ -85,7 +85,8 @@ def _refined(
     """Repeat an attempt on finer lattices until its bracket is narrow enough. `log_delta`: of the
     delta that is given or, as far as that is known before, asked for."""
     best, resolution, succeeded, in_vain = worst, composition.resolution, False, 0
-    aims = aims_around(-log_delta)
+    outlines, again = composition.lattices.outlines, what == "delta"
+    aims = aims_around(outlines, -log_delta)
     for _ in range(tuning.LATTICES):
         try:
             depth = composition.depth_for(aims[-1])
@@ -101,12 +102,14 @@ def _refined(
             return bounds
         in_vain += best.lower > 0 and bounds.upper - bounds.lower > best.upper - best.lower
         best, succeeded = narrower(best, bounds), True
+        if best.upper - best.lower <= (rtol if what == "epsilon" else 0.0) * best.upper:
+            return best  # each side by another lattice
         if in_vain == 2 or not refine or math.isinf(excess):
             break  # a finer lattice would cost several times as much
-        found = -math.log(bounds.upper) if what == "delta" and bounds.upper > 0 else -log_delta
-        if aims_around(found) != aims:
-            aims, log_delta = aims_around(found), -found  # it was not known where to look
-        else:
+        before = aims
+        if again and bounds.upper > 0:  # it was not known where to look
+            aims, again = aims_around(outlines, -math.log(bounds.upper)), False
+        if aims == before:
             resolution *= min(max(1.2 * math.sqrt(excess), 1.3), 8.0)
             if composition.dear and resolution > tuning.DEAREST * composition.resolution:
                 break

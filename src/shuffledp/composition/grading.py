@@ -99,7 +99,8 @@ def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDA
     steep = np.where(known, samples.slope_high[:-1], 0.0)
     bend = np.maximum(steep - samples.slope_low[1:], 0.0)
     near = np.convolve(np.pad(bend, 2), np.ones(5), mode="valid") - bend  # of four cells around
-    kinked = (bend > tuning.KINK * near / 4) & (np.diff(index) > 1)
+    surely = samples.slope_low[:-1] - samples.slope_high[1:]  # what the slopes leave open is none
+    kinked = (surely > tuning.KINK * near / 4) & (np.diff(index) > 1)
     first, bend = index[:-1][kinked], bend[kinked]
     place = (fall - samples.slope_low[1:] * width)[kinked] / np.maximum(bend, 1e-300)
     place = np.clip(place, 0.0, width[kinked])

@@ -29,22 +29,39 @@ from .tilted_sum import (
 )
 
 
-def aims_around(log_inverse_delta: float) -> tuple[float, ...]:
-    """Steps of a ladder of log(1/delta) below and above a question's, which others share."""
-    rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(max(tuning.RUNG, 1.01)))
-    return tuple(max(tuning.RUNG, 1.01) ** step for step in (rung, rung + 1))
+def aims_around(outlines: Parts, log_inverse_delta: float) -> tuple[float, ...]:
+    """Steps of a ladder of log(1/delta) below and above a question's, which others share. Where
+    epsilon changes much from one to the next, since a rare large loss makes it, also its own."""
+    factor = max(tuning.RUNG, 1.01)
+    rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(factor))
+    steps = factor**rung, factor ** (rung + 1)
+    if _heavy(outlines, steps[1]):
+        return steps[0], min(max(log_inverse_delta, steps[0]), steps[1]), steps[1]
+    return steps
+
+
+def _heavy(outlines: Parts, aim: float) -> bool:
+    """Does epsilon change much from one step of the ladder of log(1/delta) to this one?"""
+    below, above = (_around(outlines, x).epsilon for x in (aim / max(tuning.RUNG, 1.01), aim))
+    return above > tuning.HEAVY * below
 
 
 def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
     """About log(1/delta) at an epsilon, by the losses that count at the delta that was found
     before: rarer ones, which may not even be resolved, would spoil the tilt."""
-    rounds, found = sum(count for _, count in outlines), tuning.DEEPEST
+    rounds, seen_at = sum(count for _, count in outlines), tuning.DEEPEST
     spread = math.sqrt(log_mgf(outlines, 0.0)[2] / rounds)
     for _ in range(tuning.GUESSES):
-        seen = _seen(outlines, math.exp(-found))
+        seen = _seen(outlines, math.exp(-seen_at))
         total = _sum(seen, tilt_for_epsilon(seen, epsilon), spread)
-        delta = total.delta(epsilon, Side.UPPER) + infinite_mass(outlines)
-        found = min(found, -math.log(min(max(delta, 1e-300), 1.0)))
+        delta = total.delta(epsilon, Side.UPPER)
+        found = -math.log(min(max(delta + infinite_mass(outlines), 1e-300), 1.0))
+        if total.delta(epsilon, Side.LOWER) < delta / 2 and seen_at > 1:
+            seen_at /= 2  # no tilt fits
+        elif found < seen_at:
+            seen_at = found
+        else:
+            break
     return found
 
 
@@ -85,12 +102,31 @@ def _gaps(pld: PLD) -> Array:
     return np.maximum(gaps, 1e-300)
 
 
-def _costs_at(outlines: Parts, aim: float) -> list[Array]:
-    delta, rounds = math.exp(-min(aim, 690.0)), sum(count for _, count in outlines)
+class _Around(NamedTuple):
+    """The rounds without losses that do not count at a delta, and the tilt that makes its epsilon
+    usual; the root mean square loss of a round."""
+
+    seen: Parts
+    tilt: float
+    spread: float
+    epsilon: float
+
+
+def _around(outlines: Parts, aim: float) -> _Around:
+    delta = math.exp(-min(aim, 690.0))
     seen = _seen(outlines, delta)
     tilt, deviation = tilt_for_delta(seen, delta)[0], math.sqrt(log_mgf(seen, 0.0)[2])
-    spread = deviation / math.sqrt(rounds)
+    spread = deviation / math.sqrt(sum(count for _, count in outlines))
     epsilon = max(_sum(seen, tilt, spread).about(delta), deviation, 1e-300)
+    return _Around(seen, tilt, spread, epsilon)
+
+
+def _costs_at(outlines: Parts, aim: float) -> list[Array]:
+    rounds = sum(count for _, count in outlines)
+    seen, tilt, spread, epsilon = _around(outlines, aim)
+    unsure = tuning.UNSURE * epsilon
+    if unsure <= spread * math.sqrt(rounds) or not _heavy(outlines, aim):
+        unsure = 0.0
     few = rounds <= tuning.FEW_ROUNDS  # of many, one more or less makes no difference
     common = max(range(len(seen)), key=lambda i: seen[i][1])
     found: list[Array] = []
@@ -100,6 +136,8 @@ def _costs_at(outlines: Parts, aim: float) -> list[Array]:
             fewer = [(each, number - (j == one)) for j, (each, number) in enumerate(seen)]
             sums, density = _sum([part for part in fewer if part[1]] or seen, tilt, spread).density
             falls = _falls(sums, density)
+            if unsure and len(sums) > 1:
+                density = _widened(density, int(min(unsure / (sums[1] - sums[0]), len(sums))))
         at_sums = epsilon - pld.losses
         given = pld.masses * np.interp(at_sums, sums, density, 0.0, 0.0)
         slope = float(pld.masses @ np.interp(at_sums, sums, falls, 0.0, 0.0))
@@ -123,6 +161,17 @@ def _falls(losses: Array, density: Array) -> Array:
         found[part] = (sums + after / (left[-1] * math.exp(step))) * left
         after = float(found[part][0])
     return found
+
+
+def _widened(density: Array, reach: int) -> Array:
+    """The largest of the values around each, so many on either side: epsilon is not known well."""
+    done = 0
+    while done < reach:
+        shift = min(done + 1, reach - done)
+        padded = np.pad(density, shift)
+        density = np.maximum(density, np.maximum(padded[: -2 * shift], padded[2 * shift :]))
+        done += shift
+    return density
 
 
 def _seen(outlines: Parts, delta: float) -> Parts:

@@ -212,9 +212,11 @@ class TiltedSum:
 
     @property
     def density(self) -> tuple[Array, Array]:
-        """Losses of the sum, and about its density there."""
+        """Losses of the sum, and about its density there; 0 where it is lost in rounding, which
+        far from the centre would grow beyond everything else."""
+        masses = np.where(self._masses > self._error, self._masses, 0.0)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            return self._losses, np.nan_to_num(self._masses * self._untilted) / self._step
+            return self._losses, np.nan_to_num(masses * self._untilted) / self._step
 
     def sharp(self, epsilon: float) -> bool:
         """Does rounding leave four digits of delta(epsilon)?"""
@@ -264,10 +266,13 @@ def _window(
     top = sum(count * int(pld.index[-1]) for pld, count in parts)
     deviation = math.sqrt(log_mgf(parts, tilt)[2]) + step
     need = -math.log(outside)
+    # light tails need some multiples of 1/deviation, rare large losses far smaller ones
+    reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
+    least = min(0.5 / deviation, 2 / max(reach, step))
     ends = []
     for direction in (-1, 1):
         best = math.inf
-        for t in np.geomspace(0.5, 20, 8) / deviation:
+        for t in np.geomspace(least, 20 / deviation, tuning.WINDOW_TILTS):
             excess = log_mgf(parts, tilt + direction * t)[0] - log_norm
             best = min(best, (excess + need) / t)
         ends.append(direction * best)

@@ -18,17 +18,22 @@ OUTLINE_WIDTH = 0.2
 MAX_DIVISIONS = 1 << 40
 LEAST_DIVISIONS = 16.0
 #: Lattice points in the smallest distance of samples: a lattice is cheap, and distances vary.
-FINER = 5.0
+FINER = 4.0
 #: Deviations of the sum that the longest transform should have room for.
 ROOM = 30.0
 #: What a round's profile need not resolve is e^-DEEPER of delta; nothing is below e^-DEEPEST.
 DEEPER, DEEPEST = 12.0, 680.0
 #: Which losses count is found out at deltas whose logarithms differ by this factor,
 RUNG = 1.15
+#: and at its own if their epsilons differ by a larger factor than this: light tails have 1.07,
+HEAVY = 1.3
+#: with so much of epsilon on either side, which an outline does not tell better, if the sum of the
+#: other losses varies less than that,
+UNSURE = 0.03
 #: or, for all deltas down to a smallest one, at these powers of it.
 GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
 #: How often delta is guessed before it is asked for, each time by the losses that count there.
-GUESSES = 5
+GUESSES = 10
 #: Up to so many rounds, those of each kind are left out of the sum in turn.
 FEW_ROUNDS = 8
 #: The widest cells, as a share of the loss, over the root of the width in relative epsilon.
@@ -69,7 +74,9 @@ TOGETHER = 1.0
 #: Longest transform: a few hundred megabytes at work.
 MAX_POINTS = 1 << 22
 #: Tilted mass that may fall outside the window, on either side: as much as rounding costs anyway.
-OUTSIDE = 1e-16
+OUTSIDE = 1e-13
+#: Tilts tried to bound what is outside: each costs a pass over the masses.
+WINDOW_TILTS = 16
 #: Halvings of the range of the tilt: it need not be exact, and each costs a pass over the masses.
 TILT_STEPS = 12
 #: Upper and lower values a larger factor apart mean that a tilt does not fit the sum.
