@@ -294,9 +294,9 @@ def test_printed_values_are_rounded_to_the_safe_side() -> None:
 
 
 def test_statements_have_it_in_plain_words() -> None:
-    """delta + e^epsilon a, for the pair that is printed: 1e-6 + e^0.854 / 100, rounded up."""
+    """delta + e^epsilon a, for the pair that is printed: 1e-6 + e^0.8539 / 100, rounded up."""
     said = ok("epsilon", "--eps0", "4", "--users", "1e4", "--rounds", "4", "--delta", "1e-6")
-    least = 100 * (1e-6 + math.exp(0.854) / 100)
+    least = 100 * (1e-6 + math.exp(0.8539) / 100)
     found = said.partition("catches at most ")[2]
     assert least <= float(found.split()[0]) <= least + 0.001
     none = ok(

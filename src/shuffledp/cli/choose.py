@@ -28,7 +28,7 @@ _VIEWS = (*OF_USERS, "any")
     choice("view", _VIEWS, "What is seen.", default="any", show_default=True),
     choice("task", TASKS, "What for.", default="count", show_default=True),
     number("dimension", "The length of the vectors (task vector).", whole=True),
-    number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-2),
+    number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-3),
     JSON,
     CSV,
     *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),

@@ -44,7 +44,7 @@ def choose(
     view: str = "any",
     task: str = "count",
     dimension: int | None = None,
-    rtol: float = 2e-2,
+    rtol: float = 2e-3,
 ) -> Choices:
     """Every named randomizer for a task, each at its best within (epsilon, delta), ranked by the
     average error of what is estimated.

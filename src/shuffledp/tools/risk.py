@@ -186,7 +186,7 @@ def risk(
                  1 %                  1.69 %                  98.31 %
     <BLANKLINE>
     order  Renyi divergence, at most
-        2                    0.04149
+        2                    0.04148
         8                     0.1662
     """
     rates, all_orders, rtol = (
