@@ -1,5 +1,6 @@
 """Where profiles are sampled, and polygons below profiles with kinks between the samples."""
 
+import math
 import random
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
 from shuffledp.composition.grading import Grading, beside_kinks, cells_for
+from shuffledp.composition.influence import _widened, aims_around, log_inverse_delta
 from shuffledp.composition.lattice import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.samples import Samples
@@ -108,3 +110,54 @@ def test_a_rare_large_loss_is_kept_by_wide_cells(seed: int) -> None:
     exact = profile(losses, masses, everywhere)[0]
     assert (delta_of(lower, everywhere) <= exact * (1 + 1e-9) + 1e-15 * exact[0]).all()
     assert delta_of(lower, np.array([10.0]))[0] > 0.99 * rare * -np.expm1(-2.0)
+
+
+def test_losses_that_a_sum_never_has_are_not_sampled() -> None:
+    """557 rounds that lose 0.1 together: what one round loses beyond 1 is next to impossible."""
+    round_ = Shuffle(Gaussian(0.5), 430_457, sample_rate=0.0116, sampling="poisson")
+    (kind,) = kinds_of([(round_.profile, 557)])
+    (cells,) = cells_for([(kind.outline, 557)], 3e-4, (9.4, 10.8))
+    step = 1e-5
+    losses = step * Grading(kind.outline, cells, step, 29.0).points(round_.profile.max_loss)
+    assert 100 < len(losses) < 500
+    assert (losses > 1).sum() < 30
+
+
+def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
+    """Ten rounds of 10^9 users with little noise: one of them loses 0.67, or nothing is lost."""
+    round_ = Shuffle(Gaussian(0.35), 10**9)
+    (kind,) = kinds_of([(round_.profile, 10)])
+    outlines = [(kind.outline, 10)]
+    aims = aims_around(outlines, -math.log(1e-8))
+    assert len(aims) == 3
+    assert aims[1] == -math.log(1e-8)
+    (cells,) = cells_for(outlines, 3e-4, aims)
+    step = 1e-5
+    losses = step * Grading(kind.outline, cells, step, 33.0).points(round_.profile.max_loss)
+    assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
+    light = Shuffle(PureLDP(1.0), 10**6).profile
+    assert len(aims_around([(kinds_of([(light, 10)])[0].outline, 10)], 18.0)) == 2
+
+
+@pytest.mark.parametrize("reach", [0, 1, 2, 3, 7, 8, 100])
+def test_a_density_is_widened_by_so_many_places(reach: int) -> None:
+    values = np.array([0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0])
+    expected = [values[max(i - reach, 0) : i + reach + 1].max() for i in range(len(values))]
+    assert _widened(values, reach).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("round_", "rounds", "epsilon", "log_delta"),
+    [
+        # deltas of 1e-100 and 1e-8, which other tests certify
+        (Shuffle(PureLDP(0.003214932666799516), 105_353_898), 681, 0.000163, 230.0),
+        (Shuffle(PureLDP(4.0), 10_000), 4, 1.04, 18.4),
+    ],
+)
+def test_delta_is_guessed_from_outlines(
+    round_: Shuffle, rounds: int, epsilon: float, log_delta: float
+) -> None:
+    """Whatever rare losses do to the first tilt."""
+    (kind,) = kinds_of([(round_.profile, rounds)])
+    guess = log_inverse_delta([(kind.outline, rounds)], epsilon)
+    assert abs(guess - log_delta) < 0.15 * log_delta

@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 
 import oracles
 from oracles.heavy_tails import delta_of_one_large_score, normal_tail
-from shuffledp import Gaussian, Laplace, Shuffle
+from shuffledp import Accountant, Gaussian, Laplace, Shuffle
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import DensityRandomizer
 
@@ -237,3 +237,15 @@ def test_one_score_beyond_all_others_against_a_plain_convolution() -> None:
     lower, upper = Shuffle(Gaussian(0.5), 1000).delta_bounds(5.0)
     assert lower <= delta * (1 + 5e-4)
     assert delta * (1 - 5e-4) <= upper
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sigma", "users", "rounds"),
+    [(0.3, 1000, 1), (0.3, 10**4, 10), (0.35, 10**9, 10), (0.4, 10**7, 10), (0.33, 6342, 889)],
+)
+def test_little_noise_is_known_to_a_thousandth(sigma: float, users: int, rounds: int) -> None:
+    """Heavy tails, where no tilt fits, from one round to hundreds."""
+    accountant = Accountant().compose(Shuffle(Gaussian(sigma), users), rounds)
+    lower, upper = accountant.epsilon_bounds(1e-8)
+    assert lower <= upper <= (1 + 1e-3) * lower + 1e-9
