@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from .._support.numeric import Bounds
@@ -95,23 +94,19 @@ def boundary(
     property. What is returned was evaluated at width rtol, on both sides. Wide brackets, which are
     cheap, only tell where to look.
     """
-    rough: dict[int, Bounds[float]] = {}
+    width = min(max(tuning.ROUGH_RTOL, rtol), 0.5)
+    rough = approach(grid, sign, evaluate, target, width, start, tuning.ROUGH_RTOL)
+    slope = steepness_at(grid, rough, target) or 1.0
+    index = min(rough.bounds, key=lambda i: abs(_height(rough.bounds[i].upper, target)))
+    ahead = _height(rough.bounds[index].upper, target) / slope
+    guess = _stepped(grid, index, -sign if ahead > 0 else sign, abs(ahead))
     fine: dict[int, Bounds[float]] = {}
 
-    def height(index: int, seen: dict[int, Bounds[float]], width: float) -> float:
-        if index not in seen:
-            seen[index] = evaluate(grid.value(index), width)
-        return _height(seen[index].upper, target)
+    def exact(index: int) -> float:
+        if index not in fine:
+            fine[index] = evaluate(grid.value(index), rtol)
+        return _height(fine[index].upper, target)
 
-    coarse = partial(height, seen=rough, width=min(max(tuning.ROUGH_RTOL, rtol), 0.5))
-    index = min(max(grid.index(start), grid.first), grid.last)
-    good, bad = _walk(grid, sign, coarse, index, 0.7)
-    good, bad = _close_in(grid, coarse, good, bad, 0.1)
-    guess, slope = good, 1.0
-    if good != bad:
-        slope = (coarse(bad) - coarse(good)) / abs(_log(grid, bad) - _log(grid, good))
-        guess = _between(grid, good, bad, coarse)
-    exact = partial(height, seen=fine, width=rtol)
     stride = 1.3 * abs(exact(guess)) / slope  # a little more than should be needed
     good, bad = _close_in(grid, exact, *_walk(grid, sign, exact, guess, stride))
     return Found(
@@ -228,13 +223,11 @@ def _stepped(grid: Grid, index: int, direction: int, stride: float) -> int:
     return min(max(ahead, grid.first), grid.last)
 
 
-def _close_in(
-    grid: Grid, height: Height, good: int, bad: int, near: float = -1.0
-) -> tuple[int, int]:
-    """Narrow to neighbours, or until one of them is near the target; false position, and every
-    third time the middle, because certified values are not quite smooth."""
+def _close_in(grid: Grid, height: Height, good: int, bad: int) -> tuple[int, int]:
+    """Narrow to neighbours: false position, and every third time the middle, because certified
+    values are not quite smooth."""
     attempt = 0
-    while abs(bad - good) > 1 and min(-height(good), height(bad)) > near:
+    while abs(bad - good) > 1:
         attempt += 1
         index = _between(grid, good, bad, height) if attempt % 3 else (good + bad) // 2
         first, last = sorted((good, bad))
