@@ -26,5 +26,6 @@ FINE, FEWEST_CELLS, MOST_CELLS = 800, 24.0, 4000.0
 REACH, ALONE = 4.0, 2.0
 #: Users with such scores, on average, from which on they have a part in that deviation.
 SOME = 0.1
-#: Users up to whom all scores have fine cells, on both sides, wherever one may be large.
-FEW = 600
+#: Users up to whom all scores have fine cells, on both sides, wherever one may be large; and the
+#: width from which on these are so few for any number of users that all sums share them.
+FEW, ONE_CUT = 600, 5e-3

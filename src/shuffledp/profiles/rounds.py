@@ -14,8 +14,9 @@ from .._support.numeric import BOTH, Array
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary import BinaryLaw
+from ..laws.cells import Range
 from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
-from ..laws.density import DensityLaw, Range
+from ..laws.density import DensityLaw
 from ..laws.few_users import mixed_laws
 from ..laws.matrix import LeadingPairsLaw, PairsLaw
 from ..laws.three_point import ThreePointLaw
@@ -196,14 +197,14 @@ class _DensitySampler:
 
     def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
         self._profile, self._depth, self._width = profile, depth, width
-        self._alone = profile.law.alone(depth, profile.users)
+        self._cutting = profile.law.cut(width * tuning.CELL_SHARE, depth, profile.users)
         self._made: dict[Range | None, tuple[ClassSampler, ClassSampler]] = {}
 
     def __call__(self, epsilon: Array) -> Samples:
         population = self._profile.users + self._profile.idle
         # the mean of a score is 1 - alpha
         sums = population * np.expm1(np.minimum(epsilon, 600.0))
-        ranges = [self._alone(total) for total in sums.tolist()]
+        ranges = [self._cutting.alone(total) for total in sums.tolist()]
         found, inside = np.empty((4, len(epsilon))), self._profile.some_left(epsilon)
         for one in set(ranges):
             same = np.flatnonzero([other == one for other in ranges])
@@ -220,10 +221,10 @@ class _DensitySampler:
 
     def _samplers(self, alone: Range | None) -> tuple[ClassSampler, ClassSampler]:
         if alone not in self._made:
-            law, users, idle = self._profile.law, self._profile.users, self._profile.idle
-            width = self._width * tuning.CELL_SHARE
-            below, above = law.enclosed(width, self._depth, users, alone)
-            rest = users, width * tuning.ENGINE_SHARE, self._depth, idle
+            profile, cutting = self._profile, self._cutting
+            below, above = profile.law.enclosed(cutting, alone)
+            width = cutting.width * tuning.ENGINE_SHARE
+            rest = profile.users, width, self._depth, profile.idle
             if above is None:
                 self._made[alone] = (ClassSampler(below.laws, *rest),) * 2
             else:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from .._support.numeric import Array
 from ..laws.base import Law
-from ..laws.density import DensityLaw, Tails
+from ..laws.cells import Tails
+from ..laws.density import DensityLaw
 from .analyses import BLANKET, Analysis
 from .base import Randomizer
 

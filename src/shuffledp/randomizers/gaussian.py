@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 
 from .._support.numeric import UNIT, Array
-from ..laws.density import Tails
+from ..laws.cells import Tails
 from ..laws.sums import GaussianShare
 from .base import register
 from .density import DensityRandomizer

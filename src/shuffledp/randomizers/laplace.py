@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from .._support.numeric import UNIT, Array
-from ..laws.density import Tails
+from ..laws.cells import Tails
 from .analyses import KNOWN_AND_PURE, Analysis
 from .base import register
 from .density import DensityRandomizer
