@@ -119,6 +119,28 @@ def test_scores_at_the_ends_of_the_range(
     assert upper == math.inf or truth <= Fraction(upper)
 
 
+@pytest.mark.parametrize("small", [1, 40])
+def test_scores_that_all_others_outweigh_do_not_drown_the_rest(small: int) -> None:
+    """A billion users have them for one whose score makes the sum positive."""
+    users, large, rare, often = 400, 300, Fraction(1, 10**17), Fraction(1, 10**8)
+    loses = Fraction(1, 2)
+    nothing = 1 - loses - rare - often
+    one = (
+        users
+        * rare
+        * sum(
+            math.comb(users - 1, k) * loses**k * nothing ** (users - 1 - k) * (large - k)
+            for k in range(large)
+        )
+    )
+    more = users * rare * (users * often * (large + small) + users * rare * large)
+    law = tuple(map(Fraction, (large, small, -1))), (rare, often, loses)
+    lower, upper = both_sides(ScoreSums(*columns(law, Fraction(0)), users), 1e-4)
+    assert Fraction(lower) <= one + more
+    assert one <= Fraction(upper)
+    assert upper <= 1.005 * lower
+
+
 def test_small_scores_of_many_users_do_not_vanish() -> None:
     scores, chances = np.full((1, 300), 2e-124), np.full((1, 300), 1e-200)
     sums = ScoreSums(scores, chances, scores, np.zeros(1), 4_000_000)

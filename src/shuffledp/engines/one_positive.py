@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
-from .._support.transforms import power, transform_error
+from .._support.transforms import power, round_up, transform_error
 from . import tuning
 from .enumerated import LEAST
 from .problem import Bracket, ScoreSums, without_slope
@@ -103,7 +103,8 @@ class _Row:
         noise = np.sqrt(number) * (total.error + rest.error) + self.mass_error
         wrong = (gain + self.users * step) * noise
         size = gain * mass + step * (lost + self.users * mass)
-        found = float(self.chance @ (value - wrong - _SLACK * size))
+        # scores of which nothing is sure are left out
+        found = float(self.chance @ np.maximum(value - wrong - _SLACK * size, 0.0))
         found = self.users * found * (1 - self.error - _SLACK) - self.underflow
         return max(found * self.unit - LEAST, 0.0)
 
@@ -139,8 +140,18 @@ class _Row:
         # of those who lose more than the lattice is long
         gone = 1 - float(law.masses.sum()) + self.mass_error + _SLACK
         gone += math.sqrt(points) * law.error
-        result: Array = value + np.maximum(gain - step * (points - 1), 0.0) * max(gone, 0.0)
-        return result
+        value += np.maximum(gain - step * (points - 1), 0.0) * max(gone, 0.0)
+        return np.fmin(value, self._chernoff(gain))
+
+    def _chernoff(self, gain: Array) -> Array:
+        """The same for gains that next to nobody's losses stay below: (s)_+ <= e^(ts)/(e t)."""
+        tilts = np.array(tuning.POSITIVE_TILTS)[:, None] / max(float(gain.max()), 1e-300)
+        growth = np.expm1(-tilts * self.losses) @ self.masses  # of E e^(-t loss), for one user
+        left = np.clip(1 + growth * (1 - self.error) + 8 * UNIT, 1e-300, 1.0)
+        log_all, size = (self.users - 2) * np.log(left)[:, None], tilts * gain
+        exponent = size + log_all - 1 + 16 * UNIT * (size - log_all + 1)
+        bound: Array = np.fmin.reduce(np.exp(exponent) / tilts) * (1 + 1e-9)
+        return bound
 
     def _lattice(self) -> tuple[float, int]:
         """Its step, and how many points it has: as long as the scores that matter, which a coarse
@@ -161,8 +172,11 @@ class _Row:
         usual = float(self.losses[order[middle]]) if self.masses.any() else length
         wanted = length / max(tuning.POSITIVE_STEP * usual * math.sqrt(self.width), 1e-300)
         most = max(min(tuning.POSITIVE_POINTS / self.coarse, tuning.MOST_POINTS), few)
-        points = 1 << math.ceil(math.log2(min(max(wanted, few), most, _MOST_TERMS)))
-        return length / points, points
+        points = min(max(wanted, few), most, _MOST_TERMS / 2)
+        step = length / points
+        if length / most <= usual <= length:  # many may lose just that, which should not be moved
+            step = usual / max(math.ceil(usual / step), 1)
+        return step, round_up(length / step)
 
     def _parted(self, step: float, points: int) -> _Sum:
         place = self.losses / step

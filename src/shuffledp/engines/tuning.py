@@ -70,11 +70,14 @@ MOST_POINTS = 1 << 17
 ONE_POSITIVE = 1e-5
 #: Points of a first lattice, and the step of the next one over what a user usually loses and the
 #: root of the width times the users who score, on average.
-FIRST_POINTS, POSITIVE_STEP = 1 << 9, 16.0
+FIRST_POINTS, POSITIVE_STEP = 1 << 9, 48.0
 #: Its points, over the root of the width, at most.
 POSITIVE_POINTS = 150.0
 #: What the scores beyond the end of the lattice count at most, as a share of all.
 LEFT_OVER = 1e-3
+
+#: Tilts, over the largest score, at which it is looked whether any losses stay below a score.
+POSITIVE_TILTS = tuple(2.0**k for k in range(24))
 
 # One jump (one_jump.py)
 
@@ -104,6 +107,8 @@ MAX_NODES, MOST_BLOCKS = 1 << 15, 1 << 9
 #: The variance of the noise, over the usual one, if the integrand falls off by the scores alone so
 #: many times earlier, and by a power of e so many times larger than is needed.
 QUIETER, LONG_BEFORE, SURELY_OVER = 1 / 4, 2.0, 1.5
+#: The squared deviation of the noise times the tilt, at most, where the width leaves room for more.
+MOST_NOISE = 1.0
 #: Nodes that are evaluated together if the integrand may matter at one of them.
 BLOCK_NODES = 16
 #: Parts into which a larger block is split if the integrand may matter in it.
