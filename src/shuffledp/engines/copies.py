@@ -46,7 +46,7 @@ class Beyond:
         share: Array = 1 - np.maximum(likely, 0.0) * np.exp(-each) * (1 - 1e-9)
         return np.clip(share, UNIT, 1.0)
 
-    def period(self, cut: float) -> Array:
+    def period(self, cut: Array) -> Array:
         """L such that the copies are e^-cut of the scale."""
         theta, scale = self._law.theta, self._law.log_scale
         period: Array = ((self._log_mgf - scale + cut) / (self._tilts - theta)).min(axis=0)

@@ -34,16 +34,22 @@ from .tilted_law import ROUNDING, TiltedLaw, tilted
 # proof constants: docs/theory.md, "Constants"
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
 
-#: From scores in [-1, 1], their unit and a width to a bracket, not finite where the range is left.
-Solver = Callable[[ScoreSums, Array, float], Bracket]
+#: From scores in [-1, 1], their unit, a width and what there is besides, in their unit too, to a
+#: bracket, not finite where the range is left.
+Solver = Callable[[ScoreSums, Array, float, Array], Bracket]
 
 
-def stop_loss(sums: ScoreSums, width: float, solve: Solver | None = None) -> Bracket:
+def stop_loss(
+    sums: ScoreSums, width: float, besides: Array | None = None, solve: Solver | None = None
+) -> Bracket:
     """E[(S_n)_+] for each row of `sums`, and a line below it.
 
     `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
-    about the relative width of the bracket in epsilon. Another way to `solve` may be given.
+    about the relative width of the bracket in epsilon; or more, if what there is `besides` in each
+    row, to which the width is relative too, exceeds all that E[(S_n)_+] may be. Another way to
+    `solve` may be given.
     """
+    besides = np.zeros(len(sums.scores)) if besides is None else besides
     unit = np.abs(sums.scores).max(axis=1)
     unit = np.where(unit > 0, unit, 1.0)
     scaled = replace(
@@ -53,7 +59,9 @@ def stop_loss(sums: ScoreSums, width: float, solve: Solver | None = None) -> Bra
         threshold=sums.threshold / unit,
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper, slope_low, slope_high = (solve or _bracket)(scaled, unit, width)
+        lower, upper, slope_low, slope_high = (solve or _bracket)(
+            scaled, unit, width, besides / unit
+        )
     most = at_most(sums)
     if sums.falls is None:
         slope_low, slope_high = without_slope(lower, upper)[2:]
@@ -76,29 +84,37 @@ def at_most(sums: ScoreSums) -> Array:
     return most
 
 
-def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
+def _bracket(sums: ScoreSums, unit: Array, width: float, besides: Array) -> Bracket:
     """stop_loss for scores in [-1, 1], times unit; not finite where the range is left.
 
     Rows that would need too many nodes get more noise: narrow brackets of them are out of reach.
     """
-    cut = cut_off(width)
-    law = tilted(sums, width)
+    law, cut = exact_enough(tilted(sums, width), width, besides)
     law = law.with_noise(np.where(_soon_over(law, cut), tuning.QUIETER, 1.0))  # it costs no nodes
     found, affordable = _with_noise(law, unit, cut)
     again = np.flatnonzero(affordable > 1)
     if len(again):
         law = law.rows(again).with_noise(affordable[again])
-        found[:, again] = _with_noise(law, unit[again], cut, last=True)[0]
+        found[:, again] = _with_noise(law, unit[again], cut[again], last=True)[0]
     return Bracket(*found)
 
 
-def _with_noise(law: TiltedLaw, unit: Array, cut: float, last: bool = False) -> tuple[Array, Array]:
+def exact_enough(law: TiltedLaw, width: float, besides: Array) -> tuple[TiltedLaw, Array]:
+    """With as much more noise as what there is `besides` leaves room for, and with -log of what may
+    then be left out of each row, relative to the scale."""
+    most = np.maximum(tuning.MOST_NOISE / (law.tau * law.theta) ** 2, 1.0)
+    spare = np.clip(besides / markov(law), 1.0, most)
+    spare = np.where(np.isfinite(spare), spare, 1.0)
+    return law.with_noise(spare), np.clip(tuning.CUT - np.log(width * spare), 1.0, tuning.MOST_CUT)
+
+
+def _with_noise(law: TiltedLaw, unit: Array, cut: Array, last: bool = False) -> tuple[Array, Array]:
     """The bracket of each row, [4, rows], and the variance of the noise, over that of the law, from
     which on there are not too many nodes. Rows with less are not evaluated; or, at last, what their
     further nodes may have is charged."""
     beyond, hopeless = Beyond(law), deep(law)
     period = beyond.period(cut)
-    wanted = np.where(hopeless, 1.0, math.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
+    wanted = np.where(hopeless, 1.0, np.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
     many = law.sums.scores.shape[1] > tuning.FEW_TURNED
     nodes = _nodes(wanted, period, tuning.LOOKED if many else tuning.MAX_NODES)
     most = np.where(np.isfinite(wanted), np.maximum(wanted / nodes.number, 1.0), 1.0)
@@ -122,18 +138,13 @@ def _with_noise(law: TiltedLaw, unit: Array, cut: float, last: bool = False) -> 
     return found, (most * share) ** 2
 
 
-def _soon_over(law: TiltedLaw, cut: float) -> NDArray[np.bool_]:
+def _soon_over(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:
     """Is the integrand next to nothing, by the scores alone, long before the noise makes it so?
     About, by the turns of the scores at some node."""
-    turn = math.sqrt(2 * cut) / (tuning.LONG_BEFORE * law.tau)[:, None] * law.sums.scores
+    turn = (np.sqrt(2 * cut) / (tuning.LONG_BEFORE * law.tau))[:, None] * law.sums.scores
     decay = law.sums.users * np.sum(law.weights * np.minimum(turn**2 / 2, 0.5), axis=1)
     over: NDArray[np.bool_] = decay > tuning.SURELY_OVER * cut
     return over
-
-
-def cut_off(width: float) -> float:
-    """-log of what may be left out, relative to the scale."""
-    return min(tuning.CUT - math.log(width), tuning.MOST_CUT)
 
 
 def deep(law: TiltedLaw) -> NDArray[np.bool_]:
@@ -144,7 +155,7 @@ def deep(law: TiltedLaw) -> NDArray[np.bool_]:
     return below
 
 
-def markov(law: TiltedLaw, unit: Array) -> Array:
+def markov(law: TiltedLaw, unit: Array | float = 1.0) -> Array:
     """(s)_+ <= e^(theta s) / (e theta), times unit."""
     log_bound = law.log_scale + law.log_error + law.log_reach - 1 - np.log(law.theta)
     bound: Array = np.exp(log_bound + np.log(unit)) * (1 + 1e-9)

@@ -99,7 +99,7 @@ def changes(weights: Array, scores: Array, step: Array, nodes: int) -> tuple[Arr
     return sums, grid.error(scores.shape[1]) * large
 
 
-def lively_nodes(law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing) -> NDArray[np.intp]:
+def lively_nodes(law: TiltedLaw, nodes: Nodes, cut: Array, missing: Missing) -> NDArray[np.intp]:
     """How many nodes of each row there are up to the last at which the integrand may exceed e^-cut
     of the scale: by d, as for lively_blocks, in the middle of blocks of equal size."""
     number = np.ones(len(law.theta), dtype=np.intp)
@@ -122,7 +122,7 @@ def lively_nodes(law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing) -> 
         apart = np.sqrt(others * np.maximum(away, 0.0)) - (spread[rows] * step / 2)[:, None]
         decay = np.maximum(apart, 0.0) ** 2 / 2
         used = np.arange(most) < blocks[rows][:, None]
-        last = np.where(used & ~(decay > cut), np.arange(most), 0).max(axis=1)
+        last = np.where(used & ~(decay > cut[rows][:, None]), np.arange(most), 0).max(axis=1)
         number[rows] = last * each + each // 2 + 1
         row, block = np.nonzero(used & (np.arange(most) > last[:, None]))
         first = block * each[row] - each[row] // 2

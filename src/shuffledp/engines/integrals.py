@@ -17,7 +17,7 @@ from .nodes import Blocks, Characteristic, Missing, Nodes, characteristic, livel
 from .tilted_law import TiltedLaw
 
 
-def of_few_values(law: TiltedLaw, nodes: Nodes, cut: float, last: bool) -> tuple[Array, Array]:
+def of_few_values(law: TiltedLaw, nodes: Nodes, cut: Array, last: bool) -> tuple[Array, Array]:
     """The node sums of every row and their errors, [5, rows], as _node_sums; and how many times too
     far the nodes of a row go, which is then evaluated at `last` only.
 
@@ -31,7 +31,7 @@ def of_few_values(law: TiltedLaw, nodes: Nodes, cut: float, last: bool) -> tuple
         rows, order = order[-together:], order[:-together]
         part, rule = law.rows(rows), Nodes(nodes.step[rows], nodes.number[rows])
         missing = Missing(part, rule)
-        blocks, decay = lively_blocks(part, rule, cut, missing)
+        blocks, decay = lively_blocks(part, rule, cut[rows], missing)
         rank = blocks.rank
         kept = rank < tuning.MOST_BLOCKS
         too_far = blocks.where(rank == tuning.MOST_BLOCKS)
@@ -60,7 +60,7 @@ def of_few_values(law: TiltedLaw, nodes: Nodes, cut: float, last: bool) -> tuple
     return found, share
 
 
-def of_many_values(law: TiltedLaw, nodes: Nodes, cut: float, last: bool) -> tuple[Array, Array]:
+def of_many_values(law: TiltedLaw, nodes: Nodes, cut: Array, last: bool) -> tuple[Array, Array]:
     """The same by transforms, at all nodes up to the last one that matters."""
     missing = Missing(law, nodes)
     number = lively_nodes(law, nodes, cut, missing)

@@ -20,7 +20,7 @@ from .._support.numeric import UNIT, Array, Side
 from .._support.transforms import falls, power, round_up, running, transform_error
 from . import tuning
 from .copies import Beyond
-from .fourier import cut_off, deep, markov, stop_loss
+from .fourier import deep, exact_enough, markov, stop_loss
 from .problem import Bracket, ScoreSums, without_slope
 from .tilted_law import ROUNDING, TiltedLaw, tilted
 
@@ -30,16 +30,15 @@ _HALF = 0.5 + 1e-6  # of a step: how far a score is moved, rounding included
 
 
 def lattice_stop_loss(sums: ScoreSums, width: float, besides: Array | None = None) -> Bracket:
-    """E[(S_n)_+] for each row, n >= 2, and a line below it; `width` as in fourier.stop_loss,
-    whatever there is `besides`."""
-    return stop_loss(sums, width, _bracket)
+    """E[(S_n)_+] for each row, n >= 2, and a line below it; all as in fourier.stop_loss."""
+    return stop_loss(sums, width, besides, _bracket)
 
 
-def _bracket(sums: ScoreSums, unit: Array, width: float) -> Bracket:
+def _bracket(sums: ScoreSums, unit: Array, width: float, besides: Array) -> Bracket:
     """For scores in [-1, 1], times unit; not finite where the range is left."""
-    law = tilted(sums, width)
+    law, cut = exact_enough(tilted(sums, width), width, besides)
     beyond, hopeless = Beyond(law), deep(law)
-    period = beyond.period(cut_off(width))
+    period = beyond.period(cut)
     wanted = period / (law.tau * np.sqrt(tuning.COARSENESS / np.maximum(sums.others, 1.0)))
     wanted = np.clip(wanted, 8, max(tuning.MOST_POINTS, 8))
     usable = np.isfinite(wanted) & np.isfinite(period) & ~hopeless

@@ -62,7 +62,7 @@ class Missing:
 
 
 def lively_blocks(
-    law: TiltedLaw, nodes: Nodes, cut: float, missing: Missing
+    law: TiltedLaw, nodes: Nodes, cut: Array, missing: Missing
 ) -> tuple[Blocks, Array]:
     """The blocks of BLOCK nodes in which the integrand may exceed e^-cut of the scale; and of each
     a power of 1/e that it does not exceed."""
@@ -78,7 +78,7 @@ def lively_blocks(
         away = _distance(law, usual, blocks.row, middle)
         apart = np.sqrt(others * away) - spread[blocks.row] * half
         decay = np.maximum(apart, 0.0) ** 2 / 2
-        alive = ~(decay > cut)
+        alive = ~(decay > cut[blocks.row])
         missing.add(blocks.where(~alive), size, decay[~alive])
         blocks = blocks.where(alive)
         if size == tuning.BLOCK_NODES:

@@ -21,7 +21,7 @@ from .problem import Bracket, ScoreSums, without_slope
 
 def large_stop_loss(sums: ScoreSums, width: float, besides: Array) -> Bracket:
     """E[(S)_+] for each row, to about a relative width of it and what there is `besides`."""
-    found = np.array(stop_loss(sums, width))
+    found = np.array(stop_loss(sums, width, besides))
     gap = found[1] - found[0]
     wide = np.flatnonzero(gap > tuning.MISFIT * (found[0] + np.maximum(besides, 0.0)))
     large = _large(sums.rows(wide), width)
