@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
-from shuffledp.composition.grading import Grading, beside_kinks, cells_for
+from shuffledp.composition.grading import Grading, beside_kinks, cells_for, on_lattice
 from shuffledp.composition.influence import _widened, aims_around, log_inverse_delta
 from shuffledp.composition.lattice import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
@@ -85,7 +85,10 @@ def test_points_reach_from_0_to_the_largest_loss(
     largest = round_.profile.max_loss
     step = largest / 1e7
     (cells,) = cells_for([(kind.outline, 10)], width, aims)
-    points = Grading(kind.outline, cells, step, 1e9).points(largest, side)
+    losses = Grading(kind.outline, cells, 1e9).losses(largest, side)
+    assert losses[0] == 0
+    assert losses[-1] == largest
+    points = on_lattice(losses, step, largest)
     assert points[0] == 0
     assert largest <= points[-1] * step < largest + 1.001 * step
     assert np.diff(points).min() >= 1
@@ -117,8 +120,7 @@ def test_losses_that_a_sum_never_has_are_not_sampled() -> None:
     round_ = Shuffle(Gaussian(0.5), 430_457, sample_rate=0.0116, sampling="poisson")
     (kind,) = kinds_of([(round_.profile, 557)])
     (cells,) = cells_for([(kind.outline, 557)], 3e-4, (9.4, 10.8))
-    step = 1e-5
-    losses = step * Grading(kind.outline, cells, step, 29.0).points(round_.profile.max_loss)
+    losses = Grading(kind.outline, cells, 29.0).losses(round_.profile.max_loss)
     assert 100 < len(losses) < 500
     assert (losses > 1).sum() < 30
 
@@ -132,8 +134,7 @@ def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
     assert len(aims) == 3
     assert aims[1] == -math.log(1e-8)
     (cells,) = cells_for(outlines, 3e-4, aims)
-    step = 1e-5
-    losses = step * Grading(kind.outline, cells, step, 33.0).points(round_.profile.max_loss)
+    losses = Grading(kind.outline, cells, 33.0).losses(round_.profile.max_loss)
     assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
     light = Shuffle(PureLDP(1.0), 10**6).profile
     assert len(aims_around([(kinds_of([(light, 10)])[0].outline, 10)], 18.0)) == 2

@@ -11,7 +11,8 @@ from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp._support.numeric import Side
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.split_sum import split
-from shuffledp.composition.tilted_sum import Parts, TiltedSum, tilt_for_epsilon
+from shuffledp.composition.tilted_sum import TiltedSum
+from shuffledp.composition.tilts import Parts, tilt_for_epsilon
 
 SYMMETRIC = PLD(0.25, np.array([-1, 0, 1]), np.array([0.25, 0.5, 0.25]), 0.0)
 #: Losses up to 1.5 with ever smaller masses, and one of 25 far away from them.

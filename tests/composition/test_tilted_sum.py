@@ -11,12 +11,8 @@ from oracles.convolution import delta_of_losses
 from shuffledp._support.numeric import Side
 from shuffledp._support.transforms import round_up
 from shuffledp.composition.pld import PLD
-from shuffledp.composition.tilted_sum import (
-    Parts,
-    TiltedSum,
-    tilt_for_delta,
-    tilt_for_epsilon,
-)
+from shuffledp.composition.tilted_sum import TiltedSum
+from shuffledp.composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
 
 
 def pld(step: float, first: int, masses: list[float], infinite: float = 0.0) -> PLD:

@@ -10,16 +10,10 @@ from collections.abc import Callable
 
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, delta_at
-from ..composition.influence import aims_around, log_inverse_delta
+from ..composition.influence import aims_around, epsilon_about, log_inverse_delta
 from ..composition.split_sum import SplitSum, split
-from ..composition.tilted_sum import (
-    INFINITE,
-    LatticeTooLong,
-    Parts,
-    TiltedSum,
-    infinite_mass,
-    tilt_for_delta,
-)
+from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
+from ..composition.tilts import Parts, least_tilt, tilt_for_delta
 from . import tuning
 from .certificate import certified, narrower, not_certified
 from .crossing import crossing
@@ -34,8 +28,8 @@ def epsilon_bounds(
     """Certified epsilon at 0 < delta < 1. `refine`: on finer lattices if need be."""
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-        high = _crossing(composition, upper, delta, Side.UPPER)[1]
-        low = _crossing(composition, lower, delta, Side.LOWER)[0]
+        high = _crossing(composition, upper, delta, Side.UPPER, about)[1]
+        low = _crossing(composition, lower, delta, Side.LOWER, about)[0]
         if high == math.inf:
             # infinite losses may have just the probability delta, up to rounding: hopeless
             reached = infinite_mass(upper) <= delta * (1 + tuning.NEARLY_REACHED)
@@ -43,6 +37,7 @@ def epsilon_bounds(
         wanted = rtol * max(high, tuning.SMALL_EPSILON)
         return certified(low, high), (high - low) / wanted
 
+    about = epsilon_about(composition.lattices.outlines, -math.log(delta))
     worst = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
     return _refined(composition, "epsilon", attempt, math.log(delta), rtol, worst, refine)
 
@@ -57,12 +52,14 @@ def delta_bounds(
         epsilon = composition.max_loss
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-        high, low = delta_at(upper, epsilon, Side.UPPER), delta_at(lower, epsilon, Side.LOWER)
+        about = math.exp(log_delta)
+        high = delta_at(upper, epsilon, Side.UPPER, about)
+        low = delta_at(lower, epsilon, Side.LOWER, about)
         if epsilon == composition.max_loss:  # only infinite losses exceed it
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
         if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
             return certified(low, high), 1.0
-        goal = delta_at(lower, epsilon * (1 - rtol), Side.LOWER)
+        goal = delta_at(lower, epsilon * (1 - rtol), Side.LOWER, about)
         if high <= goal:
             return certified(low, high), 1.0
         known = 0 < low < goal
@@ -117,17 +114,21 @@ def _refined(
 
 
 def _crossing(
-    composition: Composition, parts: Parts, delta: float, side: Side
+    composition: Composition, parts: Parts, delta: float, side: Side, about: float
 ) -> tuple[float, float]:
-    """Where delta is crossed; if one tilt does not fit, by the number of rare large losses too."""
-    total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
-    found = _root(composition, total, delta, total.about(delta), side)
-    at = min(found[1], composition.max_loss)
-    if not total.sharp(at):
-        apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
-        if apart is not None:
-            again = _root(composition, apart, delta, at, side)
-            found = min(found, again) if side is Side.UPPER else max(found, again)
+    """Where delta is crossed, which is `about` there; if one tilt does not fit, by the number of
+    rare large losses too."""
+    best = min if side is Side.UPPER else max
+    found = side * math.inf, side * math.inf
+    for tilt in (least_tilt(parts, about, delta), tilt_for_delta(parts, delta)[0]):
+        total = TiltedSum(parts, tilt)
+        found = best(found, _root(composition, total, delta, total.about(delta), side))
+        at = min(found[1], composition.max_loss)
+        if total.sharp(at):
+            return found
+    apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
+    if apart is not None:
+        found = best(found, _root(composition, apart, delta, at, side))
     return found
 
 

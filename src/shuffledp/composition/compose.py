@@ -18,7 +18,8 @@ from ..profiles.base import PrivacyProfile
 from . import tuning
 from .lattice import Lattices, kinds_of
 from .split_sum import split
-from .tilted_sum import LatticeTooLong, Parts, TiltedSum, log_mgf, tilt_for_epsilon
+from .tilted_sum import LatticeTooLong, TiltedSum
+from .tilts import Parts, least_tilt, log_mgf, tilt_for_epsilon
 
 
 class Composition:
@@ -57,12 +58,14 @@ class Composition:
         return [trivial[side] for side in sides]
 
 
-def delta_at(parts: Parts, epsilon: float, side: Side) -> float:
-    """delta(epsilon) of a composition: an upper bound if side is UPPER, else a lower one."""
-    total = TiltedSum(parts, tilt_for_epsilon(parts, epsilon))
-    value = total.delta(epsilon, side)
-    if total.sharp(epsilon):
-        return value
+def delta_at(parts: Parts, epsilon: float, side: Side, about: float) -> float:
+    """delta(epsilon) of a composition: an upper bound if side is UPPER, else a lower one. It is
+    expected to be `about` so much."""
+    for tilt in (least_tilt(parts, epsilon, about), tilt_for_epsilon(parts, epsilon)):
+        total = TiltedSum(parts, tilt)
+        value = total.delta(epsilon, side)
+        if total.sharp(epsilon):
+            return value
     best = min if side is Side.UPPER else max
     scale, smaller = math.inf, total.delta(epsilon, Side.UPPER)
     while smaller < 0.1 * scale:  # the terms that count depend on delta itself

@@ -16,7 +16,7 @@ from ..profiles.samples import Samples
 from . import tuning
 from .influence import costs
 from .pld import PLD
-from .tilted_sum import Parts
+from .tilts import Parts
 
 
 class Cells(NamedTuple):
@@ -28,17 +28,16 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Grading:
-    """Multiples of `step` at which to sample rounds of which an outline is known."""
+    """Where to sample rounds of which an outline is known."""
 
     outline: PLD
     cells: Cells
-    step: float
     depth: float  # log(1/delta) of the smallest delta that is asked for
 
-    def points(self, largest: float, side: Side | None = None) -> NDArray[np.int64]:
-        """Lattice points up to the largest loss, or one beyond which delta is about e^-depth; of
-        positive losses if side is UPPER, of negative ones, as seen from Q, if it is LOWER, and
-        otherwise of both at once, which are mirror images."""
+    def losses(self, largest: float, side: Side | None = None) -> Array:
+        """From 0 to the largest loss, or one beyond which delta is about e^-depth; the positive
+        ones if side is UPPER, the negative ones, as seen from Q, if it is LOWER, and otherwise both
+        at once, which are mirror images."""
         losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
         places, widths = self.cells
         if side is Side.LOWER:
@@ -49,22 +48,29 @@ class Grading:
         tail = np.cumsum(masses[::-1])[::-1]
         beyond = losses[tail + infinite <= math.exp(-self.depth)]
         end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
-        top = math.ceil(end / self.step * (1 - 1e-14))
-        if end == largest and Fraction(self.step) * top < Fraction(largest):
-            top += 1
         some = (places > 0) & (places < end)
-        return self._spaced(np.append(places[some], end), np.append(widths[some], math.inf), top)
+        return _spaced(np.append(places[some], end), np.append(widths[some], math.inf))
 
-    def _spaced(self, losses: Array, cells: Array, top: int) -> NDArray[np.int64]:
-        """0 and top, and between them as many points as cells fit; and the two before top, where
-        much of the mass may be: top may have been rounded up."""
-        narrower = np.minimum(cells, np.append(cells[:1], cells[:-1]))  # at the ends of a gap
-        count = np.append(0.0, np.cumsum(np.diff(losses, prepend=0.0) / narrower))
-        number = min(count[-1], tuning.MOST_SAMPLES)
-        places = np.linspace(0.0, count[-1], math.ceil(number) + 1)
-        losses = np.interp(places, count, np.append(0.0, losses))
-        index = np.minimum(np.rint(losses / self.step), top).astype(np.int64)
-        return np.unique(np.concatenate([index, [0, max(top - 2, 0), max(top - 1, 0), top]]))
+
+def _spaced(losses: Array, cells: Array) -> Array:
+    """From 0 to the last of these losses, between which cells should be so wide."""
+    narrower = np.minimum(cells, np.append(cells[:1], cells[:-1]))  # at the ends of a gap
+    count = np.append(0.0, np.cumsum(np.diff(losses, prepend=0.0) / narrower))
+    number = min(count[-1], tuning.MOST_SAMPLES)
+    places = np.linspace(0.0, count[-1], math.ceil(number) + 1)
+    spaced: Array = np.interp(places, count, np.append(0.0, losses))
+    return spaced
+
+
+def on_lattice(losses: Array, step: float, largest: float) -> NDArray[np.int64]:
+    """Lattice points near losses up to their last, which is covered if it is the largest of all;
+    and the two before, where much of the mass may be: it may have been rounded up."""
+    end = float(losses[-1])
+    top = math.ceil(end / step * (1 - 1e-14))
+    if end == largest and Fraction(step) * top < Fraction(largest):
+        top += 1
+    index = np.minimum(np.rint(losses / step), top).astype(np.int64)
+    return np.unique(np.concatenate([index, [0, max(top - 2, 0), max(top - 1, 0), top]]))
 
 
 def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cells]:

@@ -18,15 +18,8 @@ import numpy as np
 from .._support.numeric import Array, Side
 from . import tuning
 from .pld import PLD
-from .tilted_sum import (
-    LatticeTooLong,
-    Parts,
-    TiltedSum,
-    infinite_mass,
-    log_mgf,
-    tilt_for_delta,
-    tilt_for_epsilon,
-)
+from .tilted_sum import LatticeTooLong, TiltedSum, infinite_mass
+from .tilts import Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
 
 
 def aims_around(outlines: Parts, log_inverse_delta: float) -> tuple[float, ...]:
@@ -63,6 +56,11 @@ def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
         else:
             break
     return found
+
+
+def epsilon_about(outlines: Parts, log_inverse_delta: float) -> float:
+    """About epsilon at a delta."""
+    return _around(outlines, log_inverse_delta).epsilon
 
 
 class Costs(NamedTuple):

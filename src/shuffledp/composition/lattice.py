@@ -7,7 +7,7 @@ it is costs time and width only, so it is chosen from coarse outlines of the rou
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -21,9 +21,10 @@ from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
-from .grading import Grading, beside_kinks, cells_for
+from .grading import Grading, beside_kinks, cells_for, on_lattice
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong, Parts, log_mgf
+from .tilted_sum import LatticeTooLong
+from .tilts import Parts, log_mgf
 
 # proof constants: docs/theory.md, "Constants"
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
@@ -99,59 +100,55 @@ class Lattices:
 
         The width is that of rtol at a resolution of 1, and falls with its square.
         """
-        strides = _strides(self._kinds, rtol, resolution)
-        # the longest transform may leave no room for a lattice finer than the samples
-        longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
-        step = min(min(strides), max(min(strides) / tuning.FINER, longest))
-        divisions = round_up(max(self._anchor / step, tuning.LEAST_DIVISIONS))
-        dear = _dear(self._kinds)
-        wide = _aim(self._kinds, rtol)
-        share = tuning.DEAR_SHARE if dear else tuning.SHARE
-        fine = min(share * wide / resolution**2, tuning.WIDEST_SAMPLES)
-        together = tuning.TOGETHER * rtol / (4 * wide)
-        key = (divisions, depth, fine, together, *aims)
+        key = depth, rtol, resolution, *aims
         made = self.made.get(key)
         if made is None:
-            made = self._make(divisions, strides, wide / resolution**2, aims, depth, fine, together)
+            made = self._make(depth, rtol, resolution, aims)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
             self.made[key] = made
         return made
 
-    def _make(
-        self,
-        divisions: int,
-        strides: Sequence[float],
-        width: float,
-        aims: Sequence[float],
-        depth: float,
-        fine: float,
-        together: float,
-    ) -> Bracket:
+    def _make(self, depth: float, rtol: float, resolution: float, aims: Sequence[float]) -> Bracket:
+        wide = _aim(self._kinds, rtol)
+        cells = cells_for(self.outlines, wide / resolution**2, aims)
+        gradings, rounds = {}, []
+        strides = _strides(self._kinds, rtol, resolution)
+        together = tuning.TOGETHER * rtol / (4 * wide)
+        for kind, stride, cell in zip(self._kinds, strides, cells, strict=True):
+            for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
+                gradings[profile] = Grading(kind.outline, cell, depth)
+                rounds.append((profile, above, below))
+        # kinds of rounds of far smaller losses than others need no lattice of their own
+        step = self._step(max(_narrowest(gradings) / tuning.FINER, min(strides) / tuning.FINEST))
+        share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
+        fine = min(share * wide / resolution**2, tuning.WIDEST_SAMPLES)
+        sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
+        upper, lower = [], []
+        for profile, above, below in rounds:
+            reverse = None
+            if profile.reverse is not None:  # often among the rounds, too
+                reverse = sampled.get(profile.swapped)
+                grading = gradings[profile]
+                reverse = reverse or _sampled(profile.reverse, grading, step, fine, Side.LOWER)
+            plds = _discretize(profile, step, sampled[profile], reverse)
+            upper.append((plds[0], above))
+            lower.append((plds[1], below))
+        return Bracket(upper, lower)
+
+    def _step(self, wanted: float) -> float:
+        """About that, but as a part of the anchor, so that this is a lattice point up to rounding;
+        and not so fine that the longest transform has no room for the sum."""
+        wanted = max(wanted, tuning.ROOM * self._deviation / tuning.MAX_POINTS)
+        divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
             step = math.nextafter(step, math.inf)
         too_long = 12 * self._deviation > tuning.MAX_POINTS * step
         if too_long or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
-        upper, lower = [], []
-        gradings, rounds = {}, []
-        cells = cells_for(self.outlines, width, aims)
-        for kind, stride, cell in zip(self._kinds, strides, cells, strict=True):
-            for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
-                gradings[profile] = Grading(kind.outline, cell, step, depth)
-                rounds.append((profile, above, below))
-        sampled = {profile: _sampled(profile, by, fine) for profile, by in gradings.items()}
-        for profile, above, below in rounds:
-            reverse = None
-            if profile.reverse is not None:  # often among the rounds, too
-                reverse = sampled.get(profile.swapped)
-                reverse = reverse or _sampled(profile.reverse, gradings[profile], fine, Side.LOWER)
-            plds = _discretize(profile, step, sampled[profile], reverse)
-            upper.append((plds[0], above))
-            lower.append((plds[1], below))
-        return Bracket(upper, lower)
+        return step
 
 
 def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:
@@ -243,13 +240,30 @@ def _discretize(
     return upper_pld(step, forward, reverse), lower
 
 
+def _narrowest(gradings: Mapping[PrivacyProfile, Grading]) -> float:
+    """The smallest distance of losses at which a profile is to be sampled."""
+    gaps = (
+        np.diff(grading.losses(profile.max_loss, _side(profile, Side.UPPER)))
+        for profile, grading in gradings.items()
+    )
+    return min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
+
+
+def _side(profile: PrivacyProfile, losses: Side) -> Side | None:
+    """None if negative losses are mirror images of the positive ones."""
+    return None if profile.swapped is profile else losses
+
+
 def _sampled(
-    profile: PrivacyProfile, grading: Grading, rtol: float, losses: Side = Side.UPPER
+    profile: PrivacyProfile,
+    grading: Grading,
+    step: float,
+    rtol: float,
+    losses: Side = Side.UPPER,
 ) -> Sampled:
     """A profile on a lattice: of positive losses, or of the negative ones."""
-    side = None if profile.swapped is profile else losses
-    largest, step = profile.max_loss, grading.step
-    sampler, index = profile.sampler(grading.depth, rtol), grading.points(largest, side)
+    largest, sampler = profile.max_loss, profile.sampler(grading.depth, rtol)
+    index = on_lattice(grading.losses(largest, _side(profile, losses)), step, largest)
 
     def sampled(index: NDArray[np.int64]) -> Samples:
         epsilon: Array = step * index.astype(float)
@@ -258,7 +272,8 @@ def _sampled(
         return sampler(np.where(at_end, largest, epsilon))
 
     samples = sampled(index)
-    more = beside_kinks(step, index, samples)
+    # densities have no kinks, but the cells that they are cut into have
+    more = index[:0] if profile.dear else beside_kinks(step, index, samples)
     if len(more):
         index, samples = np.append(index, more), joined([samples, sampled(more)])
         order = np.argsort(index)

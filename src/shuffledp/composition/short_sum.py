@@ -13,7 +13,8 @@ import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
 from ..profiles.polygon import Polygon
-from .tilted_sum import INFINITE, LOSS_ERROR, WIDEST, Parts, infinite_mass
+from .tilted_sum import INFINITE, LOSS_ERROR, WIDEST, infinite_mass
+from .tilts import Parts
 
 
 class ShortSum:

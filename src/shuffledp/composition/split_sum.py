@@ -18,7 +18,8 @@ from .._support.numeric import Side
 from ..profiles.convex import convex_corners
 from . import tuning
 from .pld import PLD
-from .tilted_sum import Parts, TiltedSum, infinite_mass
+from .tilted_sum import TiltedSum, infinite_mass
+from .tilts import Parts
 
 # proof constants: docs/theory.md, "Constants"
 _TERMS_ERROR = 1e-13  # relative, of a sum of terms and of how often each counts

@@ -8,14 +8,13 @@ where a plain FFT has an absolute floor near 1e-16. docs/theory.md ("Composition
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
 from .._support.transforms import power, round_up, transform_error
 from . import tuning
-from .pld import PLD
+from .tilts import Parts, log_mgf
 
 # proof constants: docs/theory.md, "Constants"
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
@@ -25,63 +24,12 @@ WIDEST = 600.0
 #: Relative error of the probability of an infinite loss.
 INFINITE = 1e-12
 
-#: PLDs on one lattice and how often each is used.
-Parts = Sequence[tuple[PLD, int]]
-#: log E[e^(tilt S)] of a sum and its first two derivatives in the tilt.
-Cumulants = tuple[float, float, float]
-
-
-def log_mgf(parts: Parts, tilt: float) -> Cumulants:
-    """Cumulant generating function of the summed finite loss and its first two derivatives."""
-    each = [(count, pld.log_mgf(tilt)) for pld, count in parts]
-    total, mean, variance = (sum(count * k[i] for count, k in each) for i in range(3))
-    return total, mean, variance
-
 
 def infinite_mass(parts: Parts) -> float:
     """The probability that some round's loss is infinite."""
     if any(pld.infinite >= 1 for pld, _ in parts):
         return 1.0
     return -math.expm1(sum(count * math.log1p(-pld.infinite) for pld, count in parts))
-
-
-def tilt_for_epsilon(parts: Parts, epsilon: float) -> float:
-    """The tilt that centres the sum at epsilon; 0 if it is centred above epsilon already."""
-    return _solve_tilt(parts, lambda tilt, cumulants: cumulants[1] >= epsilon)
-
-
-def tilt_for_delta(parts: Parts, delta: float) -> tuple[float, float]:
-    """(tilt, epsilon) at which the saddle-point estimate of delta(epsilon) equals `delta`."""
-
-    def reached(tilt: float, cumulants: Cumulants) -> bool:
-        total, mean, variance = cumulants
-        spread = math.log1p(tilt * math.sqrt(2 * math.pi * variance)) + math.log1p(tilt)
-        return total - tilt * mean - spread <= math.log(delta)
-
-    tilt = _solve_tilt(parts, reached)
-    return tilt, max(0.0, log_mgf(parts, tilt)[1])
-
-
-def _solve_tilt(parts: Parts, reached: Callable[[float, Cumulants], bool]) -> float:
-    """Smallest tilt >= 0, to a few percent, that has `reached`, which is monotone in the tilt.
-
-    Not beyond tilt * mean = 10^6, where e^(tilt * loss) loses its digits: the sum is then at its
-    top outcome and needs no larger tilt.
-    """
-    if reached(0.0, log_mgf(parts, 0.0)):
-        return 0.0
-    largest = sum(count * float(np.abs(pld.losses).max()) for pld, count in parts)
-    if largest == 0:
-        return 0.0
-    low, high = -25.0, min(50.0, math.log(1e15 / largest))  # exponents of e
-    for _ in range(tuning.TILT_STEPS):
-        middle = math.exp((low + high) / 2)
-        cumulants = log_mgf(parts, middle)
-        if middle * cumulants[1] >= 1e6 or reached(middle, cumulants):
-            high = math.log(middle)
-        else:
-            low = math.log(middle)
-    return math.exp(high)
 
 
 class LatticeTooLong(Exception):

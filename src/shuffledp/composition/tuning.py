@@ -17,8 +17,9 @@ OUTLINE_WIDTH = 0.2
 #: Divisions of the largest loss: a lattice is sparse, so it may have many.
 MAX_DIVISIONS = 1 << 40
 LEAST_DIVISIONS = 16.0
-#: Lattice points in the smallest distance of samples: a lattice is cheap, and distances vary.
-FINER = 4.0
+#: Lattice points in the narrowest cell, whose ends move to them; and at most, in the width that
+#: cells would have if they were all alike.
+FINER, FINEST = 2.0, 4.0
 #: Deviations of the sum that the longest transform should have room for.
 ROOM = 30.0
 #: What a round's profile need not resolve is e^-DEEPER of delta; nothing is below e^-DEEPEST.
@@ -79,6 +80,9 @@ OUTSIDE = 1e-13
 WINDOW_TILTS = 16
 #: Halvings of the range of the tilt: it need not be exact, and each costs a pass over the masses.
 TILT_STEPS = 12
+#: Relative error of delta that rounding may cost for the sake of a smaller tilt, and the power of e
+#: by which that may be larger anyway.
+DIGITS_LOST, HARDLY_WORSE = 3e-6, 0.5
 #: Upper and lower values a larger factor apart mean that a tilt does not fit the sum.
 SHARP = 1.0001
 #: Deviations of the sum between the centres of tilts, for delta at many epsilons, and how many

@@ -26,7 +26,8 @@ from shuffledp._support.numeric import BOTH
 from shuffledp.composition.bundle import BundledRounds
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.split_sum import split
-from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for_epsilon
+from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum
+from shuffledp.composition.tilts import tilt_for_epsilon
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.mechanisms import ApproximateDP
 from shuffledp.profiles.sender_count import SenderCount
