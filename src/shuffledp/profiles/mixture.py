@@ -155,8 +155,7 @@ class _Mixed:
             for bucket in buckets:
                 if bucket[:3] not in known:
                     low, high = self._ends(bucket, epsilon)
-                    sides = (low.lower, low.upper, low.slope_low, low.slope_high)
-                    known[bucket[:3]] = np.array(sides), high
+                    known[bucket[:3]] = np.array(low.columns), high
             below, above = (
                 np.array(side) for side in zip(*(known[b[:3]] for b in buckets), strict=True)
             )
