@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .._support.numeric import BOTH, Array
+from .._support.numeric import BOTH, UNIT, Array
 from ..profiles import tuning as of_profiles
 from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
-from ..profiles.mixture import Ends
+from ..profiles.mixture import Between, Ends, Remembered
 from ..profiles.parts import replaced_parts
 from ..profiles.rounds import NothingLost
 from ..profiles.samples import Samples
@@ -185,23 +185,38 @@ class BundledRounds:
         if self.most == tuning.FEW_BUCKETS:  # buckets are wide then
             rtol = max(rtol, tuning.COARSE)
 
-        def at(senders: int, share: float, epsilon: Array) -> Samples:
+        def evaluate(which: tuple[int, float], epsilon: Array) -> Samples:
             """f_t of so many senders, with another share."""
+            senders, share = which
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
             if senders not in known:
                 known[senders] = self.full(senders).sampler(depth, rtol)
             return subsampled(known[senders], share / self.count.honest)(epsilon)
 
-        def ends(bucket: Bucket, epsilon: Array) -> tuple[Samples, Array]:
+        at = Remembered(evaluate)
+
+        def ends(bucket: Bucket, epsilon: Array) -> Between:
             few, many = max(bucket.node, 1), max(bucket.last, 1)
-            first = at(few, bucket.first, epsilon)
+            first = at((few, bucket.node), epsilon)
             if bucket.node == bucket.last:
-                return first, first.upper
-            part = (bucket.mean_high - bucket.first) / max(bucket.last - bucket.first, 1)
-            above = (1 - part) * first.upper
-            if part:  # the chord
-                above = above + part * at(few, bucket.last, epsilon).upper
-            return at(many, bucket.mean_low, epsilon), above
+                return Between(first, first.upper, 0 * first.upper)
+            part = (bucket.mean_high - bucket.node) / (bucket.last - bucket.node)
+            # the chord
+            above = (1 - part) * first.upper + part * at((few, bucket.last), epsilon).upper
+            last = at((many, many), epsilon)
+            if not np.isfinite(last.slope_high).all():
+                below = at((many, bucket.mean_low), epsilon)
+                return Between(below, above, np.maximum(above - below.upper, 0.0))
+            return _below(last, bucket.mean_low / many, above, np.expm1(epsilon))
 
         return ends
+
+
+def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
+    """Below a bucket whose mean is this share of the largest count, of which there are samples:
+    along their lines."""
+    left = (1 - share + 4 * UNIT) * (1 + 8 * UNIT)
+    line = share * (1 - 4 * UNIT) * last.lower - left * excess * last.slope_high
+    below = replace(last, lower=np.maximum(line, 0.0), upper=np.minimum(last.upper, above))
+    return Between(below, above, np.maximum(above - line - (last.upper - last.lower), 0.0))

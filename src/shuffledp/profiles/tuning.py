@@ -90,6 +90,8 @@ ROUND_SHARE, BUCKET_SHARE = 0.3, 0.5
 FEW_COUNTS = 8.0
 #: Share of all points at which the first buckets next to the mean end.
 FIRST_BUCKETS = 32
+#: About so many of many epsilons are looked at first to find out where buckets are to be cut.
+LOOKED_AT = 8
 #: Buckets that cost more than this share of all, times their number, are cut; and no more of them.
 CUT_ABOVE, MOST_BUCKETS = 0.5, 2000
 
