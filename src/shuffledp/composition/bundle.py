@@ -59,13 +59,13 @@ class ComposedProfile(PrivacyProfile):
     def _kinds(self) -> Sequence[Kind]:
         if self.like is None:
             return kinds_of(self.rounds)
-        scales = {kind.profile: kind for kind in self.like._kinds}
         pairs = zip(self.rounds, self.like.rounds, strict=True)
-        return [replace(scales[other], members=[own]) for own, (other, _) in pairs]
+        own = {other: member for member, (other, _) in pairs}
+        return [replace(kind, members=[own[kind.profile]]) for kind in self.like._kinds]
 
     @cached_property
     def _lattices(self) -> Lattices:
-        return Lattices(self._kinds)
+        return Lattices(self._kinds, None if self.like is None else self.like._lattices)
 
     @property
     def reverse(self) -> PrivacyProfile | None:
@@ -95,7 +95,7 @@ class ComposedProfile(PrivacyProfile):
         return self._made[depth, rtol]
 
     def _few(self, depth: float, rtol: float) -> Sampler:
-        aims = [depth * share for share in tuning.GRADED]
+        aims = tuple(depth * share for share in tuning.GRADED)
         for halvings in range(tuning.COARSER):
             try:
                 made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings, aims)

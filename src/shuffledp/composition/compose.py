@@ -45,7 +45,7 @@ class Composition:
         A few tilts serve all of them. 0 and 1 where every lattice is too long.
         """
         depth = self.depth_for(-math.log(least))
-        aims = [-math.log(least) * share for share in tuning.GRADED]
+        aims = tuple(-math.log(least) * share for share in tuning.GRADED)
         for _ in range(tuning.COARSER):
             try:
                 parts = self.lattices.parts(depth, rtol, self.resolution, aims)

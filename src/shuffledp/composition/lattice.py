@@ -22,6 +22,7 @@ from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
 from .grading import Grading, beside_kinks, cells_for
+from .influence import Costs, costs
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong, Parts, log_mgf
 
@@ -84,17 +85,21 @@ class Bracket(NamedTuple):
 
 
 class Lattices:
-    """The upper and lower PLDs of some kinds of rounds, and those made for earlier queries."""
+    """The upper and lower PLDs of some kinds of rounds, and those made for earlier queries. Which
+    losses count is known from `like`, if those are kinds with the same outlines."""
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
+    def __init__(self, kinds: Sequence[Kind], like: Lattices | None = None) -> None:
         self._kinds, self._rounds = kinds, sum(kind.count for kind in kinds)
         self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
         # a lattice contains the largest loss of the kind of round that counts most
         self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         self.made: dict[tuple[float, ...], Bracket] = {}
+        self._costs: dict[tuple[float, ...], Sequence[Costs]] = like._costs if like else {}
 
-    def parts(self, depth: float, rtol: float, resolution: float, aims: Sequence[float]) -> Bracket:
+    def parts(
+        self, depth: float, rtol: float, resolution: float, aims: tuple[float, ...]
+    ) -> Bracket:
         """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
 
         The width is that of rtol at a resolution of 1, and falls with its square.
@@ -124,7 +129,7 @@ class Lattices:
         divisions: int,
         strides: Sequence[float],
         width: float,
-        aims: Sequence[float],
+        aims: tuple[float, ...],
         depth: float,
         fine: float,
         together: float,
@@ -137,7 +142,9 @@ class Lattices:
             raise LatticeTooLong
         upper, lower = [], []
         gradings, rounds = {}, []
-        cells = cells_for(self.outlines, width, aims)
+        if aims not in self._costs:
+            self._costs[aims] = costs(self.outlines, aims)
+        cells = cells_for(self.outlines, self._costs[aims], width)
         for kind, stride, cell in zip(self._kinds, strides, cells, strict=True):
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, step, depth)
