@@ -165,12 +165,8 @@ class _Mixed:
     ) -> None:
         self._cells, self._ends = count.cells(depth), ends
         self._least, self._rtol, self._most = math.exp(-depth), rtol, most
-        points = len(self._cells.point)
         middle = int(np.searchsorted(self._cells.point, count.mean))
-        apart = max(points // tuning.FIRST_BUCKETS, 1)
-        away = apart * 2 ** np.arange(points.bit_length())
-        nodes = np.concatenate([[0], middle - away, [middle], middle + away])
-        self._nodes = np.unique(nodes[(nodes >= 0) & (nodes < points)])
+        self._nodes = np.unique([0, min(middle, len(self._cells.point) - 1)])
 
     def __call__(self, epsilon: Array) -> Samples:
         apart = max(len(epsilon) // tuning.LOOKED_AT, 1)

@@ -88,8 +88,6 @@ MARGIN = 12.0
 ROUND_SHARE, BUCKET_SHARE = 0.3, 0.5
 #: Counts with a smaller standard deviation are so few that narrow brackets cost little.
 FEW_COUNTS = 8.0
-#: Share of all points at which the first buckets next to the mean end.
-FIRST_BUCKETS = 32
 #: About so many of many epsilons are looked at first to find out where buckets are to be cut.
 LOOKED_AT = 8
 #: Buckets that cost more than this share of all, times their number, are cut; and no more of them.
