@@ -120,6 +120,8 @@ def _crossing(
     composition: Composition, parts: Parts, delta: float, side: Side
 ) -> tuple[float, float]:
     """Where delta is crossed; if one tilt does not fit, by the number of rare large losses too."""
+    if infinite_mass(parts) * (1 + side * INFINITE) > delta:
+        return math.inf, math.inf
     total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
     found = _root(composition, total, delta, total.about(delta), side)
     at = min(found[1], composition.max_loss)
