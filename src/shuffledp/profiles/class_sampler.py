@@ -89,12 +89,11 @@ class ClassSampler:
         if len(self._u) == 1:
             return self._pairs(law, epsilon, self._width)
         found = np.zeros((4, *wanted.shape))
-        rough = max(self._width, tuning.FIRST_LOOK)
-        found[:, law, where] = self._pairs(law, epsilon[where], rough)
-        if self._width < tuning.FIRST_LOOK:
-            # only laws that may be the largest at this epsilon need to be known well
+        rough = tuning.ROUGH[0 if len(self._u) > tuning.FEW_LAWS else 1 :]
+        for width in (*(w for w in rough if w > self._width), self._width):
+            found[:, law, where] = self._pairs(law, epsilon[where], width)
+            # only laws that may be the largest at this epsilon need to be known better
             law, where = np.nonzero(found[1] > np.maximum(found[0].max(axis=0), known))
-            found[:, law, where] = self._pairs(law, epsilon[where], self._width)
         best: Array = found[:, found[0].argmax(axis=0), np.arange(len(epsilon))]
         best[1] = found[1].max(axis=0)
         return best
