@@ -117,8 +117,8 @@ class ComposedProfile(PrivacyProfile):
 
     def _many(self, depth: float, rtol: float) -> Sampler:
         """In a table: a sum of many losses takes a while."""
-        composition = Composition(self.rounds)
-        deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in kinds_of(self.rounds)))
+        composition = Composition(self.rounds, self._lattices)
+        deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in self._kinds))
         end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
         number = math.ceil(end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
@@ -182,8 +182,8 @@ class BundledRounds:
 
     def bracket(self, depth: float, rtol: float) -> Ends:
         known: dict[int, Sampler] = {}
-        if self.most == tuning.FEW_BUCKETS:  # buckets are wide then
-            rtol = max(rtol, tuning.COARSE)
+        if self.most == tuning.FEW_BUCKETS:  # buckets are wide then, and all questions share these
+            rtol = tuning.COARSE
 
         def evaluate(which: tuple[int, float], epsilon: Array) -> Samples:
             """f_t of so many senders, with another share."""
