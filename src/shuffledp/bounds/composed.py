@@ -57,6 +57,9 @@ def delta_bounds(
         epsilon = composition.max_loss
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
+        surely = infinite_mass(lower) * (1 - INFINITE)
+        if (1 + rtol) * surely >= 1:  # as much as there is
+            return certified(surely, 1.0), 1.0
         high, low = delta_at(upper, epsilon, Side.UPPER), delta_at(lower, epsilon, Side.LOWER)
         if epsilon == composition.max_loss:  # only infinite losses exceed it
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
