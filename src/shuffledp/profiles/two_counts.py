@@ -112,8 +112,9 @@ def _grouped(counts: Counts, start: NDArray[np.intp]) -> _Grouped:
     left = np.divide(mean[after] - ratio, gap, out=np.ones(len(gap)), where=gap > 0)
     # f falls: what is rounded goes to the left
     share = np.minimum(left + 16 * UNIT * mean[after] / np.maximum(gap, 1e-300), 1.0)
-    above = np.bincount(before, counts.mass * share, len(mean))
-    above += np.bincount(after, counts.mass * (1 - share), len(mean))
+    above: Array = np.zeros(len(mean))
+    for place, part in ((before, share), (after, 1 - share)):
+        above += np.bincount(place, counts.mass * part, len(mean))
     return _Grouped(mean, mass, above)
 
 
