@@ -16,6 +16,7 @@ from shuffledp.bounds.composed import delta_bounds, epsilon_bounds
 from shuffledp.composition import tuning
 from shuffledp.composition.compose import Composition
 from shuffledp.errors import InvalidParameter
+from shuffledp.randomizers import NoisyHistogram
 
 Kind = tuple[int, float, str]  # users, eps0, analysis
 
@@ -281,3 +282,15 @@ def test_deltas_are_trivial_where_every_lattice_is_too_long(
     lower, upper = composition.deltas(np.array([0.1, 1.0]), 1e-6, 1e-3)
     assert lower.tolist() == [0.0, 0.0]
     assert upper.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("rounds", [2, 20])
+def test_infinite_losses_decide(rounds: int) -> None:
+    """Poisson noise of mean 1 that is 0 tells everything: with probability 1/e in each round."""
+    accountant = Accountant().compose(Shuffle(NoisyHistogram(poisson=0.5), 2), rounds=rounds)
+    told = -math.expm1(rounds * math.log1p(-math.exp(-1)))
+    assert accountant.epsilon_bounds(told * (1 - 1e-9)).lower == math.inf
+    assert accountant.epsilon_bounds((1 + told) / 2).upper < math.inf
+    lower, upper = accountant.delta_bounds(1e3)
+    assert told * (1 - 1e-9) <= lower <= told * (1 + 1e-9)
+    assert told <= upper <= 1.001 * told

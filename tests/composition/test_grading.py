@@ -10,7 +10,7 @@ import pytest
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
 from shuffledp.composition.grading import Grading, beside_kinks, cells_for, on_lattice
-from shuffledp.composition.influence import _widened, aims_around, log_inverse_delta
+from shuffledp.composition.influence import _widened, aims_around, costs, log_inverse_delta
 from shuffledp.composition.lattice import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.samples import Samples
@@ -84,7 +84,8 @@ def test_points_reach_from_0_to_the_largest_loss(
     (kind,) = kinds_of([(round_.profile, 10)])
     largest = round_.profile.max_loss
     step = largest / 1e7
-    (cells,) = cells_for([(kind.outline, 10)], width, aims)
+    outlines = [(kind.outline, 10)]
+    (cells,) = cells_for(outlines, costs(outlines, aims), width)
     losses = Grading(kind.outline, cells, 1e9).losses(largest, side)
     assert losses[0] == 0
     assert losses[-1] == largest
@@ -119,7 +120,8 @@ def test_losses_that_a_sum_never_has_are_not_sampled() -> None:
     """557 rounds that lose 0.1 together: what one round loses beyond 1 is next to impossible."""
     round_ = Shuffle(Gaussian(0.5), 430_457, sample_rate=0.0116, sampling="poisson")
     (kind,) = kinds_of([(round_.profile, 557)])
-    (cells,) = cells_for([(kind.outline, 557)], 3e-4, (9.4, 10.8))
+    outlines = [(kind.outline, 557)]
+    (cells,) = cells_for(outlines, costs(outlines, (9.4, 10.8)), 3e-4)
     losses = Grading(kind.outline, cells, 29.0).losses(round_.profile.max_loss)
     assert 100 < len(losses) < 500
     assert (losses > 1).sum() < 30
@@ -133,7 +135,7 @@ def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
     aims = aims_around(outlines, -math.log(1e-8))
     assert len(aims) == 3
     assert aims[1] == -math.log(1e-8)
-    (cells,) = cells_for(outlines, 3e-4, aims)
+    (cells,) = cells_for(outlines, costs(outlines, aims), 3e-4)
     losses = Grading(kind.outline, cells, 33.0).losses(round_.profile.max_loss)
     assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
     light = Shuffle(PureLDP(1.0), 10**6).profile

@@ -17,7 +17,9 @@ from shuffledp import (
     calibrate,
     compare,
 )
+from shuffledp.composition.bundle import BundledRounds
 from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.laws.noise import PoissonNoise
 from shuffledp.profiles.sender_count import SenderCount
 
 
@@ -91,6 +93,44 @@ def test_what_is_left_out_is_rare(seed: int) -> None:
     ]
     ways = sum(math.comb(honest, s) * math.comb(users - honest, sample - s) for s in outside)
     assert Fraction(ways, math.comb(users, sample)) <= Fraction(cells.rest)
+
+
+def replaced(mean: float, alpha: float) -> float:
+    """The divergence of a replaced message among Poisson noise: a sum over both counts."""
+    w = [0.0, math.exp(-mean)]
+    for s in range(1, 80):
+        w.append(w[-1] * mean / s)
+    more, less = np.array(w[:-1]), np.array(w[1:])
+    return float(np.maximum(np.outer(more, less) - alpha * np.outer(less, more), 0.0).sum())
+
+
+@pytest.mark.parametrize("messages", [1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_buckets_of_senders_of_noise_against_every_count(seed: int, messages: int) -> None:
+    """(t/h) F_t(1 + (alpha - 1) h/t), averaged over the counts of a bucket, is between the two
+    sides; of several messages, which are composed, at least what one of them makes."""
+    draw, honest, mean = random.Random(seed), 50, 0.6
+    count = SenderCount(honest, rate=0.3)
+    cells, epsilon = count.cells(25.0), np.array([0.02, 0.1, 0.4])
+    ends = BundledRounds(PoissonNoise(mean), count, messages).bracket(30.0, 1e-6)
+    for bucket in cells.buckets(some_nodes(len(cells.point), draw)):
+        last = max(bucket.first, bucket.last - (bucket.last < cells.point[-1]))
+        below, above, gap = ends(bucket, epsilon)
+        masses = [float(m) for m in exact_masses(count, bucket.first, last)]
+        for i, excess in enumerate(np.expm1(epsilon)):
+            each = (
+                m * t / honest * replaced(mean * t, 1 + excess * honest / t)
+                for t, m in enumerate(masses, bucket.first)
+                if t
+            )
+            truth = sum(each) / sum(masses)
+            assert truth <= above[i] * (1 + 1e-9)
+            if messages == 1:
+                assert below.lower[i] <= truth * (1 + 1e-9) + 1e-12
+                # what the rounds' own brackets leave
+                assert above[i] - below.lower[i] <= gap[i] + 1e-4 * above[i] + 1e-9
+            if bucket.node < bucket.last:
+                assert gap[i] > 0
 
 
 def test_silent_users_of_full_and_poisson_rounds_are_fewer_users() -> None:

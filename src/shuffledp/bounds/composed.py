@@ -52,6 +52,9 @@ def delta_bounds(
         epsilon = composition.max_loss
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
+        surely = infinite_mass(lower) * (1 - INFINITE)
+        if (1 + rtol) * surely >= 1:  # as much as there is
+            return certified(surely, 1.0), 1.0
         about = math.exp(log_delta)
         high = delta_at(upper, epsilon, Side.UPPER, about)
         low = delta_at(lower, epsilon, Side.LOWER, about)
@@ -118,6 +121,8 @@ def _crossing(
 ) -> tuple[float, float]:
     """Where delta is crossed, which is `about` there; if one tilt does not fit, by the number of
     rare large losses too."""
+    if infinite_mass(parts) * (1 + side * INFINITE) > delta:
+        return math.inf, math.inf
     best = min if side is Side.UPPER else max
     found = side * math.inf, side * math.inf
     for tilt in (least_tilt(parts, about, delta), tilt_for_delta(parts, delta)[0]):

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .._support.numeric import BOTH, Array
+from .._support.numeric import BOTH, UNIT, Array
 from ..profiles import tuning as of_profiles
 from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
-from ..profiles.mixture import Ends
+from ..profiles.mixture import Between, Ends, Remembered
 from ..profiles.parts import replaced_parts
 from ..profiles.rounds import NothingLost
 from ..profiles.samples import Samples
@@ -59,13 +59,13 @@ class ComposedProfile(PrivacyProfile):
     def _kinds(self) -> Sequence[Kind]:
         if self.like is None:
             return kinds_of(self.rounds)
-        scales = {kind.profile: kind for kind in self.like._kinds}
         pairs = zip(self.rounds, self.like.rounds, strict=True)
-        return [replace(scales[other], members=[own]) for own, (other, _) in pairs]
+        own = {other: member for member, (other, _) in pairs}
+        return [replace(kind, members=[own[kind.profile]]) for kind in self.like._kinds]
 
     @cached_property
     def _lattices(self) -> Lattices:
-        return Lattices(self._kinds)
+        return Lattices(self._kinds, None if self.like is None else self.like._lattices)
 
     @property
     def reverse(self) -> PrivacyProfile | None:
@@ -95,7 +95,7 @@ class ComposedProfile(PrivacyProfile):
         return self._made[depth, rtol]
 
     def _few(self, depth: float, rtol: float) -> Sampler:
-        aims = [depth * share for share in tuning.GRADED]
+        aims = tuple(depth * share for share in tuning.GRADED)
         for halvings in range(tuning.COARSER):
             try:
                 made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings, aims)
@@ -117,8 +117,8 @@ class ComposedProfile(PrivacyProfile):
 
     def _many(self, depth: float, rtol: float) -> Sampler:
         """In a table: a sum of many losses takes a while."""
-        composition = Composition(self.rounds)
-        deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in kinds_of(self.rounds)))
+        composition = Composition(self.rounds, self._lattices)
+        deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in self._kinds))
         end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
         number = math.ceil(end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
@@ -182,26 +182,41 @@ class BundledRounds:
 
     def bracket(self, depth: float, rtol: float) -> Ends:
         known: dict[int, Sampler] = {}
-        if self.most == tuning.FEW_BUCKETS:  # buckets are wide then
-            rtol = max(rtol, tuning.COARSE)
+        if self.most == tuning.FEW_BUCKETS:  # buckets are wide then, and all questions share these
+            rtol = tuning.COARSE
 
-        def at(senders: int, share: float, epsilon: Array) -> Samples:
+        def evaluate(which: tuple[int, float], epsilon: Array) -> Samples:
             """f_t of so many senders, with another share."""
+            senders, share = which
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
             if senders not in known:
                 known[senders] = self.full(senders).sampler(depth, rtol)
             return subsampled(known[senders], share / self.count.honest)(epsilon)
 
-        def ends(bucket: Bucket, epsilon: Array) -> tuple[Samples, Array]:
+        at = Remembered(evaluate)
+
+        def ends(bucket: Bucket, epsilon: Array) -> Between:
             few, many = max(bucket.node, 1), max(bucket.last, 1)
-            first = at(few, bucket.first, epsilon)
+            first = at((few, bucket.node), epsilon)
             if bucket.node == bucket.last:
-                return first, first.upper
-            part = (bucket.mean_high - bucket.first) / max(bucket.last - bucket.first, 1)
-            above = (1 - part) * first.upper
-            if part:  # the chord
-                above = above + part * at(few, bucket.last, epsilon).upper
-            return at(many, bucket.mean_low, epsilon), above
+                return Between(first, first.upper, 0 * first.upper)
+            part = (bucket.mean_high - bucket.node) / (bucket.last - bucket.node)
+            # the chord
+            above = (1 - part) * first.upper + part * at((few, bucket.last), epsilon).upper
+            last = at((many, many), epsilon)
+            if not np.isfinite(last.slope_high).all():
+                below = at((many, bucket.mean_low), epsilon)
+                return Between(below, above, np.maximum(above - below.upper, 0.0))
+            return _below(last, bucket.mean_low / many, above, np.expm1(epsilon))
 
         return ends
+
+
+def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
+    """Below a bucket whose mean is this share of the largest count, of which there are samples:
+    along their lines."""
+    left = (1 - share + 4 * UNIT) * (1 + 8 * UNIT)
+    line = share * (1 - 4 * UNIT) * last.lower - left * excess * last.slope_high
+    below = replace(last, lower=np.maximum(line, 0.0), upper=np.minimum(last.upper, above))
+    return Between(below, above, np.maximum(above - line - (last.upper - last.lower), 0.0))

@@ -23,15 +23,17 @@ from .tilts import Parts, least_tilt, log_mgf, tilt_for_epsilon
 
 
 class Composition:
-    """`rounds` pairs of a profile and how many rounds have it. Keeps what queries can share."""
+    """`rounds` pairs of a profile and how many rounds have it, and their `lattices`, if these are
+    known. Keeps what queries can share."""
 
-    def __init__(self, rounds: Sequence[tuple[PrivacyProfile, int]]) -> None:
-        self._kinds = kinds_of(rounds)
-        self.lattices = Lattices(self._kinds)
+    def __init__(
+        self, rounds: Sequence[tuple[PrivacyProfile, int]], lattices: Lattices | None = None
+    ) -> None:
+        self.lattices = lattices or Lattices(kinds_of(rounds))
         self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
-        self.bounded = all(kind.profile.bounded for kind in self._kinds)
-        self.rounds = sum(kind.count for kind in self._kinds)
-        self.dear = any(kind.profile.dear for kind in self._kinds)
+        self.bounded = all(profile.bounded for profile, _ in rounds)
+        self.rounds = sum(count for _, count in rounds)
+        self.dear = any(profile.dear for profile, _ in rounds)
         self.resolution = 1.0  # grows when a query finds the lattice too coarse
 
     def depth_for(self, log_inverse_delta: float) -> float:
@@ -46,7 +48,7 @@ class Composition:
         A few tilts serve all of them. 0 and 1 where every lattice is too long.
         """
         depth = self.depth_for(-math.log(least))
-        aims = [-math.log(least) * share for share in tuning.GRADED]
+        aims = tuple(-math.log(least) * share for share in tuning.GRADED)
         for _ in range(tuning.COARSER):
             try:
                 parts = self.lattices.parts(depth, rtol, self.resolution, aims)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._support.numeric import Array, Side
 from ..profiles.samples import Samples
 from . import tuning
-from .influence import costs
+from .influence import Costs
 from .pld import PLD
 from .tilts import Parts
 
@@ -73,13 +73,12 @@ def on_lattice(losses: Array, step: float, largest: float) -> NDArray[np.int64]:
     return np.unique(np.concatenate([index, [0, max(top - 2, 0), max(top - 1, 0), top]]))
 
 
-def cells_for(outlines: Parts, width: float, aims: Sequence[float]) -> list[Cells]:
-    """How wide cells should be at the losses of some kinds of rounds, for all of them together to
-    cost `width` in relative epsilon, at deltas with the log(1/delta) that are the aims.
+def cells_for(outlines: Parts, found: Sequence[Costs], width: float) -> list[Cells]:
+    """How wide cells should be at the losses of some kinds of rounds, whose costs were found, for
+    all of them together to cost `width` in relative epsilon.
 
     Where cells of width h cost r h^2 for each unit of loss, the fewest of them have h = c r^(-1/3).
     """
-    found = costs(outlines, aims)
     total = sum(_area(losses, np.cbrt(cost)) for losses, cost in found)
     unit = math.sqrt(width / max(total, 1e-300))
     cells = []

@@ -22,6 +22,7 @@ from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
 from .grading import Grading, beside_kinks, cells_for, on_lattice
+from .influence import Costs, costs
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong
 from .tilts import Parts, log_mgf
@@ -85,17 +86,21 @@ class Bracket(NamedTuple):
 
 
 class Lattices:
-    """The upper and lower PLDs of some kinds of rounds, and those made for earlier queries."""
+    """The upper and lower PLDs of some kinds of rounds, and those made for earlier queries. Which
+    losses count is known from `like`, if those are kinds with the same outlines."""
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
+    def __init__(self, kinds: Sequence[Kind], like: Lattices | None = None) -> None:
         self._kinds, self._rounds = kinds, sum(kind.count for kind in kinds)
         self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
         # a lattice contains the largest loss of the kind of round that counts most
         self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         self.made: dict[tuple[float, ...], Bracket] = {}
+        self._costs: dict[tuple[float, ...], Sequence[Costs]] = like._costs if like else {}
 
-    def parts(self, depth: float, rtol: float, resolution: float, aims: Sequence[float]) -> Bracket:
+    def parts(
+        self, depth: float, rtol: float, resolution: float, aims: tuple[float, ...]
+    ) -> Bracket:
         """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
 
         The width is that of rtol at a resolution of 1, and falls with its square.
@@ -110,9 +115,11 @@ class Lattices:
             self.made[key] = made
         return made
 
-    def _make(self, depth: float, rtol: float, resolution: float, aims: Sequence[float]) -> Bracket:
+    def _make(
+        self, depth: float, rtol: float, resolution: float, aims: tuple[float, ...]
+    ) -> Bracket:
         wide = _aim(self._kinds, rtol)
-        cells = cells_for(self.outlines, wide / resolution**2, aims)
+        cells = cells_for(self.outlines, self._counting(aims), wide / resolution**2)
         gradings, rounds = {}, []
         strides = _strides(self._kinds, rtol, resolution)
         together = tuning.TOGETHER * rtol / (4 * wide)
@@ -149,6 +156,14 @@ class Lattices:
         if too_long or divisions > tuning.MAX_DIVISIONS:
             raise LatticeTooLong
         return step
+
+    def _counting(self, aims: tuple[float, ...]) -> Sequence[Costs]:
+        """What cells around the losses of each kind cost, as long as memory allows from before."""
+        if aims not in self._costs:
+            if len(self._costs) >= tuning.KEPT_LATTICES:
+                self._costs.clear()
+            self._costs[aims] = costs(self.outlines, aims)
+        return self._costs[aims]
 
 
 def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:

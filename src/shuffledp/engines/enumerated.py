@@ -127,9 +127,10 @@ def log_ways(counts: Array, most: int, users: float) -> Array:
     """log of how many ways there are to choose the users with these counts, `most` at most."""
     log_factorial = np.cumsum(np.log(np.maximum(np.arange(most + 1), 1)))
     log_falling = np.concatenate([[0.0], np.cumsum(np.log(users - np.arange(most)))])
-    chosen = counts.astype(int)
-    ways: Array = log_falling[chosen.sum(axis=1)] - log_factorial[chosen].sum(axis=1)
-    return ways
+    way, value = np.nonzero(counts > 1)  # 0! = 1! = 1
+    several = log_factorial[counts[way, value].astype(int)]
+    ways: Array = log_falling[counts.sum(axis=1).astype(int)]
+    return ways - np.bincount(way, several, len(counts))
 
 
 def vectors_of_counts(users: int, values: int) -> Array:

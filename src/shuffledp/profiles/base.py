@@ -82,7 +82,7 @@ def merged(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
     """Equal profiles together; those in which nothing is lost do not count."""
     counts: dict[PrivacyProfile, int] = {}
     for profile, count in parts:
-        if count and (profile.max_loss > 0 or not profile.bounded):
+        if count and (not profile.bounded or profile.max_loss > 0):  # which may take a while
             counts[profile] = counts.get(profile, 0) + count
     return tuple(counts.items())
 

@@ -85,16 +85,26 @@ class ClassSampler:
         return Samples(*np.concatenate(parts, axis=1))
 
     def _evaluate(self, epsilon: Array, wanted: NDArray[np.bool_], known: Array) -> Array:
-        law, where = np.nonzero(wanted)
-        if len(self._u) == 1:
-            return self._pairs(law, epsilon, self._width)
-        found = np.zeros((4, *wanted.shape))
-        rough = max(self._width, tuning.FIRST_LOOK)
-        found[:, law, where] = self._pairs(law, epsilon[where], rough)
-        if self._width < tuning.FIRST_LOOK:
-            # only laws that may be the largest at this epsilon need to be known well
-            law, where = np.nonzero(found[1] > np.maximum(found[0].max(axis=0), known))
-            found[:, law, where] = self._pairs(law, epsilon[where], self._width)
+        found, done = np.zeros((4, *wanted.shape)), ~wanted
+
+        def evaluate(left: NDArray[np.bool_], width: float) -> NDArray[np.bool_]:
+            """And say where a law may still be the largest, and is not known well."""
+            law, where = np.nonzero(left)
+            found[:, law, where] = self._pairs(law, epsilon[where], width)
+            if width == self._width:
+                done[law, where] = True
+            high: NDArray[np.bool_] = found[1] > np.maximum(found[0].max(axis=0), known)
+            return high & ~done
+
+        rough = tuning.ROUGH[0 if len(self._u) > tuning.FEW_LAWS else 1 :]
+        widths = [width for width in rough if width > self._width and len(self._u) > 1]
+        left = wanted
+        for i, width in enumerate(widths):
+            left = evaluate(left, width)
+            if i == 0:  # others need not be known well if they are below what leads so far
+                leads = found[1].argmax(axis=0) == np.arange(len(self._u))[:, None]
+                left = evaluate(left & leads, self._width)
+        evaluate(left, self._width)
         best: Array = found[:, found[0].argmax(axis=0), np.arange(len(epsilon))]
         best[1] = found[1].max(axis=0)
         return best

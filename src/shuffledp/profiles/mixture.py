@@ -10,9 +10,9 @@ the honest users (docs/theory.md, "Collusion and drop-outs").
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,39 @@ from ..laws.base import Law
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .convex import chord_slopes
-from .rounds import round_profile
+from .rounds import NothingLost, round_profile
 from .samples import Samples
 from .sender_count import Bucket, SenderCount
 
-#: The mean profile of a bucket of counts at some epsilons: a round below it, and a bound above.
-Ends = Callable[[Bucket, Array], tuple[Samples, Array]]
+
+class Between(NamedTuple):
+    """The mean profile of a bucket of counts at some epsilons: a profile below it, a bound above,
+    and how far apart they are, apart from the width of the rounds' own brackets."""
+
+    below: Samples
+    above: Array
+    gap: Array
+
+
+Ends = Callable[[Bucket, Array], Between]
+
+
+Which = TypeVar("Which", bound=Hashable)
+
+
+class Remembered(Generic[Which]):
+    """Samples of several rounds, each evaluated once at the epsilons of the last call."""
+
+    def __init__(self, evaluate: Callable[[Which, Array], Samples]) -> None:
+        self._evaluate, self._at = evaluate, b""
+        self._known: dict[Which, Samples] = {}
+
+    def __call__(self, which: Which, epsilon: Array) -> Samples:
+        if self._at != epsilon.tobytes():
+            self._at, self._known = epsilon.tobytes(), {}
+        if which not in self._known:
+            self._known[which] = self._evaluate(which, epsilon)
+        return self._known[which]
 
 
 class Rounds(Protocol):
@@ -70,22 +97,19 @@ class SampledRounds:
 
     def profile(self, senders: int) -> PrivacyProfile:
         m = self.messages
+        if not senders:
+            return NothingLost()
         return round_profile(self.law, m * senders, m * (self.count.honest - senders))
 
     def bracket(self, depth: float, rtol: float) -> Ends:
-        last: tuple[bytes, dict[int, Samples]] = b"", {}
+        def evaluate(senders: int, epsilon: Array) -> Samples:
+            return self.profile(senders).sampler(depth, rtol)(epsilon)
 
-        def at(senders: int, epsilon: Array) -> Samples:
-            nonlocal last
-            if last[0] != epsilon.tobytes():
-                last = epsilon.tobytes(), {0: Samples(*np.zeros((4, len(epsilon))))}
-            known = last[1]
-            if senders not in known:
-                known[senders] = self.profile(senders).sampler(depth, rtol)(epsilon)
-            return known[senders]
+        at = Remembered(evaluate)
 
-        def ends(bucket: Bucket, epsilon: Array) -> tuple[Samples, Array]:
-            return at(bucket.node, epsilon), at(bucket.last, epsilon).upper
+        def ends(bucket: Bucket, epsilon: Array) -> Between:
+            below, above = at(bucket.node, epsilon), at(bucket.last, epsilon).upper
+            return Between(below, above, np.maximum(above - below.upper, 0.0))
 
         return ends
 
@@ -141,38 +165,37 @@ class _Mixed:
     ) -> None:
         self._cells, self._ends = count.cells(depth), ends
         self._least, self._rtol, self._most = math.exp(-depth), rtol, most
-        points = len(self._cells.point)
         middle = int(np.searchsorted(self._cells.point, count.mean))
-        apart = max(points // tuning.FIRST_BUCKETS, 1)
-        away = apart * 2 ** np.arange(points.bit_length())
-        nodes = np.concatenate([[0], middle - away, [middle], middle + away])
-        self._nodes = np.unique(nodes[(nodes >= 0) & (nodes < points)])
+        self._nodes = np.unique([0, min(middle, len(self._cells.point) - 1)])
 
     def __call__(self, epsilon: Array) -> Samples:
-        known: dict[tuple[int, ...], tuple[Array, Array]] = {}
+        apart = max(len(epsilon) // tuning.LOOKED_AT, 1)
+        if apart > 1:  # where to cut is found out at some of them
+            self._cut(epsilon[::apart])
+        return self._cut(epsilon)
+
+    def _cut(self, epsilon: Array) -> Samples:
+        known: dict[tuple[int, ...], tuple[Array, ...]] = {}
         while True:
             buckets = self._cells.buckets(self._nodes)
             for bucket in buckets:
                 if bucket[:3] not in known:
-                    low, high = self._ends(bucket, epsilon)
-                    sides = (low.lower, low.upper, low.slope_low, low.slope_high)
-                    known[bucket[:3]] = np.array(sides), high
-            below, above = (
+                    found = self._ends(bucket, epsilon)
+                    known[bucket[:3]] = np.array(found.below.columns), found.above, found.gap
+            below, above, gap = (
                 np.array(side) for side in zip(*(known[b[:3]] for b in buckets), strict=True)
             )
             lower, upper = np.array([(b.lower, b.upper) for b in buckets]).T
-            cut = self._worth_cutting(epsilon, lower, upper, below, above)
+            mean = self._mean(epsilon, lower, upper, below, above)
+            cut = self._worth_cutting(epsilon, mean, upper[:, None] * gap)
             if not len(cut):
-                return self._mean(epsilon, lower, upper, below, above)
+                return mean
             self._nodes = np.union1d(self._nodes, cut)
 
-    def _worth_cutting(
-        self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array
-    ) -> NDArray[np.intp]:
+    def _worth_cutting(self, epsilon: Array, mean: Samples, gap: Array) -> NDArray[np.intp]:
         """Where to cut buckets: none if all of them together are narrow enough."""
-        slope = lower @ below[:, 2]
-        allowed = upper @ above + epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope + self._least
-        gap = upper[:, None] * np.maximum(above - below[:, 1], 0.0) / (self._rtol * allowed)
+        slope = np.exp(np.minimum(epsilon, 700.0)) * mean.slope_low
+        gap = gap / (self._rtol * (mean.upper + epsilon * slope + self._least))
         start = self._cells.starts(self._nodes)
         middle = start + np.diff(start, append=len(self._cells.point)) // 2
         wide, new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)

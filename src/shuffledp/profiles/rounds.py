@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import ClassVar
 
@@ -215,7 +215,7 @@ class _DensitySampler:
         lower, upper = self._samplers(alone)
         high = upper(epsilon)
         if self._width >= tuning.OUTLINE_WIDTH and lower is not upper:
-            return np.array(astuple(Samples.without_slopes(0 * high.lower, high.upper)))
+            return np.array(Samples.without_slopes(0 * high.lower, high.upper).columns)
         low = high if lower is upper else lower(epsilon)
         return np.array([low.lower, high.upper, low.slope_low, low.slope_high])
 

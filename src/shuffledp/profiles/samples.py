@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,18 @@ class Samples:
     def without_slopes(cls, lower: Array, upper: Array) -> Samples:
         return cls(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
 
+    @property
+    def columns(self) -> tuple[Array, Array, Array, Array]:
+        return self.lower, self.upper, self.slope_low, self.slope_high
+
     def rows(self, index: NDArray[np.intp]) -> Samples:
-        return Samples(*(side[index] for side in astuple(self)))
+        return Samples(*(column[index] for column in self.columns))
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
     """At the epsilons of all parts, one after the other."""
-    return Samples(*(np.concatenate(side) for side in zip(*map(astuple, parts), strict=True)))
+    columns = zip(*(part.columns for part in parts), strict=True)
+    return Samples(*(np.concatenate(column) for column in columns))
 
 
 def larger_of(a: Samples, b: Samples) -> Samples:

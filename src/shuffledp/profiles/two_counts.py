@@ -3,7 +3,7 @@
 H_alpha((N+1, N')||(N, N'+1)) is the mean over N' of f(alpha r(N')), where r(s) is Pr[N = s-1] over
 Pr[N = s] and f the divergence of (N+1, N), a polygon with a corner at every r(s). Both are added up
 count by count: all terms are positive. If there are many counts, those of N' are put together, in
-their mean from below (Jensen) and in both ends from above.
+their mean from below (Jensen); from above each is parted between the means around it.
 Proofs: docs/theory.md, "Noise messages and thresholds".
 """
 
@@ -99,24 +99,23 @@ class _Grouped(NamedTuple):
 
 
 def _grouped(counts: Counts, start: NDArray[np.intp]) -> _Grouped:
-    """Counts put together, from each start to before the next."""
-    size = np.diff(start, append=len(counts.mass))
+    """Counts put together, from each start to before the next, the first and the last one alone:
+    in their means from below, and parted between the means around each of them from above."""
+    ratio, last = counts.ratio, np.append(start[1:], len(counts.mass)) - 1
     mass = np.add.reduceat(counts.mass, start)
-    mean = np.add.reduceat(counts.mass * counts.ratio, start) / np.maximum(mass, 1e-300)
-    end = np.append(counts.ratio[start], counts.ratio[-1])
-    width = np.diff(end)
-    # f falls: what is rounded goes to the left, and all of it if there is no other count
-    left = np.divide(end[1:] - mean, width, out=np.ones(len(width)), where=width > 0)
-    slack = UNIT * (size + 16) * end[1:] / np.maximum(width, 1e-300)
-    share = np.where(size > 1, np.clip(left + slack, 0.0, 1.0), 1.0)
-    above = np.append(mass * share, 0.0) + np.append(0.0, mass * (1 - share))
-    several = size > 1
-    inside = np.clip(mean, end[:-1], end[1:])[several]
-    return _Grouped(
-        np.append(end, inside),
-        np.concatenate([np.where(several, 0.0, mass), [0.0], mass[several]]),
-        np.append(above, np.zeros(len(inside))),
-    )
+    mean = np.add.reduceat(counts.mass * ratio, start) / np.maximum(mass, 1e-300)
+    # f falls: a mean that underflows is safe at the largest ratio
+    mean = np.where(mass > 1e-290, np.clip(mean, ratio[start], ratio[last]), ratio[last])
+    before = np.searchsorted(mean, ratio, side="right") - 1
+    after = np.minimum(before + 1, len(mean) - 1)
+    gap = mean[after] - mean[before]
+    left = np.divide(mean[after] - ratio, gap, out=np.ones(len(gap)), where=gap > 0)
+    # f falls: what is rounded goes to the left
+    share = np.minimum(left + 16 * UNIT * mean[after] / np.maximum(gap, 1e-300), 1.0)
+    above: Array = np.zeros(len(mean))
+    for place, part in ((before, share), (after, 1 - share)):
+        above += np.bincount(place, counts.mass * part, len(mean))
+    return _Grouped(mean, mass, above)
 
 
 @dataclass(frozen=True)
@@ -176,11 +175,14 @@ class TwoCountsProfile(PrivacyProfile):
         return sample
 
     def _starts(self, counts: Counts, rtol: float) -> NDArray[np.intp]:
-        """Where groups start. A loss is large where N' is small: many messages matter less."""
+        """Where groups start. A loss is large where N' is small: many messages matter less. The
+        first and the last count are alone."""
         mean, variance = self.noise.moments
         width = math.sqrt(variance * min(tuning.GROUPS * rtol, tuning.WIDEST_GROUP))
         count = counts.first + np.arange(len(counts.mass), dtype=float)
         beyond = np.maximum(count - mean, 0.0) ** 2 / max(variance, 1e-300)
         size = np.maximum(width * np.exp(np.minimum(beyond / 6, 50.0)), 1.0)
         place = np.floor(np.append(0.0, np.cumsum(1 / size[:-1])) * (1 + 1e-12))
-        return np.flatnonzero(np.diff(place, prepend=-1.0) > 0)
+        new = np.diff(place, prepend=-1.0) > 0
+        new[[0, min(1, len(new) - 1), -1]] = True
+        return np.flatnonzero(new)
