@@ -73,6 +73,19 @@ def test_importing_loads_numpy_and_little_else() -> None:
     assert [module for module in loaded if f"{module}.".startswith(ours)] == []
 
 
+def test_what_answers_is_loaded_with_the_first_question() -> None:
+    """The packages themselves are there, empty: see `_support.later`."""
+    answers = tuple(
+        f"shuffledp.{part}." for part in ("profiles", "engines", "composition", "bounds")
+    )
+    round_ = "shuffledp; survey = shuffledp.Shuffle(shuffledp.PureLDP(eps0=1.0), users=100)"
+    assert [module for module in loaded_by(round_) if module.startswith(answers)] == []
+    loaded = loaded_by(f"{round_}; survey.get_epsilon(1e-6)")
+    assert {"shuffledp.bounds.one_round", "shuffledp.profiles.parts"} <= set(loaded)
+    assert "shuffledp.composition.compose" not in loaded  # one round is no composition
+    assert "shuffledp.composition.compose" in loaded_by(f"{round_}; survey.profile")
+
+
 def test_importing_takes_little_longer_than_numpy() -> None:
     """As a ratio of processor times, since machines differ and are busy: 0.20 s where numpy takes
     0.12 s."""
