@@ -73,9 +73,22 @@ def test_importing_loads_numpy_and_little_else() -> None:
     assert [module for module in loaded if f"{module}.".startswith(ours)] == []
 
 
+def test_what_answers_is_loaded_with_the_first_question() -> None:
+    """The packages themselves are there, empty: see `_support.later`."""
+    parts = ("laws", "engines", "profiles", "composition", "bounds")
+    answers = tuple(f"shuffledp.{part}." for part in parts)
+    round_ = "shuffledp; survey = shuffledp.Shuffle(shuffledp.PureLDP(eps0=1.0), users=100)"
+    loaded = [module for module in loaded_by(round_) if module.startswith(answers)]
+    assert loaded == ["shuffledp.laws.base"]  # what a law is
+    loaded = loaded_by(f"{round_}; survey.get_epsilon(1e-6)")
+    assert {"shuffledp.bounds.one_round", "shuffledp.profiles.parts"} <= set(loaded)
+    assert "shuffledp.composition.compose" not in loaded  # one round is no composition
+    assert "shuffledp.composition.compose" in loaded_by(f"{round_}; survey.profile")
+
+
 def test_importing_takes_little_longer_than_numpy() -> None:
-    """As a ratio of processor times, since machines differ and are busy: 0.20 s where numpy takes
-    0.12 s."""
+    """As a ratio of processor times, since machines differ and are busy: 0.13 s where numpy takes
+    0.09 s."""
     code = "import time; start = time.process_time(); import {}; print(time.process_time() - start)"
     compiled = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
@@ -87,7 +100,7 @@ def test_importing_takes_little_longer_than_numpy() -> None:
     # in turn, so that both see the machine as busy as it is
     times = [(seconds("numpy"), seconds("shuffledp")) for _ in range(8)]
     alone, both = map(min, zip(*times, strict=True))
-    assert both < 2.5 * alone
+    assert both < 2 * alone
 
 
 def test_the_command_line_loads_neither_matplotlib_nor_the_figures() -> None:

@@ -7,24 +7,25 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
+from . import bounds
 from ._support import validate
 from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
-from .bounds import tuning
-from .bounds.rounds import Rounds
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
-from .profiles.base import Parts
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what answers is loaded with the first question
+    from .bounds.rounds import Rounds
     from .bounds.target import Calibration
+    from .profiles.base import Parts
 
-#: A question to rounds, and the width of the answer.
-Ask = Callable[[Rounds, float], Bounds[float]]
+    #: A question to rounds, and the width of the answer.
+    Ask = Callable[[Rounds, float], Bounds[float]]
 
 
 class Accountant(Guarantee):
@@ -129,9 +130,10 @@ class Accountant(Guarantee):
             return one
         choices = [tuple(chain(*choice)) for choice in zip(*each, strict=True)]
         # nothing is promised about the width, and a second lattice takes several times as long
-        rounds = [Rounds(choice, refine=False, both=False) for choice in dict.fromkeys(choices)]
+        of = partial(bounds.rounds.Rounds, refine=False, both=False)
+        rounds = [of(choice) for choice in dict.fromkeys(choices)]
         if len(rounds) > 1:
-            rounds.sort(key=lambda choice: anyway(ask, choice, tuning.ROUGH_RTOL).lower)
+            rounds.sort(key=lambda choice: anyway(ask, choice, bounds.tuning.ROUGH_RTOL).lower)
         return max(one, anyway(ask, rounds[-1], rtol).lower)
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
@@ -157,16 +159,15 @@ class Accountant(Guarantee):
         self, round_: Mechanism, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
     ) -> Calibration:
         """As `remaining_rounds`, with what was certified there and one round beyond."""
-        from .bounds.boundary import Multiples
-        from .bounds.target import Quest, meet
 
         def evaluate(value: float, width: float) -> Bounds[float]:
             return anyway(self.copy().compose(round_, int(value)).epsilon_bounds, delta, rtol=width)
 
         room = validate.MAX_ROUNDS - self.counted_rounds
         # what is no round is refused by compose
-        grid = Multiples(room // getattr(round_, "messages", 1))
-        return meet(Quest("rounds", grid, 10, grows=True), evaluate, epsilon, delta, rtol)
+        grid = bounds.boundary.Multiples(room // getattr(round_, "messages", 1))
+        quest = bounds.target.Quest("rounds", grid, 10, grows=True)
+        return bounds.target.meet(quest, evaluate, epsilon, delta, rtol)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was composed to a JSON file, so that the account can go on another day.
@@ -236,7 +237,7 @@ class Accountant(Guarantee):
         with self._lock:
             if self._known is None:
                 each = (_times(round_.parts, count) for round_, count in self.rounds)
-                self._known = Rounds([*chain(*each)])
+                self._known = bounds.rounds.Rounds([*chain(*each)])
             return self._known
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .bounds.rounds import Rounds
+from . import bounds, profiles
 from .errors import InvalidParameter
-from .guarantee import Ask, anyway
-from .profiles.base import Parts
-from .profiles.parts import attained_parts, round_parts
+from .guarantee import anyway
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import SUMS
 from .rounds import RoundOfUsers
+
+if TYPE_CHECKING:  # loaded with the first question
+    from .guarantee import Ask
+    from .profiles.base import Parts
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,13 +78,13 @@ class Aggregate(RoundOfUsers):
 
     def _attained(self, ask: Ask) -> float:
         """Of one column the worst datasets of all are known."""
-        every = round_parts(self.law, self.messages * self.honest, self.neighbours)
+        every = profiles.parts.round_parts(self.law, self.messages * self.honest, self.neighbours)
         alone = self.sample_rate == 1 and sum(count for _, count in every) == 1
-        return anyway(ask, Rounds(every)).lower if alone else super()._attained(ask)
+        return anyway(ask, bounds.rounds.Rounds(every)).lower if alone else super()._attained(ask)
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
         """All others hold one value, and all take part; of several messages one differs."""
         if self.sample_rate < 1:
             return ()
-        return attained_parts(self.law, self.messages * self.honest, self.neighbours)
+        return profiles.parts.attained_parts(self.law, self.messages * self.honest, self.neighbours)

@@ -5,17 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import bounds, composition
 from ._support import validate
 from ._support.numeric import Array, Bounds
 from ._support.progress import progress
-from .bounds.rounds import Rounds
 from .errors import NotCertified
-from .profiles.base import Parts, PrivacyProfile
+
+if TYPE_CHECKING:  # what answers is loaded with the first question
+    from .bounds.rounds import Rounds
+    from .profiles.base import Parts, PrivacyProfile
+
+    #: A question to rounds.
+    Ask = Callable[[Rounds], Bounds[float]]
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3
@@ -79,8 +85,6 @@ class Guarantee(ABC):
         """The rounds that are asked about."""
 
 
-#: A question to rounds.
-Ask = Callable[[Rounds], Bounds[float]]
 #: What neighbouring datasets are: how a relation is called, and what it means.
 NEIGHBOURS = {
     "replace": ("replace-one", "neighbouring datasets differ in the value of one user"),
@@ -111,9 +115,7 @@ class Mechanism(Guarantee):
     @property
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
-        from .composition.bundle import as_one  # with compositions, which importing can do without
-
-        return as_one(self.parts)
+        return composition.bundle.as_one(self.parts)
 
     @property
     def summary(self) -> tuple[str, str, str]:
@@ -137,7 +139,7 @@ class Mechanism(Guarantee):
 
     def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)
-        rounds = (Rounds(choice, refine=False, both=False) for choice in choices)
+        rounds = (bounds.rounds.Rounds(choice, refine=False, both=False) for choice in choices)
         return max((anyway(ask, each).lower for each in rounds), default=0.0)
 
     @property
@@ -148,7 +150,7 @@ class Mechanism(Guarantee):
 
     @property
     def _answers(self) -> Rounds:
-        return Rounds(self.parts)
+        return bounds.rounds.Rounds(self.parts)
 
 
 def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from . import composition, profiles
 from ._support import validate
 from ._support.tables import html_facts
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
-from .profiles.base import Parts, PrivacyProfile
-from .profiles.mixture import MixtureProfile
-from .profiles.parts import round_parts
-from .profiles.sender_count import SenderCount
-from .profiles.subsampled import SubsampledProfile
 from .randomizers import Analysis, Randomizer
+
+if TYPE_CHECKING:  # loaded with the first question
+    from .profiles.base import Parts, PrivacyProfile
+    from .profiles.sender_count import SenderCount
 
 #: How those who send may be drawn.
 KINDS_OF_SAMPLES = ("fixed", "poisson")
@@ -277,22 +277,22 @@ class RoundOfUsers(Round):
     @property
     def parts(self) -> Parts:
         if self.sample_rate == 1:
-            every = round_parts(self.law, self.honest, self.neighbours)
+            every = profiles.parts.round_parts(self.law, self.honest, self.neighbours)
             return [(part, self.messages * count) for part, count in every]
         return [(self._sampled(), 1)]
 
     def _sampled(self) -> PrivacyProfile:
         """The profile of this sampled round, by the theorem for samples of any mechanism."""
-        from .composition.bundle import BundledRounds  # compositions, as in guarantee.py
-
         count = self._sender_count
-        bundle = BundledRounds(self.law, count, self.messages)
+        bundle = composition.bundle.BundledRounds(self.law, count, self.messages)
         if count.least < count.most:
-            return MixtureProfile(count, bundle)
-        return SubsampledProfile(bundle.full(count.most), count.most / self.honest)
+            return profiles.mixture.MixtureProfile(count, bundle)
+        return profiles.subsampled.SubsampledProfile(
+            bundle.full(count.most), count.most / self.honest
+        )
 
     @property
     def _sender_count(self) -> SenderCount:
         if self.sampling == "poisson":
-            return SenderCount(self.honest, rate=self.sample_rate)
-        return SenderCount(self.honest, self.users, self.senders)
+            return profiles.sender_count.SenderCount(self.honest, rate=self.sample_rate)
+        return profiles.sender_count.SenderCount(self.honest, self.users, self.senders)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
+from . import bounds, profiles
 from ._support import validate
-from ._support.numeric import Bounds
-from .bounds.rounds import Rounds
 from .guarantee import NEIGHBOURS, anyway
-from .profiles.base import Parts, swapped
-from .profiles.one_pair import PairProfile
-from .profiles.threshold import ThresholdProfile, worst_reports
 from .randomizers import Analysis, Parameter, Search
 from .randomizers.parameter import parameters_of
 from .rounds import RoundOfReports
+
+if TYPE_CHECKING:  # loaded with the first question
+    from .guarantee import Ask
+    from .profiles.base import Parts
+    from .profiles.one_pair import PairProfile
 
 THRESHOLD = Analysis(
     name="exact",
@@ -101,9 +102,10 @@ class SampleThreshold(RoundOfReports):
     def _pair(self, reports: int | None = None) -> PairProfile:
         """Of a bin that has one report more, whatever else it has, or with so many."""
         more, less = (
-            ThresholdProfile(self.rate, self._effective, order, reports) for order in (True, False)
+            profiles.threshold.ThresholdProfile(self.rate, self._effective, order, reports)
+            for order in (True, False)
         )
-        return PairProfile(more, less)
+        return profiles.one_pair.PairProfile(more, less)
 
     def _composed(self, pair: PairProfile) -> Parts:
         """A user's reports are each in one bin, and missing from another if they are replaced."""
@@ -118,9 +120,9 @@ class SampleThreshold(RoundOfReports):
     @property
     def attained_parts(self) -> Sequence[Parts]:
         """With as many reports in every bin as are worst for small losses, in both orders."""
-        reports = worst_reports(self.rate, self._effective, np.zeros(1))
+        reports = profiles.threshold.worst_reports(self.rate, self._effective, np.zeros(1))
         parts = self._composed(self._pair(int(reports[0])))
-        return [parts, swapped(parts)]
+        return [parts, profiles.base.swapped(parts)]
 
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
         """A delta that actual bins reach: at least what one of them alone does."""
@@ -132,11 +134,12 @@ class SampleThreshold(RoundOfReports):
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         return self._attained(lambda rounds: rounds.epsilon_bounds(delta, rtol))
 
-    def _attained(self, ask: Callable[[Rounds], Bounds[float]]) -> float:
+    def _attained(self, ask: Ask) -> float:
         # of a single bin the worst number of reports is reached, whatever the question is
         single = [(self._pair(), 1)]
         several = [] if self.parts == single else self.attained_parts[:1]
-        rounds = [Rounds(single), *(Rounds(parts, refine=False) for parts in several)]
+        of = bounds.rounds.Rounds
+        rounds = [of(single), *(of(parts, refine=False) for parts in several)]
         return max(anyway(ask, choice).lower for choice in rounds)
 
     @property

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from . import bounds, profiles
 from ._support import validate
 from ._support.progress import progress
-from .bounds import one_round
 from .errors import InvalidParameter
 from .guarantee import anyway
-from .laws.base import Law
-from .profiles.base import Parts, PrivacyProfile
-from .profiles.mixture import MixtureProfile, SampledRounds
-from .profiles.one_pair import PairProfile
-from .profiles.parts import attained_parts
-from .profiles.rounds import round_profile
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import BLANKET
 from .rounds import RoundOfUsers
+
+if TYPE_CHECKING:  # loaded with the first question
+    from .laws.base import Law
+    from .profiles.base import Parts, PrivacyProfile
 
 #: Shares of the largest loss, and of one that counts, at which datasets are compared.
 _SMALL, _LARGE = 1e-3, 10.0
@@ -94,10 +92,13 @@ class Shuffle(RoundOfUsers):
         """Sampling and shuffling analyzed together, for one of the messages of a user."""
         m, count = self.messages, self._sender_count
         if count.least == count.most:
-            return round_profile(law, m * count.most, m * (self.honest - count.most))
+            return profiles.rounds.round_profile(
+                law, m * count.most, m * (self.honest - count.most)
+            )
         if self.sampling == "poisson" and m == 1:
-            return round_profile(law.thinned(self.sample_rate), self.honest)
-        return MixtureProfile(count, SampledRounds(law, count, m))
+            return profiles.rounds.round_profile(law.thinned(self.sample_rate), self.honest)
+        mixture = profiles.mixture
+        return mixture.MixtureProfile(count, mixture.SampledRounds(law, count, m))
 
     @property
     def _analysis(self) -> Analysis:
@@ -132,7 +133,9 @@ class Shuffle(RoundOfUsers):
         if self._apart:
             return super().attained_delta(epsilon, rtol=rtol)
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
-        return anyway(one_round.delta_bounds, self._attained_round(epsilon), epsilon, rtol).lower
+        return anyway(
+            bounds.one_round.delta_bounds, self._attained_round(epsilon), epsilon, rtol
+        ).lower
 
     @progress("attained epsilon")
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
@@ -147,11 +150,11 @@ class Shuffle(RoundOfUsers):
             return math.inf
         if delta == 0:  # the largest loss, which was rounded up
             return max(attained.max_loss * (1 - 2.0**-46) - 2.0**-46, 0.0)
-        if isinstance(attained, MixtureProfile):
+        if isinstance(attained, profiles.mixture.MixtureProfile):
             attained = self._attained_round(
-                anyway(one_round.epsilon_bounds, attained, delta, 0.1).upper
+                anyway(bounds.one_round.epsilon_bounds, attained, delta, 0.1).upper
             )
-        return anyway(one_round.epsilon_bounds, attained, delta, rtol).lower
+        return anyway(bounds.one_round.epsilon_bounds, attained, delta, rtol).lower
 
     def _attained_round(self, epsilon: float = 0.0) -> PrivacyProfile:
         """Of actual neighbouring datasets; if the number of senders varies, of a single pair of
@@ -164,14 +167,14 @@ class Shuffle(RoundOfUsers):
         if self.sample_rate == 1:
             law = self.randomizer.binary_law() or law
         attained = self._attained_by(law)
-        if not isinstance(attained, MixtureProfile):
+        if not isinstance(attained, profiles.mixture.MixtureProfile):
             return attained
         # the worst datasets may differ from count to count, but nobody has several datasets
         return self._attained_by(law.worst(epsilon, self._typical))
 
     def _attained_by(self, law: Law) -> PrivacyProfile:
         if self.sample_rate == 1:
-            return round_profile(law, self.messages * self.honest)
+            return profiles.rounds.round_profile(law, self.messages * self.honest)
         return self._sampled_as_one(law)
 
     @property
@@ -182,7 +185,9 @@ class Shuffle(RoundOfUsers):
     @property
     def _apart(self) -> Sequence[Parts]:
         """Of rounds of all users that are several parts: those of actual datasets."""
-        return attained_parts(self.randomizer.attained_law(), self.honest, self.neighbours)
+        return profiles.parts.attained_parts(
+            self.randomizer.attained_law(), self.honest, self.neighbours
+        )
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
@@ -194,5 +199,5 @@ class Shuffle(RoundOfUsers):
         for epsilon in (_SMALL * largest, largest / 2):
             worst = law.worst(epsilon, self._typical)
             orders = (self._attained_by(order) for order in (worst, worst.reversed))
-            found.append([(PairProfile(*orders), 1)])
+            found.append([(profiles.one_pair.PairProfile(*orders), 1)])
         return found

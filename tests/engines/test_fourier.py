@@ -2,13 +2,17 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from shuffledp._support.numeric import Array
+from shuffledp.engines import tuning
 from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
+from shuffledp.engines.integrals import of_few_values
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.laws.three_point import ThreePointLaw
 from shuffledp.profiles.clone_sampler import ThreePointSampler
@@ -43,6 +47,14 @@ def test_enumerated_sums_against_enumeration(law: Law, threshold: Fraction) -> N
             assert upper[0] - lower[0] <= 1e-11 * truth
 
 
+def sums_of_clones(eps0: float, users: int, epsilon: Array) -> ScoreSums:
+    """Those of stronger clones."""
+    big, alpha = math.exp(eps0), np.exp(epsilon)
+    scores = np.stack([big - alpha, 1 - alpha * big], axis=1)
+    masses = np.full(scores.shape, 1 / (big + 1))
+    return ScoreSums(scores, masses, np.abs(scores), np.zeros(len(scores)), users)
+
+
 @pytest.mark.parametrize("users", [10**3, 10**5, 10**8, 10**10])
 @pytest.mark.parametrize("eps0", [0.5, 3.0, 8.0])
 def test_stop_loss_against_the_binomial_engine(users: int, eps0: float) -> None:
@@ -51,12 +63,29 @@ def test_stop_loss_against_the_binomial_engine(users: int, eps0: float) -> None:
     epsilon = min(2 * eps0 / math.sqrt(1 + users * law.clone), 0.9 * eps0) * np.array([0.1, 1, 3])
     epsilon = np.minimum(epsilon, 0.9 * eps0)
     reference = ThreePointSampler(law, users, 60.0)(epsilon)
-    big, alpha = math.exp(eps0), np.exp(epsilon)
-    scores = np.stack([big - alpha, 1 - alpha * big], axis=1)
-    masses = np.full(scores.shape, 1 / (big + 1))
-    sums = ScoreSums(scores, masses, np.abs(scores), np.zeros(len(scores)), users)
-    lower, upper, *_ = stop_loss(sums, 1e-5)
+    lower, upper, *_ = stop_loss(sums_of_clones(eps0, users, epsilon), 1e-5)
     assert (lower / users <= reference.upper).all()
     assert (upper / users >= reference.lower).all()
     if users * law.clone > 100:
         assert (upper - lower <= 0.01 * upper).all()
+
+
+def test_rows_of_too_many_nodes_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They get more noise before they are evaluated, and are right with it."""
+    calls: list[int] = []
+
+    def watched(law: Any, nodes: Any, cut: float, last: bool) -> Any:
+        calls.append(int(nodes.number.max()))
+        return of_few_values(law, nodes, cut, last)
+
+    monkeypatch.setattr("shuffledp.engines.fourier.of_few_values", watched)
+    law, users, epsilon = ThreePointLaw.stronger_clones(3.0), 10**5, np.array([0.02, 0.05])
+    reference = ThreePointSampler(law, users, 60.0)(epsilon)
+    for most in (tuning.MAX_NODES, 1000):
+        monkeypatch.setattr(tuning, "MAX_NODES", most)
+        lower, upper, *_ = stop_loss(sums_of_clones(3.0, users, epsilon), 1e-7)
+        assert (lower / users <= reference.upper).all()
+        assert (upper / users >= reference.lower).all()
+        assert (upper - lower <= 0.01 * upper).all()
+        assert most / 2 < calls.pop() <= most
+        assert not calls

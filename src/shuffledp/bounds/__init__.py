@@ -1,5 +1,13 @@
 """Certified brackets: root finding and the certificate."""
 
+from typing import TYPE_CHECKING
+
+from .._support.later import modules_of
 from .._support.numeric import Bounds
+
+if TYPE_CHECKING:
+    from . import boundary, one_round, rounds, target, tuning  # noqa: F401
+else:
+    __getattr__ = modules_of(__name__)
 
 __all__ = ["Bounds"]

@@ -26,7 +26,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         return Bounds(0.0, 0.0)
     normal = min(_normal_epsilon(at_zero, delta), top)
     guess = rough_crossing(_sides(rough), delta, normal, top)
-    start = np.minimum([guess * 0.9975, guess * 1.0025], top)
+    # three places make a parabola, by which the next sample is most often the last one
+    start = np.minimum([guess * 0.9975, guess, guess * 1.0025], top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
         sampler = profile.sampler(depth, _width(profile, rtol) / 4**refinement)

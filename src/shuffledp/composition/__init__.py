@@ -1,1 +1,10 @@
 """Profiles to privacy loss distributions to their sums: many rounds."""
+
+from typing import TYPE_CHECKING
+
+from .._support.later import modules_of
+
+if TYPE_CHECKING:
+    from . import bundle  # noqa: F401
+else:
+    __getattr__ = modules_of(__name__)

@@ -110,14 +110,18 @@ def exact_enough(law: TiltedLaw, width: float, besides: Array) -> tuple[TiltedLa
 
 def _with_noise(law: TiltedLaw, unit: Array, cut: Array, last: bool = False) -> tuple[Array, Array]:
     """The bracket of each row, [4, rows], and the variance of the noise, over that of the law, from
-    which on there are not too many nodes. Rows with less are not evaluated; or, at last, what their
+    which on not too many nodes matter. Rows with less are not evaluated; or, at last, what their
     further nodes may have is charged."""
+    many = law.sums.scores.shape[1] > tuning.FEW_TURNED
+    most = tuning.LOOKED if many else tuning.MAX_NODES
     beyond, hopeless = Beyond(law), deep(law)
     period = beyond.period(cut)
-    wanted = np.where(hopeless, 1.0, np.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
-    many = law.sums.scores.shape[1] > tuning.FEW_TURNED
-    nodes = _nodes(wanted, period, tuning.LOOKED if many else tuning.MAX_NODES)
-    most = np.where(np.isfinite(wanted), np.maximum(wanted / nodes.number, 1.0), 1.0)
+    excess = _wanted(law, period, cut) / most
+    if (excess > 1).any():
+        law = law.with_noise(np.where(np.isfinite(excess), np.maximum(excess, 1.0), 1.0) ** 2)
+        beyond, hopeless = Beyond(law), deep(law)
+        period = beyond.period(cut)
+    nodes = _nodes(_wanted(law, period, cut), period, most)
     integrals = of_many_values if many else of_few_values
     sums_at_nodes, share = integrals(law, nodes, cut, last)
     smooth, bump, slope, charge, slope_charge = sums_at_nodes
@@ -135,7 +139,12 @@ def _with_noise(law: TiltedLaw, unit: Array, cut: Array, last: bool = False) -> 
             (slope + slope_charge) * high,
         ]
     )
-    return found, (most * share) ** 2
+    return found, share**2
+
+
+def _wanted(law: TiltedLaw, period: Array, cut: Array) -> Array:
+    """So many nodes that what is beyond the last one is e^-cut of the scale."""
+    return np.where(deep(law), 1.0, np.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
 
 
 def _soon_over(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:
@@ -163,7 +172,7 @@ def markov(law: TiltedLaw, unit: Array | float = 1.0) -> Array:
 
 
 def _nodes(wanted: Array, period: Array, most: int) -> Nodes:
-    """So many that what is beyond the last one is e^-cut of the scale; it is charged."""
+    """As many as are wanted, or so many at most; what is beyond the last one is charged."""
     usable = np.isfinite(wanted)
     count = np.where(usable, np.minimum(np.ceil(wanted), most), 1).astype(np.intp)
     return Nodes(2 * math.pi / period, count)

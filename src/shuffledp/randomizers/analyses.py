@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..laws.three_point import ThreePointLaw
+from .. import laws
 
 SEES_ALL_BUT_ONE = (
     "sees all shuffled messages of every round and knows the value of every user but one; "
@@ -64,7 +64,7 @@ STRONGER_CLONES = Analysis(
         "that round is seen (it may depend on all earlier rounds)"
     ),
     gist="faces the worst randomizer with this eps0",
-    law=lambda randomizer: ThreePointLaw.stronger_clones(randomizer.eps0),
+    law=lambda randomizer: laws.three_point.ThreePointLaw.stronger_clones(randomizer.eps0),
 )
 CLONES = Analysis(
     name="clones",
@@ -76,7 +76,7 @@ CLONES = Analysis(
         "on the user"
     ),
     gist="faces the worst randomizer with this eps0, adaptive within the round",
-    law=lambda randomizer: ThreePointLaw.clones(randomizer.eps0),
+    law=lambda randomizer: laws.three_point.ThreePointLaw.clones(randomizer.eps0),
 )
 STRONG = Analysis(
     name="strong",

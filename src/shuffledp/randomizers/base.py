@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import laws
 from .._support import validate
 from ..errors import InvalidParameter
 from ..laws.base import Law
-from ..laws.binary import BinaryLaw
-from ..laws.sums import BitColumns
 from .analyses import Analysis
 from .exact import ExactMatrix
 from .parameter import Family, Parameter, parameters_of
@@ -89,7 +88,7 @@ class Randomizer(ABC):
     def attained_law(self) -> Law:
         """The laws of a message in some actual neighbouring datasets, in both orders."""
 
-    def binary_law(self) -> BinaryLaw | None:
+    def binary_law(self) -> laws.binary.BinaryLaw | None:
         """If only two messages are sent: how likely they are."""
         return None
 
@@ -97,7 +96,7 @@ class Randomizer(ABC):
         """If only the sum of what all users send is seen: the law of what one of them adds, for
         `profiles.parts.round_parts`; None if none is known."""
         bits = self.binary_law()
-        return None if bits is None else BitColumns(bits)
+        return None if bits is None else laws.sums.BitColumns(bits)
 
     @abstractmethod
     def describe(self) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 
+from .. import laws
 from .._support.numeric import Array
 from ..laws.base import Law
-from ..laws.cells import Tails
-from ..laws.density import DensityLaw
 from .analyses import BLANKET, Analysis
 from .base import Randomizer
 
@@ -27,7 +26,7 @@ class DensityRandomizer(Randomizer):
     """
 
     @abstractmethod
-    def tails(self, loss: Array) -> Tails:
+    def tails(self, loss: Array) -> laws.cells.Tails:
         """Shares of the outputs with at least these losses >= 0."""
 
     @property
@@ -40,8 +39,8 @@ class DensityRandomizer(Randomizer):
         return {"best": BLANKET, "blanket": BLANKET}
 
     def blanket_law(self) -> Law:
-        return DensityLaw(self)
+        return laws.density.DensityLaw(self)
 
     def attained_law(self) -> Law:
         """The others hold one end of the range."""
-        return DensityLaw(self, attained=True)
+        return laws.density.DensityLaw(self, attained=True)

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
+from .. import laws
 from .._support import validate
 from .._support.numeric import Array
 from ..errors import InvalidParameter
 from ..laws.base import Law
-from ..laws.binary import BinaryLaw
-from ..laws.matrix import Matrix, attained_law, blanket_law
 from .analyses import BINARY, BLANKET, CLONES, STRONGER_CLONES, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix, Fractions
@@ -51,8 +50,8 @@ class MatrixRandomizer(Randomizer):
         """For each value the probabilities of all outputs."""
 
     @cached_property
-    def _matrix(self) -> Matrix:
-        return Matrix(_scaled(_checked(self.rows())))
+    def _matrix(self) -> laws.matrix.Matrix:
+        return laws.matrix.Matrix(_scaled(_checked(self.rows())))
 
     @cached_property
     def eps0(self) -> float:
@@ -74,18 +73,18 @@ class MatrixRandomizer(Randomizer):
             known |= {"stronger-clones": STRONGER_CLONES, "clones": CLONES}
         return {**known, **(BINARY if self.binary_law() else {})}
 
-    def binary_law(self) -> BinaryLaw | None:
+    def binary_law(self) -> laws.binary.BinaryLaw | None:
         rows = self._matrix.distinct
         if rows.shape[1] > 2:
             return None
         (not_p, q), (not_q, p) = rows.min(axis=0).tolist(), rows.max(axis=0).tolist()
-        return BinaryLaw(p, not_p, q, not_q)
+        return laws.binary.BinaryLaw(p, not_p, q, not_q)
 
     def blanket_law(self) -> Law:
-        return blanket_law(self._matrix)
+        return laws.matrix.blanket_law(self._matrix)
 
     def attained_law(self) -> Law:
-        return attained_law(self._matrix)
+        return laws.matrix.attained_law(self._matrix)
 
     @cached_property
     def client(self) -> Client:
@@ -139,7 +138,7 @@ class FiniteRandomizer(MatrixRandomizer):
         rows = _checked(self.matrix)
         scaled = _scaled(rows)
         self._keep("matrix", tuple(tuple(row) for row in scaled.tolist()))
-        self._keep("_matrix", Matrix(scaled))
+        self._keep("_matrix", laws.matrix.Matrix(scaled))
         self._keep("_unscaled", rows)
 
     @property

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
+from .. import laws
 from .._support.numeric import UNIT, Array
-from ..laws.cells import Tails
-from ..laws.sums import GaussianShare
 from .base import register
 from .density import DensityRandomizer
 from .parameter import Parameter, Search
@@ -46,16 +45,16 @@ class Gaussian(DensityRandomizer):
     def max_loss(self) -> float:
         return math.inf
 
-    def tails(self, loss: Array) -> Tails:
+    def tails(self, loss: Array) -> laws.cells.Tails:
         # for input 0 the loss (1 - 2t)/(2 sigma^2) is normal: mean 1/(2 sigma^2), deviation 1/sigma
         scaled, shift = self.sigma * loss / math.sqrt(2), 1 / (2 * math.sqrt(2) * self.sigma)
         zero, one, rest = (_erfc(x) / 2 for x in (scaled - shift, scaled + shift, shift - scaled))
         # erfc changes by 2 x^2 + 2 times a relative change of its argument, at most
         error = UNIT * (16 + 8 * (scaled + shift) ** 2)
-        return Tails(zero, one, rest, error)
+        return laws.cells.Tails(zero, one, rest, error)
 
-    def sum_law(self) -> GaussianShare:
-        return GaussianShare(self.sigma)
+    def sum_law(self) -> laws.sums.GaussianShare:
+        return laws.sums.GaussianShare(self.sigma)
 
     @cached_property
     def client(self) -> Client:

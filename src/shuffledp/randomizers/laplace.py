@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from .. import laws
 from .._support.numeric import UNIT, Array
-from ..laws.cells import Tails
 from .analyses import KNOWN_AND_PURE, Analysis
 from .base import register
 from .density import DensityRandomizer
@@ -45,12 +45,12 @@ class Laplace(DensityRandomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return KNOWN_AND_PURE
 
-    def tails(self, loss: Array) -> Tails:
+    def tails(self, loss: Array) -> laws.cells.Tails:
         # the loss is eps0 (1 - 2t) for outputs t in [0, 1] and eps0 for all below 0
         rest = np.exp((loss - self.eps0) / 2) / 2
         one = np.exp(-(loss + self.eps0) / 2) / 2
         error = np.full(loss.shape, UNIT * (8 + 2 * self.eps0))
-        return Tails(1 - rest, one, rest, error)
+        return laws.cells.Tails(1 - rest, one, rest, error)
 
     @cached_property
     def client(self) -> Client:

@@ -14,9 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, ClassVar
 
+from .. import laws
 from ..laws.base import Law
-from ..laws.binary import BinaryLaw
-from ..laws.classes import ClassLaw, ClassLaws
 from .analyses import BINARY, KNOWN_AND_PURE, Analysis
 from .base import Randomizer
 
@@ -66,11 +65,11 @@ class MembershipRandomizer(Randomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return {**KNOWN_AND_PURE, **(BINARY if self.binary_law() else {})}
 
-    def binary_law(self) -> BinaryLaw | None:
+    def binary_law(self) -> laws.binary.BinaryLaw | None:
         if self.k > 2 or not self.two_of_two:
             return None
         low = self.base_mass(1, 2)
-        return BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
+        return laws.binary.BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
 
     def blanket_law(self) -> Law:
         ratio = self.ratio
@@ -81,19 +80,19 @@ class MembershipRandomizer(Randomizer):
                 base = max(base - self.everything, 0.0)
             rows.append((ratio ** inside[0] * base, ratio ** inside[1] * base, base))
         rows.append((ratio * self.everything,) * 3)
-        return ClassLaws((self._law(rows),))
+        return laws.classes.ClassLaws((self._law(rows),))
 
     def attained_law(self) -> Law:
         """The others hold the first, the second or a third value."""
-        ratio, laws = self.ratio, []
+        ratio, each = self.ratio, []
         for given in (2, 3) if self.k >= self.values_for_three else (2,):
             for holder in range(given) if given == 2 else (2,):
                 rows = []
                 for inside in product((0, 1), repeat=given):
                     base = self.base_mass(sum(inside), given)
                     rows.append(tuple(ratio ** inside[x] * base for x in (0, 1, holder)))
-                laws.append(self._law(rows))
-        return ClassLaws(tuple(laws), self.explicit_values())
+                each.append(self._law(rows))
+        return laws.classes.ClassLaws(tuple(each), self.explicit_values())
 
     def telling_values(self) -> list[Any]:
         """Two values, or three, of which `base_mass` speaks."""
@@ -104,9 +103,9 @@ class MembershipRandomizer(Randomizer):
         to enumerate datasets in which the others hold several of them."""
         return ()
 
-    def _law(self, rows: Sequence[tuple[float, ...]]) -> ClassLaw:
+    def _law(self, rows: Sequence[tuple[float, ...]]) -> laws.classes.ClassLaw:
         u, v, blanket = zip(*(row for row in rows if max(row) > 0), strict=True)
-        return ClassLaw(u, v, blanket, known_loss=self.eps0)
+        return laws.classes.ClassLaw(u, v, blanket, known_loss=self.eps0)
 
     def describe(self) -> str:
         return f"{self!r}, {self.eps0:g}-LDP"

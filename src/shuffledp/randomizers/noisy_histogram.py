@@ -6,15 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from .. import laws
 from .._support import validate
 from ..errors import InvalidParameter
-from ..laws.noise import (
-    BinomialNoise,
-    NegativeBinomialNoise,
-    Noise,
-    PoissonNoise,
-    UniformDummies,
-)
 from .analyses import SEES_ALL_BUT_ONE, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix
@@ -162,15 +156,17 @@ class NoisyHistogram(Randomizer):
         )
 
     @property
-    def noise(self) -> Noise | UniformDummies:
+    def noise(self) -> laws.noise.Noise | laws.noise.UniformDummies:
         """The number of dummies of each value that one user sends, or of all."""
         if self.poisson is not None:
-            return PoissonNoise(self.poisson)
+            return laws.noise.PoissonNoise(self.poisson)
         if self.bernoulli is not None:
-            return BinomialNoise(1, self.bernoulli, 1 - self.bernoulli)
+            return laws.noise.BinomialNoise(1, self.bernoulli, 1 - self.bernoulli)
         if self.negative_binomial is not None:
-            return NegativeBinomialNoise(self.negative_binomial, self.theta, 1 - self.theta)
-        return UniformDummies(self.dummies, self.k)
+            return laws.noise.NegativeBinomialNoise(
+                self.negative_binomial, self.theta, 1 - self.theta
+            )
+        return laws.noise.UniformDummies(self.dummies, self.k)
 
     @property
     def relations(self) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from ..laws.binary import BinaryLaw
-from ..laws.sums import BitColumns
+from .. import laws
 from .base import register
 from .exact import ExactMatrix, Fractions, of_bits, ratio
 from .membership import MembershipRandomizer
@@ -59,8 +58,10 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
     def everything(self) -> float:
         return self.base_mass(self.k, self.k)
 
-    def sum_law(self) -> BitColumns:
-        return BitColumns(BinaryLaw(0.5, 0.5, *self._false_one), self.k, zero=True)
+    def sum_law(self) -> laws.sums.BitColumns:
+        return laws.sums.BitColumns(
+            laws.binary.BinaryLaw(0.5, 0.5, *self._false_one), self.k, zero=True
+        )
 
     @cached_property
     def client(self) -> Client:

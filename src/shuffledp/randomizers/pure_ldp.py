@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from .. import laws
 from ..errors import InvalidParameter
 from ..laws.base import Law
-from ..laws.classes import ClassLaw, ClassLaws
 from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix
@@ -47,8 +47,11 @@ class PureLDP(Randomizer):
         # binary randomized response is eps0-LDP: both values of the others, both orders
         small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
         values = (large, small), (small, large)
-        laws = (ClassLaw(*pair, values[1], known_loss=self.eps0) for pair in (values, values[::-1]))
-        return ClassLaws(tuple(laws))
+        both = (
+            laws.classes.ClassLaw(*pair, values[1], known_loss=self.eps0)
+            for pair in (values, values[::-1])
+        )
+        return laws.classes.ClassLaws(tuple(both))
 
     def describe(self) -> str:
         return f"any randomizer that is {self.eps0:g}-LDP"

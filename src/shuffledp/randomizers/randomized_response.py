@@ -9,10 +9,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from .. import laws
 from .._support import validate
 from ..errors import InvalidParameter
 from ..laws.base import Law
-from ..laws.three_point import ThreePointLaw
 from .analyses import STRONG, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
@@ -81,7 +81,7 @@ class RandomizedResponse(MembershipRandomizer):
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
         clone = 2 * self.gamma / self.k
         other = 1 - clone if self.k > 2 else 1 - self.gamma
-        return ThreePointLaw(math.inf, clone, other, 1 - self.gamma)
+        return laws.three_point.ThreePointLaw(math.inf, clone, other, 1 - self.gamma)
 
     def base_mass(self, inside: int, given: int) -> float:
         if inside > 1:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from .. import laws
 from ..laws.base import Law
-from ..laws.classes import ClassLaws
 from .exact import ratio as exact_ratio
 from .membership import MembershipRandomizer
 
@@ -68,7 +68,7 @@ class TwoLevelRandomizer(MembershipRandomizer):
             for sets, share in shares.items()
         ]
         third = replace(self._law(rows), mass_error=self.third_error)
-        return ClassLaws((*cast(ClassLaws, both).laws, third))
+        return laws.classes.ClassLaws((*cast(laws.classes.ClassLaws, both).laws, third))
 
 
 class WindowRandomizer(TwoLevelRandomizer):

@@ -10,12 +10,10 @@ from functools import cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from .. import laws
 from .._support import validate
 from ..errors import InvalidParameter
 from ..laws.base import Law
-from ..laws.binary import BinaryLaw
-from ..laws.classes import ClassLaws
-from ..laws.sums import BitColumns
 from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, exp_bracket, of_bits
@@ -143,11 +141,11 @@ class UnaryEncoding(MembershipRandomizer):
     def everything(self) -> float:
         return self.base_mass(self.k, self.k)
 
-    def sum_law(self) -> BitColumns:
+    def sum_law(self) -> laws.sums.BitColumns:
         not_p, not_q = self._complements
         loss = None if self.by_bits else self.eps0 / (2 * self.ones) * (1 + 2.0**-51)
-        bits = BinaryLaw(self.p, not_p, self.q, not_q, known_loss=loss)
-        return BitColumns(bits, self.k, self.ones, zero=True)
+        bits = laws.binary.BinaryLaw(self.p, not_p, self.q, not_q, known_loss=loss)
+        return laws.sums.BitColumns(bits, self.k, self.ones, zero=True)
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
@@ -163,15 +161,15 @@ class UnaryEncoding(MembershipRandomizer):
         not_p, not_q = self._complements
         least = (not_p / not_q) ** self.ones
         rows = [(u, v, least * base) for u, v, base in self._classes(self.ones, self.ones)]
-        return ClassLaws((self._law(rows),))
+        return laws.classes.ClassLaws((self._law(rows),))
 
     def attained_law(self) -> Law:
         """If there may be several ones: the others hold the first or the second value."""
         if self.ones == 1:
             return super().attained_law()
         rows = self._classes(*(min(ones, _MANY_ONES) for ones in self.sum_law().apart))
-        laws = [(u, v, u) for u, v, _ in rows], [(u, v, v) for u, v, _ in rows]
-        return ClassLaws(tuple(self._law(each) for each in laws))
+        both = [(u, v, u) for u, v, _ in rows], [(u, v, v) for u, v, _ in rows]
+        return laws.classes.ClassLaws(tuple(self._law(each) for each in both))
 
     def _classes(self, first: int, second: int) -> list[tuple[float, float, float]]:
         """By how many of the `first` ones of one value and the `second` ones of another a message
