@@ -54,7 +54,7 @@ FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, 90.0, 135.0, 200.0, 300
 FEW_CLONES, SOME_CLONES, NARROW = 150.0, 4000.0, 1e-5
 #: Share of the width that is left to cells, and of that the engines' share. Ten rounds need cells
 #: that are narrow beside the lattice; they are cheap.
-CELL_SHARE, ENGINE_SHARE = 0.45, 1 / 8
+CELL_SHARE, ENGINE_SHARE = 0.4, 1 / 8
 #: Depth and width of an outline of a density: what is far out in the tail must not spoil the rest.
 OUTLINE_DEPTH, OUTLINE_WIDTH = 60.0, 0.037
 
