@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run quick test browser lint docs bench picture paper release-check clean
+.PHONY: run quick test browser lint style docs bench picture paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -21,9 +21,15 @@ unexport PYTHONDONTWRITEBYTECODE
 quick: lint
 	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow" $(CORE)
 
-# files as a whole, since their tests share what they prepare; in order, which ends with short ones
-test: lint browser
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -rs
+# files as a whole, since their tests share what they prepare; in order, which ends with short ones;
+# mypy meanwhile, which has one process, and speaks after the tests
+TESTS := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -rs
+test: style browser
+	@echo "$(BIN)/mypy, beside the tests"; \
+	report=$$(mktemp); $(BIN)/mypy >$$report 2>&1 & types=$$!; trap "kill $$types" INT TERM; \
+	echo "$(TESTS)"; $(TESTS); tested=$$?; \
+	wait $$types; typed=$$?; echo "$(BIN)/mypy"; cat $$report; rm -f $$report; \
+	[ $$tested = 0 ] && [ $$typed = 0 ]
 
 # the page is tested in Chromium: found, or installed where that is allowed, or left out
 browser:
@@ -33,10 +39,12 @@ browser:
 	     && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	|| echo "no Chromium here: the tests of the page in a browser will be skipped"
 
-lint: $(VENV)/.installed-test
+lint: style
+	$(BIN)/mypy
+
+style: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 
 # the site, into build/site; material tells of its successor on every run
 docs: $(VENV)/.installed-test

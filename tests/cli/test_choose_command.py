@@ -10,14 +10,19 @@ import pytest
 
 from shell import ok, run
 from shuffledp import choose
+from shuffledp.randomizers import REGISTRY
 
 ASKED = ["choose", "--users", "1e4", "--values", "8", "--epsilon", "1", "--delta", "1e-6"]
 
 
-def test_json_has_the_choices_that_python_has() -> None:
+def test_json_has_the_choices_that_python_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one, two and several free parameters; all are listed in test_json.py."""
+    some = {name: REGISTRY[name] for name in ("rr", "subset", "noisy-histogram")}
+    monkeypatch.setattr("shuffledp.tools.choose.REGISTRY", some)
     report = json.loads(ok(*ASKED, "--view", "shuffle", "--json"))
     table = choose(10_000, 8, epsilon=1.0, delta=1e-6, view="shuffle")
     assert report["query"] == "choose" and report["values"] == 8 and report["unmet"] == []
+    assert {row["randomizer"] for row in report["choices"]} == some.keys()
     for error in ("standard_error", "average_error", "frequency_error"):
         assert [row[error] for row in report["choices"]] == [getattr(c, error) for c in table]
     for row, choice in zip(report["choices"], table, strict=True):

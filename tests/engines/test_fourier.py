@@ -74,7 +74,7 @@ def test_rows_of_too_many_nodes_are_evaluated_once(monkeypatch: pytest.MonkeyPat
     """They get more noise before they are evaluated, and are right with it."""
     calls: list[int] = []
 
-    def watched(law: Any, nodes: Any, cut: float, last: bool) -> Any:
+    def watched(law: Any, nodes: Any, cut: Array, last: bool) -> Any:
         calls.append(int(nodes.number.max()))
         return of_few_values(law, nodes, cut, last)
 

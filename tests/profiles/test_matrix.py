@@ -204,10 +204,14 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("users", [1, 2, 30, 10**6])
-@pytest.mark.parametrize("sampling", [None, "fixed", "poisson"])
-def test_every_matrix_has_an_answer(name: str, users: int, sampling: str | None) -> None:
+@pytest.mark.parametrize(("i", "name"), list(enumerate(DEGENERATE)))
+@pytest.mark.parametrize(("j", "users"), list(enumerate([1, 2, 30, 10**6])))
+@pytest.mark.parametrize(("k", "sampling"), list(enumerate([None, "fixed", "poisson"])))
+def test_every_matrix_has_an_answer(
+    i: int, name: str, j: int, users: int, k: int, sampling: str | None
+) -> None:
+    """Of ten rounds of several users, which take longest, epsilon and delta in turn: any two of
+    matrix, users and sampling are asked for both."""
     if sampling == "fixed" and users == 1:
         return
     sampled = {} if sampling is None else {"sample_rate": 0.5, "sampling": sampling}
@@ -219,8 +223,10 @@ def test_every_matrix_has_an_answer(name: str, users: int, sampling: str | None)
         assert round_.attained_epsilon(1e-6) <= epsilon
         assert round_.attained_delta(0.1) <= delta
         ten = repeated(round_, 10)
-        assert ten.get_epsilon(1e-6) >= epsilon * (1 - 1e-3)
-        assert ten.get_delta(0.1) >= delta * (1 - 1e-3) - 1e-13
+        if users == 1 or (i + j + k) % 2 == 0:
+            assert ten.get_epsilon(1e-6) >= epsilon * (1 - 1e-3)
+        if users == 1 or (i + j + k) % 2 == 1:
+            assert ten.get_delta(0.1) >= delta * (1 - 1e-3) - 1e-13
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "poisson"])

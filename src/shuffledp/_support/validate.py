@@ -34,18 +34,21 @@ def show(value: Any) -> str:
 
 def real(name: str, value: Any) -> float:
     """A finite number that is not a bool."""
-    wrong = InvalidParameter(f"{name}={show(value)} is not a number; give a real number.")
     if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(value, numbers.Real):
-        raise wrong
+        raise _no_number(name, value)
     try:
         number = float(value)
     except OverflowError:
         raise OutOfRange(f"{name} is above 1e308; give a smaller number.") from None
     except (TypeError, ValueError):
-        raise wrong from None
+        raise _no_number(name, value) from None
     if not math.isfinite(number):
         raise InvalidParameter(f"{name}={show(value)} is not finite; give a finite number.")
     return number
+
+
+def _no_number(name: str, value: Any) -> InvalidParameter:
+    return InvalidParameter(f"{name}={show(value)} is not a number; give a real number.")
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> str:
@@ -215,7 +218,7 @@ def epsilon(value: Any) -> float:
 def _each(name: str, value: Any, check: Any) -> Array:
     """`check` applied to a scalar or to every element of an array-like; the shape is kept."""
     if isinstance(value, str):
-        raise InvalidParameter(f"{name}={show(value)} is not a number; give a real number.")
+        raise _no_number(name, value)
     items = np.asarray(value, dtype=object)
     checked = np.empty(items.shape)
     for where in np.ndindex(items.shape):

@@ -73,7 +73,7 @@ class TiltedSum:
         rounding = transform_error(size)
         shift = first
         for pld, count in parts:
-            log_norm = pld.log_mgf(self._tilt)[0]
+            log_norm = pld.log_norm(self._tilt)
             # in two halves: a mass of 1e-300 may need a factor beyond the range of a double
             half = np.exp((self._tilt * pld.losses - log_norm) / 2)
             tilted = pld.masses * half * half
@@ -221,7 +221,8 @@ def _window(
     for direction in (-1, 1):
         best = math.inf
         for t in np.geomspace(least, 20 / deviation, tuning.WINDOW_TILTS):
-            excess = log_mgf(parts, tilt + direction * t)[0] - log_norm
+            there = tilt + direction * t
+            excess = sum(count * pld.log_norm(there) for pld, count in parts) - log_norm
             best = min(best, (excess + need) / t)
         ends.append(direction * best)
     # the bound's own rounding is covered by one more step and a part in 10^9

@@ -5,6 +5,7 @@ is a probe of its own.
 """
 
 from .common import Checked
+from .of_bundles import bundles, some_bundles, wide_bundles
 from .of_engines import chosen_engines, fourier_engine, lattice_engine, other_engines
 from .of_matrices import large_matrices
 from .of_profiles import (
@@ -19,7 +20,6 @@ from .of_profiles import (
 )
 from .of_rounds import (
     attained_rounds,
-    bundles,
     calibrated,
     chosen,
     densities,
@@ -32,7 +32,6 @@ from .of_rounds import (
     one_round,
     readings,
     repeated_rounds,
-    some_bundles,
     sums_of_losses,
     too_wide_at_first,
 )
@@ -48,6 +47,7 @@ PROBES = [
     replaced_messages,
     heavy_tails,
     some_bundles,
+    wide_bundles,
     *LAWS,
     large_matrices,
     senders,
@@ -72,9 +72,9 @@ OF_FOLDER = {
         *LAWS, large_matrices, senders, samplers, binary_messages, near_the_top, *ROUNDS,
         noise_messages, replaced_messages, densities,
     ],
-    "composition": [*ROUNDS, densities, calibrated, sums_of_losses, bundles, some_bundles],
+    "composition": [*ROUNDS, densities, sums_of_losses, bundles, some_bundles],
     "bounds": [
-        *ROUNDS, near_the_top, *HARD, calibrated, chosen, readings, some_bundles,
+        *ROUNDS, near_the_top, *HARD, calibrated, chosen, readings, wide_bundles,
     ],
     "tools": [chosen, readings],
 }  # fmt: skip
