@@ -53,7 +53,7 @@ def delta_bounds(
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
         surely = infinite_mass(lower) * (1 - INFINITE)
-        if (1 + rtol) * surely >= 1:  # as much as there is
+        if surely >= 1 - tuning.NEARLY_ALL:  # as much as there is
             return certified(surely, 1.0), 1.0
         about = math.exp(log_delta)
         high = delta_at(upper, epsilon, Side.UPPER, about)

@@ -42,6 +42,8 @@ DEAREST = 2.5
 UNKNOWN = 4.0
 #: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.
 NEARLY_REACHED = 1e-9
+#: Infinite losses whose probability lacks so little of 1 are all that there is.
+NEARLY_ALL = 1e-6
 
 # Root finding
 

@@ -127,8 +127,10 @@ class Lattices:
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, depth)
                 rounds.append((profile, above, below))
-        # kinds of rounds of far smaller losses than others need no lattice of their own
-        step = self._step(max(_narrowest(gradings) / tuning.FINER, min(strides) / tuning.FINEST))
+        step = min(strides) / tuning.FINER
+        if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
+            step = max(step, _narrowest(gradings) / tuning.FINE_ENOUGH)
+        step = self._step(step)
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
         fine = min(share * wide / resolution**2, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
@@ -287,8 +289,7 @@ def _sampled(
         return sampler(np.where(at_end, largest, epsilon))
 
     samples = sampled(index)
-    # densities have no kinks, but the cells that they are cut into have
-    more = index[:0] if profile.dear else beside_kinks(step, index, samples)
+    more = index[:0] if profile.smooth else beside_kinks(step, index, samples)
     if len(more):
         index, samples = np.append(index, more), joined([samples, sampled(more)])
         order = np.argsort(index)

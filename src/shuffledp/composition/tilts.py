@@ -46,7 +46,7 @@ def least_tilt(parts: Parts, epsilon: float, delta: float) -> float:
 
     largest = tilt_for_epsilon(parts, epsilon)
     least = log_noise(largest, log_mgf(parts, largest)[0])
-    enough = max(math.log(delta * tuning.DIGITS_LOST), least + tuning.HARDLY_WORSE)
+    enough = max(math.log(delta) + math.log(tuning.DIGITS_LOST), least + tuning.HARDLY_WORSE)
     return _solve_tilt(parts, lambda tilt, k: log_noise(tilt, k[0]) <= enough or k[1] >= epsilon)
 
 

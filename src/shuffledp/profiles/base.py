@@ -54,6 +54,11 @@ class PrivacyProfile(ABC):
         return False
 
     @property
+    def smooth(self) -> bool:
+        """Is it known to have no kinks, whatever its samples look like?"""
+        return False
+
+    @property
     def family(self) -> tuple[Hashable, int]:
         """What it shares with all profiles that differ from it in the number of users only, and
         that number: the more users, the smaller the profile. By default it is the only one."""

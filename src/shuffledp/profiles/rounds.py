@@ -172,6 +172,10 @@ class DensityProfile(PrivacyProfile):
         return True
 
     @property
+    def smooth(self) -> bool:
+        return not self.bounded  # at the largest loss there is an atom; the laws of cells have many
+
+    @property
     def max_loss(self) -> float:
         # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1
         rate = self.users / (self.users + self.idle)

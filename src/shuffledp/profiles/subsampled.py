@@ -49,6 +49,10 @@ class SubsampledProfile(PrivacyProfile):
         return self.full.dear
 
     @property
+    def smooth(self) -> bool:
+        return self.full.smooth
+
+    @property
     def slow(self) -> bool:
         return self.full.slow
 
