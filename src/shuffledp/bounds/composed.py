@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 
 from .._support.numeric import Bounds, Side
-from ..composition.compose import Composition, delta_at
+from ..composition.compose import Composition, Law, Sums, sums_near
 from ..composition.influence import aims_around, epsilon_about, log_inverse_delta
-from ..composition.split_sum import SplitSum, split
+from ..composition.split_sum import split
 from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
 from ..composition.tilts import Parts, least_tilt, tilt_for_delta
 from . import tuning
@@ -56,13 +56,13 @@ def delta_bounds(
         if surely >= 1 - tuning.NEARLY_ALL:  # as much as there is
             return certified(surely, 1.0), 1.0
         about = math.exp(log_delta)
-        high = delta_at(upper, epsilon, Side.UPPER, about)
-        low = delta_at(lower, epsilon, Side.LOWER, about)
+        above, below = (sums_near(side, epsilon, about) for side in (upper, lower))
+        high, low = above.delta(epsilon, Side.UPPER), below.delta(epsilon, Side.LOWER)
         if epsilon == composition.max_loss:  # only infinite losses exceed it
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
         if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
             return certified(low, high), 1.0
-        goal = delta_at(lower, epsilon * (1 - rtol), Side.LOWER, about)
+        goal = below.delta(epsilon * (1 - rtol), Side.LOWER)
         if high <= goal:
             return certified(low, high), 1.0
         known = 0 < low < goal
@@ -123,22 +123,19 @@ def _crossing(
     rare large losses too."""
     if infinite_mass(parts) * (1 + side * INFINITE) > delta:
         return math.inf, math.inf
-    best = min if side is Side.UPPER else max
-    found = side * math.inf, side * math.inf
-    for tilt in (least_tilt(parts, about, delta), tilt_for_delta(parts, delta)[0]):
-        total = TiltedSum(parts, tilt)
-        found = best(found, _root(composition, total, delta, total.about(delta), side))
-        at = min(found[1], composition.max_loss)
-        if total.sharp(at):
-            return found
+    total = TiltedSum(parts, least_tilt(parts, about, delta))
+    found = _root(composition, total, delta, total.about(delta), side)
+    if total.sharp(at := min(found[1], composition.max_loss)):
+        return found
     apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
-    if apart is not None:
-        found = best(found, _root(composition, apart, delta, at, side))
-    return found
+    both = Sums(total, apart) if apart else Sums(total)
+    if not both.sharp(at):
+        both = Sums(both, TiltedSum(parts, tilt_for_delta(parts, delta)[0]))
+    return _root(composition, both, delta, at, side)
 
 
 def _root(
-    composition: Composition, total: TiltedSum | SplitSum, delta: float, guess: float, side: Side
+    composition: Composition, total: Law, delta: float, guess: float, side: Side
 ) -> tuple[float, float]:
     top = composition.max_loss
     if not composition.bounded and total.delta(top, side) > delta:

@@ -37,7 +37,7 @@ LATTICES = 8
 #: which cells do not fit. Sums of two columns attain 0.9499 of 0.9505 with it, 0.9485 without.
 ONLY_ATTEMPT = 2.0
 #: How much finer than the first one a lattice of densities may be: its time grows like the cube.
-DEAREST = 2.5
+DEAREST = 4.0
 #: How many times too wide a delta is taken to be whose lower side is not known, and at most.
 UNKNOWN = 4.0
 #: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ..profiles.base import PrivacyProfile
 from . import tuning
 from .lattice import Lattices, kinds_of
 from .split_sum import split
-from .tilted_sum import LatticeTooLong, TiltedSum
+from .tilted_sum import LatticeTooLong, TiltedSum, is_sharp
 from .tilts import Parts, least_tilt, log_mgf, tilt_for_epsilon
 
 
@@ -60,28 +61,50 @@ class Composition:
         return [trivial[side] for side in sides]
 
 
-def delta_at(parts: Parts, epsilon: float, side: Side, about: float) -> float:
-    """delta(epsilon) of a composition: an upper bound if side is UPPER, else a lower one. It is
-    expected to be `about` so much."""
-    for tilt in (least_tilt(parts, epsilon, about), tilt_for_epsilon(parts, epsilon)):
-        total = TiltedSum(parts, tilt)
-        value = total.delta(epsilon, side)
-        if total.sharp(epsilon):
-            return value
-    best = min if side is Side.UPPER else max
+class Law(Protocol):
+    """Of a sum of losses."""
+
+    def delta(self, epsilon: float, side: Side) -> float:
+        """An upper bound of delta if side is UPPER, else a lower one."""
+        ...
+
+
+class Sums:
+    """The law of one sum in several ways. All of them are sound, so the best value counts."""
+
+    def __init__(self, *ways: Law) -> None:
+        self._ways = ways
+
+    def delta(self, epsilon: float, side: Side) -> float:
+        best = min if side is Side.UPPER else max
+        return best(way.delta(epsilon, side) for way in self._ways)
+
+    def sharp(self, epsilon: float) -> bool:
+        return is_sharp(self.delta, epsilon)
+
+
+def sums_near(parts: Parts, epsilon: float, about: float) -> Law:
+    """For delta near an epsilon, which is expected to be `about` so much; if one tilt does not fit,
+    by the number of rare large losses too."""
+    total = TiltedSum(parts, least_tilt(parts, epsilon, about))
+    if total.sharp(epsilon):
+        return total
+    ways: list[Law] = [total]
     scale, smaller = math.inf, total.delta(epsilon, Side.UPPER)
     while smaller < 0.1 * scale:  # the terms that count depend on delta itself
         scale = smaller
         apart = split(parts, scale, lambda term, _: tilt_for_epsilon(term, epsilon))
         if apart is None:
             break
-        again, smaller = apart.delta(epsilon, side), apart.delta(epsilon, Side.UPPER)
-        value = best(value, again)
-    return value
+        ways.append(apart)
+        smaller = apart.delta(epsilon, Side.UPPER)
+    if not Sums(*ways).sharp(epsilon):
+        ways.append(TiltedSum(parts, tilt_for_epsilon(parts, epsilon)))
+    return Sums(*ways)
 
 
 def _at_many(parts: Parts, epsilon: Array, side: Side) -> Array:
-    """delta_at for each epsilon, by the two nearest of a few tilts."""
+    """delta at each epsilon, by the two nearest of a few tilts."""
     end = float(epsilon.max())
     deviation = math.sqrt(log_mgf(parts, 0.0)[2])
     apart = max(tuning.CENTRES * deviation, end / tuning.MOST_CENTRES, 1e-300)

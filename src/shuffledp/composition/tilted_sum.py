@@ -8,6 +8,7 @@ where a plain FFT has an absolute floor near 1e-16. docs/theory.md ("Composition
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -168,7 +169,7 @@ class TiltedSum:
 
     def sharp(self, epsilon: float) -> bool:
         """Does rounding leave four digits of delta(epsilon)?"""
-        return self.delta(epsilon, Side.UPPER) <= tuning.SHARP * self.delta(epsilon, Side.LOWER)
+        return is_sharp(self.delta, epsilon)
 
     def _delta(self, epsilon: float, side: Side) -> float:
         epsilon -= side * (LOSS_ERROR * epsilon + self._loss_error)
@@ -191,6 +192,11 @@ class TiltedSum:
         if side is Side.LOWER:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)
+
+
+def is_sharp(delta: Callable[[float, Side], float], epsilon: float) -> bool:
+    """Are the upper and the lower value of a sum next to each other?"""
+    return delta(epsilon, Side.UPPER) <= tuning.SHARP * delta(epsilon, Side.LOWER)
 
 
 def _dot(a: Array, b: Array | float) -> float:
