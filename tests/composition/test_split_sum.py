@@ -8,7 +8,8 @@ import pytest
 
 from oracles.convolution import delta_of_losses
 from shuffledp import Accountant, PureLDP, Shuffle
-from shuffledp._support.numeric import Side
+from shuffledp._support.numeric import BOTH, Side
+from shuffledp.composition.compose import sums_near
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.split_sum import split
 from shuffledp.composition.tilted_sum import TiltedSum
@@ -48,6 +49,19 @@ def test_one_tilt_does_not_fit_what_is_split() -> None:
     parts: Parts = [(RARE, 2)]
     epsilon = 2.2
     assert not TiltedSum(parts, tilt_for_epsilon(parts, epsilon)).sharp(epsilon)
+
+
+@pytest.mark.parametrize("parts", [[(RARE, 2)], [(RARE, 7)], [(RARE, 3), (RARER, 4)]])
+@pytest.mark.parametrize("wrong", [1e-6, 1.0, 1e6])
+def test_the_best_of_several_ways_is_sharp_and_sound(parts: Parts, wrong: float) -> None:
+    for epsilon in (0.3, 2.2, 12.0, 26.3):
+        exact = delta_of_losses(parts, epsilon)
+        total = sums_near(parts, epsilon, min(wrong * float(exact), 1.0))
+        for near in (0.99, 1.0, 1.01):
+            truth = exact if near == 1 else delta_of_losses(parts, near * epsilon)
+            low, high = (total.delta(near * epsilon, side) for side in BOTH)
+            assert low <= truth <= high
+            assert near != 1 or high <= 1.0002 * low
 
 
 def test_nothing_is_split_where_no_loss_is_rare_and_large() -> None:
