@@ -17,9 +17,11 @@ from shuffledp import (
     calibrate,
     compare,
 )
-from shuffledp.composition.bundle import BundledRounds
+from shuffledp._support.numeric import Array
+from shuffledp.composition.bundle import BundledRounds, _below
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.noise import PoissonNoise
+from shuffledp.profiles.samples import Samples
 from shuffledp.profiles.sender_count import SenderCount
 
 
@@ -229,3 +231,29 @@ def test_tools_know_of_silent_users() -> None:
     assert all("colluding" in row.reason for row in table.rows)
     assert "(100 colluding)" in str(table)
     assert "5 messages each" in str(Accountant().compose(Shuffle(PureLDP(1.0), 10, messages=5)))
+
+
+@pytest.mark.parametrize("mean", [0.5, 3.0, 7.0, 9.9])
+def test_lines_below_a_bucket_stay_below_it_everywhere(mean: float) -> None:
+    """F(y) = 1/(2y) falls and is convex; of 10 of 20 users it is sampled with its own slope, and of
+    fewer, on average, the lines must be below (s/20) F(1 + (alpha - 1) 20/s) at every alpha."""
+
+    def exact(senders: float, alpha: Array) -> Array:
+        value: Array = senders / 20 / (2 * (1 + (alpha - 1) * 20 / senders))
+        return value
+
+    alpha = np.array([1.0, 1.2, 2.0, 4.0, 30.0])
+    y = 1 + (alpha - 1) * 2
+    slope = 1 / (2 * y**2)
+    last = Samples(exact(10, alpha), exact(10, alpha), slope, slope)
+    below = _below(last, mean / 10, last.upper, alpha - 1).below
+    assert (below.lower <= exact(mean, alpha)).all()
+    if mean > 9:
+        assert (below.lower >= 0.9 * exact(mean, alpha)).all()
+    everywhere = np.linspace(1.0, 50.0, 500)
+    for lower, *slopes, at in zip(
+        below.lower, below.slope_low, below.slope_high, alpha, strict=True
+    ):
+        for steep in slopes:
+            line = lower - steep * (everywhere - at)
+            assert (line <= exact(mean, everywhere) * (1 + 1e-12)).all()

@@ -218,5 +218,7 @@ def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
     along their lines."""
     left = (1 - share + 4 * UNIT) * (1 + 8 * UNIT)
     line = share * (1 - 4 * UNIT) * last.lower - left * excess * last.slope_high
-    below = replace(last, lower=np.maximum(line, 0.0), upper=np.minimum(last.upper, above))
+    known = line > 0  # else the line is 0 itself
+    lower, least, most = (known * x for x in (line, last.slope_low, last.slope_high))
+    below = Samples(lower, np.minimum(last.upper, above), least, most)
     return Between(below, above, np.maximum(above - line - (last.upper - last.lower), 0.0))
