@@ -22,7 +22,10 @@ class Server:
 
     def __init__(self, host: str, pool: Pool) -> None:
         self.host, self.pool = host, pool
-        self.client = httpx.Client(base_url=f"http://{host}", timeout=60, trust_env=False)
+        # the server closes what was idle for 5 s: no connection is used again just then
+        limits = httpx.Limits(keepalive_expiry=2)
+        url = f"http://{host}"
+        self.client = httpx.Client(base_url=url, timeout=60, trust_env=False, limits=limits)
 
     @property
     def port(self) -> int:

@@ -72,7 +72,7 @@ OF_FOLDER = {
         *LAWS, large_matrices, senders, samplers, binary_messages, near_the_top, *ROUNDS,
         noise_messages, replaced_messages, densities,
     ],
-    "composition": [*ROUNDS, densities, sums_of_losses, bundles, some_bundles],
+    "composition": [*ROUNDS, too_wide_at_first, sums_of_losses, bundles, some_bundles],
     "bounds": [
         *ROUNDS, near_the_top, *HARD, calibrated, chosen, readings, wide_bundles,
     ],
