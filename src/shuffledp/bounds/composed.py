@@ -12,7 +12,13 @@ from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, Law, Sums, sums_near
 from ..composition.influence import aims_around, epsilon_about, log_inverse_delta
 from ..composition.split_sum import split
-from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
+from ..composition.tilted_sum import (
+    INFINITE,
+    LatticeTooLong,
+    TiltedSum,
+    infinite_mass,
+    with_shorter_window,
+)
 from ..composition.tilts import Parts, least_tilt, tilt_for_delta
 from . import tuning
 from .certificate import certified, narrower, not_certified
@@ -62,7 +68,10 @@ def delta_bounds(
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
         if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
             return certified(low, high), 1.0
-        goal = below.delta(epsilon * (1 - rtol), Side.LOWER)
+        nearby = epsilon * (1 - rtol)
+        goal = below.delta(nearby, Side.LOWER)
+        if high > goal:  # next to the largest loss its tilt is another one
+            goal = max(goal, sums_near(lower, nearby, about).delta(nearby, Side.LOWER))
         if high <= goal:
             return certified(low, high), 1.0
         known = 0 < low < goal
@@ -123,14 +132,16 @@ def _crossing(
     rare large losses too."""
     if infinite_mass(parts) * (1 + side * INFINITE) > delta:
         return math.inf, math.inf
-    total = TiltedSum(parts, least_tilt(parts, about, delta))
+    saddle = tilt_for_delta(parts, delta)[0]
+    tilt = with_shorter_window(parts, least_tilt(parts, about, delta), saddle)
+    total = TiltedSum(parts, tilt)
     found = _root(composition, total, delta, total.about(delta), side)
     if total.sharp(at := min(found[1], composition.max_loss)):
         return found
     apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
     both = Sums(total, apart) if apart else Sums(total)
-    if not both.sharp(at):
-        both = Sums(both, TiltedSum(parts, tilt_for_delta(parts, delta)[0]))
+    if tilt != saddle and not both.sharp(at):
+        both = Sums(both, TiltedSum(parts, saddle))
     return _root(composition, both, delta, at, side)
 
 

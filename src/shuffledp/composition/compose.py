@@ -19,7 +19,7 @@ from ..profiles.base import PrivacyProfile
 from . import tuning
 from .lattice import Lattices, kinds_of
 from .split_sum import split
-from .tilted_sum import LatticeTooLong, TiltedSum, is_sharp
+from .tilted_sum import LatticeTooLong, TiltedSum, is_sharp, with_shorter_window
 from .tilts import Parts, least_tilt, log_mgf, tilt_for_epsilon
 
 
@@ -86,7 +86,9 @@ class Sums:
 def sums_near(parts: Parts, epsilon: float, about: float) -> Law:
     """For delta near an epsilon, which is expected to be `about` so much; if one tilt does not fit,
     by the number of rare large losses too."""
-    total = TiltedSum(parts, least_tilt(parts, epsilon, about))
+    saddle = tilt_for_epsilon(parts, epsilon)
+    tilt = with_shorter_window(parts, least_tilt(parts, epsilon, about), saddle)
+    total = TiltedSum(parts, tilt)
     if total.sharp(epsilon):
         return total
     ways: list[Law] = [total]
@@ -98,8 +100,8 @@ def sums_near(parts: Parts, epsilon: float, about: float) -> Law:
             break
         ways.append(apart)
         smaller = apart.delta(epsilon, Side.UPPER)
-    if not Sums(*ways).sharp(epsilon):
-        ways.append(TiltedSum(parts, tilt_for_epsilon(parts, epsilon)))
+    if tilt != saddle and not Sums(*ways).sharp(epsilon):
+        ways.append(TiltedSum(parts, saddle))
     return Sums(*ways)
 
 

@@ -127,10 +127,7 @@ class Lattices:
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, depth)
                 rounds.append((profile, above, below))
-        step = min(strides) / tuning.FINER
-        if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
-            step = max(step, _narrowest(gradings) / tuning.FINE_ENOUGH)
-        step = self._step(step)
+        step = self._step(min(strides), gradings)
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
         fine = min(share * wide / resolution**2, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
@@ -146,10 +143,13 @@ class Lattices:
             lower.append((plds[1], below))
         return Bracket(upper, lower)
 
-    def _step(self, wanted: float) -> float:
-        """About that, but as a part of the anchor, so that this is a lattice point up to rounding;
-        and not so fine that the longest transform has no room for the sum."""
-        wanted = max(wanted, tuning.ROOM * self._deviation / tuning.MAX_POINTS)
+    def _step(self, stride: float, gradings: Mapping[PrivacyProfile, Grading]) -> float:
+        """Finer than a stride; the anchor is a multiple of it, up to rounding."""
+        # the longest transform may leave no room for a lattice finer than that
+        longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
+        wanted = min(stride, max(stride / tuning.FINER, longest))
+        if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
+            wanted = max(wanted, _narrowest(gradings) / tuning.FINE_ENOUGH)
         divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):

@@ -199,6 +199,16 @@ def is_sharp(delta: Callable[[float, Side], float], epsilon: float) -> bool:
     return delta(epsilon, Side.UPPER) <= tuning.SHARP * delta(epsilon, Side.LOWER)
 
 
+def with_shorter_window(parts: Parts, tilt: float, saddle: float) -> float:
+    """A tilt instead of the saddle point, if that saves much."""
+    lengths = []
+    for each in (tilt, saddle):
+        total, mean, _ = log_mgf(parts, each)
+        first, last = _window(parts, each, total, mean, tuning.OUTSIDE)
+        lengths.append(last - first + 1)
+    return tilt if tuning.LONGER * lengths[0] < lengths[1] else saddle
+
+
 def _dot(a: Array, b: Array | float) -> float:
     return float(np.sum(a * b))
 

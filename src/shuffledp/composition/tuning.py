@@ -83,6 +83,8 @@ TILT_STEPS = 12
 #: Relative error of delta that rounding may cost for the sake of a smaller tilt, and the power of e
 #: by which that may be larger anyway.
 DIGITS_LOST, HARDLY_WORSE = 3e-6, 0.5
+#: How much longer the window of the saddle point may be: it leaves more digits.
+LONGER = 1.5
 #: Upper and lower values a larger factor apart mean that a tilt does not fit the sum.
 SHARP = 1.0001
 #: Deviations of the sum between the centres of tilts, for delta at many epsilons, and how many
