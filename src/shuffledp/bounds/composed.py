@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from .._support.numeric import Bounds, Side
-from ..composition.compose import Composition, Law, Sums, sums_near
+from ..composition.compose import Composition, Deltas, Sums, sums_near
 from ..composition.influence import aims_around, epsilon_about, log_inverse_delta
 from ..composition.split_sum import split
 from ..composition.tilted_sum import (
@@ -146,7 +146,7 @@ def _crossing(
 
 
 def _root(
-    composition: Composition, total: Law, delta: float, guess: float, side: Side
+    composition: Composition, total: Deltas, delta: float, guess: float, side: Side
 ) -> tuple[float, float]:
     top = composition.max_loss
     if not composition.bounded and total.delta(top, side) > delta:

@@ -61,8 +61,8 @@ class Composition:
         return [trivial[side] for side in sides]
 
 
-class Law(Protocol):
-    """Of a sum of losses."""
+class Deltas(Protocol):
+    """What a sum of losses is asked for."""
 
     def delta(self, epsilon: float, side: Side) -> float:
         """An upper bound of delta if side is UPPER, else a lower one."""
@@ -72,7 +72,7 @@ class Law(Protocol):
 class Sums:
     """The law of one sum in several ways. All of them are sound, so the best value counts."""
 
-    def __init__(self, *ways: Law) -> None:
+    def __init__(self, *ways: Deltas) -> None:
         self._ways = ways
 
     def delta(self, epsilon: float, side: Side) -> float:
@@ -83,7 +83,7 @@ class Sums:
         return is_sharp(self.delta, epsilon)
 
 
-def sums_near(parts: Parts, epsilon: float, about: float) -> Law:
+def sums_near(parts: Parts, epsilon: float, about: float) -> Deltas:
     """For delta near an epsilon, which is expected to be `about` so much; if one tilt does not fit,
     by the number of rare large losses too."""
     saddle = tilt_for_epsilon(parts, epsilon)
@@ -91,7 +91,7 @@ def sums_near(parts: Parts, epsilon: float, about: float) -> Law:
     total = TiltedSum(parts, tilt)
     if total.sharp(epsilon):
         return total
-    ways: list[Law] = [total]
+    ways: list[Deltas] = [total]
     scale, smaller = math.inf, total.delta(epsilon, Side.UPPER)
     while smaller < 0.1 * scale:  # the terms that count depend on delta itself
         scale = smaller
