@@ -90,7 +90,7 @@ class Lattices:
     losses count is known from `like`, if those are kinds with the same outlines."""
 
     def __init__(self, kinds: Sequence[Kind], like: Lattices | None = None) -> None:
-        self._kinds, self._rounds = kinds, sum(kind.count for kind in kinds)
+        self._kinds = kinds
         self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
         # a lattice contains the largest loss of the kind of round that counts most
         self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss

@@ -173,7 +173,8 @@ class Cutting:
             inside = (alone[0] < loss) & (loss < alone[1])
             # a sum of such a score has about this epsilon, and width is relative to it
             epsilon = np.maximum(loss - math.log(self.users), 1.0)
-            count = np.maximum(count, inside * np.sqrt(hazard / gap / (6 * self.width * epsilon)))
+            allowed = tuning.ALONE_SHARE * self.width * epsilon
+            count = np.maximum(count, inside * np.sqrt(hazard / gap / (4 * allowed)))
         count = np.maximum(count, tuning.FEWEST_CELLS / edges[-1])
         place = np.append(0.0, np.cumsum(count * gap))
         number = math.ceil(min(place[-1], tuning.MOST_CELLS))

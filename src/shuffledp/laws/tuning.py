@@ -24,6 +24,8 @@ FINE, FEWEST_CELLS, MOST_CELLS = 800, 24.0, 4000.0
 #: Deviations of a sum that a score may be and not outweigh all others; and how far apart, as
 #: losses, sums may be that share the cells of scores that reach them alone.
 REACH, ALONE = 4.0, 2.0
+#: Share of the width that cells of such scores may cost: their profiles come out narrower than it.
+ALONE_SHARE = 1.5
 #: Users with such scores, on average, from which on they have a part in that deviation.
 SOME = 0.1
 #: Users up to whom all scores have fine cells, on both sides, wherever one may be large; and the
