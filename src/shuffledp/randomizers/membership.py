@@ -104,7 +104,10 @@ class MembershipRandomizer(Randomizer):
         return ()
 
     def _law(self, rows: Sequence[tuple[float, ...]]) -> laws.classes.ClassLaw:
-        u, v, blanket = zip(*(row for row in rows if max(row) > 0), strict=True)
+        telling = [row for row in rows if max(row) > min(row)]
+        # what all users send alike tells nothing: one class, as engines list ways to have classes
+        alike = math.fsum(row[0] for row in rows if max(row) == min(row))
+        u, v, blanket = zip(*telling, *([(alike,) * 3] if alike else []), strict=True)
         return laws.classes.ClassLaw(u, v, blanket, known_loss=self.eps0)
 
     def describe(self) -> str:
