@@ -31,6 +31,8 @@ from .tilts import Parts, log_mgf
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
 _ENDS_BEFORE = 2.0**-46
 
+Gradings = Mapping[PrivacyProfile, Grading]
+
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -127,7 +129,7 @@ class Lattices:
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, depth)
                 rounds.append((profile, above, below))
-        step = self._step(min(strides), gradings)
+        step = self._step(min(strides), gradings, resolution)
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
         fine = min(share * wide / resolution**2, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
@@ -143,11 +145,12 @@ class Lattices:
             lower.append((plds[1], below))
         return Bracket(upper, lower)
 
-    def _step(self, stride: float, gradings: Mapping[PrivacyProfile, Grading]) -> float:
+    def _step(self, stride: float, gradings: Gradings, resolution: float) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
         longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
-        wanted = min(stride, max(stride / tuning.FINER, longest))
+        # cells cost their squared width, but moving atoms to the lattice its step
+        wanted = min(stride, max(stride / tuning.FINER / max(resolution, 1.0), longest))
         if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
             wanted = max(wanted, _narrowest(gradings) / tuning.FINE_ENOUGH)
         divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))
@@ -257,7 +260,7 @@ def _discretize(
     return upper_pld(step, forward, reverse), lower
 
 
-def _narrowest(gradings: Mapping[PrivacyProfile, Grading]) -> float:
+def _narrowest(gradings: Gradings) -> float:
     """The smallest distance of losses at which a profile is to be sampled."""
     gaps = (
         np.diff(grading.losses(profile.max_loss, _side(profile, Side.UPPER)))
