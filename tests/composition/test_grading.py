@@ -56,6 +56,29 @@ def test_polygons_enclose_profiles_with_kinks_between_samples(seed: int) -> None
     assert lower.max() > 0 or len(index) < 25
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: int) -> None:
+    """A bracket at alpha = 1 far wider than a cell would make the first chord as steep; after a
+    hundred rounds what there is too much has grown by its hundredth power."""
+    rng = np.random.default_rng(seed)
+    p, q = (rng.dirichlet(np.full(5, 0.7)) + 1e-3 for _ in range(2))
+    p, q = p / p.sum(), q / q.sum()
+    step, index = 0.002, np.append(np.arange(40), np.arange(40, 4001, 40))
+    alpha = np.exp(step * index)[:, None]
+    orders = []
+    for one, other in ((p, q), (q, p)):
+        exact = np.maximum(one - alpha * other, 0.0).sum(axis=1)
+        wide = exact * (1 + 0.02 * rng.random(len(exact)))
+        orders.append((exact, Sampled(index, Samples.without_slopes(exact / 1.02, wide))))
+    pld = upper_pld(step, orders[0][1], orders[1][1])
+    assert pld.masses.sum() + pld.infinite <= 1 + 1e-10  # masses are rounded up
+    for exact, mirrored in ((orders[0][0], 1), (orders[1][0], -1)):
+        masses = pld.masses * (np.exp(-pld.losses) if mirrored < 0 else 1.0)
+        gains = np.maximum(-np.expm1(step * index[:, None] - mirrored * pld.losses), 0.0)
+        beyond = pld.infinite if mirrored > 0 else orders[1][1].samples.upper[-1]
+        assert (gains @ masses + beyond >= exact * (1 - 1e-12)).all()
+
+
 def test_points_beside_a_kink_are_added() -> None:
     step, losses, masses = 0.01, np.array([0.4567]), np.array([0.5])
     index = np.arange(0, 101, 10, dtype=np.int64)
@@ -63,8 +86,16 @@ def test_points_beside_a_kink_are_added() -> None:
         *(profile(losses, masses, step * index.astype(float))[i] for i in (0, 0, 1, 2))
     )
     assert beside_kinks(step, index, samples).tolist() == [45, 46]
-    unknown = Samples.without_slopes(samples.lower, samples.upper)
-    assert len(beside_kinks(step, index, unknown)) == 0
+    unknown = Samples.without_slopes(samples.lower, samples.upper)  # the chords beside it tell
+    assert beside_kinks(step, index, unknown).tolist() == [45, 46]
+
+
+def test_a_profile_without_kinks_needs_no_more_points() -> None:
+    step, index = 0.01, np.arange(0, 101, 10, dtype=np.int64)
+    epsilon = step * index.astype(float)
+    value, slope = np.exp(-np.exp(epsilon)), np.exp(-np.exp(epsilon))
+    for samples in (Samples(value, value, slope, slope), Samples.without_slopes(value, value)):
+        assert len(beside_kinks(step, index, samples)) == 0
 
 
 @pytest.mark.parametrize("side", [*BOTH, None])

@@ -183,10 +183,9 @@ def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) 
     rounded up if side is UPPER, else down, by a bound of the rounding error of the slopes.
     """
     if forward.value[0] != reverse.value[0]:
-        at_one = (max if side is Side.UPPER else min)(forward.value[0], reverse.value[0])
+        at_one = min(forward.value[0], reverse.value[0])
         forward, reverse = (_starting_at(step, at_one, order) for order in (forward, reverse))
-    if side is Side.LOWER:
-        forward, reverse = _flatter(step, forward, reverse)
+    forward, reverse = _flatter(step, forward, reverse, side)
     alpha, bend, error = _bends(step, forward, side)
     p_mass = alpha * bend * (1 + side * (8 + 4 * step * forward.index[1:]) * _ULP)
     _, reverse_bend, reverse_error = _bends(step, reverse, side)
@@ -220,20 +219,29 @@ def _starting_at(step: float, value: float, polygon: Polygon) -> Polygon:
     return Polygon(polygon.index[corner], changed[corner])
 
 
-def _flatter(step: float, forward: Polygon, reverse: Polygon) -> tuple[Polygon, Polygon]:
+def _flatter(
+    step: float, forward: Polygon, reverse: Polygon, side: Side
+) -> tuple[Polygon, Polygon]:
     """Lowered at alpha = 1 until P[loss > 0], which is the value there and minus the first slope,
     and P[loss < 0], which is minus the first slope of `reverse`, leave something for 0. Infinite
-    losses are kept."""
+    losses are kept.
+
+    From below that makes room for all masses; from above no profile is larger there, however wide
+    the bracket of its sample at alpha = 1 may be: narrow cells beside it would be as steep.
+    """
     least = float(max(forward.value[-1], reverse.value[-1]))
     for _ in range(tuning.FLATTER):
         value = float(forward.value[0])
-        widths = [float(np.expm1(step * order.index[1])) for order in (forward, reverse)]
-        falls = [value - float(order.value[1]) for order in (forward, reverse)]
+        first = [order for order in (forward, reverse) if len(order.index) > 1]
+        widths = [float(np.expm1(step * order.index[1])) for order in first]
+        falls = [value - float(order.value[1]) for order in first]
         excess = value + sum(fall / width for fall, width in zip(falls, widths, strict=True)) - 1
         if excess <= 0 or value <= least:
             break
-        value -= excess / (1 + sum(1 / width for width in widths)) * (1 + 8 * _ULP)
-        value = max(value, least)
+        value -= excess / (1 + sum(1 / width for width in widths)) * (1 - side * 8 * _ULP)
+        value = max(value + max(side, 0) * 32 * _ULP, least)
+        if value >= forward.value[0]:
+            break
         forward, reverse = (_starting_at(step, value, order) for order in (forward, reverse))
     return forward, reverse
 
