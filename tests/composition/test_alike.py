@@ -11,7 +11,8 @@ import oracles
 from shuffledp import Accountant, Laplace, PureLDP, RandomizedResponse, Shuffle
 from shuffledp.bounds import tuning as of_bounds
 from shuffledp.composition import tuning
-from shuffledp.composition.lattice import _shared, kinds_of
+from shuffledp.composition.kinds import kinds_of
+from shuffledp.composition.lattice import _shared
 from shuffledp.guarantee import anyway
 from shuffledp.randomizers import Randomizer
 

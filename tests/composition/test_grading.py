@@ -11,7 +11,7 @@ from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
 from shuffledp.composition.grading import Grading, beside_kinks, cells_for, on_lattice
 from shuffledp.composition.influence import _widened, aims_around, costs, log_inverse_delta
-from shuffledp.composition.lattice import kinds_of
+from shuffledp.composition.kinds import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.samples import Samples
 

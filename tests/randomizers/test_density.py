@@ -249,3 +249,20 @@ def test_little_noise_is_known_to_a_thousandth(sigma: float, users: int, rounds:
     accountant = Accountant().compose(Shuffle(Gaussian(sigma), users), rounds)
     lower, upper = accountant.epsilon_bounds(1e-8)
     assert lower <= upper <= (1 + 1e-3) * lower + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "users", "rounds", "delta"),
+    [
+        (Laplace(6.96), 26, 2, 4e-12),  # one atom nearly alone: cells are too wide, not samples
+        (Gaussian(0.3), 30, 100, 1e-8),  # samples wider than the cells beside them
+    ],
+)
+def test_little_noise_of_few_users_is_refined(
+    randomizer: Laplace | Gaussian, users: int, rounds: int, delta: float
+) -> None:
+    """Where a first lattice is too coarse for one reason a second one mends that."""
+    accountant = Accountant().compose(Shuffle(randomizer, users), rounds)
+    lower, upper = accountant.epsilon_bounds(delta)
+    assert lower <= upper <= (1 + 1e-3) * lower
+    assert lower <= rounds * Shuffle(randomizer, users).get_epsilon(delta / rounds)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, Deltas, Sums, sums_near
+from ..composition.grading import Fineness
 from ..composition.influence import aims_around, epsilon_about, log_inverse_delta
 from ..composition.split_sum import split
 from ..composition.tilted_sum import (
@@ -24,6 +25,8 @@ from . import tuning
 from .certificate import certified, narrower, not_certified
 from .crossing import crossing
 
+#: From upper PLDs to an upper value.
+Above = Callable[[Parts], float]
 #: From upper and lower PLDs to bounds and how many times too wide these are.
 Attempt = Callable[[Parts, Parts], tuple[Bounds[float], float]]
 
@@ -33,8 +36,11 @@ def epsilon_bounds(
 ) -> Bounds[float]:
     """Certified epsilon at 0 < delta < 1. `refine`: on finer lattices if need be."""
 
+    def above(upper: Parts) -> float:
+        return _crossing(composition, upper, delta, Side.UPPER, about)[1]
+
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-        high = _crossing(composition, upper, delta, Side.UPPER, about)[1]
+        high = above(upper)
         low = _crossing(composition, lower, delta, Side.LOWER, about)[0]
         if high == math.inf:
             # infinite losses may have just the probability delta, up to rounding: hopeless
@@ -45,7 +51,7 @@ def epsilon_bounds(
 
     about = epsilon_about(composition.lattices.outlines, -math.log(delta))
     worst = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
-    return _refined(composition, "epsilon", attempt, math.log(delta), rtol, worst, refine)
+    return _refined(composition, "epsilon", attempt, above, math.log(delta), rtol, worst, refine)
 
 
 def delta_bounds(
@@ -57,13 +63,16 @@ def delta_bounds(
             return Bounds(0.0, 0.0)
         epsilon = composition.max_loss
 
+    def above(upper: Parts) -> float:
+        return sums_near(upper, epsilon, math.exp(log_delta)).delta(epsilon, Side.UPPER)
+
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
         surely = infinite_mass(lower) * (1 - INFINITE)
         if surely >= 1 - tuning.NEARLY_ALL:  # as much as there is
             return certified(surely, 1.0), 1.0
         about = math.exp(log_delta)
-        above, below = (sums_near(side, epsilon, about) for side in (upper, lower))
-        high, low = above.delta(epsilon, Side.UPPER), below.delta(epsilon, Side.LOWER)
+        below = sums_near(lower, epsilon, about)
+        high, low = above(upper), below.delta(epsilon, Side.LOWER)
         if epsilon == composition.max_loss:  # only infinite losses exceed it
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
         if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
@@ -79,13 +88,15 @@ def delta_bounds(
         return certified(low, high), min(excess, tuning.UNKNOWN)
 
     log_delta = -log_inverse_delta(composition.lattices.outlines, epsilon)
-    return _refined(composition, "delta", attempt, log_delta, rtol, Bounds(0.0, 1.0), refine)
+    worst = Bounds(0.0, 1.0)
+    return _refined(composition, "delta", attempt, above, log_delta, rtol, worst, refine)
 
 
 def _refined(
     composition: Composition,
     what: str,
     attempt: Attempt,
+    above: Above,
     log_delta: float,
     rtol: float,
     worst: Bounds[float],
@@ -93,21 +104,21 @@ def _refined(
 ) -> Bounds[float]:
     """Repeat an attempt on finer lattices until its bracket is narrow enough. `log_delta`: of the
     delta that is given or, as far as that is known before, asked for."""
-    best, resolution, succeeded, in_vain = worst, composition.resolution, False, 0
+    best, fineness, succeeded, in_vain = worst, composition.fineness, False, 0
     outlines, again = composition.lattices.outlines, what == "delta"
     aims = aims_around(outlines, -log_delta)
     for _ in range(tuning.LATTICES):
         try:
             depth = composition.depth_for(aims[-1])
-            parts = composition.lattices.parts(depth, rtol, resolution, aims)
+            parts = composition.lattices.parts(depth, rtol, fineness, aims)
             bounds, excess = attempt(parts.upper, parts.lower)
         except LatticeTooLong:
             if succeeded:
                 break
-            resolution /= 2  # too much was asked for: find out what can be had
+            fineness = fineness.times(0.5)  # too much was asked for: find out what can be had
             continue
         if excess <= 1:
-            composition.resolution = resolution
+            composition.fineness = fineness
             return bounds
         in_vain += best.lower > 0 and bounds.upper - bounds.lower > best.upper - best.lower
         best, succeeded = narrower(best, bounds), True
@@ -119,10 +130,23 @@ def _refined(
         if again and bounds.upper > 0:  # it was not known where to look
             aims, again = aims_around(outlines, -math.log(bounds.upper)), False
         if aims == before:
-            resolution *= min(max(1.2 * math.sqrt(excess), 1.3), 8.0)
-            if composition.dear and resolution > tuning.DEAREST * composition.resolution:
+            fineness = _finer(fineness, bounds, excess, above(parts.of_cells))
+            dearer = (a / b for a, b in zip(fineness, composition.fineness, strict=True))
+            if composition.dear and math.prod(dearer) > tuning.DEAREST:
                 break
     raise not_certified(what, best, rtol)
+
+
+def _finer(fineness: Fineness, bounds: Bounds[float], excess: float, above: float) -> Fineness:
+    """What is too wide by itself: cells, which cost what is below the value `above`, or samples."""
+    width = bounds.upper - bounds.lower
+    share = (above - bounds.lower) / width if bounds.lower > 0 and width < math.inf else 1.0
+    of_cells = min(max(share, 0.0), 1.0) * excess
+    of_samples = excess - of_cells
+    return Fineness(
+        fineness.resolution * math.sqrt(min(max(of_cells / tuning.CELLS_WIDTH, 1.0), 64.0)),
+        fineness.sharpness * min(max(of_samples / tuning.SAMPLES_WIDTH, 1.0), 64.0),
+    )
 
 
 def _crossing(

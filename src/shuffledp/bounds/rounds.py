@@ -96,7 +96,8 @@ class _Order:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
                 if not (self._refine or self._composition.dear):
-                    self._composition.resolution = tuning.ONLY_ATTEMPT
+                    finer = self._composition.fineness.times(tuning.ONLY_ATTEMPT)
+                    self._composition.fineness = finer
             return self._composition
 
     @property

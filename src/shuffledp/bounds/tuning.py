@@ -36,8 +36,11 @@ LATTICES = 8
 #: How much finer a lattice is if it is the only one: single pairs of datasets have few losses,
 #: which cells do not fit. Sums of two columns attain 0.9499 of 0.9505 with it, 0.9485 without.
 ONLY_ATTEMPT = 2.0
-#: How much finer than the first one a lattice of densities may be: its time grows like the cube.
-DEAREST = 4.0
+#: How much of the width asked for cells, and samples, of the next lattice should cost.
+CELLS_WIDTH, SAMPLES_WIDTH = 0.45, 0.35
+#: How many times the first lattice's resolution times sharpness, which its time grows like, that of
+#: densities may have.
+DEAREST = 64.0
 #: How many times too wide a delta is taken to be whose lower side is not known, and at most.
 UNKNOWN = 4.0
 #: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.

@@ -26,7 +26,9 @@ from ..profiles.sender_count import Bucket, SenderCount
 from ..profiles.subsampled import SubsampledProfile, subsampled
 from . import tuning
 from .compose import Composition
-from .lattice import Kind, Lattices, kinds_of
+from .grading import Fineness
+from .kinds import Kind, kinds_of
+from .lattice import Lattices
 from .short_sum import ShortSum
 from .table import Table
 from .tilted_sum import LatticeTooLong
@@ -97,8 +99,9 @@ class ComposedProfile(PrivacyProfile):
     def _few(self, depth: float, rtol: float) -> Sampler:
         aims = tuple(depth * share for share in tuning.GRADED)
         for halvings in range(tuning.COARSER):
+            fineness = Fineness().times(0.5**halvings)
             try:
-                made = self._lattices.parts(depth + tuning.DEEPER, rtol, 0.5**halvings, aims)
+                made = self._lattices.parts(depth + tuning.DEEPER, rtol, fineness, aims)
                 break
             except LatticeTooLong:
                 continue

@@ -17,7 +17,9 @@ import numpy as np
 from .._support.numeric import BOTH, Array, Side
 from ..profiles.base import PrivacyProfile
 from . import tuning
-from .lattice import Lattices, kinds_of
+from .grading import Fineness
+from .kinds import kinds_of
+from .lattice import Lattices
 from .split_sum import split
 from .tilted_sum import LatticeTooLong, TiltedSum, is_sharp, with_shorter_window
 from .tilts import Parts, least_tilt, log_mgf, tilt_for_epsilon
@@ -35,7 +37,7 @@ class Composition:
         self.bounded = all(profile.bounded for profile, _ in rounds)
         self.rounds = sum(count for _, count in rounds)
         self.dear = any(profile.dear for profile, _ in rounds)
-        self.resolution = 1.0  # grows when a query finds the lattice too coarse
+        self.fineness = Fineness()  # grows when a query finds the lattice too coarse
 
     def depth_for(self, log_inverse_delta: float) -> float:
         """The depth of a round's profile that deltas of the composition need."""
@@ -52,11 +54,11 @@ class Composition:
         aims = tuple(-math.log(least) * share for share in tuning.GRADED)
         for _ in range(tuning.COARSER):
             try:
-                parts = self.lattices.parts(depth, rtol, self.resolution, aims)
+                parts = self.lattices.parts(depth, rtol, self.fineness, aims)
                 on = {Side.LOWER: parts.lower, Side.UPPER: parts.upper}
                 return [_at_many(on[side], epsilon, side) for side in sides]
             except LatticeTooLong:
-                self.resolution /= 2
+                self.fineness = self.fineness.times(0.5)
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
 

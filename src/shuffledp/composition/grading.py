@@ -19,6 +19,18 @@ from .pld import PLD
 from .tilts import Parts
 
 
+class Fineness(NamedTuple):
+    """How fine lattices are: what their cells cost in width falls with the square of the
+    resolution, what their samples are wide with the sharpness."""
+
+    resolution: float = 1.0
+    sharpness: float = 1.0
+
+    def times(self, factor: float) -> Fineness:
+        """In the same proportion of both costs."""
+        return Fineness(self.resolution * factor, self.sharpness * factor**2)
+
+
 class Cells(NamedTuple):
     """How wide cells may be around some losses."""
 

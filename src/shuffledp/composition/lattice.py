@@ -1,4 +1,4 @@
-"""From profiles to privacy loss distributions on one lattice: outlines, strides, sides.
+"""From profiles to privacy loss distributions on one lattice: strides, steps, sides.
 
 The upper and the lower PLD of a kind of round bound its profile whatever the lattice is. How fine
 it is costs time and width only, so it is chosen from coarse outlines of the rounds.
@@ -7,8 +7,8 @@ it is costs time and width only, so it is chosen from coarse outlines of the rou
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -21,8 +21,9 @@ from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
-from .grading import Grading, beside_kinks, cells_for, on_lattice
+from .grading import Fineness, Grading, beside_kinks, cells_for, on_lattice
 from .influence import Costs, costs
+from .kinds import Kind
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong
 from .tilts import Parts, log_mgf
@@ -34,57 +35,13 @@ _ENDS_BEFORE = 2.0**-46
 Gradings = Mapping[PrivacyProfile, Grading]
 
 
-@dataclass(frozen=True, eq=False)
-class Kind:
-    """Rounds with one profile, or with profiles of one family and about as many users.
-
-    The outline is a coarse upper PLD and the spread its root mean square loss: the scale of
-    things, nothing more.
-    """
-
-    members: Sequence[tuple[PrivacyProfile, int]]  # and how many rounds; fewest users first
-    outline: PLD
-    spread: float
-
-    @property
-    def profile(self) -> PrivacyProfile:
-        """The largest."""
-        return self.members[0][0]
-
-    @property
-    def count(self) -> int:
-        return sum(count for _, count in self.members)
-
-
-def kinds_of(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[Kind, ...]:
-    """The kinds, ordered by their numbers: the order of composing does not matter."""
-    families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
-    for profile, count in rounds:
-        family, users = profile.family
-        families.setdefault(family, []).append((users, profile, count))
-    kinds = []
-    for alike in families.values():
-        alike.sort(key=lambda member: member[0])
-        while alike:
-            most = max(tuning.ALIKE, 1.0) * alike[0][0]
-            near = [member[1:] for member in alike if member[0] <= most]
-            del alike[: len(near)]
-            outline = _outline(near[0][0])
-            kinds.append(Kind(near, outline, _spread(outline)))
-    return tuple(sorted(kinds, key=_rank))
-
-
-def _rank(kind: Kind) -> tuple[float, ...]:
-    outline = kind.outline
-    at_one = float(outline.masses @ np.maximum(-np.expm1(-outline.losses), 0.0))
-    return kind.profile.max_loss, kind.spread, kind.count, outline.infinite, at_one
-
-
 class Bracket(NamedTuple):
-    """Upper and lower PLDs of all rounds."""
+    """Upper and lower PLDs of all rounds; and the upper ones if their samples' lower values were
+    exact, which tells what the cells alone cost."""
 
     upper: Parts
     lower: Parts
+    of_cells: Parts
 
 
 class Lattices:
@@ -101,16 +58,14 @@ class Lattices:
         self._costs: dict[tuple[float, ...], Sequence[Costs]] = like._costs if like else {}
 
     def parts(
-        self, depth: float, rtol: float, resolution: float, aims: tuple[float, ...]
+        self, depth: float, rtol: float, fineness: Fineness, aims: tuple[float, ...]
     ) -> Bracket:
         """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
-
-        The width is that of rtol at a resolution of 1, and falls with its square.
-        """
-        key = depth, rtol, resolution, *aims
+        The width is about that of rtol at a fineness of 1."""
+        key = depth, rtol, *fineness, *aims
         made = self.made.get(key)
         if made is None:
-            made = self._make(depth, rtol, resolution, aims)
+            made = self._make(depth, rtol, fineness, aims)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
@@ -118,9 +73,9 @@ class Lattices:
         return made
 
     def _make(
-        self, depth: float, rtol: float, resolution: float, aims: tuple[float, ...]
+        self, depth: float, rtol: float, fineness: Fineness, aims: tuple[float, ...]
     ) -> Bracket:
-        wide = _aim(self._kinds, rtol)
+        wide, resolution = _aim(self._kinds, rtol), fineness.resolution
         cells = cells_for(self.outlines, self._counting(aims), wide / resolution**2)
         gradings, rounds = {}, []
         strides = _strides(self._kinds, rtol, resolution)
@@ -131,9 +86,9 @@ class Lattices:
                 rounds.append((profile, above, below))
         step = self._step(min(strides), gradings, resolution)
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
-        fine = min(share * wide / resolution**2, tuning.WIDEST_SAMPLES)
+        fine = min(share * wide / fineness.sharpness, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
-        upper, lower = [], []
+        upper, lower, of_cells = [], [], []
         for profile, above, below in rounds:
             reverse = None
             if profile.reverse is not None:  # often among the rounds, too
@@ -143,7 +98,8 @@ class Lattices:
             plds = _discretize(profile, step, sampled[profile], reverse)
             upper.append((plds[0], above))
             lower.append((plds[1], below))
-        return Bracket(upper, lower)
+            of_cells.append((plds[2], above))
+        return Bracket(upper, lower, of_cells)
 
     def _step(self, stride: float, gradings: Gradings, resolution: float) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
@@ -188,36 +144,6 @@ def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int
         yield kind.members[at][0], above, below
 
 
-def _outline(profile: PrivacyProfile) -> PLD:
-    """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
-    steps = tuning.OUTLINE_STEPS
-    index = np.unique(np.geomspace(1, steps, tuning.OUTLINE_POINTS).astype(np.int64))
-    index = np.append(0, index[index > steps * tuning.OUTLINE_LEAST])
-    orders = [profile] if profile.reverse is None else [profile, profile.reverse]
-    step = max(order.max_loss for order in orders) / steps
-    sampled = []
-    for order in orders:
-        places = np.minimum(step * index, order.max_loss)
-        about = order.outlined(places, tuning.OUTLINE_WIDTH)
-        sampled.append(Sampled(index, Samples.without_slopes(about, about)))
-    outline = upper_pld(step, *sampled)
-    # samples that are not narrow leave more than there is at the smallest losses
-    rank = np.argsort(-np.abs(outline.index))
-    larger = np.cumsum(outline.masses[rank]) - outline.masses[rank]
-    masses = np.empty(len(rank))
-    masses[rank] = np.clip(1 - outline.infinite - larger, 1e-300, outline.masses[rank])
-    return replace(outline, masses=masses)
-
-
-def _spread(outline: PLD) -> float:
-    """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
-    largest = outline.step * tuning.OUTLINE_STEPS
-    if outline.masses @ -np.expm1(-np.maximum(outline.losses, 0.0)) < 1e-12 * largest:
-        return largest  # nothing but infinite loss, and rounding: any lattice will do
-    negligible = (1e-9 + 0.01 * outline.infinite) * largest
-    return max(math.sqrt(float(outline.masses @ outline.losses**2)), negligible)
-
-
 def _dear(kinds: Sequence[Kind]) -> bool:
     """Many different rounds are dear too: most of the time goes into sampling each of them."""
     many = sum(len(kind.members) for kind in kinds) > tuning.FEW_KINDS
@@ -247,8 +173,8 @@ def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[floa
 
 def _discretize(
     profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None
-) -> tuple[PLD, PLD]:
-    """(upper, lower) PLD of one round on a lattice."""
+) -> tuple[PLD, PLD, PLD]:
+    """(upper, lower) PLD of one round on a lattice; and the upper one of its lower values."""
     if reverse is not None and reverse.samples.lower[-1] == 0:
         # how far its place was rounded up is charged to positive losses only
         samples = reverse.samples
@@ -257,7 +183,8 @@ def _discretize(
     lower = lower_pld(step, forward, reverse)
     if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
-    return upper_pld(step, forward, reverse), lower
+    exact = upper_pld(step, forward.lowest, reverse and reverse.lowest)
+    return upper_pld(step, forward, reverse), lower, exact
 
 
 def _narrowest(gradings: Gradings) -> float:
