@@ -24,12 +24,12 @@ from .tilts import Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
 
 def aims_around(outlines: Parts, log_inverse_delta: float) -> tuple[float, ...]:
     """Steps of a ladder of log(1/delta) below and above a question's, which others share. Where
-    epsilon changes much from one to the next, since a rare large loss makes it, also its own."""
+    epsilon changes much from one to the next, since a rare large loss makes it, its own alone."""
     factor = max(tuning.RUNG, 1.01)
     rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(factor))
     steps = factor**rung, factor ** (rung + 1)
     if _heavy(outlines, steps[1]):
-        return steps[0], min(max(log_inverse_delta, steps[0]), steps[1]), steps[1]
+        return (log_inverse_delta,)
     return steps
 
 

@@ -26,7 +26,7 @@ ROOM = 30.0
 DEEPER, DEEPEST = 12.0, 680.0
 #: Which losses count is found out at deltas whose logarithms differ by this factor,
 RUNG = 1.15
-#: and at its own if their epsilons differ by a larger factor than this: light tails have 1.07,
+#: and at its own alone if their epsilons differ by a larger factor: light tails have 1.07,
 HEAVY = 1.3
 #: with so much of epsilon on either side, which an outline does not tell better, if the sum of the
 #: other losses varies less than that,
