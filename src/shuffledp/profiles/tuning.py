@@ -28,8 +28,10 @@ FIRST_LOOK = 0.01
 WIDEST = 0.1
 #: Widths at which several laws are looked at first, to evaluate only those well that may lead: 20
 #: laws of 26 users take 35 us each at 0.1, 60 us at 0.01 and 1 ms at 3e-5. The first width is for
-#: more laws than FEW_LAWS, as matrices have: two laws of noise on numbers take as long at both.
-ROUGH, FEW_LAWS = (0.1, 0.01), 4
+#: more laws than FEW_LAWS, and then the leading one is evaluated before all others that may lead:
+#: of few laws each step takes as long as they do. Widths that are not so many times wider than what
+#: is asked for are not worth a look either.
+ROUGH, FEW_LAWS, WORTH_A_LOOK = (0.1, 0.01), 8, 50.0
 #: (law, epsilon) pairs prepared at once.
 ROWS = 1 << 12
 
