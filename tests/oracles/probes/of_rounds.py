@@ -143,6 +143,8 @@ def too_wide_at_first() -> Iterator[Checked]:
 def one_laplace() -> Iterator[Checked]:
     exact = 1 - mpmath.exp((mpmath.mpf(0.25) - 1) / 2)
     yield asked(Shuffle(Laplace(1.0), 1).delta_bounds, 0.25, rtol=1e-3), (exact, exact)
+    near = 0.25 * (1 - 1e-12), 0.25 * (1 + 1e-12)  # delta is rounded
+    yield asked(Shuffle(Laplace(1.0), 1).epsilon_bounds, float(exact), rtol=1e-3), near
 
 
 def narrow_brackets() -> Iterator[Checked]:
