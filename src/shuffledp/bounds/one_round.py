@@ -44,6 +44,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         reached = end is None or end.upper[0] <= delta
         sides = _sides(sampler, reached)
         low, high = enclose(sides, delta, start, top, search, rtol, loose)
+        if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
+            return Bounds(0.0, 0.0)
         bounds = certified(low, high if reached else math.inf)
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds

@@ -153,11 +153,10 @@ class ClassProfile(PrivacyProfile):
 
     @property
     def about_zero(self) -> float | None:
-        """E[(S)_+] if S were normal; that says nothing where outputs are not covered."""
+        """E[(S)_+] if S were normal, which few users or outputs that are not covered forbid."""
         most = max(law.spread(0.0) for law in self.laws)
-        if self.of_all or most >= 1e300:
-            return None
-        return math.sqrt(self.users * most / (2 * math.pi)) / (self.users + self.idle)
+        normal = math.sqrt(self.users * most / (2 * math.pi)) / (self.users + self.idle)
+        return normal if normal < tuning.NORMAL and not self.of_all else None
 
     @property
     def family(self) -> tuple[Hashable, int]:

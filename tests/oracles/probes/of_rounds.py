@@ -153,6 +153,8 @@ def narrow_brackets() -> Iterator[Checked]:
     narrow = Accountant().compose(Shuffle(PureLDP(0.75), 9), 2)
     exact = exact_two_rounds()
     yield asked(narrow.delta_bounds, 0.5, rtol=1e-5), (exact, exact)
+    near = 0.118153067 - 5e-10, 0.118153067 + 5e-10  # the root, found with 40 digits
+    yield asked(Shuffle(PureLDP(4.0), 10**5).epsilon_bounds, 1e-6, rtol=1e-3), near
 
 
 def infinite_losses() -> Iterator[Checked]:
