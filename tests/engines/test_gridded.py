@@ -13,7 +13,8 @@ from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp._support.numeric import Array
 from shuffledp.engines import tuning
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.gridded import gridded
+from shuffledp.engines.gridded import gridded, lively_nodes
+from shuffledp.engines.nodes import Missing, Nodes
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.tilted_law import TiltedLaw, tilted
 
@@ -72,6 +73,38 @@ def test_it_has_twelve_digits() -> None:
     law = some_law(random.Random("digits"), 400, last=False)
     found = gridded(law, np.array([0.05]), 4000)
     assert np.asarray(found.change_error).max() < 5e-12
+
+
+@pytest.mark.parametrize("large", [1e-3, 0.5, 20.0])
+@pytest.mark.parametrize("seed", range(12))
+def test_nodes_that_are_left_out_are_charged(
+    seed: int, large: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the size of the blocks by which the last node that matters is found."""
+    monkeypatch.setattr(tuning, "LARGE_BLOCK", large)
+    draw = random.Random(f"left out {seed}")
+    law, count = some_law(draw, 80, last=False), draw.choice([40, 3000])
+    spread = math.sqrt(law.sums.users * float(np.sum(law.weights * law.sums.scores**2)))
+    nodes = Nodes(np.array([draw.uniform(0.1, 3) / spread]), np.array([count]))
+    missing = Missing(law, nodes)
+    (number,) = lively_nodes(law, nodes, np.array([draw.choice([5.0, 20.0])]), missing)
+    assert number <= count + 1
+    theta, tau, step = float(law.theta[0]), float(law.tau[0]), float(nodes.step[0])
+    left_out = []
+    for node in range(number, count + 1):
+        t = step * node
+        size = abs(1 + term_by_term(law.weights[0], law.sums.scores[0], t, 1.0))
+        value = size ** (law.sums.users - 1) * math.exp(-((tau * t) ** 2) / 2) * step / math.pi
+        left_out.append(value * (1 / (theta**2 + t**2) + tau**2))
+    assert math.fsum(left_out) <= missing.value[0]
+
+
+def test_no_node_is_left_out_unseen() -> None:
+    """If all matter, the one at the end does, too: only those beyond it are charged as such."""
+    law, nodes = some_law(random.Random("all"), 80, last=False), Nodes(np.ones(1), np.array([7]))
+    missing = Missing(law, nodes)
+    assert lively_nodes(law, nodes, np.array([np.inf]), missing).tolist() == [8]
+    assert missing.value[0] == 0
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -92,22 +92,33 @@ def _close_in(height: Callable[[float], float], ends: _Ends, rtol: float) -> tup
 Sides = Callable[[Array], tuple[Array, Array]]
 
 
-def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> float:
+class Rough(NamedTuple):
+    """About where a function crosses a level, and how far the crossings of its lower and of its
+    upper values are apart."""
+
+    place: float
+    gap: float
+
+
+def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rough:
     """About where a function of which little is known crosses a level, near `guess` if it can be.
 
     Nothing is certified: it is where to begin.
     """
-    side, x = _Side(level, top), guess
+    side, lowest, highest = (_Side(level, top, rough=True) for _ in range(3))
+    x = guess
     for _ in range(tuning.MOST_CALLS):
-        places = np.minimum([0.9 * x, 1.1 * x], top)
+        places = np.unique(np.minimum(np.multiply(tuning.AROUND, x), top))
         lower, upper = sample(places)
-        values = np.where(lower > 0, np.sqrt(lower) * np.sqrt(upper), upper)
-        for place, value in zip(places.tolist(), values.tolist(), strict=True):
-            side.learn(place, value)
-        last, x = x, side.expected()
-        if 0.8 * last <= x <= 1.25 * last or x <= tuning.NOTHING * top:
+        # smoothing errs on both sides alike: the middle is far nearer than either of them
+        lower = np.where(lower > 0, lower, upper)
+        for which, values in ((lowest, lower), (highest, upper), (side, (lower + upper) / 2)):
+            for place, value in zip(places.tolist(), values.tolist(), strict=True):
+                which.learn(place, value)
+        x = side.expected()
+        if places[0] <= x <= places[-1] or x <= tuning.NOTHING * top:
             break
-    return x
+    return Rough(x, max(highest.expected() - lowest.expected(), 0.0))
 
 
 def enclose(
@@ -117,6 +128,7 @@ def enclose(
     top: float,
     rtol: float,
     enough: float,
+    loose: float = 0.0,
 ) -> tuple[float, float]:
     """(low, high) around the place where a decreasing function crosses a level.
 
@@ -124,7 +136,8 @@ def enclose(
     or low = 0, and upper(high) <= level, or high = top, where that is taken as known. Both sides
     are searched at once, from the places `start` on, to `rtol` or a small part of the distance
     between the two; a bracket that is relatively narrower than `enough` needs no further proof
-    that it could not be narrower.
+    that it could not be narrower. Nor is the distance between the two looked at closely that is
+    relatively smaller than `loose`.
     """
     sides = (_Side(level, top), _Side(level, top))
     places = np.asarray(start, dtype=float)
@@ -134,7 +147,8 @@ def enclose(
                 side.learn(x, value)
         low, high = sides[0].low, sides[1].high
         expected = [side.expected() for side in sides]
-        tol = max(rtol, 0.03 * (expected[1] - expected[0]) / max(high, 1e-300))
+        gap = (expected[1] - expected[0]) / max(high, 1e-300)
+        tol = max(rtol, 0.03 * gap, min(tuning.COARSE * gap, loose))
         narrow = high - low <= enough * high
         wanted = [
             side.next_place(x, sign * tol, narrow)
@@ -147,11 +161,14 @@ def enclose(
 
 
 class _Side:
-    """What is known of one decreasing function: the last place above the level, the first below."""
+    """What is known of one decreasing function: the last place above the level, the first below.
 
-    def __init__(self, level: float, top: float) -> None:
+    A `rough` one was looked at all around the place where it should cross.
+    """
+
+    def __init__(self, level: float, top: float, rough: bool = False) -> None:
         self.low, self.high = 0.0, top
-        self._top, self._level = top, level
+        self._top, self._level, self._rough = top, level, rough
         self._points: list[tuple[float, float]] = []  # (height, -log(1 - place/top))
         self._widths = [math.inf, math.inf]
 
@@ -172,7 +189,12 @@ class _Side:
         for point in sorted(self._points, key=lambda point: abs(point[0])):
             if all(point[0] != other[0] for other in best):
                 best.append(point)
-        best = best[:3]
+        if not self._rough:
+            best = best[:3]
+        elif self.low > 0 and self.high < self._top:
+            best = best[: len(tuning.AROUND)]
+        else:  # beyond all places a line is as good as it gets
+            best = best[:: max(len(best) - 1, 1)]
         if len(best) < 2:
             return self._middle()
         place = 0.0

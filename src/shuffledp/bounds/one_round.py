@@ -20,23 +20,32 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     """Certified epsilon of one round at 0 < delta < 1."""
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6, profile.depths)
-    rough = profile.sampler(depth, of_profiles.FIRST_LOOK)
-    at_zero = float(rough(np.zeros(1)).upper[0])
-    if at_zero <= delta:
-        return Bounds(0.0, 0.0)
+    look, width = _outline(profile), _width(profile, rtol)
+    rough = profile.values(depth, look)
+    at_zero = profile.about_zero
+    if at_zero is None or at_zero < tuning.FAR_ABOVE * delta:
+        at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
+        if at_zero <= delta:
+            return Bounds(0.0, 0.0)
     normal = min(_normal_epsilon(at_zero, delta), top)
-    guess = rough_crossing(_sides(rough), delta, normal, top)
-    # three places make a parabola, by which the next sample is most often the last one
-    start = np.minimum([guess * 0.9975, guess, guess * 1.0025], top)
+    loose = min(tuning.LOOSE, tuning.LOOSE_SHARE * rtol)
+    search = loose if profile.slow else tuning.SEARCH
+    guess, gap = rough_crossing(_sides(rough), delta, normal, top)
+    # where both sides should have crossed delta: the distance between them goes with the width
+    away = loose * guess + gap / 2 * min(width / look, 1.0)
+    start = np.clip([guess - away, guess + away], 0.0, top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
-        sampler = profile.sampler(depth, _width(profile, rtol) / 4**refinement)
+        sampler = profile.values(depth, width / 4**refinement)
         # beyond the largest finite loss only the infinite one is left
         end = None if profile.bounded else sampler(np.array([top]))
         if end is not None and end.lower[0] > delta:
             return Bounds(math.inf, math.inf)
         reached = end is None or end.upper[0] <= delta
-        low, high = enclose(_sides(sampler, reached), delta, start, top, tuning.SEARCH, rtol)
+        sides = _sides(sampler, reached)
+        low, high = enclose(sides, delta, start, top, search, rtol, loose)
+        if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
+            return Bounds(0.0, 0.0)
         bounds = certified(low, high if reached else math.inf)
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds
@@ -55,22 +64,26 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         if profile.bounded:
             return Bounds(0.0, 0.0)
         epsilon = top
-    points = np.array([epsilon, epsilon * (1 - rtol)])
+    point, before = np.array([epsilon]), np.array([epsilon * (1 - rtol)])
     near = top * (1 - tuning.NEAR_TOP)
     if profile.bounded and epsilon > near:
         # delta is convex in e^epsilon and 0 at the top: below the chord that starts at `near`
-        points[0] = near
+        point[0] = near
         share = math.expm1(epsilon - top) / math.expm1(near - top) * (1 + 2.0**-48)
-    depth = _deep_enough(profile, points[:1])
+    depth = _deep_enough(profile, point)
     best = Bounds(0.0, 1.0)
     for refinement in range(tuning.REFINEMENTS):
-        s = profile.sampler(depth, _width(profile, rtol) / 4**refinement)(points)
+        sampler = profile.values(depth, _width(profile, rtol) / 4**refinement)
+        s = sampler(point)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
-        if bounds.upper <= max(s.lower[1], (1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
+        if bounds.upper <= max((1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
+            return bounds
+        lower = float(sampler(before).lower[0])
+        if bounds.upper <= lower:
             return bounds
         last, best = best, narrower(best, bounds)
-        hopeless = bounds.upper > tuning.HOPELESS * float(s.lower[1])
+        hopeless = bounds.upper > tuning.HOPELESS * lower
         if hopeless or (refinement and not _improved(last, best)):
             break
     raise not_certified("delta", best, rtol)
@@ -86,6 +99,13 @@ def _width(profile: PrivacyProfile, rtol: float) -> float:
     return aim(rtol) * tuning.SINGLE
 
 
+def _outline(profile: PrivacyProfile) -> float:
+    """The width at which to find out where to look closely."""
+    if profile.slow:
+        return of_profiles.FIRST_LOOK
+    return tuning.DEAR_OUTLINE if profile.dear else tuning.OUTLINE
+
+
 def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
     """Is it worth going on?"""
     return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
@@ -94,7 +114,7 @@ def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
     """The depth at which this delta can be told from nothing."""
     for depth in profile.depths[:-1]:
-        if profile.sampler(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
+        if profile.values(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
             return depth
     return profile.depths[-1]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from .enumerated import enumerated_stop_loss, one_user_stop_loss
 from .lattice import lattice_stop_loss
 from .one_jump import jump_stop_loss
 from .one_positive import one_positive_stop_loss
-from .problem import Bracket, ScoreSums, without_slope
+from .problem import Bracket, ScoreSums, all_in_order, without_slope
 from .rare_scores import log_tail, rare_stop_loss, rare_users
 
 
@@ -38,35 +39,41 @@ class Question:
     least: float
 
     def rows(self, index: NDArray[np.intp]) -> Question:
+        if all_in_order(index, len(self.few)):
+            return self
         return replace(self, sums=self.sums.rows(index), few=self.few[index])
 
     @property
     def all_listed(self) -> bool:
         return self.listed >= self.sums.users
 
-    @property
+    @cached_property
     def rare(self) -> NDArray[np.bool_]:
         """The rows of few values of which one is common and all others are rare."""
         masses = self.sums.probabilities
+        if masses.shape[1] > tuning.FEW_VALUES or self.all_listed:
+            return np.zeros(len(masses), dtype=bool)
         mean = self.sums.users * (masses.sum(axis=1) - masses.max(axis=1))
-        few_values = masses.shape[1] <= tuning.FEW_VALUES and not self.all_listed
-        rows: NDArray[np.bool_] = (mean < tuning.RARE) & few_values
+        rows: NDArray[np.bool_] = mean < tuning.RARE
         return rows
 
-    @property
+    @cached_property
     def rarely_positive(self) -> NDArray[np.bool_]:
         """The rows of many values in which hardly anybody has a positive score."""
         sums = self.sums
+        if not self.many_values.any():
+            return self.many_values
         chance = np.sum(sums.probabilities * (sums.scores > 0), axis=1)
         rows: NDArray[np.bool_] = self.many_values & (sums.users * chance < tuning.ONE_POSITIVE)
         return rows
 
-    @property
+    @cached_property
     def many_values(self) -> NDArray[np.bool_]:
         """The rows of many values, as densities have, and few users with another score than the
         most common one."""
-        many = self.sums.scores.shape[1] > tuning.MANY and self.sums.users <= tuning.FEW_USERS
-        rows: NDArray[np.bool_] = self.sums.others <= tuning.FEW_OTHERS * many
+        if self.sums.scores.shape[1] <= tuning.MANY or self.sums.users > tuning.FEW_USERS:
+            return np.zeros(len(self.few), dtype=bool)
+        rows: NDArray[np.bool_] = self.sums.others <= tuning.FEW_OTHERS
         return rows
 
 
@@ -95,17 +102,20 @@ class Choice:
     def solve(self, sums: ScoreSums, width: float) -> Bracket:
         question = self._question(sums, width)
         found = np.array(_nothing_known(len(sums.scores)))
+        lower, upper = found[:2]
+        wide = np.ones(len(lower), dtype=bool)
         for rule in RULES if sums.users > 1 else RULES[:1]:
-            lower, upper = found[:2]
-            wide = upper - lower > width * np.maximum(lower, self._least)
-            rows = np.flatnonzero(wide & rule.suits(question))
+            rows = (wide & rule.suits(question)).nonzero()[0]
             if len(rows):
                 again = np.array(rule.solve(question.rows(rows)))
-                found[1, rows] = np.minimum(upper[rows], again[1])
+                upper[rows] = np.minimum(upper[rows], again[1])
                 # a line belongs to its lower value
                 better = again[0] > lower[rows]
-                for side in (0, 2, 3):
-                    found[side, rows[better]] = again[side, better]
+                found[0::2, rows[better]] = again[0::2, better]
+                found[3, rows[better]] = again[3, better]
+                wide = upper - lower > width * np.maximum(lower, self._least)
+                if not wide.any():
+                    break
         return Bracket(*found)
 
     def _question(self, sums: ScoreSums, width: float) -> Question:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import chain, combinations_with_replacement
 
 import numpy as np
 
-from .._support.numeric import BOTH, UNIT, Array
+from .._support.numeric import BOTH, UNIT, Array, Side
 from . import tuning
-from .problem import Bracket, ScoreSums
+from .problem import Bracket, ScoreSums, without_slope
 
 # proof constants: docs/theory.md, "Constants"
 #: More than is lost, or gained, by rounding below the range of a double: 4 units of 5e-324 a term.
@@ -22,7 +23,9 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> Bracket:
     Ways with more than `most` scoring users are left to a bound: given that user i scores, the
     number of others who do is binomial, and (S)_+ is at most the sum of the (score)_+.
     """
-    counts = vectors_of_counts(most, sums.scores.shape[1])  # [ways, values]
+    values = sums.scores.shape[1]
+    listed = _kept if values <= tuning.FEW_VALUES else _listed
+    counts, logs = listed(most, values, sums.users)
     found = np.empty((4, len(sums.scores)))
     at_once = max(tuning.WAYS_AT_ONCE // len(counts), 1)
     for same in sums.by_law():
@@ -30,7 +33,7 @@ def enumerated_stop_loss(sums: ScoreSums, most: int) -> Bracket:
         # no sum exceeds is part of the mass
         gains = sums.scores[same] + 20 * UNIT * sums.magnitudes[same]
         unit = max(most * float(gains.max()), 1.0)
-        masses = _masses(sums.rows(same[:1]), counts, most, unit)
+        masses = _masses(sums.rows(same[:1]), counts, logs, most, unit)
         for start in range(0, len(same), at_once):
             rows = same[start : start + at_once]
             found[:, rows] = _summed(sums.rows(rows), counts, masses, unit)
@@ -44,13 +47,22 @@ def _margin(sums: ScoreSums) -> float:
     return float((20 + sums.scores.shape[1]) * UNIT + sums.error)
 
 
-def _masses(sums: ScoreSums, counts: Array, most: int, unit: float) -> list[Array]:
+def _listed(most: int, values: int, users: int) -> tuple[Array, Array]:
+    """Vectors of counts, [ways, values], and the logarithms of in how many ways users have them."""
+    counts = vectors_of_counts(most, values)
+    return counts, log_ways(counts, most, float(users))
+
+
+_kept = lru_cache(maxsize=8)(_listed)
+
+
+def _masses(sums: ScoreSums, counts: Array, logs: Array, most: int, unit: float) -> list[Array]:
     """The probability of each way times `unit`, from below and from above; one row."""
     n, law = float(sums.users), sums.probabilities[0]
     active, scoring = float(law.sum()), counts.sum(axis=1)
     # values without mass pad the rows: e^-1e6 is 0
     log_mass = np.log(law, out=np.full(law.shape, -1e6), where=law > 0)
-    exponent = log_ways(counts, most, n) + counts @ log_mass + math.log(unit)
+    exponent = logs + counts @ log_mass + math.log(unit)
     error = exponent_error(law, n, most, sums.error) + UNIT * 16 * math.log(unit)
     silent = n - scoring  # users, who score 0 with probability 1 - active
     sides = []
@@ -71,16 +83,22 @@ def _summed(sums: ScoreSums, counts: Array, masses: list[Array], unit: float) ->
     total = sums.scores @ ways - held  # [rows, ways]
     values = sums.scores.shape[1]
     slack = (20 + values) * UNIT * (sums.magnitudes @ ways + held)
-    falls = sums.slopes @ ways + sums.held
-    # a line belongs to an event, whatever alpha is: to the ways that count below
-    below, least = np.maximum(total - slack, 0.0), LEAST * (1 + float(falls.max()))
-    parts = (below, np.maximum(total + slack, 0.0), *2 * (falls * (below > 0),))
-    error = (len(counts) + values + 40) * UNIT
-    found = np.empty((4, len(total)))
-    for i, (part, side) in enumerate(zip(parts, 2 * BOTH, strict=True)):
-        found[i] = np.einsum("rw,w->r", part / unit, masses[i % 2]) * (1 + side * error)
-        found[i] += side * (LEAST if i < 2 else least)
-    found[2] = np.maximum(found[2], 0.0)
+    below, error = np.maximum(total - slack, 0.0), (len(counts) + values + 40) * UNIT
+
+    def added(part: Array, side: Side, least: float) -> Array:
+        mass = masses[side > 0]
+        total: Array = np.einsum("rw,w->r", part / unit, mass) * (1 + side * error) + side * least
+        return total
+
+    found = np.array(without_slope(np.empty(len(total)), np.empty(len(total))))
+    found[0] = added(below, Side.LOWER, LEAST)
+    found[1] = added(np.maximum(total + slack, 0.0), Side.UPPER, LEAST)
+    if sums.falls is not None:
+        # a line belongs to an event, whatever alpha is: to the ways that count below
+        falls = sums.falls @ ways + sums.held
+        least, falls = LEAST * (1 + float(falls.max())), falls * (below > 0)
+        found[2] = np.maximum(added(falls, Side.LOWER, least), 0.0)
+        found[3] = added(falls, Side.UPPER, least)
     return found
 
 

@@ -116,12 +116,14 @@ def _with_noise(law: TiltedLaw, unit: Array, cut: Array, last: bool = False) -> 
     most = tuning.LOOKED if many else tuning.MAX_NODES
     beyond, hopeless = Beyond(law), deep(law)
     period = beyond.period(cut)
-    excess = _wanted(law, period, cut) / most
+    wanted = _wanted(law, period, cut, hopeless)
+    excess = wanted / most
     if (excess > 1).any():
         law = law.with_noise(np.where(np.isfinite(excess), np.maximum(excess, 1.0), 1.0) ** 2)
         beyond, hopeless = Beyond(law), deep(law)
         period = beyond.period(cut)
-    nodes = _nodes(_wanted(law, period, cut), period, most)
+        wanted = _wanted(law, period, cut, hopeless)
+    nodes = _nodes(wanted, period, most)
     integrals = of_many_values if many else of_few_values
     sums_at_nodes, share = integrals(law, nodes, cut, last)
     smooth, bump, slope, charge, slope_charge = sums_at_nodes
@@ -131,20 +133,19 @@ def _with_noise(law: TiltedLaw, unit: Array, cut: Array, last: bool = False) -> 
     raised = (smooth + charge) * high
     upper = raised - _noise_of_silence(law)
     lower = (smooth - law.tau**2 * bump - charge) * low - beyond.copies(period, raised)
-    found = np.array(
-        [
-            np.where(hopeless, 0.0, lower * unit),
-            np.where(hopeless, markov(law, unit), upper * unit),
-            (slope - slope_charge) * low - beyond.slope_copies(period),
-            (slope + slope_charge) * high,
-        ]
-    )
+    found = np.zeros((4, len(unit)))
+    found[:2] = lower * unit, upper * unit
+    if hopeless.any():
+        found[0, hopeless], found[1, hopeless] = 0.0, markov(law, unit)[hopeless]
+    if law.sums.falls is not None:
+        found[2] = (slope - slope_charge) * low - beyond.slope_copies(period)
+        found[3] = (slope + slope_charge) * high
     return found, share**2
 
 
-def _wanted(law: TiltedLaw, period: Array, cut: Array) -> Array:
+def _wanted(law: TiltedLaw, period: Array, cut: Array, hopeless: NDArray[np.bool_]) -> Array:
     """So many nodes that what is beyond the last one is e^-cut of the scale."""
-    return np.where(deep(law), 1.0, np.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
+    return np.where(hopeless, 1.0, np.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
 
 
 def _soon_over(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from .nodes import (
     Characteristic,
     Missing,
     Nodes,
+    Usual,
     change_error,
     direct_errors,
     means,
@@ -101,15 +102,45 @@ def changes(weights: Array, scores: Array, step: Array, nodes: int) -> tuple[Arr
 
 def lively_nodes(law: TiltedLaw, nodes: Nodes, cut: Array, missing: Missing) -> NDArray[np.intp]:
     """How many nodes of each row there are up to the last at which the integrand may exceed e^-cut
-    of the scale: by d, as for lively_blocks, in the middle of blocks of equal size."""
-    number = np.ones(len(law.theta), dtype=np.intp)
-    others, usual = float(law.sums.users - 1), usual_part(law)
+    of the scale: by d, as for lively_blocks, in the middle of blocks of equal size.
+
+    Where scores turn as if independent of each other, d is nearly as large as it can be, and of
+    many users that is nearly everywhere: so first by blocks as large as they may be there.
+    """
+    usual, others = usual_part(law), float(law.sums.users - 1)
     spread = np.sqrt(others * np.sum(usual.weights * usual.scores**2, axis=1)) * MORE
+    still = usual.total - usual.weights.sum(axis=1)
+    usually = usual.total**2 - still**2 - np.sum(usual.weights**2, axis=1)  # d^2
+    room = np.sqrt(others * np.maximum(usually, 0.0)) - np.sqrt(2 * cut)
+    number = nodes.number
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.clip(2 * tuning.HALF_BLOCK / (spread * nodes.step), 1, nodes.number)
-    size = np.where(np.isfinite(size), size, 1).astype(np.intp)
-    blocks = nodes.number // size + 2
-    order = np.argsort(blocks)
+        small, large = (
+            np.clip(2 * half / (spread * nodes.step), 1, number)
+            for half in (tuning.HALF_BLOCK, tuning.LARGE_BLOCK * room)
+        )
+    every = np.arange(len(number))
+    for rows, size in ((np.flatnonzero(large > tuning.WORTH * small), large), (every, small)):
+        size = np.where(np.isfinite(size), size, 1).astype(np.intp)
+        up_to = Nodes(nodes.step, number)
+        number = _last_lively(law, usual, spread, up_to, size, cut, rows, missing)
+        number = np.minimum(number, nodes.number + 1)  # what is beyond is charged as such
+    return number
+
+
+def _last_lively(
+    law: TiltedLaw,
+    usual: Usual,
+    spread: Array,
+    nodes: Nodes,
+    size: NDArray[np.intp],
+    cut: Array,
+    rows: NDArray[np.intp],
+    missing: Missing,
+) -> NDArray[np.intp]:
+    """The same by blocks of `size` nodes, of some rows."""
+    number, others = nodes.number.copy(), float(law.sums.users - 1)
+    blocks = number // size + 2
+    order = rows[np.argsort(blocks[rows])]
     while len(order):
         together = max(1, tuning.PAIRS // int(blocks[order[-1]]))
         rows, order = order[-together:], order[:-together]
@@ -157,10 +188,10 @@ def _far(weights: Array, scores: Array, far: NDArray[np.bool_], step: Array, gri
         return np.zeros((kinds, rows, grid.nodes), dtype=complex)
     finite = np.where(np.isfinite(step), step, 0.0)  # else nothing will be made of the row
     place = scores[row, value] * (finite * (grid.points / (2 * math.pi)))[row]
-    reach = _reach()
-    points = np.floor(place)[:, None] + np.arange(1 - reach, reach + 1)
-    bells = np.exp(((points - place[:, None]) / _width()) ** 2 / -2)
-    index = (points % grid.points).astype(np.intp) + grid.points * row[:, None]
+    near, around = np.floor(place), np.arange(1 - _reach(), _reach() + 1)
+    bells = np.exp(((around - (place - near)[:, None]) / _width()) ** 2 / -2)
+    index = ((near % grid.points).astype(np.intp)[:, None] + around) % grid.points
+    index += grid.points * row[:, None]
     laid = [
         np.bincount(index.ravel(), (bells * kind[row, value, None]).ravel(), rows * grid.points)
         for kind in weights

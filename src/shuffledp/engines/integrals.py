@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array
 from . import tuning
 from .gridded import gridded, lively_nodes
-from .nodes import Blocks, Characteristic, Missing, Nodes, characteristic, lively_blocks
+from .nodes import Blocks, Characteristic, Missing, Nodes, characteristic, lively_blocks, turned
 from .tilted_law import TiltedLaw
 
 
@@ -28,25 +28,27 @@ def of_few_values(law: TiltedLaw, nodes: Nodes, cut: Array, last: bool) -> tuple
     share, size, values = np.ones(len(order)), tuning.BLOCK_NODES, law.sums.scores.shape[1]
     while len(order):
         together = max(1, tuning.LOOKED * size // int(nodes.number[order[-1]] + size))
-        rows, order = order[-together:], order[:-together]
+        rows, order = np.sort(order[-together:]), order[:-together]
         part, rule = law.rows(rows), Nodes(nodes.step[rows], nodes.number[rows])
         missing = Missing(part, rule)
         blocks, decay = lively_blocks(part, rule, cut[rows], missing)
         rank = blocks.rank
         kept = rank < tuning.MOST_BLOCKS
-        too_far = blocks.where(rank == tuning.MOST_BLOCKS)
-        share[rows[too_far.row]] = rule.number[too_far.row] / too_far.first
-        missing.add(blocks.where(~kept), size, decay[~kept])
+        if not kept.all():
+            too_far = blocks.where(rank == tuning.MOST_BLOCKS)
+            share[rows[too_far.row]] = rule.number[too_far.row] / too_far.first
+            missing.add(blocks.where(~kept), size, decay[~kept])
+            kept &= last | (share[rows[blocks.row]] == 1)
         found[3, rows] += missing.value
         found[4, rows] += missing.slope * part.most_fall
-        kept &= last | (share[rows[blocks.row]] == 1)
         row, first, rank = blocks.row[kept], blocks.first[kept], rank[kept]
         counts = np.bincount(row, minlength=len(rows))
         left = np.argsort(counts)
         while len(left):
             most = max(int(counts[left[-1]]), 1)
             cost = most * size + (size + 3 * most) * values // 8
-            some, left = np.split(left, [max(len(left) - max(1, tuning.PAIRS // cost), 0)])[::-1]
+            together = max(1, tuning.PAIRS // cost)
+            some, left = np.sort(left[-together:]), left[:-together]
             place = np.full(len(rows), -1)
             place[some] = np.arange(len(some))
             mine = place[row] >= 0
@@ -100,8 +102,9 @@ def _node_sums(
     angle, drift = np.arctan2(imag, 1 + real), tau**2 * theta * t
     phase = (users - 1) * angle - held * t + drift
     others = np.exp((users - 1) * log_far - (tau * t) ** 2 / 2) * twice
-    base, w = others * np.exp(1j * phase), theta + 1j * t
-    values, size_of_w = base * (1 + change) * last, theta**2 + t**2
+    less, sine = turned(phase)
+    base = others * (1 + less) + 1j * (others * sine)
+    values, size_of_w = base * (1 + change) * last, theta**2 + t**2  # w = theta + it
     # the relative error of logarithm and phase; then of the change itself
     exponent = 16 * UNIT * (users * (np.abs(angle) - log_far) + 2 * held * t + drift + 8)
     exponent += users * size / np.maximum(far**2 - size, 1e-300)
@@ -115,8 +118,9 @@ def _node_sums(
         at_most = 2 * twice * np.exp((users - 1) * largest - (tau * t) ** 2 / 2) * (1 + 1e-9)
         charge, values = np.where(unsure, at_most, charge), np.where(unsure, 0.0, values)
     found = np.zeros((5, len(step)))
-    found[0] = np.sum((values / w**2).real, axis=1)
-    found[1] = np.sum(values.real, axis=1)
+    along, across = values.real.copy(), values.imag.copy()
+    found[0] = np.sum((along * (theta**2 - t**2) + across * (2 * theta * t)) / size_of_w**2, axis=1)
+    found[1] = np.sum(along, axis=1)
     found[3] = np.sum(charge * (1 / size_of_w + tau**2), axis=1)
     if law.sums.falls is not None:
         fall = law.sums.held * (1 + change) + users * at.falling
@@ -126,6 +130,8 @@ def _node_sums(
         err += law.of_last(law.sums.slopes)[:, None] * size
         charge = others * (np.abs(falls) * grown + 2 * err)
         charge = np.where(unsure, at_most * law.most_fall[:, None], charge)
-        found[2] = np.sum(np.where(unsure, 0.0, (base * falls / w).real), axis=1)
+        falls *= base
+        slope = (falls.real * theta + falls.imag * t) / size_of_w
+        found[2] = np.sum(np.where(unsure, 0.0, slope), axis=1)
         found[4] = np.sum(charge / np.sqrt(size_of_w), axis=1)
     return found

@@ -24,6 +24,8 @@ def large_stop_loss(sums: ScoreSums, width: float, besides: Array) -> Bracket:
     found = np.array(stop_loss(sums, width, besides))
     gap = found[1] - found[0]
     wide = np.flatnonzero(gap > tuning.MISFIT * (found[0] + np.maximum(besides, 0.0)))
+    if len(wide) == 0:
+        return Bracket(*found)
     large = _large(sums.rows(wide), width)
     wide, large = wide[large.any(axis=1)], large[large.any(axis=1)]
     if len(wide):

@@ -47,6 +47,8 @@ class ScoreSums:
     sides: Sequence[Side] = BOTH
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
+        if all_in_order(index, len(self.scores)):
+            return self
         return replace(
             self,
             scores=self.scores[index],
@@ -98,6 +100,12 @@ class ScoreSums:
     def slopes(self) -> Array:
         """The falls of all values."""
         return np.zeros(self.scores.shape) if self.falls is None else self.falls
+
+
+def all_in_order(index: NDArray[np.intp], rows: int) -> bool:
+    """Are these rows, none of them twice, all that there are, as they are? Few of them are seldom
+    parted, and copying takes as long as a step of the work."""
+    return len(index) == rows and bool((index[1:] > index[:-1]).all())
 
 
 class Bracket(NamedTuple):

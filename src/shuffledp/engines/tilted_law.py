@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
 from . import tuning
-from .problem import ScoreSums
+from .problem import ScoreSums, all_in_order
 
 # proof constants: docs/theory.md, "Constants"
 ROUNDING = 20 * UNIT  # of scores, relative to their magnitudes, and of the threshold; scaled
@@ -46,12 +46,16 @@ class TiltedLaw:
     last: Array | None  # tilted probabilities of the one more user
 
     def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
+        if all_in_order(index, len(self.theta)):
+            return self
         columns = {field.name: getattr(self, field.name)[index] for field in fields(self)[1:-1]}
         last = None if self.last is None else self.last[index]
         return replace(self, sums=self.sums.rows(index), last=last, **columns)
 
     def with_noise(self, factor: Array) -> TiltedLaw:
         """With as many times the variance of the noise."""
+        if (factor == 1).all():
+            return self
         less = (self.tau * self.theta) ** 2 / 2 * (1 - factor)
         return replace(
             self,
@@ -76,6 +80,8 @@ class TiltedLaw:
     @cached_property
     def most_fall(self) -> Array:
         """All that the sum can fall by, on average: n E~[fall] + held, rounded up."""
+        if self.sums.falls is None:
+            return np.full(len(self.theta), float(self.sums.held))
         mean = np.sum(self.weights * self.sums.slopes, axis=1)
         of_all = float(self.sums.users) * mean + self.of_last(self.sums.slopes)
         most: Array = of_all * MORE + self.sums.held
@@ -147,7 +153,7 @@ def _saddle(sums: ScoreSums) -> Array:
     # several places between low and high are tried at once, if that is little work
     tried = min(max(tuning.LITTLE // scores.size, 1), tuning.TRIED)
     part = np.arange(1, tried + 1) / (tried + 1)
-    for _ in range(math.ceil(16 / math.log2(tried + 1))):
+    for _ in range(math.ceil(tuning.HALVINGS / math.log2(tried + 1))):
         middle = low[:, None] + (high - low)[:, None] * part  # [laws, tried]
         theta = np.exp(middle)
         growth = np.expm1(theta[:, :, None] * scores[:, None, :]) * probabilities[:, None, :]

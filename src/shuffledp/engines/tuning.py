@@ -111,6 +111,10 @@ QUIETER, LONG_BEFORE, SURELY_OVER = 1 / 4, 2.0, 1.5
 MOST_NOISE = 1.0
 #: Nodes that are evaluated together if the integrand may matter at one of them.
 BLOCK_NODES = 16
+#: Nodes of all rows up to which they are evaluated without a look at which of them matter.
+FEW_NODES = 1024
+#: Blocks that are looked at first, about, of all rows: each pass takes 60 us however few there are.
+FIRST_BLOCKS = 512
 #: Parts into which a larger block is split if the integrand may matter in it.
 SPLIT = 4
 #: Users with scores, the largest, that are left out where blocks are looked at, on average.
@@ -118,16 +122,17 @@ RARELY = 3.0
 #: Blocks looked at at once.
 LOOKED = 1 << 18
 #: (law, node) pairs evaluated at once: some twenty arrays of so many numbers, which should stay in
-#: the cache. 100 rounds of randomized response take 120 ms; 220 ms with 1 << 17.
-PAIRS = 1 << 14
+#: the cache. 100 rounds of a matrix and 1000 users take 88 ms; 97 with 1 << 14, 105 with 1 << 15.
+PAIRS = 1 << 13
 #: Multiplications in a product of matrices that is left to one thread: OpenBLAS starts more for
 #: larger ones, and on a busy machine waiting for them takes far longer than the work. On an idle
 #: one it makes no difference.
 UNTHREADED = 1 << 15
 #: Numbers that take numpy hardly longer than one.
 LITTLE = 1 << 12
-#: Places tried at once when the saddle point is looked for.
-TRIED = 15
+#: Places tried at once when the saddle point is looked for, and how often the interval in which its
+#: logarithm lies is halved, or as good as that: with 63 places two passes do.
+TRIED, HALVINGS = 63, 12
 #: Other tilts for Markov's inequality: theta (1 + this). Near ones serve light tails, far ones
 #: heavy tails. Must be positive: the bound holds for tilts beyond theta.
 BEYOND = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
@@ -143,6 +148,9 @@ FEW_TURNED = 64
 #: Half the size of the blocks in which the last nodes that matter are looked for, in turns of the
 #: root mean square of a sum.
 HALF_BLOCK = 1.0
+#: The same of the blocks by which it is found first beyond which node there is nothing, as a share
+#: of what is left if the scores turn independently; and how many times larger they must be.
+LARGE_BLOCK, WORTH = 0.5, 4.0
 #: Points of a grid over its nodes; deviation of the bells, in points, and points of a bell on
 #: either side: rounding, frequencies that are not told apart and points left out are about equal.
 OVERSAMPLING, BELL, BELL_REACH = 5.0, 1.64, 14

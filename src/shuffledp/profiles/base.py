@@ -33,10 +33,19 @@ class PrivacyProfile(ABC):
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
 
+    def values(self, depth: float, rtol: float) -> Sampler:
+        """The same for who needs no slopes, which may be missing."""
+        return self.sampler(depth, rtol)
+
     def outlined(self, epsilon: Array, width: float) -> Array:
         """About delta at some epsilons, however small it is, for the scale of things: nothing is
         proven with it."""
-        return self.sampler(tuning.DEPTHS[-1], width)(epsilon).upper
+        return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
+
+    @property
+    def about_zero(self) -> float | None:
+        """About delta at epsilon = 0, if that can be said without a sample."""
+        return None
 
     @property
     def depths(self) -> Sequence[float]:

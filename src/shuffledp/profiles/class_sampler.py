@@ -26,7 +26,7 @@ class ClassSampler:
     """The profile of `users` users: at each epsilon, the largest over several laws of outputs.
 
     What is below e^-depth need not be known well. The users may be a random subset of them and
-    `idle` others. Bounds on other `sides` than these may be trivial.
+    `idle` others. Bounds on other `sides` than these may be trivial, and so may `slopes`.
     """
 
     def __init__(
@@ -37,10 +37,12 @@ class ClassSampler:
         depth: float = 700.0,
         idle: int = 0,
         sides: Sequence[Side] = BOTH,
+        slopes: bool = True,
     ) -> None:
         from ..engines.choice import Choice  # all the engines, which importing can do without
 
         self._users, self._idle, self._sides = users, idle, sides
+        self._slopes = slopes and Side.LOWER in sides
         self._width = min(width, tuning.WIDEST)
         values = max(len(law.u) for law in laws)
         # [laws, values], filled up with classes without mass
@@ -51,6 +53,8 @@ class ClassSampler:
         self._error = max(law.mass_error for law in laws)
         self._choice = Choice(users, values, users * math.exp(-depth))
         covered = self._blanket > 0
+        self._scoring = np.logical_or.reduce(covered, axis=1)
+        self._open = bool(((self._u > 0) | (self._v > 0))[~covered].any())
         safe = np.where(covered, self._blanket, 1.0)
         self._a = np.where(covered, self._u / safe, 0.0)
         self._b = np.where(covered, self._v / safe, 0.0)
@@ -96,12 +100,13 @@ class ClassSampler:
             high: NDArray[np.bool_] = found[1] > np.maximum(found[0].max(axis=0), known)
             return high & ~done
 
-        rough = tuning.ROUGH[0 if len(self._u) > tuning.FEW_LAWS else 1 :]
-        widths = [width for width in rough if width > self._width and len(self._u) > 1]
+        many = len(self._u) > tuning.FEW_LAWS
+        least = tuning.WORTH_A_LOOK * self._width if len(self._u) > 1 else math.inf
+        widths = [width for width in tuning.ROUGH[0 if many else 1 :] if width > least]
         left = wanted
         for i, width in enumerate(widths):
             left = evaluate(left, width)
-            if i == 0:  # others need not be known well if they are below what leads so far
+            if i == 0 and many:  # others need not be known well if they are below what leads so far
                 leads = found[1].argmax(axis=0) == np.arange(len(self._u))[:, None]
                 left = evaluate(left & leads, self._width)
         evaluate(left, self._width)
@@ -112,17 +117,12 @@ class ClassSampler:
     def _pairs(self, law: NDArray[np.intp], epsilon: Array, width: float) -> Array:
         """The samples of each pair of a law and an epsilon: [4, pairs]."""
         alpha, slack = np.exp(epsilon)[:, None], _SLACK + self._error
-        uncovered = self._blanket[law] == 0
-        open_u, open_v = self._u[law] * uncovered, alpha * self._v[law] * uncovered
-        least = (1 - slack) * open_u - (1 + slack) * open_v
-        found = np.empty((4, len(law)))
-        found[0] = np.maximum(least, 0.0).sum(axis=1)
-        found[1] = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
-        found[2:] = np.sum(self._v[law], axis=1, where=uncovered & (least > 0))
         population = self._users + self._idle
-        found *= self._users / population
+        found = np.zeros((4, len(law)))
+        if self._open:
+            found += self._uncovered(law, alpha, slack) * (self._users / population)
         a, b = self._a[law], self._b[law]
-        some = (epsilon < self._end[law]) & ~uncovered.all(axis=1)
+        some = (epsilon < self._end[law]) & self._scoring[law]
         if some.any():
             sums = ScoreSums(
                 (a - alpha * b)[some],
@@ -131,7 +131,7 @@ class ClassSampler:
                 self._idle * np.expm1(epsilon[some]),  # each of them scores 1 - alpha
                 self._users,
                 self._error,
-                b[some] if Side.LOWER in self._sides else None,
+                b[some] if self._slopes else None,
                 self._idle,
                 sides=self._sides,
             )
@@ -140,6 +140,17 @@ class ClassSampler:
         found *= 1 + np.array([[-1], [1], [-1], [1]]) * np.array([[_SLACK]] * 2 + [[2 * slack]] * 2)
         found[1] += UNDERFLOW * some
         found[0, found[0] <= UNDERFLOW] = 0.0
+        return found
+
+    def _uncovered(self, law: NDArray[np.intp], alpha: Array, slack: float) -> Array:
+        """What the outputs outside the blanket tell, which nobody else sends: [4, pairs]."""
+        uncovered = self._blanket[law] == 0
+        open_u, open_v = self._u[law] * uncovered, alpha * self._v[law] * uncovered
+        least = (1 - slack) * open_u - (1 + slack) * open_v
+        found = np.empty((4, len(law)))
+        found[0] = np.maximum(least, 0.0).sum(axis=1)
+        found[1] = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
+        found[2:] = np.sum(self._v[law], axis=1, where=uncovered & (least > 0))
         return found
 
 

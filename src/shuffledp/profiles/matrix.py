@@ -62,6 +62,9 @@ class PairsProfile(PrivacyProfile):
     def sampler(self, depth: float, rtol: float) -> PairsSampler:
         return PairsSampler(self, depth, rtol)
 
+    def values(self, depth: float, rtol: float) -> PairsSampler:
+        return PairsSampler(self, depth, rtol, slopes=False)
+
     @cached_property
     def last_slope(self) -> float:
         """Minus the slope of the profile where it reaches 0, from below, by the pair with the
@@ -82,8 +85,10 @@ class PairsProfile(PrivacyProfile):
 class PairsSampler:
     """Evaluates a PairsProfile: leading pairs first, then all that may be larger."""
 
-    def __init__(self, profile: PairsProfile, depth: float, rtol: float) -> None:
-        self._profile, self._depth = profile, depth
+    def __init__(
+        self, profile: PairsProfile, depth: float, rtol: float, slopes: bool = True
+    ) -> None:
+        self._profile, self._depth, self._slopes = profile, depth, slopes
         self._width = max(rtol, profile.bounds.least_width)
         self._close = rtol < tuning.FIRST_LOOK
 
@@ -97,9 +102,7 @@ class PairsSampler:
 
     @cached_property
     def _above(self) -> ClassSampler:
-        profile = self._profile
-        law = (profile.dominating,)
-        return ClassSampler(law, profile.users, self._width, self._depth, profile.idle)
+        return self._of((self._profile.dominating,))
 
     def _evaluate(self, epsilon: Array) -> Samples:
         found = [self._profile.bounds.candidates(e) for e in epsilon.tolist()]
@@ -150,6 +153,8 @@ class PairsSampler:
         mask = np.zeros((len(place), len(epsilon)), dtype=bool)
         for column, mine in enumerate(wanted):
             mask[mine, column] = True
-        profile = self._profile
-        sampler = ClassSampler(tuple(place), profile.users, self._width, self._depth, profile.idle)
-        return sampler.largest(epsilon, mask, known)
+        return self._of(tuple(place)).largest(epsilon, mask, known)
+
+    def _of(self, laws: tuple[ClassLaw, ...]) -> ClassSampler:
+        users, idle = self._profile.users, self._profile.idle
+        return ClassSampler(laws, users, self._width, self._depth, idle=idle, slopes=self._slopes)

@@ -110,10 +110,25 @@ class ThreePointProfile(PrivacyProfile):
         return self.law, self.users
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self._counted(depth, rtol) or self._by_classes.sampler(depth, rtol)
+
+    def values(self, depth: float, rtol: float) -> Sampler:
+        return self._counted(depth, rtol) or self._by_classes.values(depth, rtol)
+
+    @property
+    def about_zero(self) -> float | None:
+        return self._by_classes.about_zero
+
+    @property
+    def _by_classes(self) -> PrivacyProfile:
+        return round_profile(self.law.classes, self.users)
+
+    def _counted(self, depth: float, rtol: float) -> Sampler | None:
+        """By the number of clones, if it spreads so little that this is quicker."""
         most = tuning.FEW_CLONES if rtol > tuning.NARROW else tuning.SOME_CLONES
         if self.users * self.law.clone * self.law.other <= most:
             return ThreePointSampler(self.law, self.users, depth)
-        return round_profile(self.law.classes, self.users).sampler(depth, rtol)
+        return None
 
 
 @dataclass(frozen=True)
@@ -137,12 +152,25 @@ class ClassProfile(PrivacyProfile):
         return all(law.bounded(self.idle) for law in self.laws + self.of_all)
 
     @property
+    def about_zero(self) -> float | None:
+        """E[(S)_+] if S were normal, which few users or outputs that are not covered forbid."""
+        most = max(law.spread(0.0) for law in self.laws)
+        normal = math.sqrt(self.users * most / (2 * math.pi)) / (self.users + self.idle)
+        return normal if normal < tuning.NORMAL and not self.of_all else None
+
+    @property
     def family(self) -> tuple[Hashable, int]:
         return super().family if self.idle or self.of_all else (self.laws, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self._sampler(depth, rtol, slopes=True)
+
+    def values(self, depth: float, rtol: float) -> Sampler:
+        return self._sampler(depth, rtol, slopes=False)
+
+    def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
         first, *others = (
-            ClassSampler(laws, self.users, rtol, depth=depth, idle=self.idle)
+            ClassSampler(laws, self.users, rtol, depth=depth, idle=self.idle, slopes=slopes)
             for laws in (self.laws, self.of_all)
             if laws
         )
@@ -190,17 +218,23 @@ class DensityProfile(PrivacyProfile):
         return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self._sampler(depth, rtol, slopes=True)
+
+    def values(self, depth: float, rtol: float) -> Sampler:
+        return self._sampler(depth, rtol, slopes=False)
+
+    def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
         if rtol >= tuning.FIRST_LOOK:
             depth, rtol = min(depth, tuning.OUTLINE_DEPTH), tuning.OUTLINE_WIDTH
-        return _DensitySampler(self, depth, rtol)
+        return _DensitySampler(self, depth, rtol, slopes)
 
 
 class _DensitySampler:
     """Samples of a density between laws of cells: other ones where a score alone makes a sum large.
     If only an outline is asked for, the upper side says enough."""
 
-    def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
-        self._profile, self._depth, self._width = profile, depth, width
+    def __init__(self, profile: DensityProfile, depth: float, width: float, slopes: bool) -> None:
+        self._profile, self._depth, self._width, self._slopes = profile, depth, width, slopes
         self._cutting = profile.law.cut(width * tuning.CELL_SHARE, depth, profile.users)
         self._made: dict[Range | None, tuple[ClassSampler, ClassSampler]] = {}
 
@@ -230,9 +264,11 @@ class _DensitySampler:
             width = cutting.width * tuning.ENGINE_SHARE
             rest = profile.users, width, self._depth, profile.idle
             if above is None:
-                self._made[alone] = (ClassSampler(below.laws, *rest),) * 2
+                self._made[alone] = (ClassSampler(below.laws, *rest, slopes=self._slopes),) * 2
             else:
                 sides = zip((below, above), BOTH, strict=True)
-                lower, upper = (ClassSampler(laws.laws, *rest, (side,)) for laws, side in sides)
+                lower, upper = (
+                    ClassSampler(laws.laws, *rest, (side,), self._slopes) for laws, side in sides
+                )
                 self._made[alone] = lower, upper
         return self._made[alone]

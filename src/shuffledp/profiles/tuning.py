@@ -28,8 +28,10 @@ FIRST_LOOK = 0.01
 WIDEST = 0.1
 #: Widths at which several laws are looked at first, to evaluate only those well that may lead: 20
 #: laws of 26 users take 35 us each at 0.1, 60 us at 0.01 and 1 ms at 3e-5. The first width is for
-#: more laws than FEW_LAWS, as matrices have: two laws of noise on numbers take as long at both.
-ROUGH, FEW_LAWS = (0.1, 0.01), 4
+#: more laws than FEW_LAWS, and then the leading one is evaluated before all others that may lead:
+#: of few laws each step takes as long as they do. Widths that are not so many times wider than what
+#: is asked for are not worth a look either.
+ROUGH, FEW_LAWS, WORTH_A_LOOK = (0.1, 0.01), 8, 50.0
 #: (law, epsilon) pairs prepared at once.
 ROWS = 1 << 12
 
@@ -52,6 +54,8 @@ FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, 90.0, 135.0, 200.0, 300
 #: brackets narrower than NARROW are asked for, as of a single round: 10,000 users at eps0 = 4 take
 #: 23 ms for a relative width of 1e-8.
 FEW_CLONES, SOME_CLONES, NARROW = 150.0, 4000.0, 1e-5
+#: What delta at epsilon = 0 may be for sums to be taken for normal ones, for a guess where to look.
+NORMAL = 0.1
 #: Share of the width that is left to cells, and of that the engines' share. 40 random compositions
 #: of Gaussian noise take 24 s with 0.4, 31 with 0.27; with 0.6 more miss the width at first.
 CELL_SHARE, ENGINE_SHARE = 0.4, 1 / 8

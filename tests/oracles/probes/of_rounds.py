@@ -143,6 +143,8 @@ def too_wide_at_first() -> Iterator[Checked]:
 def one_laplace() -> Iterator[Checked]:
     exact = 1 - mpmath.exp((mpmath.mpf(0.25) - 1) / 2)
     yield asked(Shuffle(Laplace(1.0), 1).delta_bounds, 0.25, rtol=1e-3), (exact, exact)
+    near = 0.25 * (1 - 1e-12), 0.25 * (1 + 1e-12)  # delta is rounded
+    yield asked(Shuffle(Laplace(1.0), 1).epsilon_bounds, float(exact), rtol=1e-3), near
 
 
 def narrow_brackets() -> Iterator[Checked]:
@@ -151,6 +153,8 @@ def narrow_brackets() -> Iterator[Checked]:
     narrow = Accountant().compose(Shuffle(PureLDP(0.75), 9), 2)
     exact = exact_two_rounds()
     yield asked(narrow.delta_bounds, 0.5, rtol=1e-5), (exact, exact)
+    near = 0.118153067 - 5e-10, 0.118153067 + 5e-10  # the root, found with 40 digits
+    yield asked(Shuffle(PureLDP(4.0), 10**5).epsilon_bounds, 1e-6, rtol=1e-3), near
 
 
 def infinite_losses() -> Iterator[Checked]:

@@ -1,0 +1,61 @@
+"""Epsilon of one round: what is looked at is a guess, what is returned is not."""
+
+import numpy as np
+import pytest
+
+from shuffledp import FiniteRandomizer, PureLDP, Shuffle
+from shuffledp._support.numeric import Bounds
+from shuffledp.bounds import tuning
+from shuffledp.profiles import tuning as of_profiles
+from shuffledp.randomizers import Gaussian, Laplace, RandomizedResponse, Randomizer
+
+MATRIX = ((0.5, 0.3, 0.2), (0.2, 0.5, 0.3), (0.1, 0.2, 0.7))
+
+
+@pytest.mark.parametrize("doubted", [True, False])
+@pytest.mark.parametrize(
+    ("eps0", "users", "delta"), [(8.0, 5, 0.999), (8.0, 50, 0.99), (2.0, 10**4, 0.01)]
+)
+def test_nothing_is_lost_where_delta_is_large(
+    eps0: float, users: int, delta: float, doubted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if delta at epsilon = 0 was taken to be larger than it is."""
+    if not doubted:
+        monkeypatch.setattr(tuning, "FAR_ABOVE", 0.0)
+        monkeypatch.setattr(of_profiles, "NORMAL", np.inf)
+    round_ = Shuffle(RandomizedResponse(16, eps0=eps0), users)
+    assert round_.delta_bounds(0.0).upper <= delta
+    assert round_.epsilon_bounds(delta) == Bounds(0.0, 0.0)
+
+
+@pytest.mark.parametrize("factor", [0.03, 0.3, 3.0, 30.0])
+@pytest.mark.parametrize("users", [40, 10**5])
+def test_a_wrong_guess_costs_time_only(
+    users: int, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_ = Shuffle(RandomizedResponse(16, eps0=3.0), users)
+    right = round_.epsilon_bounds(1e-6)
+    monkeypatch.setattr(tuning, "AROUND", tuple(factor * x for x in tuning.AROUND))
+    lower, upper = round_.epsilon_bounds(1e-6)
+    assert right.lower <= upper <= 1.00001 * lower
+    assert lower <= right.upper
+
+
+@pytest.mark.parametrize("users", [3, 300, 10**6])
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        PureLDP(2.0),
+        RandomizedResponse(16, eps0=2.0),
+        FiniteRandomizer(MATRIX),
+        Laplace(1.0),
+        Gaussian(2.0),
+    ],
+    ids=lambda randomizer: type(randomizer).__name__,
+)
+def test_values_do_not_depend_on_slopes(randomizer: Randomizer, users: int) -> None:
+    ((profile, _),) = Shuffle(randomizer, users).parts
+    epsilon = np.linspace(0.1, 0.9, 5) * min(profile.max_loss, 3 / np.sqrt(users))
+    plain, sloped = (make(60.0, 1e-3)(epsilon) for make in (profile.values, profile.sampler))
+    assert plain.lower == pytest.approx(sloped.lower, rel=1e-9, abs=1e-300)
+    assert plain.upper == pytest.approx(sloped.upper, rel=1e-9, abs=1e-300)
