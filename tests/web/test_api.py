@@ -178,7 +178,7 @@ def test_a_question_is_an_address_too(server: Server) -> None:
 
 
 def test_what_is_not_certified_is_an_answer(server: Server) -> None:
-    asked = {"eps0": 2, "users": 300, "rounds": 20, "delta": 1e-6, "rtol": 1e-7}
+    asked = {"randomizer": "gaussian", "sigma": 1, "users": 1, "delta": 0.1, "rtol": 1e-7}
     answer = server.ask("epsilon", **asked, format="page")
     assert answer.status_code == 200
     report = answer.json()
