@@ -150,17 +150,8 @@ def _randomized_response_atoms(eps0: Real, rounds: int, digits: int) -> tuple[At
 def randomized_response_composition(
     eps0: Real, rounds: int, epsilon: Real, digits: int = 60
 ) -> mpf:
-    """Return delta(epsilon) of `rounds` binary randomized responses (one user), a binomial sum.
-
-    Every term P (1 - exp(epsilon - loss)) of the sum is positive: no cancellation.
-    """
-    with mpmath.workdps(digits + GUARD_DIGITS):
-        epsilon = mpf(epsilon)
-        return mpmath.fsum(
-            -p * mpmath.expm1(epsilon - loss)
-            for loss, p, _ in _randomized_response_atoms(eps0, rounds, digits)
-            if loss > epsilon
-        )
+    """Return delta(epsilon) of `rounds` binary randomized responses (one user), a binomial sum."""
+    return delta_of_atoms(_randomized_response_atoms(eps0, rounds, digits), epsilon, digits)
 
 
 def randomized_response_epsilon(eps0: Real, rounds: int, delta: Real, digits: int = 60) -> mpf:
