@@ -65,9 +65,7 @@ def test_python_block_prints_what_it_says(code: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "session", [pytest.param(code, id=name) for name, code in blocks("console")]
 )
-def test_console_block_prints_what_it_says(
-    session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_console_block_prints_what_it_says(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:

@@ -74,7 +74,7 @@ class Choices(Sequence[Choice], Records):
     """All choices, from the smallest average error on, and those that cannot meet the target.
 
     >>> from shuffledp import choose
-    >>> first = choose(users=10_000, values=16, epsilon=1.0, delta=1e-6, view="shuffle")[0]
+    >>> first = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)[0]
     >>> first.epsilon.upper <= 1.0
     True
     """
