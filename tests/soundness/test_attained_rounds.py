@@ -32,7 +32,6 @@ from shuffledp.profiles.rounds import round_profile
 from shuffledp.randomizers import REGISTRY, Randomizer
 
 EPSILONS = (0.0, 0.1, 0.5, 1.2, 2.5)
-NONE = Fraction(0)
 Values = tuple[int, int]
 
 
