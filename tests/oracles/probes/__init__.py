@@ -4,7 +4,7 @@ A probe is repeated for every constant that it reads: of questions that read dif
 is a probe of its own.
 """
 
-from .common import Checked
+from .common import Probe
 from .of_bundles import bundles, some_bundles, wide_bundles
 from .of_engines import (
     chosen_engines,
@@ -43,9 +43,9 @@ from .of_rounds import (
     too_wide_at_first,
 )
 
-__all__ = ["OF_FOLDER", "PROBES", "Checked"]
+__all__ = ["OF_FOLDER", "PROBES", "Probe"]
 
-ENGINES = [
+ENGINES: list[Probe] = [
     *chosen_engines,
     enumerating_engines,
     fourier_engine,
@@ -57,7 +57,7 @@ MATRICES = [large_matrices, large_matrix_of_data]
 LAWS = [matrices, noise_of_one]
 ROUNDS = [repeated_rounds, attained_rounds, mixed_rounds, one_round]
 HARD = [too_wide_at_first, one_laplace, narrow_brackets, infinite_losses, infinite_losses_twice]
-PROBES = [
+PROBES: list[Probe] = [
     noise_messages,
     replaced_messages,
     heavy_tails,
@@ -80,7 +80,7 @@ PROBES = [
     readings,
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
-OF_FOLDER = {
+OF_FOLDER: dict[str, list[Probe]] = {
     "engines": [*ENGINES, samplers, binary_messages, near_the_top, noise_messages],
     "laws": [*LAWS, *MATRICES, densities, heavy_tails],
     "profiles": [
