@@ -25,7 +25,7 @@ def run(settings: Settings) -> Result:
         ("stronger-clones", "the attained pair (stronger clones)", 1.5),
     ):
         # 0.405 and 1.0 are always among the epsilons
-        many = np.append(np.linspace(0.0, reach, 5 if settings.quick else 41), [0.405, 1.0])
+        many = np.append(np.linspace(0.0, reach, 9 if settings.quick else 41), [0.405, 1.0])
         epsilons: Array = np.unique(np.round(many, 6)).astype(np.float64)
         curves, agreement = compare(USERS, EPS0, ROUNDS, epsilons, grid, analysis)
         if analysis == "clones":
