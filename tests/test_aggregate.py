@@ -1,6 +1,7 @@
 """Rounds of which only the sums are seen, as users meet them: refusals, words, tools."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,10 @@ def test_one_bit_flipped_or_two_probabilities_say_the_same() -> None:
     assert UnaryEncoding.optimized(8, 2.0).eps0 == pytest.approx(2.0, rel=1e-12)
     optimized = Aggregate(UnaryEncoding.optimized(8, 4.0), 10_000).get_epsilon(1e-6)
     assert optimized > Aggregate(UnaryEncoding(8, eps0=4.0), 10_000).get_epsilon(1e-6)
+    assert UnaryEncoding.optimized(8, 2.0, ones=2).q == pytest.approx(1 / (1 + math.e), rel=1e-12)
+    for wrong in (0, "x", 1.5):
+        with pytest.raises(InvalidParameter, match="ones="):
+            UnaryEncoding.optimized(8, 2.0, ones=wrong)  # type: ignore[arg-type]
 
 
 def test_the_shell_says_what_is_seen() -> None:

@@ -124,17 +124,8 @@ class SampleThreshold(RoundOfReports):
         parts = self._composed(self._pair(int(reports[0])))
         return [parts, profiles.base.swapped(parts)]
 
-    def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
-        """A delta that actual bins reach: at least what one of them alone does."""
-        epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
-        return self._attained(lambda rounds: rounds.delta_bounds(epsilon, rtol))
-
-    def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
-        """The epsilon at which actual bins have this delta."""
-        delta, rtol = validate.delta(delta), validate.tolerance(rtol)
-        return self._attained(lambda rounds: rounds.epsilon_bounds(delta, rtol))
-
     def _attained(self, ask: Ask) -> float:
+        """At least what one bin alone does."""
         # of a single bin the worst number of reports is reached, whatever the question is
         single = [(self._pair(), 1)]
         several = [] if self.parts == single else self.attained_parts[:1]

@@ -171,9 +171,3 @@ def test_a_full_disk_is_not_a_plan_that_exceeds(arguments: str) -> None:
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert result.returncode == 2 and "output cannot be written" in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_importing_loads_neither_matplotlib_nor_joblib() -> None:
-    code = "import sys, shuffledp, shuffledp.cli.app, shuffledp.plotting; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
-    assert not {"matplotlib", "joblib", "pandas", "distributed"} & set(loaded.split())

@@ -43,9 +43,9 @@ def test_no_command() -> None:
 
 
 def test_what_cannot_be_certified_exits_with_3() -> None:
-    options = "--eps0 4 --users 1e6 --rounds 1e7 --delta 1e-6 --rtol 1e-5"
+    options = "--randomizer gaussian --sigma 1 --users 1 --delta 0.1 --rtol 1e-7"
     result = fresh(["epsilon", *options.split()])
     assert result.returncode == 3
-    assert result.stdout.startswith("The protocol is (668.")  # certified, if not as closely
-    assert "was certified to lie in [668." in result.stderr
+    assert result.stdout.startswith("The protocol is (1.161, 0.1)")  # certified, if not as closely
+    assert "was certified to lie in [1.16033, " in result.stderr
     assert result.stderr.count("\n") == 1

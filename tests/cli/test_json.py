@@ -125,7 +125,8 @@ def test_choose() -> None:
     few = ("--users", "100", "--epsilon", "2", "--delta", "0.01", "--rtol", "0.3")
     vector = checked("choose", ("--task", "vector", "--dimension", "3", *few))
     assert [row["randomizer"] for row in vector["choices"]] == ["priv-unit"]
-    counted = checked("choose", ("--values", "3", "--view", "shuffle", *few))
+    more = ("--users", "1e4", "--epsilon", "1", "--delta", "1e-6", "--rtol", "0.3")
+    counted = checked("choose", ("--values", "3", "--view", "shuffle", *more))
     assert {row["randomizer"] for row in counted["choices"]} > {"rr", "noisy-histogram", "unary"}
 
 

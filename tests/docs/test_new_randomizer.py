@@ -6,10 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
+from shell import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -18,8 +21,19 @@ COMMANDS = re.findall(r"^    shuffledp (.*)$", PAGE, flags=re.MULTILINE)
 CIRCLE = ["--randomizer", "circle", "--k", "3", "--flip", "0.25"]
 
 
+#: Every line is the arguments of a command: one interpreter for all of them.
+SERVE = """
+import json, sys
+from shell import run
+for line in sys.stdin:
+    result = run(*json.loads(line))
+    print(json.dumps([result.returncode, result.stdout, result.stderr]), flush=True)
+"""
+House = subprocess.Popen[str]
+
+
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("house")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src" / "shuffledp", folder / "shuffledp", ignore=ignored)
@@ -28,29 +42,37 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(house: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "shuffledp", *arguments],
-        capture_output=True, text=True, check=False, cwd=house,
-        env={**os.environ, "PYTHONPATH": str(house)},
-    )  # fmt: skip
+@pytest.fixture(scope="module")
+def house(folder: Path) -> Iterator[House]:
+    path = os.pathsep.join([str(folder), str(ROOT / "tests")])
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE], cwd=folder, env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as opened:  # fmt: skip
+        yield opened
+
+
+def run(house: House, *arguments: str) -> Result:
+    assert house.stdin is not None and house.stdout is not None
+    print(json.dumps(arguments), file=house.stdin, flush=True)
+    return Result(arguments, *json.loads(house.stdout.readline()))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_commands_of_the_page_work(house: Path, command: str) -> None:
+def test_the_commands_of_the_page_work(house: House, command: str) -> None:
     result = run(house, *command.split())
     assert (result.returncode, result.stderr) == (0, ""), result.stderr
 
 
-def test_it_is_in_the_help_and_its_limits_are_kept(house: Path) -> None:
+def test_it_is_in_the_help_and_its_limits_are_kept(house: House) -> None:
     assert "circle" in run(house, "epsilon", "--help").stdout
     assert "probability of each neighbour" in run(house, "epsilon", "--help").stdout.lower()
     wrong = run(house, "epsilon", *CIRCLE[:-1], "0.5", "--users", "9", "--delta", "0.1")
     assert (wrong.returncode, "flip=0.5" in wrong.stderr) == (2, True)
 
 
-def test_a_plan_may_have_it(house: Path) -> None:
-    (house / "plan.toml").write_text(
+def test_a_plan_may_have_it(house: House, folder: Path) -> None:
+    (folder / "plan.toml").write_text(
         "[target]\nepsilon = 1\ndelta = 1e-6\n"
         '[[rounds]]\nrandomizer = "circle"\nk = 3\nflip = 0.25\nusers = 10000\nrounds = 2\n'
     )
@@ -59,7 +81,7 @@ def test_a_plan_may_have_it(house: Path) -> None:
     assert json.loads(result.stdout)["entries"][0]["upper"] < 1
 
 
-def test_its_numbers_are_those_of_its_definition(house: Path) -> None:
+def test_its_numbers_are_those_of_its_definition(house: House) -> None:
     """Two users by hand: the other one holds any value, and messages arrive in any order."""
     keep, near = Fraction("0.95") / 2 + Fraction("0.05") / 3, Fraction("0.95") / 4
     near += Fraction("0.05") / 3

@@ -70,12 +70,13 @@ def test_many_users_against_a_sum_over_the_common_score() -> None:
     users, p, common = 2000, 1e-5, 0.25
     for gain in (100.0, 300.0, 470.0, 520.0, 900.0):
         exact, rest = mpmath.mpf(0), 1 - mpmath.mpf(p) - mpmath.mpf(common)
+        odds = common / rest
         for c in range(1, 19):
             # chance of c rare scores and m common ones, from m = 0 on
             chance = mpmath.binomial(users, c) * mpmath.mpf(p) ** c * rest ** (users - c)
             for m in range(min(math.ceil(c * gain), users - c + 1)):
                 exact += chance * max(c * gain - m, 0)
-                chance *= mpmath.mpf(common) / rest * (users - c - m) / (m + 1)
+                chance *= odds * (users - c - m) / (m + 1)
         low, high = rare_stop_loss(sums_of([gain, -1.0], [p, common], users), 20)
         assert low[0] <= exact * (1 + 1e-20)
         assert exact <= high[0]

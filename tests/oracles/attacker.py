@@ -26,9 +26,9 @@ def caught(pair: Mapping[Any, tuple[Any, Any]], accused: Any) -> Any:
     return found
 
 
-def renyi(pair: Mapping[Any, tuple[Any, Any]], order: Fraction, digits: int = 40) -> mpf:
+def renyi(pair: Mapping[Any, tuple[Any, Any]], order: Fraction) -> mpf:
     """D(P || Q) at an order >= 1; infinite if P has what Q has not."""
-    with mpmath.workdps(digits):
+    with mpmath.workdps(40):
         masses = [
             tuple(mpf(m.numerator) / m.denominator if isinstance(m, Fraction) else m for m in each)
             for each in pair.values()

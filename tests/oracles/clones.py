@@ -18,7 +18,7 @@ from math import comb
 import mpmath
 from mpmath import mpf
 
-from .common import GUARD_DIGITS, Atom, FractionPair, Real
+from .common import DIGITS, GUARD_DIGITS, Atom, FractionPair, Real
 
 
 def clone_pair_fractions(users: int, ratio: Fraction, analysis: str) -> FractionPair:
@@ -62,7 +62,7 @@ def _clone_odds(users: int, eps0: mpf, analysis: str) -> tuple[mpf, mpf]:
     raise ValueError(f"unknown analysis: {analysis!r}")
 
 
-def clone_pair_atoms(users: int, eps0: Real, analysis: str, digits: int = 60) -> list[Atom]:
+def clone_pair_atoms(users: int, eps0: Real, analysis: str, digits: int = DIGITS) -> list[Atom]:
     """Return the atoms (loss, P mass, Q mass) of the clone pair, by increasing loss.
 
     All outcomes (a, b) with a + b = c + 1 and all c = 0 .. users - 1 are enumerated. Outcomes
@@ -96,7 +96,7 @@ def _atoms(users: int, eps0: Real, analysis: str, digits: int) -> tuple[Atom, ..
         )
 
 
-def clone_profile(users: int, eps0: Real, epsilon: Real, analysis: str, digits: int = 60) -> mpf:
+def clone_profile(users: int, eps0: Real, epsilon: Real, analysis: str) -> mpf:
     """Return delta(epsilon) of the clone pair, summed over every c = 0 .. users - 1.
 
     Given C = c, P > exp(epsilon) Q holds for the outcomes with a first count a >= cut, and both
@@ -108,7 +108,7 @@ def clone_profile(users: int, eps0: Real, epsilon: Real, analysis: str, digits: 
     integers, carried from c to c + 1 by Pascal's rule. Nothing is dropped, for any number of
     users; the time grows like users**2. A negative epsilon is allowed.
     """
-    with mpmath.workdps(digits + GUARD_DIGITS):
+    with mpmath.workdps(DIGITS + GUARD_DIGITS):
         eps0, epsilon = mpf(eps0), mpf(epsilon)
         q, rest = _clone_odds(users, eps0, analysis)
         if epsilon >= eps0:

@@ -15,10 +15,9 @@ Law = dict[int, int]  # of all sums, as one number; masses times a common factor
 Pair = tuple[Law, Law]
 
 
-def vectors(columns: int, ones: int, least: int = 1) -> list[Vector]:
-    """All bit vectors with `least` to `ones` ones."""
-    every = product((0, 1), repeat=columns)
-    return [bits for bits in every if least <= sum(bits) <= ones]
+def vectors(columns: int, ones: int) -> list[Vector]:
+    """All bit vectors with 1 to `ones` ones."""
+    return [bits for bits in product((0, 1), repeat=columns) if 1 <= sum(bits) <= ones]
 
 
 class Sums:

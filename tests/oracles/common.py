@@ -24,6 +24,8 @@ Atom: TypeAlias = tuple[mpf, mpf, mpf]
 """One value of the privacy loss: (loss, P mass, Q mass). The loss may be +inf (Q mass 0)."""
 FractionPair: TypeAlias = dict[tuple[int, ...], tuple[Fraction, Fraction]]
 
+DIGITS = 60
+"""Of references, if no other number is said."""
 GUARD_DIGITS = 30
 """Digits computed beyond the digits asked for: far more than rounding can use up here."""
 
@@ -37,7 +39,7 @@ def hockey_stick(pair: Mapping[Any, tuple[Any, Any]], alpha: Any) -> Any:
     """Return the sum of (P - alpha Q)_+ over the outcomes of {outcome: (P, Q)}.
 
     Exact if the masses are fractions and alpha is an int or a Fraction. With mpf masses or an mpf
-    alpha the sum is done with 60 + GUARD_DIGITS digits.
+    alpha the sum is done with DIGITS + GUARD_DIGITS digits.
     """
     if isinstance(alpha, float):
         raise TypeError("alpha must be an int, a Fraction, or an mpf: a float would round")
@@ -45,7 +47,7 @@ def hockey_stick(pair: Mapping[Any, tuple[Any, Any]], alpha: Any) -> Any:
         isinstance(mass, Fraction) for masses in pair.values() for mass in masses
     ):
         return _in_whole_numbers(pair, Fraction(alpha))
-    with mpmath.workdps(60 + GUARD_DIGITS):
+    with mpmath.workdps(DIGITS + GUARD_DIGITS):
         return sum(max(p_mass - alpha * q_mass, 0) for p_mass, q_mass in pair.values())
 
 

@@ -12,13 +12,13 @@ from operator import itemgetter
 import mpmath
 from mpmath import mpf
 
-from .common import GUARD_DIGITS, Atom, FractionPair, Real
+from .common import DIGITS, GUARD_DIGITS, Atom, FractionPair, Real
 
 LOSS_BITS = 190
 """Composed losses are rounded to multiples of 2**-190 (about 6e-58), so equal sums coincide."""
 
 
-def compose_atoms(list_of_atoms: Sequence[Sequence[Atom]], digits: int = 60) -> list[Atom]:
+def compose_atoms(list_of_atoms: Sequence[Sequence[Atom]], digits: int = DIGITS) -> list[Atom]:
     """Return the atoms of the product of several atom lists, by increasing loss.
 
     Every combination of atoms is enumerated: losses add, P masses and Q masses multiply. Losses
@@ -56,7 +56,7 @@ def _composed(list_of_atoms: tuple[tuple[Atom, ...], ...], digits: int) -> tuple
         return tuple(result)
 
 
-def delta_of_atoms(atoms: Sequence[Atom], epsilon: Real, digits: int = 60) -> mpf:
+def delta_of_atoms(atoms: Sequence[Atom], epsilon: Real, digits: int = DIGITS) -> mpf:
     """Return the sum over the atoms with loss > epsilon of P - exp(epsilon) Q.
 
     With Q = P exp(-loss) this is the sum of P (1 - exp(epsilon - loss))_+.
@@ -67,20 +67,18 @@ def delta_of_atoms(atoms: Sequence[Atom], epsilon: Real, digits: int = 60) -> mp
         return mpmath.fsum(p - alpha * q for loss, p, q in atoms if loss > epsilon)
 
 
-def delta_of_product(
-    list_of_atoms: Sequence[Sequence[Atom]], epsilon: Real, digits: int = 60
-) -> mpf:
+def delta_of_product(list_of_atoms: Sequence[Sequence[Atom]], epsilon: Real) -> mpf:
     """Return delta_of_atoms(compose_atoms(list_of_atoms), epsilon) without the full product.
 
     The first and the second half of the lists are composed. For each atom of the first half, the
     atoms of the second half that bring the loss above epsilon are a tail, with known masses.
     """
-    with mpmath.workdps(digits + GUARD_DIGITS):
+    with mpmath.workdps(DIGITS + GUARD_DIGITS):
         epsilon = mpf(epsilon)
         alpha = mpmath.exp(epsilon)
         half = len(list_of_atoms) // 2
-        left = compose_atoms(list_of_atoms[:half], digits)
-        right = compose_atoms(list_of_atoms[half:], digits)[::-1]  # by decreasing loss
+        left = compose_atoms(list_of_atoms[:half])
+        right = compose_atoms(list_of_atoms[half:])[::-1]  # by decreasing loss
         tail_p, tail_q, index = mpf(0), mpf(0), 0
         total = mpf(0)
         for loss, p_mass, q_mass in left:  # by increasing loss: the tail only grows
@@ -92,14 +90,14 @@ def delta_of_product(
         return total
 
 
-def epsilon_of_atoms(atoms: Sequence[Atom], delta: Real, digits: int = 60) -> mpf:
+def epsilon_of_atoms(atoms: Sequence[Atom], delta: Real) -> mpf:
     """Return the smallest epsilon (perhaps negative) with delta_of_atoms(epsilon) <= delta.
 
     Between two neighboring losses the profile is A - exp(epsilon) B, with A and B the P and Q
     masses of all larger losses, so the root there is log((A - delta) / B). The result is +inf if
     delta is below the P mass of the infinite loss, and -inf if delta is at least the total mass.
     """
-    with mpmath.workdps(digits + GUARD_DIGITS):
+    with mpmath.workdps(DIGITS + GUARD_DIGITS):
         delta = mpf(delta)
         if delta < 0:
             raise ValueError("need delta >= 0")
@@ -126,13 +124,13 @@ def epsilon_of_atoms(atoms: Sequence[Atom], delta: Real, digits: int = 60) -> mp
 
 
 @cache
-def _randomized_response_atoms(eps0: Real, rounds: int, digits: int) -> tuple[Atom, ...]:
+def _randomized_response_atoms(eps0: Real, rounds: int) -> tuple[Atom, ...]:
     """Return the atoms of `rounds` binary randomized responses, by decreasing loss.
 
     With j answers in favor of P the loss is (2 j - rounds) eps0 and the masses are binomial:
     P with success probability E / (E + 1), Q with 1 / (E + 1).
     """
-    with mpmath.workdps(digits + GUARD_DIGITS):
+    with mpmath.workdps(DIGITS + GUARD_DIGITS):
         eps0 = mpf(eps0)
         if rounds < 1 or not 0 < eps0 < mpmath.inf:
             raise ValueError("need rounds >= 1 and a finite eps0 > 0")
@@ -147,31 +145,19 @@ def _randomized_response_atoms(eps0: Real, rounds: int, digits: int) -> tuple[At
         return tuple(atoms)
 
 
-def randomized_response_composition(
-    eps0: Real, rounds: int, epsilon: Real, digits: int = 60
-) -> mpf:
-    """Return delta(epsilon) of `rounds` binary randomized responses (one user), a binomial sum.
-
-    Every term P (1 - exp(epsilon - loss)) of the sum is positive: no cancellation.
-    """
-    with mpmath.workdps(digits + GUARD_DIGITS):
-        epsilon = mpf(epsilon)
-        return mpmath.fsum(
-            -p * mpmath.expm1(epsilon - loss)
-            for loss, p, _ in _randomized_response_atoms(eps0, rounds, digits)
-            if loss > epsilon
-        )
+def randomized_response_composition(eps0: Real, rounds: int, epsilon: Real) -> mpf:
+    """Return delta(epsilon) of `rounds` binary randomized responses (one user), a binomial sum."""
+    return delta_of_atoms(_randomized_response_atoms(eps0, rounds), epsilon)
 
 
-def randomized_response_epsilon(eps0: Real, rounds: int, delta: Real, digits: int = 60) -> mpf:
+def randomized_response_epsilon(eps0: Real, rounds: int, delta: Real) -> mpf:
     """Return the root epsilon of randomized_response_composition(eps0, rounds, epsilon) = delta."""
-    with mpmath.workdps(digits + GUARD_DIGITS):
-        return epsilon_of_atoms(_randomized_response_atoms(eps0, rounds, digits), delta, digits)
+    return epsilon_of_atoms(_randomized_response_atoms(eps0, rounds), delta)
 
 
-def atoms_of_pair(pair: FractionPair, digits: int = 60) -> list[Atom]:
+def atoms_of_pair(pair: FractionPair) -> list[Atom]:
     """(loss, P, Q) of a rational pair; outcomes that Q cannot have get an infinite loss."""
-    with mpmath.workdps(digits):
+    with mpmath.workdps(DIGITS):
         atoms = []
         for p, q in pair.values():
             if p == 0:

@@ -224,9 +224,9 @@ def test_every_matrix_has_an_answer(
         assert round_.attained_delta(0.1) <= delta
         ten = repeated(round_, 10)
         if users == 1 or (i + j + k) % 2 == 0:
-            assert ten.get_epsilon(1e-6) >= epsilon * (1 - 1e-3)
+            assert ten.get_epsilon(1e-6, rtol=0.01) >= epsilon * (1 - 1e-3)
         if users == 1 or (i + j + k) % 2 == 1:
-            assert ten.get_delta(0.1) >= delta * (1 - 1e-3) - 1e-13
+            assert ten.get_delta(0.1, rtol=0.01) >= delta * (1 - 1e-3) - 1e-13
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "poisson"])

@@ -102,7 +102,7 @@ def test_deep_tails(mean: float) -> None:
         with mpmath.workdps(150):
             alpha, mu = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(mean)
             middle = int(alpha * mu) if more else int(mu / alpha)
-            wide = 60 * int(mean**0.5)
+            wide = 30 * int(mean**0.5)
             counts = (
                 range(middle, middle + wide) if more else range(max(middle - wide, 0), middle + 1)
             )

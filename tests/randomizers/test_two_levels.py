@@ -15,10 +15,10 @@ from shuffledp.laws.classes import ClassLaw, ClassLaws
 from shuffledp.randomizers import OneBit, Piecewise, PrivUnit, SquareWave, TwoLevelRandomizer
 
 
-def windows(outputs: int, width: int, ratio: Fraction, step: int = 1) -> list[list[Fraction]]:
+def windows(outputs: int, width: int, ratio: Fraction) -> list[list[Fraction]]:
     """Every place of a window on a line of outputs, `ratio` times likelier inside."""
     rows = []
-    for start in range(0, outputs - width + 1, step):
+    for start in range(outputs - width + 1):
         weights = [ratio if start <= y < start + width else Fraction(1) for y in range(outputs)]
         rows.append([weight / sum(weights) for weight in weights])
     return rows

@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -36,6 +37,12 @@ def side(profile: PrivacyProfile, epsilons: Floats, which: str) -> Floats:
     return values
 
 
+@lru_cache(maxsize=100)  # several analyses have the same largest loss
+def reached(randomizer: Randomizer, users: int, epsilons: tuple[float, ...]) -> Floats:
+    actual = round_profile(randomizer.attained_law(), users)
+    return side(actual, np.array(epsilons), "lower")
+
+
 def examine(
     randomizers: list[Randomizer], cases: list[written.Rows], users: int, analysis: str, at: Floats
 ) -> Verdict:
@@ -45,8 +52,7 @@ def examine(
         survey = Shuffle(randomizer, users, analysis)
         epsilons.append(at * survey.profile.max_loss)
         upper.append(side(survey.profile, epsilons[-1], "upper"))
-        actual = round_profile(randomizer.attained_law(), users)
-        attained.append(side(actual, epsilons[-1], "lower"))
+        attained.append(reached(randomizer, users, tuple(epsilons[-1].tolist())))
     return judge(cases, users, np.array(epsilons), np.array(upper), np.array(attained))
 
 

@@ -45,7 +45,7 @@ wild_counts = st.one_of(
 nonsense = st.one_of(
     st.none(),
     st.booleans(),
-    st.text(max_size=5),
+    st.text("eE1.-+ nai\u0661\u221e", max_size=5),  # the table of all characters takes seconds
     st.complex_numbers(),
     st.lists(st.integers(), max_size=2),
     st.fractions(),
@@ -229,13 +229,14 @@ def test_numbers_near_the_limits(eps0: float, users: int, rounds: int) -> None:
     top = accountant.get_epsilon(0.0)
     assert Fraction(top) >= rounds * Fraction(eps0)
     previous = top
-    for delta in (1e-280, 1e-12, 0.3)[:: 1 if rounds == 1 else 2]:  # many rounds take long
-        bounds = allowed(accountant.epsilon_bounds, delta)
+    rtol = 1e-3 if rounds == 1 else 0.1  # many rounds take long: their width is in test_range.py
+    for delta in (1e-280, 1e-12, 0.3):
+        bounds = allowed(accountant.epsilon_bounds, delta, rtol=rtol)
         assert 0 <= bounds.lower <= bounds.upper <= top
         assert bounds.lower <= previous  # epsilon falls with delta
         previous = bounds.upper
     assert accountant.get_delta(top) == 0
-    assert_bracket(allowed(accountant.delta_bounds, 0.0), 1.0)
+    assert_bracket(allowed(accountant.delta_bounds, 0.0, rtol=rtol), 1.0)
 
 
 @pytest.mark.parametrize(

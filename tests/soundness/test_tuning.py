@@ -11,7 +11,7 @@ the constants that it reads only.
 import importlib
 import math
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any, ClassVar
@@ -19,9 +19,7 @@ from typing import Any, ClassVar
 import pytest
 
 import shuffledp
-from oracles.probes import OF_FOLDER, PROBES, Checked
-
-Probe = Callable[[], Iterator[Checked]]
+from oracles.probes import OF_FOLDER, PROBES, Probe
 
 
 def constants() -> Iterator[tuple[Any, str]]:

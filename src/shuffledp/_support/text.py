@@ -35,18 +35,18 @@ def percent(share: float) -> str:
     return f"{plain(float(f'{100 * share:.12g}'))} %"
 
 
-def percent_up(share: float, digits: int = 4) -> str:
+def percent_up(share: float) -> str:
     """A share in per cent, rounded up.
 
     >>> percent_up(0.0123456), percent_down(0.0123456)
     ('1.235 %', '1.234 %')
     """
-    return f"{rounded_up(min(math.nextafter(100 * share, math.inf), 100.0), digits)} %"
+    return f"{rounded_up(min(math.nextafter(100 * share, math.inf), 100.0))} %"
 
 
-def percent_down(share: float, digits: int = 4) -> str:
+def percent_down(share: float) -> str:
     """A share in per cent, rounded down."""
-    return f"{rounded_down(max(math.nextafter(100 * share, -math.inf), 0.0), digits)} %"
+    return f"{rounded_down(max(math.nextafter(100 * share, -math.inf), 0.0))} %"
 
 
 def _text(value: float, digits: int, rounding: str) -> str:

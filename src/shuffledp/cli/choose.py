@@ -43,8 +43,7 @@ def choose(as_json: bool, as_csv: bool, picture: str | None, **given: Any) -> No
     """
     check_format(as_json, as_csv)
     found = ranked(**given)
-    if picture is not None:
-        draw(found.plot, picture)
+    draw(found.plot, picture)
     if as_json:
         rows = {"choices": [_choice(choice, given) for choice in found]}
         unmet = {"unmet": [row._asdict() for row in found.unmet]}

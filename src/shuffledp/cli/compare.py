@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from ..tools.compare import compare as comparison
-from .figure import draw, picture_options
+from .figure import PICTURE, draw
 from .options import CSV, DELTA, PROTOCOL, options, take_round
 from .report import check_format, json_report
 
 
 @click.command()
-@options(*PROTOCOL, DELTA, CSV, *picture_options("--plot", "Draw it too: .png, .pdf or .svg."))
+@options(*PROTOCOL, DELTA, CSV, *PICTURE)
 def compare(
     rounds: int,
     delta: float,
@@ -31,8 +31,7 @@ def compare(
     check_format(as_json, as_csv)
     round_ = take_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)
-    if picture is not None:
-        draw(table.plot, picture)
+    draw(table.plot, picture)
     if as_csv:
         click.echo(table.to_csv(), nl=False)
         return

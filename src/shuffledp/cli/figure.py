@@ -82,8 +82,13 @@ def _savable(context: Any, option: Any, path: str | None) -> str | None:
     return path
 
 
-def draw(plot: Callable[..., Any], path: str) -> None:
-    """What `plot` draws, given the title and the size of the options, goes to a file."""
+PICTURE = picture_options("--plot", "Draw it too: .png, .pdf or .svg.")
+
+
+def draw(plot: Callable[..., Any], path: str | None) -> None:
+    """What `plot` draws, given the title and the size of the options, goes to a file, if any."""
+    if path is None:
+        return
     look = dict(looks())
     dpi = look.pop("dpi", None)
     save(plot(**look), path, dpi)

@@ -44,9 +44,8 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             how = "write it like 10000, 1e-6, 2M or 20%."
             self.fail(f"{show(value)} is not a finite number; {how}", param, ctx)
         if number and not 1e-323 < abs(float(number)) < math.inf:
-            self.fail(
-                f"{show(value)} is beyond the range of a float (1e-308 to 1e308).", param, ctx
-            )
+            how = "beyond the range of a float (1e-308 to 1e308); give one within it."
+            self.fail(f"{show(value)} is {how}", param, ctx)
         if not self._whole:
             return float(number)
         if number != number.to_integral_value():

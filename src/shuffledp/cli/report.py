@@ -67,7 +67,7 @@ def error_object(error: BaseException) -> dict[str, Any]:
     return {
         "kind": kind,
         "message": message,
-        "bounds": None if bounds is None else {"lower": bounds.lower, "upper": bounds.upper},
+        "bounds": None if bounds is None else bounds._asdict(),
         "nearest": getattr(error, "nearest", None),
     }
 

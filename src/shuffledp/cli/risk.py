@@ -7,15 +7,13 @@ from typing import Any
 
 import click
 
-from .._support.text import wrapped
+from .._support.text import PAGE, wrapped
 from ..tools.risk import ORDERS, RATES
 from ..tools.risk import risk as readings
 from ..tools.statement import facts
-from .figure import draw, picture_options
+from .figure import PICTURE, draw
 from .options import CSV, PROTOCOL, numbers, options, take_round
 from .report import check_format, json_report
-
-_SHOWN = 96  # columns in a file
 
 
 def _listed(values: Sequence[float]) -> str:
@@ -29,9 +27,7 @@ _ORDERS = numbers("order", "Orders of the Renyi divergences, from 1 on.", defaul
 
 
 @click.command()
-@options(
-    *PROTOCOL, _RATES, _ORDERS, CSV, *picture_options("--plot", "Draw it too: .png, .pdf or .svg.")
-)
+@options(*PROTOCOL, _RATES, _ORDERS, CSV, *PICTURE)
 def risk(
     false_positive_rate: Sequence[float],
     order: Sequence[float],
@@ -54,18 +50,17 @@ def risk(
     round_ = take_round(given)
     asked = {"false_positive_rates": false_positive_rate, "orders": order}
     found = readings(round_, rounds, rtol=rtol, **asked)
-    if picture is not None:
-        draw(found.plot, picture)
+    draw(found.plot, picture)
     if as_csv:
         click.echo(found.to_csv(), nl=False)
         return
     if not as_json:
         click.echo(f"{found}\n")
         for name, text in facts(round_, rounds):
-            click.echo(wrapped(text, f"  {name:<13}", 15, piped=_SHOWN))
+            click.echo(wrapped(text, f"  {name:<13}", 15, piped=PAGE))
         return
     answer = {
-        "advantage": {"lower": found.advantage.lower, "upper": found.advantage.upper},
+        "advantage": found.advantage._asdict(),
         "false_positive_rate": found.false_positive_rates,
         "true_positive_rate_upper": found.true_positive_rates,
         "false_negative_rate_lower": found.false_negative_rates,

@@ -18,7 +18,7 @@ from ..records import OF_USERS
 from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
 from ..tools.statement import claim
-from .figure import draw, picture_options
+from .figure import PICTURE, draw
 from .options import DELTA, PROTOCOL, number, options, take_round
 from .report import json_report
 
@@ -33,9 +33,7 @@ _SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", who
 
 
 @click.command()
-@options(
-    *PROTOCOL, DELTA, _VALUES, _SEED, *picture_options("--plot", "Draw it too: .png, .pdf or .svg.")
-)
+@options(*PROTOCOL, DELTA, _VALUES, _SEED, *PICTURE)
 def simulate(
     values: str,
     seed: int | None,
@@ -66,8 +64,7 @@ def simulate(
     rng = None if seed is None else np.random.default_rng(seed)
     found = run(cast(RoundOfUsers, round_), data, rng)
     bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
-    if picture is not None:
-        draw(found.plot, picture)
+    draw(found.plot, picture)
     if as_json:
         answer = {
             "delta": delta,

@@ -17,7 +17,7 @@ from ..tools.adversaries import LADDER
 from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
 from ..tools.sweep_file import Row
-from .figure import draw, picture_options
+from .figure import PICTURE, draw
 from .options import JSON, RTOL, completes, numbers, options, randomizer_options
 from .report import json_report
 
@@ -57,7 +57,7 @@ _WORDS = {
     numbers("delta", "Find epsilon at these deltas."),
     numbers("epsilon", "Find delta at these epsilons."),
 )
-@options(RTOL, *picture_options("--plot", "Draw it too: .png, .pdf or .svg."))
+@options(RTOL, *PICTURE)
 @click.option(
     "--out",
     type=click.Path(),

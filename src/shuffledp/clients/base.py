@@ -66,7 +66,7 @@ class Client(ABC):
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         """Which messages are likelier from this value than from others."""
-        raise InvalidParameter("messages of this client do not support single values.")
+        raise InvalidParameter("no message here supports a single value; ask for an estimate.")
 
     @property
     def rank(self) -> int:

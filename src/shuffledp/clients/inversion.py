@@ -54,8 +54,9 @@ class Inversion:
             found[i] = self.settled(int(words[i]), source)
         return found
 
-    def settled(self, digits: int, source: Source, bits: int = BITS) -> int:
+    def settled(self, digits: int, source: Source) -> int:
         """The same for one number with these first bits; more are drawn until it is clear."""
+        bits = BITS
         while True:
             found, clear = 0, True
             for low, high in self.steps(bits):

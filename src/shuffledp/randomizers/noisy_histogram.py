@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .. import laws
@@ -54,7 +54,7 @@ _KINDS = ("poisson", "bernoulli", "negative_binomial", "dummies")
 
 
 @register
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class NoisyHistogram(Randomizer):
     """Users send their values as they are, and for every value a random number of dummies: the
     shuffled messages are a histogram with noise.
@@ -93,7 +93,7 @@ class NoisyHistogram(Randomizer):
             *(1e-12, 1e3),
             search=Search(1.0, grows=False),
         ),
-    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    ] = None  # type: ignore[assignment]
     bernoulli: Annotated[
         float,
         Parameter(
@@ -102,7 +102,7 @@ class NoisyHistogram(Randomizer):
             search=Search(0.25, grows=False),
             check=validate.probability,
         ),
-    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    ] = None  # type: ignore[assignment]
     negative_binomial: Annotated[
         float,
         Parameter(
@@ -110,10 +110,10 @@ class NoisyHistogram(Randomizer):
             *(1e-12, 1e3),
             search=Search(1.0, grows=False),
         ),
-    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    ] = None  # type: ignore[assignment]
     theta: Annotated[
         float, Parameter("factor from one number of dummies to the next", 1e-9, 1 - 1e-9)
-    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    ] = None  # type: ignore[assignment]
     dummies: Annotated[
         int,
         Parameter(
@@ -122,11 +122,8 @@ class NoisyHistogram(Randomizer):
             whole=True,
             search=Search(1000, grows=False),
         ),
-    ] = field(default=None, kw_only=True)  # type: ignore[assignment]
-    k: Annotated[int, Parameter("number of values", 2, 10**12, whole=True)] = field(
-        default=None,  # type: ignore[assignment]
-        kw_only=True,
-    )
+    ] = None  # type: ignore[assignment]
+    k: Annotated[int, Parameter("number of values", 2, 10**12, whole=True)] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         pair = self.negative_binomial

@@ -110,7 +110,8 @@ class UnaryEncoding(MembershipRandomizer):
         >>> round(UnaryEncoding.optimized(k=32, eps0=2.0).q, 4)
         0.1192
         """
-        return cls(k, p=0.5, q=1 / (math.exp(validate.local_epsilon(eps0) / ones) + 1), ones=ones)
+        each = validate.local_epsilon(eps0) / validate.count("ones", ones, 100)
+        return cls(k, p=0.5, q=1 / (math.exp(each) + 1), ones=ones)
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:

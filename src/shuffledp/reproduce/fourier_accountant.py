@@ -145,7 +145,7 @@ class Composed:
         if epsilons.size and (first.min() < 0 or first.max() > half):
             raise OutOfRange(
                 f"epsilon from {epsilons.min():g} to {epsilons.max():g} is outside the grid's "
-                f"[0, {self.grid.half_width:g}]."
+                f"[0, {self.grid.half_width:g}]; give a wider grid."
             )
         start = int(first.min(initial=half))
         upper = self.mass[half + start :]

@@ -33,9 +33,10 @@ class Estimate:
     error: Array
     samples: int
 
-    def band(self, z: float = 3.2905) -> tuple[Array, Array]:
-        """Two-sided 99.9 % confidence band for z = 3.2905, normal approximation."""
-        return np.maximum(self.mean - z * self.error, 0.0), self.mean + z * self.error
+    def band(self) -> tuple[Array, Array]:
+        """Two-sided 99.9 % confidence band, normal approximation."""
+        wide = 3.2905 * self.error
+        return np.maximum(self.mean - wide, 0.0), self.mean + wide
 
 
 def beyond_the_cube(users: int, sigma: float) -> float:

@@ -108,10 +108,8 @@ class Result:
             figure = style.draw(self.title, self.caption, self.panels, LOOKS)
             for suffix in ("png", "pdf"):
                 path = folder / f"{self.name}.{suffix}"
-                # no dates in the files: the same data gives the same picture
-                metadata = {"CreationDate": None} if suffix == "pdf" else None
                 with replacing(path) as temporary:
-                    figure.savefig(temporary, metadata=metadata)
+                    figure.savefig(temporary)
                 written.append(path)
         return written
 

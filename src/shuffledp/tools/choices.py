@@ -47,19 +47,6 @@ class Choice:
         """Of the randomizer, as on the command line."""
         return self.randomizer.name
 
-    def row(self) -> dict[str, Any]:
-        """As in JSON."""
-        return {
-            "randomizer": self.name,
-            "parameters": dict(self.parameters),
-            "view": self.view,
-            "standard_error": self.standard_error,
-            "average_error": self.average_error,
-            "frequency_error": self.frequency_error,
-            "bits": self.bits,
-            "epsilon": {"lower": self.epsilon.lower, "upper": self.epsilon.upper},
-        }
-
 
 class Unmet(NamedTuple):
     """A randomizer that cannot meet the target, and why."""
@@ -74,7 +61,7 @@ class Choices(Sequence[Choice], Records):
     """All choices, from the smallest average error on, and those that cannot meet the target.
 
     >>> from shuffledp import choose
-    >>> first = choose(users=10_000, values=16, epsilon=1.0, delta=1e-6, view="shuffle")[0]
+    >>> first = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)[0]
     >>> first.epsilon.upper <= 1.0
     True
     """
@@ -167,13 +154,7 @@ class Choices(Sequence[Choice], Records):
         )
 
     def records(self) -> list[dict[str, Any]]:
-        found = []
-        for choice in self:
-            row = choice.row()
-            bounds = row.pop("epsilon")
-            row["parameters"] = " ".join(f"{n}={v}" for n, v in choice.parameters.items())
-            found.append(row | {f"epsilon_{side}": value for side, value in bounds.items()})
-        return found
+        return [dict(zip(self.columns, _cells(choice), strict=True)) for choice in self]
 
     def plot(
         self,
@@ -224,3 +205,9 @@ class Choices(Sequence[Choice], Records):
         axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=f"_{label}")
         ends = [(x, y) for x, y in zip(epsilons, shown, strict=True) if y > 0]
         style.label_end(axes, *ends[-1], label, colour)
+
+
+def _cells(choice: Choice) -> tuple[Any, ...]:
+    given = " ".join(f"{name}={value}" for name, value in choice.parameters.items())
+    errors = choice.standard_error, choice.average_error, choice.frequency_error
+    return choice.name, given, choice.view, *errors, choice.bits, *choice.epsilon

@@ -147,7 +147,9 @@ class _Desk:
         """Unless the client leaves or cancels it: then the work ends as well."""
         name = request.headers.get("x-question-id", "")
         if name and (not _ID.fullmatch(name) or name in self._open):
-            raise Refused(422, f"x-question-id={name[:70]!r} is in use or not 8 to 64 letters.")
+            raise Refused(
+                422, f"x-question-id={name[:70]!r} is in use or not 8 to 64 letters; give another."
+            )
         work = asyncio.ensure_future(self._pool.ask(asked))
         gone = asyncio.ensure_future(_left(request))
         if name:

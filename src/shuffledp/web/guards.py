@@ -36,8 +36,8 @@ class Refused(ShuffleDPError):
         super().__init__(message)
         self.status = status
 
-    def body(self, query: str | None = None) -> bytes:
-        return json_report(query, {}, error=self).encode()
+    def body(self) -> bytes:
+        return json_report(None, {}, error=self).encode()
 
 
 class Guard:

@@ -25,7 +25,8 @@ _ANYWHERE = ("0.0.0.0", "::", "")
 def listening(host: str, port: int) -> socket.socket:
     """A socket there; why not is told in one sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio lets answers go at once, not after 40 ms, where a socket says that it is TCP's
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))

@@ -4,10 +4,17 @@ A probe is repeated for every constant that it reads: of questions that read dif
 is a probe of its own.
 """
 
-from .common import Checked
+from .common import Probe
 from .of_bundles import bundles, some_bundles, wide_bundles
-from .of_engines import chosen_engines, fourier_engine, lattice_engine, other_engines
-from .of_matrices import large_matrices
+from .of_engines import (
+    chosen_engines,
+    enumerating_engines,
+    fourier_engine,
+    jump_engine,
+    lattice_engine,
+    positive_engine,
+)
+from .of_matrices import large_matrices, large_matrix_of_data
 from .of_profiles import (
     binary_messages,
     heavy_tails,
@@ -36,20 +43,28 @@ from .of_rounds import (
     too_wide_at_first,
 )
 
-__all__ = ["OF_FOLDER", "PROBES", "Checked"]
+__all__ = ["OF_FOLDER", "PROBES", "Probe"]
 
-ENGINES = [chosen_engines, fourier_engine, lattice_engine, other_engines]
+ENGINES: list[Probe] = [
+    *chosen_engines,
+    enumerating_engines,
+    fourier_engine,
+    jump_engine,
+    lattice_engine,
+    positive_engine,
+]
+MATRICES = [large_matrices, large_matrix_of_data]
 LAWS = [matrices, noise_of_one]
 ROUNDS = [repeated_rounds, attained_rounds, mixed_rounds, one_round]
 HARD = [too_wide_at_first, one_laplace, narrow_brackets, infinite_losses, infinite_losses_twice]
-PROBES = [
+PROBES: list[Probe] = [
     noise_messages,
     replaced_messages,
     heavy_tails,
     some_bundles,
     wide_bundles,
     *LAWS,
-    large_matrices,
+    *MATRICES,
     senders,
     *ENGINES,
     samplers,
@@ -65,11 +80,11 @@ PROBES = [
     readings,
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
-OF_FOLDER = {
+OF_FOLDER: dict[str, list[Probe]] = {
     "engines": [*ENGINES, samplers, binary_messages, near_the_top, noise_messages],
-    "laws": [*LAWS, large_matrices, densities, heavy_tails],
+    "laws": [*LAWS, *MATRICES, densities, heavy_tails],
     "profiles": [
-        *LAWS, large_matrices, senders, samplers, binary_messages, near_the_top, *ROUNDS,
+        *LAWS, *MATRICES, senders, samplers, binary_messages, near_the_top, *ROUNDS,
         noise_messages, replaced_messages, densities,
     ],
     "composition": [*ROUNDS, too_wide_at_first, sums_of_losses, bundles, some_bundles],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import mpmath
 
@@ -11,6 +11,7 @@ from shuffledp.errors import NotCertified
 
 #: What was certified, and the truth or a tight enclosure of it.
 Checked = tuple[tuple[float, float], tuple[mpmath.mpf, mpmath.mpf]]
+Probe = Callable[[], Iterator[Checked]]
 
 
 def asked(ask: Callable[..., Bounds[float]], *question: float, rtol: float) -> Bounds[float]:

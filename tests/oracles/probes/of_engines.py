@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import mpmath
 import numpy as np
@@ -48,11 +48,14 @@ def cases() -> Iterator[tuple[int, ScoreSums, int]]:
             yield case, ScoreSums(z, p / parts, np.abs(z), np.array([threshold]), users), parts
 
 
-def chosen_engines() -> Iterator[Checked]:
+def chosen_engine(law: int) -> Iterator[Checked]:
     for case, sums, _ in cases():
-        for width in (1e-4, 2e-3):
+        for width in (1e-4, 2e-3) if case == law else ():
             lower, upper, *_ = Choice(sums.users, sums.scores.shape[1]).solve(sums, width)
             yield (lower[0], upper[0]), exact_stop_loss(case)
+
+
+chosen_engines = [partial(chosen_engine, law) for law in range(len(LAWS))]
 
 
 def fourier_engine() -> Iterator[Checked]:
@@ -61,17 +64,26 @@ def fourier_engine() -> Iterator[Checked]:
         yield (lower[0], upper[0]), exact_stop_loss(case)
 
 
-def other_engines() -> Iterator[Checked]:
+def enumerating_engines() -> Iterator[Checked]:
     for case, sums, parts in cases():
-        answers, users = [], sums.users
         if parts == 1:
-            answers.append(enumerated_stop_loss(sums, min(users, 9)))
-            rare = rare_users(users, sums.probabilities[0], 60.0)
+            answers = [enumerated_stop_loss(sums, min(sums.users, 9))]
+            rare = rare_users(sums.users, sums.probabilities[0], 60.0)
             answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
-        answers.append(jump_stop_loss(sums, 1e-3))
-        if users > 1:
-            answers.append(one_positive_stop_loss(sums, 1e-3))
-        for lower, upper, *_ in answers:
+            for lower, upper, *_ in answers:
+                yield (lower[0], upper[0]), exact_stop_loss(case)
+
+
+def jump_engine() -> Iterator[Checked]:
+    for case, sums, _ in cases():
+        lower, upper, *_ = jump_stop_loss(sums, 1e-3)
+        yield (lower[0], upper[0]), exact_stop_loss(case)
+
+
+def positive_engine() -> Iterator[Checked]:
+    for case, sums, _ in cases():
+        if sums.users > 1:
+            lower, upper, *_ = one_positive_stop_loss(sums, 1e-3)
             yield (lower[0], upper[0]), exact_stop_loss(case)
 
 

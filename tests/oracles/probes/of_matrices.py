@@ -72,6 +72,9 @@ def large_matrices() -> Iterator[Checked]:
         found = PairsProfile(Matrix(ROWS), USERS).sampler(60.0, width)(EPSILONS)
         for i, epsilon in enumerate(EPSILONS.tolist()):
             yield (found.lower[i], found.upper[i]), near(worst_pair(epsilon))
+
+
+def large_matrix_of_data() -> Iterator[Checked]:
     survey = Shuffle(FiniteRandomizer(ROWS.tolist()), USERS)
     sides = survey.attained_delta(0.3), survey.get_delta(0.3)
     yield sides, near(worst_dataset(0.3))

@@ -1,18 +1,19 @@
 // Which randomizer to deploy: all that meet a target, ranked by the error of what is estimated.
 
-import { Failed, Left, ask } from "./api.js";
 import { bars } from "./bars.js";
 import { Card } from "./cards.js";
 import { button, copy, download, html } from "./dom.js";
 import { field, group, segments } from "./form.js";
 import { titleOf } from "./protocol.js";
 import { flush, state } from "./state.js";
+import { View } from "./view.js";
 
 const TASKS = { count: "counts", mean: "a mean", vector: "a mean vector" };
 
-export class Choose {
+export class Choose extends View {
   constructor(registry, problem, open) {
-    Object.assign(this, { registry, problem, open, turn: 0, leave: () => {} });
+    super();
+    Object.assign(this, { registry, problem, open });
   }
 
   form(change) {
@@ -49,34 +50,14 @@ export class Choose {
     ];
   }
 
-  get cards() {
-    return [this.card];
-  }
-
-  stop() {
-    this.turn += 1;
-    this.leave();
-  }
-
   async update() {
     this.stop();
-    const turn = this.turn, size = this.registry.tasks[state.task];
+    const size = this.registry.tasks[state.task];
     const fields = { task: state.task, view: state.seen };
     for (const name of ["users", "rounds", "sample_rate", "epsilon", "delta", size]) {
       if (name && state[name]) fields[name] = state[name];
     }
-    this.card.busy(true);
-    try {
-      const report = await ask("choose", fields, { after: (leave) => { this.leave = leave; } });
-      if (turn === this.turn) this.show(report);
-    } catch (error) {
-      if (turn !== this.turn) return;
-      if (error instanceof Left) { this.card.say("Cancelled."); return; }
-      this.hero.classList.add("stale");
-      this.card.rest();
-      if (!(error instanceof Failed)) throw error;
-      this.problem(error);
-    }
+    await this.fill("choose", fields);
   }
 
   show(report) {

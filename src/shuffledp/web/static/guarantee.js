@@ -1,23 +1,22 @@
 // The guarantee of the protocol: a sentence, its pictures, its statement, and lines to copy.
 
-import { Failed, Left, ask } from "./api.js";
+import { Failed, Left } from "./api.js";
 import { bars } from "./bars.js";
 import { Card, statement } from "./cards.js";
 import { lineChart } from "./chart.js";
 import { button, copy, csvText, download, html } from "./dom.js";
 import { state } from "./state.js";
+import { View } from "./view.js";
 
 const ROUGH = "0.01";  // the width of what is drawn
 const RATES = ["0.001", "0.01", "0.05", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"];
 const PAUSE = 250;  // milliseconds without a change before pictures are asked for
 
-export class Guarantee {
+export class Guarantee extends View {
   constructor(protocol, problem) {
-    this.protocol = protocol;
-    this.problem = problem;
+    super();
+    Object.assign(this, { protocol, problem });
     this.able = new Set(protocol.registry.questions.map(({ name }) => name));
-    this.turn = 0;
-    this.leave = () => {};
   }
 
   build() {
@@ -55,15 +54,6 @@ export class Guarantee {
 
   get cards() {
     return [this.profile, this.byUsers, this.byRounds, this.ladder, this.risk];
-  }
-
-  stop() {
-    this.turn += 1;
-    this.leave();
-  }
-
-  async ask(question, fields, files) {
-    return ask(question, fields, { files, after: (leave) => { this.leave = leave; } });
   }
 
   async update() {

@@ -1,16 +1,18 @@
 // A plan of rounds against its budget: dropped here or written here, and its ledger.
 
-import { Failed, Left, ask } from "./api.js";
+import { ask } from "./api.js";
 import { bars } from "./bars.js";
 import { Card } from "./cards.js";
 import { button, download, html } from "./dom.js";
 import { state } from "./state.js";
+import { View } from "./view.js";
 
 const EXAMPLE = "/plan.toml";
 
-export class Plan {
+export class Plan extends View {
   constructor(protocol, problem) {
-    Object.assign(this, { protocol, problem, turn: 0, leave: () => {}, files: {} });
+    super();
+    Object.assign(this, { protocol, problem, files: {} });
   }
 
   form(change) {
@@ -80,37 +82,15 @@ export class Plan {
     return { ...this.files, "plan.toml": state.plan ?? "" };
   }
 
-  get cards() {
-    return [this.card];
-  }
-
-  stop() {
-    this.turn += 1;
-    this.leave();
-  }
-
   async update() {
     this.stop();
-    const turn = this.turn;
     if (!state.plan) {
       this.hero.classList.add("stale");
       this.verdict.textContent = "Drop a plan, or begin with the example.";
       this.card.say("Nothing planned yet.");
       return;
     }
-    this.card.busy(true);
-    try {
-      const report = await ask("account", { plan: "plan.toml" }, { files: this.all, after: (leave) => { this.leave = leave; } });
-      if (turn === this.turn) this.show(report);
-    } catch (error) {
-      if (turn !== this.turn) return;
-      if (error instanceof Left) { this.card.say("Cancelled."); return; }
-      this.card.rest();
-      this.hero.classList.add("stale");
-      if (!(error instanceof Failed)) throw error;
-      error.field = "plan";
-      this.problem(error);
-    }
+    await this.fill("account", { plan: "plan.toml" }, this.all, "plan");
   }
 
   show(report) {
