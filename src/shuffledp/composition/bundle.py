@@ -83,6 +83,11 @@ class ComposedProfile(PrivacyProfile):
         return total * (1 + 2.0**-50)
 
     @property
+    def farthest_loss(self) -> float:
+        total = math.fsum(count * profile.farthest_loss for profile, count in self.rounds)
+        return total * (1 + 2.0**-50)
+
+    @property
     def bounded(self) -> bool:
         return all(profile.bounded for profile, _ in self.rounds)
 
