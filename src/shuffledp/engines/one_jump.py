@@ -128,7 +128,8 @@ def _split(
     if Side.UPPER in sums.sides:
         smallest_big = np.where(big, z - ROUNDING * size, np.inf).min(axis=1)
         negative = _far(sums, np.where(low, 0.0, ROUNDING * size - z), smallest_big - held, error)
-        negative = np.minimum(negative, 1e300) * n * np.sum(p * big, axis=1) * (1 + error)
+        with np.errstate(over="ignore"):
+            negative = np.minimum(negative, 1e300) * n * np.sum(p * big, axis=1) * (1 + error)
         above = up * rest.upper + with_big + charge + negative + with_low.upper
         upper = np.minimum(above * (1 + 8 * UNIT), upper)
     lower = np.maximum(lower + with_low.lower, 0.0) * (1 - 8 * UNIT)
