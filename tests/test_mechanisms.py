@@ -153,6 +153,12 @@ def test_the_larger_order_is_charged_with_its_own_rounding(seed: int) -> None:
         assert lower <= truth <= upper
 
 
+def test_mass_is_missing_however_large_a_rare_loss_is() -> None:
+    """Q has 4e-13 where P has nothing; one loss of P that Q never sees is 500."""
+    given = GivenPLD(losses=[4e-13, 500.0], masses=[1.0, 1e-20])
+    assert 3.9e-13 < given.get_delta(1.0) < 4.1e-13
+
+
 def test_missing_mass_is_infinite_loss() -> None:
     given = GivenPLD([0.1, -0.1], [0.5, 0.4], symmetric=True)
     assert given.epsilon_bounds(0.09) == (math.inf, math.inf)
