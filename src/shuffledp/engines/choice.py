@@ -101,7 +101,7 @@ class Choice:
             rows = np.flatnonzero(wide & rule.suits(question))
             if len(rows):
                 again = np.array(rule.solve(question.rows(rows)))
-                found[1, rows] = np.minimum(upper[rows], again[1])
+                found[1, rows] = np.fmin(upper[rows], again[1])
                 # a line belongs to its lower value
                 better = again[0] > lower[rows]
                 for side in (0, 2, 3):
