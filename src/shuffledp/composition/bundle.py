@@ -116,6 +116,8 @@ class ComposedProfile(PrivacyProfile):
         def sample(epsilon: Array) -> Samples:
             inside = self.some_left(epsilon)
             lower, flat, steep = low(epsilon)
+            # at a corner the line to the left is the steeper one: another line than to the right
+            flat = np.minimum(flat, steep)
             return Samples(lower * inside, high(epsilon)[0] * inside, flat, steep)
 
         return sample

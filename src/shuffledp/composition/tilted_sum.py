@@ -30,7 +30,7 @@ def infinite_mass(parts: Parts) -> float:
     """The probability that some round's loss is infinite."""
     if any(pld.infinite >= 1 for pld, _ in parts):
         return 1.0
-    return -math.expm1(sum(count * math.log1p(-pld.infinite) for pld, count in parts))
+    return -math.expm1(math.fsum(count * math.log1p(-pld.infinite) for pld, count in parts))
 
 
 class LatticeTooLong(Exception):
