@@ -161,7 +161,8 @@ def _some_low(
         ahead = np.minimum(_far(sums, usual, sums.threshold - level, error), 1e300)
     some_big = n * sum_big * np.minimum(n * p_low * (p_big + p_low / 2) * n, 1.0)
     with_big = pair.value + pair.error + pair.more + some_big
-    above = n * p_low * ahead + np.minimum(with_big, n * p_low * n * sum_big)
+    with np.errstate(over="ignore"):
+        above = n * p_low * ahead + np.minimum(with_big, n * p_low * n * sum_big)
     above = np.where(p_low > 0, above * (1 + 6 * error), 0.0)
     return Bracket(
         np.where(surely, pair.value - pair.error, 0.0),
