@@ -3,6 +3,7 @@
 import itertools
 import math
 import pickle
+import random
 from typing import Any, cast
 
 import mpmath
@@ -131,6 +132,31 @@ def test_both_orders_given_are_those_derived() -> None:
     both = GivenPLD(losses, masses, 0.0625, reverse=reverse)
     for epsilon in (0.0, 0.4, 0.8, 2.0):
         assert both.get_delta(epsilon) == pytest.approx(given.get_delta(epsilon), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_larger_order_is_charged_with_its_own_rounding(seed: int) -> None:
+    """Of one order there are infinite losses only, as many as the other order's delta, a sum of
+    rounded terms, is before rounding: to the next double below."""
+    draw = random.Random(seed)
+    losses = [draw.uniform(0.1, 3.0) for _ in range(10)]
+    masses = [draw.random() / 20 for _ in losses]
+    terms = zip(losses, masses, strict=True)
+    with mpmath.workdps(40):
+        truth = mpmath.fsum(mpmath.mpf(m) * -mpmath.expm1(-mpmath.mpf(x)) for x, m in terms)
+        infinite = float(truth)
+        if infinite > truth:
+            infinite = math.nextafter(infinite, 0.0)
+        left = [*masses, 1 - math.fsum(masses)]
+        other = GivenPLD([*losses, -0.5], left, symmetric=True)
+        lower, upper = GivenPLD([-1.0], [1 - infinite], infinite, reverse=other).delta_bounds(0.0)
+        assert lower <= truth <= upper
+
+
+def test_mass_is_missing_however_large_a_rare_loss_is() -> None:
+    """Q has 4e-13 where P has nothing; one loss of P that Q never sees is 500."""
+    given = GivenPLD(losses=[4e-13, 500.0], masses=[1.0, 1e-20])
+    assert 3.9e-13 < given.get_delta(1.0) < 4.1e-13
 
 
 def test_missing_mass_is_infinite_loss() -> None:

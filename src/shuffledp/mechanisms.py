@@ -104,10 +104,11 @@ class GivenPLD(Given):
     """A mechanism with a dominating pair (P, Q): P-masses at privacy losses log P/Q.
 
     The loss is infinite with P-probability `infinite`, to which mass that is missing from a sum of
-    1 is added. Neighbours come in both orders. For the other one, give its own PLD as `reverse`,
-    or say `symmetric=True` if these masses bound both; otherwise it is derived from the same
-    masses, where what Q = P e^-loss lacks counts as infinite loss. An accountant composes the
-    larger of both profiles: sound, and exact for a symmetric pair.
+    1 is added, unless it is so little that the rounding of the masses explains it (4e-15).
+    Neighbours come in both orders. For the other one, give its own PLD as `reverse`, or say
+    `symmetric=True` if these masses bound both; otherwise it is derived from the same masses, where
+    what Q = P e^-loss lacks counts as infinite loss. An accountant composes the larger of both
+    profiles: sound, and exact for a symmetric pair.
 
     >>> from math import exp
     >>> from shuffledp.mechanisms import GivenPLD
@@ -162,8 +163,8 @@ class GivenPLD(Given):
             return PolygonProfile((forward, self.reverse._polygon()))
         with np.errstate(under="ignore"):
             reversed_masses = masses * np.exp(-losses)
-        # e^-loss errs by its exponent
-        scale = 4 + float(np.abs(losses).max())
+            # e^-loss errs by its exponent
+            scale = 4 + float(reversed_masses @ np.abs(losses))
         missing = _lacking("Q = P e^-loss", math.fsum(reversed_masses), scale)
         return PolygonProfile((forward, Polygon.of_losses(-losses, reversed_masses, missing)))
 

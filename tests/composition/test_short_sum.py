@@ -71,3 +71,11 @@ def test_tables(points: int) -> None:
     if points == 400:
         inside = epsilon < 3.5
         assert (found.upper - found.lower <= 0.02 * exactly.upper)[inside].all()
+
+
+def test_a_table_far_beyond_its_last_epsilon() -> None:
+    """Without a warning that something overflows."""
+    table = Table(np.array([0.0, 1.0]), np.array([0.5, 0.1]), np.array([0.6, 0.2]))
+    found = table(np.array([50.0, 700.0, 1e6]))
+    assert found.lower.tolist() == [0.0] * 3
+    assert found.upper.tolist() == [0.2] * 3

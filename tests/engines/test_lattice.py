@@ -89,3 +89,22 @@ def test_heavy_tails_against_a_sum_over_the_largest() -> None:
     lower, upper = (float(side[0]) for side in jump_stop_loss(sums, 1e-3, lattice_stop_loss)[:2])
     assert lower <= truth * (1 + 1e-12)
     assert truth * (1 - 1e-12) <= upper <= 1.01 * lower
+
+
+@pytest.mark.parametrize("threshold", [0, 2])
+@pytest.mark.parametrize("users", [2, 3])
+def test_sums_that_need_users_whose_share_is_lost_in_the_errors(users: int, threshold: int) -> None:
+    """Who scores 0 is one in 10^9, or nobody: the error of the probabilities is as large."""
+    gains, idle, error = Fraction(1, 10**7), Fraction(1, 10**9), 2e-9
+    scores, falls = (Fraction(10), Fraction(-20)), (Fraction(7), Fraction(1))
+    given = gains, 1 - gains - idle
+    law = scores, (gains, (1 - gains))  # nobody, which is within the error
+    sums = ScoreSums(
+        *columns((scores, given), Fraction(threshold)), users, error, np.array([[7.0, 1.0]])
+    )
+    lower, upper, slope, _ = (float(side[0]) for side in lattice_stop_loss(sums, 1e-3))
+    for after in (Fraction(0), Fraction(-1, 10)):
+        moved = tuple(z - after * fall for z, fall in zip(scores, falls, strict=True))
+        truth = stop_loss_by_counting((moved, law[1]), users, Fraction(threshold))
+        assert Fraction(lower) - after * Fraction(slope) <= truth
+    assert stop_loss_by_counting((scores, given), users, Fraction(threshold)) <= Fraction(upper)

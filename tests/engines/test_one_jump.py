@@ -103,3 +103,15 @@ def test_a_big_score_against_a_low_one(low: int, threshold: Fraction) -> None:
     assert lower <= truth * (1 + 1e-13)
     assert truth * (1 - 1e-13) <= upper
     assert upper <= lower * (1 + 2e-4)  # without the pairs it would be 1.2e-3
+
+
+@pytest.mark.parametrize("users", [2, 3, 50])
+def test_scores_whose_squares_are_out_of_range(users: int) -> None:
+    """One of each, 1e200 and -2e200, and others: without a warning, and with an upper value."""
+    scores = np.array([[1e200, -2e200, 1e160, -1e150, 1.0]])
+    chances = np.array([[1e-12, 1e-12, 1e-30, 1e-30, 0.3]])
+    sums = ScoreSums(scores, chances, np.abs(scores), np.zeros(1), users)
+    lower, upper = (float(x[0]) for x in one_jump._split(sums, np.array([1e200]), 1e-3)[:2])
+    one = users * 1e-12 * 1e200
+    assert lower <= one * (1 + 1e-9)
+    assert one * (1 - 2 * users * 1e-12) <= upper <= one * (1 + 1e-6)

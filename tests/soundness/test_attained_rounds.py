@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -154,3 +155,14 @@ def test_rounds_that_differ_a_little(randomizer: Randomizer) -> None:
     value = accountant.attained_epsilon(1e-6, rtol=0.01)
     assert most.attained_epsilon(1e-6, rtol=0.01) * 0.99 <= value
     assert value <= 1.01 * fewest.attained_epsilon(1e-6, rtol=0.01)
+
+
+def test_a_pair_that_loses_nothing_or_everything_in_one_order() -> None:
+    """Value 2 sends one message only: if all others hold it, the other message tells everything in
+    one order, whose finite losses are negative, and no lattice fits its positive ones. There is no
+    warning."""
+    rows = ((0.5, 0.5), (0.25, 0.75), (1.0, 0.0))
+    rounds = Accountant().compose(Shuffle(FiniteRandomizer(rows), 1000), 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 1 - 0.51**3 < rounds.attained_delta(20.0) <= 1 - 0.25**3

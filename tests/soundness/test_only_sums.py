@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from oracles import columns
-from shuffledp import Accountant, Aggregate, Gaussian, RandomizedResponse, Shuffle, UnaryEncoding
+from shuffledp import (
+    Accountant,
+    Aggregate,
+    Gaussian,
+    RandomizedResponse,
+    Shuffle,
+    UnaryEncoding,
+)
 from shuffledp.accountant import repeated
 from shuffledp.guarantee import anyway
 from shuffledp.profiles.gaussian import GaussianProfile
@@ -216,3 +223,12 @@ def test_every_user_takes_part_with_some_probability() -> None:
                     (max(m - alpha * laws[b].get(y, F(0)), F(0)) for y, m in laws[a].items()), F(0)
                 )
                 assert truth <= F(upper * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+def test_losses_of_gaussian_noise_are_not_infinite(rate: float) -> None:
+    """Beyond 36.5 deviations delta is below 1e-290, and goes on falling."""
+    round_ = Aggregate(Gaussian(1.0), 100, sample_rate=rate)
+    assert Accountant().compose(round_, 2).delta_bounds(60.0).lower == 0
+    assert round_.delta_bounds(60.0).lower == 0  # it is e^-180000
+    assert round_.delta_bounds(3.0).lower > 0

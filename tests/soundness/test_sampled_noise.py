@@ -112,3 +112,16 @@ def test_brackets_are_narrow(users: int, noise: dict[str, Any]) -> None:
     round_ = Shuffle(NoisyHistogram(**noise), users, sample_rate=0.1, sampling="poisson")
     lower, upper = round_.epsilon_bounds(1e-3 if users < 10**5 else 1e-9)
     assert upper == lower or upper <= 1.001 * lower
+
+
+def test_beyond_every_finite_loss_of_any_number_of_senders() -> None:
+    """With all 10 of them, 0 dummies are rarer than every double, with 6 they are not, and one
+    dummy is 387 times likelier: that loss is finite, and larger than those of 1 and of 8 senders
+    that have a probability to speak of."""
+    noise = NoisyHistogram(negative_binomial=129.0, theta=0.5)
+    round_ = Shuffle(noise, 12, sample_rate=8 / 12, colluding=2)
+    drawn = {t: F(math.comb(10, t) * math.comb(2, 8 - t), math.comb(12, 8)) for t in (6, 7, 8)}
+    only_infinite = sum(chance * F(t, 10) / 2 ** (129 * t) for t, chance in drawn.items())
+    bounds = round_.delta_bounds(8.0)
+    assert F(bounds.lower) <= only_infinite <= F(bounds.upper)
+    assert math.isfinite(round_.epsilon_bounds(3 * float(only_infinite)).lower)

@@ -85,6 +85,11 @@ class ComposedProfile(PrivacyProfile):
         return total * (1 + 2.0**-50)
 
     @property
+    def farthest_loss(self) -> float:
+        total = math.fsum(count * profile.farthest_loss for profile, count in self.rounds)
+        return total * (1 + 2.0**-50)
+
+    @property
     def bounded(self) -> bool:
         return all(profile.bounded for profile, _ in self.rounds)
 
@@ -114,6 +119,8 @@ class ComposedProfile(PrivacyProfile):
         def sample(epsilon: Array) -> Samples:
             inside = self.some_left(epsilon)
             lower, flat, steep = low(epsilon)
+            # at a corner the line to the left is the steeper one: another line than to the right
+            flat = np.minimum(flat, steep)
             return Samples(lower * inside, high(epsilon)[0] * inside, flat, steep)
 
         return sample

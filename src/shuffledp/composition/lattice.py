@@ -51,8 +51,10 @@ class Lattices:
     def __init__(self, kinds: Sequence[Kind], like: Lattices | None = None) -> None:
         self._kinds = kinds
         self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
-        # a lattice contains the largest loss of the kind of round that counts most
-        self._anchor = max(kinds, key=lambda kind: kind.count * kind.spread).profile.max_loss
+        # it contains the largest loss of the kind that counts most, or that of its other order
+        leading = max(kinds, key=lambda kind: kind.count * kind.spread).profile
+        own, other = leading.max_loss, (leading.reverse or leading).max_loss
+        self._anchor = own if own > 1e-9 * other else other
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         self.made: dict[tuple[float, ...], Bracket] = {}
         self._costs: dict[tuple[float, ...], Sequence[Costs]] = like._costs if like else {}

@@ -18,7 +18,7 @@ from .._support.numeric import Side
 from ..profiles.convex import convex_corners
 from . import tuning
 from .pld import PLD
-from .tilted_sum import TiltedSum, infinite_mass
+from .tilted_sum import INFINITE, TiltedSum, infinite_mass
 from .tilts import Parts
 
 # proof constants: docs/theory.md, "Constants"
@@ -37,7 +37,8 @@ class SplitSum:
     def delta(self, epsilon: float, side: Side) -> float:
         """As TiltedSum.delta: the terms add up, and all left out together are at most `rest`."""
         value = math.fsum(ways * term.delta(epsilon, side) for ways, term in self._terms)
-        value += self._infinite + (self._rest if side is Side.UPPER else 0.0)
+        value += self._infinite * (1 + side * INFINITE)
+        value += self._rest if side is Side.UPPER else 0.0
         return min(1.0, value * (1 + side * _TERMS_ERROR))
 
 

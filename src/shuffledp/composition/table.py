@@ -28,7 +28,7 @@ class Table:
         last = len(self._excess) - 1
         left = np.clip(np.searchsorted(self._excess, excess, side="right") - 1, 0, last)
         right = np.minimum(left + 1, last)
-        width = np.maximum(self._excess[right] - self._excess[left], 1e-300)
+        width = np.where(right > left, self._excess[right] - self._excess[left], np.inf)
         share = np.clip((excess - self._excess[left]) / width, 0.0, 1.0)
         upper = self._upper[left] + share * (self._upper[right] - self._upper[left])
         before = excess - self._excess[left]

@@ -30,7 +30,7 @@ def infinite_mass(parts: Parts) -> float:
     """The probability that some round's loss is infinite."""
     if any(pld.infinite >= 1 for pld, _ in parts):
         return 1.0
-    return -math.expm1(sum(count * math.log1p(-pld.infinite) for pld, count in parts))
+    return -math.expm1(math.fsum(count * math.log1p(-pld.infinite) for pld, count in parts))
 
 
 class LatticeTooLong(Exception):
@@ -59,7 +59,7 @@ class TiltedSum:
         # relative error of the tilted masses, over all rounds
         rounds = sum(count for _, count in parts)
         reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
-        self._relative = 8 * UNIT * rounds * (4 + tilt * reach)
+        self._relative = 16 * UNIT * rounds * (4 + tilt * reach)
         self._loss_error = LOSS_ERROR * rounds * reach
         self._loss_error += sum(count * pld.loss_error for pld, count in parts)
         self._centre = mean

@@ -108,7 +108,7 @@ class Choice:
             rows = (wide & rule.suits(question)).nonzero()[0]
             if len(rows):
                 again = np.array(rule.solve(question.rows(rows)))
-                upper[rows] = np.minimum(upper[rows], again[1])
+                upper[rows] = np.fmin(upper[rows], again[1])
                 # a line belongs to its lower value
                 better = again[0] > lower[rows]
                 found[0::2, rows[better]] = again[0::2, better]

@@ -40,7 +40,7 @@ class Beyond:
         """At each tilt the share of users with another score than the common one, from above."""
         sums = self._law.sums
         common, size, likely = sums.common
-        likely = likely * (1 - sums.error) - UNIT * (24 + sums.scores.shape[1])
+        likely = likely - sums.error - UNIT * (24 + sums.scores.shape[1])
         each = (self._log_mgf + self._tilts * sums.threshold) / sums.users
         each -= self._tilts * (common - ROUNDING * size)
         share: Array = 1 - np.maximum(likely, 0.0) * np.exp(-each) * (1 - 1e-9)

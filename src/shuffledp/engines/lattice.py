@@ -126,14 +126,13 @@ class _Lattice:
         common, size, _ = sums.common
         start = common + side * ROUNDING * size
         values = sums.scores + side * ROUNDING * sums.magnitudes - start[:, None]
-        left = np.maximum(1 - sums.probabilities.sum(axis=1), 0.0)
-        if side is Side.UPPER:
-            left += UNIT * (sums.scores.shape[1] + 24) + sums.error
+        left = 1 - sums.probabilities.sum(axis=1)
+        left += side * (UNIT * (sums.scores.shape[1] + 24) + sums.error)
         n = float(sums.users)
         error = 32 * UNIT * (sums.threshold + n * size)
         return _Scores(
             np.column_stack([values, -start]),
-            np.column_stack([sums.probabilities, left]),
+            np.column_stack([sums.probabilities, np.maximum(left, 0.0)]),
             sums.threshold - n * start - side * error,
         )
 
@@ -217,7 +216,7 @@ def _lower(lattice: _Lattice, beyond: Beyond) -> tuple[Array, Array, Array]:
     place = np.rint(values / step[:, None])
     nearest = lattice.masses(place, masses)
     norm = nearest.sum(axis=1)
-    others, growth = lattice.sum_of(nearest / norm[:, None], sums.users - 1), _growth(lattice, norm)
+    others, growth = lattice.sum_of(nearest / norm[:, None], sums.users - 1), _growth(lattice)
     gain, seen = lattice.gains(threshold)
     noises = others.noise(gain), others.noise(seen)
     last = lattice.tilted(place, masses) / norm[:, None]
@@ -263,18 +262,14 @@ def _upper(lattice: _Lattice) -> Array:
     )
     value = np.einsum("ij,ij->i", turned, gain.values)
     upper: Array = (value + total.noise(gain)) * lattice.scale(norm, threshold)[1]
-    return upper * (1 + _growth(lattice, norm))
+    return upper * (1 + _growth(lattice))
 
 
-def _growth(lattice: _Lattice, norm: Array) -> Array:
+def _growth(lattice: _Lattice) -> Array:
     """The relative error of the masses of a sum, and of what they count: of each user's mass its
-    probability, its tilt and the norm, and mass that is left over, which nothing tilts."""
+    probability, its tilt and the norm. Mass that is left over is on the safe side."""
     sums, theta = lattice.law.sums, lattice.law.theta
-    values = sums.scores.shape[1]
-    left = (UNIT * (values + 24) + sums.error) * np.exp(
-        -np.log(norm) - lattice.top - theta * sums.common[0]
-    )
-    each = UNIT * (64 + 8 * theta + values) + 2 * sums.error + left
+    each = UNIT * (64 + 8 * theta + sums.scores.shape[1]) + 2 * sums.error
     gained = UNIT * (64 + 8 * theta * lattice.period + 8 * lattice.points)  # the gains, summed up
     growth = (sums.users * each + gained) * 1.1
     return np.where(growth < _MOST_GROWTH, growth, np.inf)

@@ -128,7 +128,8 @@ def _split(
     if Side.UPPER in sums.sides:
         smallest_big = np.where(big, z - ROUNDING * size, np.inf).min(axis=1)
         negative = _far(sums, np.where(low, 0.0, ROUNDING * size - z), smallest_big - held, error)
-        negative = np.minimum(negative, 1e300) * n * np.sum(p * big, axis=1) * (1 + error)
+        with np.errstate(over="ignore"):
+            negative = np.minimum(negative, 1e300) * n * np.sum(p * big, axis=1) * (1 + error)
         above = up * rest.upper + with_big + charge + negative + with_low.upper
         upper = np.minimum(above * (1 + 8 * UNIT), upper)
     lower = np.maximum(lower + with_low.lower, 0.0) * (1 - 8 * UNIT)
@@ -160,7 +161,8 @@ def _some_low(
         ahead = np.minimum(_far(sums, usual, sums.threshold - level, error), 1e300)
     some_big = n * sum_big * np.minimum(n * p_low * (p_big + p_low / 2) * n, 1.0)
     with_big = pair.value + pair.error + pair.more + some_big
-    above = n * p_low * ahead + np.minimum(with_big, n * p_low * n * sum_big)
+    with np.errstate(over="ignore"):
+        above = n * p_low * ahead + np.minimum(with_big, n * p_low * n * sum_big)
     above = np.where(p_low > 0, above * (1 + 6 * error), 0.0)
     return Bracket(
         np.where(surely, pair.value - pair.error, 0.0),

@@ -52,7 +52,10 @@ def one_of_each(
     sizes = np.sum(p * size * big, axis=1) * p_low + np.sum(p * size * low, axis=1) * p_big
     sizes += p_big * p_low * (of_others(size) + sums.threshold)
     relative = 12 * error + np.expm1(2.5 * n * error * left_out - 16 * UNIT * log_none)
-    deviation = np.sqrt(of_others(z**2)) * (1 + relative)
+    # in a unit: squares of scores may be out of range
+    near = np.where(usual, z, 0.0)
+    unit = np.maximum(np.abs(near).max(axis=1), 1e-300)
+    deviation = unit * np.sqrt(of_others((near / unit[:, None]) ** 2)) * (1 + relative)
     more = p_big * p_low * deviation / 2 * (1 + relative)
     return OneOfEach(ways * value, ways * relative * sizes, ways * more, ways * fall, relative)
 

@@ -25,6 +25,12 @@ class PrivacyProfile(ABC):
         """The largest finite loss: delta is constant from this epsilon on."""
 
     @property
+    def farthest_loss(self) -> float:
+        """The largest finite loss, however unlikely: `max_loss` may be one from which on delta is
+        below every double."""
+        return self.max_loss
+
+    @property
     @abstractmethod
     def bounded(self) -> bool:
         """Is that constant 0, that is, is there no infinite loss?"""

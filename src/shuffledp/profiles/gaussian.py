@@ -23,6 +23,8 @@ from .samples import Samples
 # proof constants: docs/theory.md, "Constants"
 #: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.
 _FARTHEST = 36.5
+#: More than delta is there: losses are not infinite, so that less of it is nothing from below.
+_NOTHING = 1e-290
 #: Roundings of an argument of erfc, and of erfc itself.
 _ARGUMENT, _VALUE = 8 * UNIT, 16 * UNIT
 
@@ -59,7 +61,7 @@ class GaussianProfile(PrivacyProfile):
         # where Q's tail underflows it is below e^-700, which e^epsilon may make visible
         lower = above * (1 - error) - seen * (1 + error) - np.exp(epsilon - 700)
         return Samples(
-            np.maximum(lower, 0.0),
+            np.where(lower > _NOTHING, lower, 0.0),
             np.clip(upper, UNDERFLOW, 1.0),
             below * (1 - error),
             below * (1 + error) + UNDERFLOW,

@@ -62,7 +62,8 @@ class Rounds(Protocol):
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
-        """No round has a larger loss than all of these, nor infinite losses if they have none."""
+        """No round has a larger finite loss than all of these, however unlikely it is, nor infinite
+        losses if they have none."""
         ...
 
     @property
@@ -136,7 +137,8 @@ class MixtureProfile(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        return max(end.max_loss for end in self.rounds.ends)
+        # of rounds in between, too: it may be that only at the ends delta is below every double
+        return max(end.farthest_loss for end in self.rounds.ends)
 
     @property
     def bounded(self) -> bool:

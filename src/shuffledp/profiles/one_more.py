@@ -32,7 +32,6 @@ THRESHOLD_ERROR = 32 * UNIT
 _MASS, _SERIES = 64 * UNIT, 2e-13
 #: log(1/mass) beyond which a double underflows: nothing is told from 0 there.
 _DEEPEST = 715.0
-
 #: A scale for infinite losses, if there are no finite ones.
 _NO_LOSS = 1e-6
 
@@ -80,6 +79,10 @@ class OneMoreProfile(PrivacyProfile):
         upper = evaluated(_terms(self.noise, self.more, tried), tried, 1 + tried + loss)[1]
         nothing = np.flatnonzero(upper <= 2 * UNDERFLOW)
         return float(tried[nothing[0]]) if len(nothing) else loss
+
+    @property
+    def farthest_loss(self) -> float:
+        return max(_largest_loss(self.noise, self.more), self.max_loss) * (1 + THRESHOLD_ERROR)
 
     @property
     def bounded(self) -> bool:

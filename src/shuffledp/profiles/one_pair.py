@@ -35,6 +35,10 @@ class PairProfile(PrivacyProfile):
         return self.forward.max_loss
 
     @property
+    def farthest_loss(self) -> float:
+        return self.forward.farthest_loss
+
+    @property
     def bounded(self) -> bool:
         return self.forward.bounded
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from .base import PrivacyProfile, Sampler
 from .convex import convex_corners
-from .samples import Samples
+from .samples import Samples, larger_of
 
 # proof constants: docs/theory.md, "Constants"
 #: A profile without any finite loss still needs a scale: its largest loss is called this.
@@ -109,12 +110,13 @@ class PolygonProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        each = np.array([polygon(epsilon) for polygon in self.polygons])  # [polygons, 3, points]
-        largest = each[:, 0].argmax(axis=0)
-        value, left, right = each[largest, :, np.arange(len(epsilon))].T
+        return reduce(larger_of, (self._samples(polygon, epsilon) for polygon in self.polygons))
+
+    @staticmethod
+    def _samples(polygon: Polygon, epsilon: Array) -> Samples:
+        value, left, right = polygon(epsilon)
         # the last value of a polygon is exact: it was given
-        ends, errors = np.array([(p.epsilon[-1], p.error) for p in self.polygons]).T
-        charge = np.where(epsilon < ends[largest], 2 * errors[largest], 0.0)
+        charge = np.where(epsilon < polygon.epsilon[-1], 2 * polygon.error, 0.0)
         upper = value * (1 + charge) + UNDERFLOW * (charge > 0)
         lower = value * (1 - charge)
         return Samples(

@@ -37,6 +37,10 @@ class SubsampledProfile(PrivacyProfile):
         return sampled_loss(self.full.max_loss, self.rate)
 
     @property
+    def farthest_loss(self) -> float:
+        return sampled_loss(self.full.farthest_loss, self.rate)
+
+    @property
     def bounded(self) -> bool:
         return self.full.bounded
 

@@ -133,6 +133,10 @@ class TwoCountsProfile(PrivacyProfile):
         return sum(part.max_loss for part in self._parts) * (1 + 2.0**-50)
 
     @property
+    def farthest_loss(self) -> float:
+        return sum(part.farthest_loss for part in self._parts) * (1 + 2.0**-50)
+
+    @property
     def bounded(self) -> bool:
         return False  # N' may be 0
 
