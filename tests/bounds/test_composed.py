@@ -4,9 +4,12 @@ import math
 
 import pytest
 
+from shuffledp import Accountant, Gaussian, Laplace, PureLDP, Shuffle
 from shuffledp._support.numeric import Bounds
 from shuffledp.bounds.composed import _finer
+from shuffledp.composition.compose import Composition
 from shuffledp.composition.grading import Fineness
+from shuffledp.errors import NotCertified
 
 
 def test_what_is_too_wide_is_made_finer() -> None:
@@ -39,3 +42,27 @@ def test_something_always_becomes_finer_and_nothing_without_bound(
     assert resolution * sharpness > 1.1
     assert 1 <= resolution <= 8
     assert 1 <= sharpness <= 64
+
+
+def test_no_finer_than_is_wanted_or_worth_its_time() -> None:
+    first, wanted = Fineness(2.0, 4.0), Fineness(3.0, 9.0)
+    assert first.towards(wanted, Fineness(math.inf, math.inf)) == wanted
+    assert first.towards(wanted, Fineness(2.5, 6.0)) == (2.5, 6.0)
+    assert first.towards(wanted, Fineness(1.0, 5.0)) == (2.0, 5.0)
+    quick, dear = (
+        Composition([(Shuffle(randomizer, 100).profile, 2)]).lattices
+        for randomizer in (PureLDP(1.0), Laplace(1.0))
+    )
+    assert min(quick.finest(1e-9)) == math.inf
+    assert dear.finest(1e-9) == (1, 1)
+    assert dear.finest(1e-3).resolution > 2
+
+
+def test_a_delta_far_below_what_outlines_tell_is_looked_for_deeper() -> None:
+    """It was said to be at most 1e-36 before, after refinements in vain."""
+    accountant = Accountant().compose(Shuffle(Gaussian(0.8), 1000), 4)
+    with pytest.raises(NotCertified) as raised:
+        accountant.delta_bounds(30.0)
+    assert 0 < raised.value.bounds.lower < raised.value.bounds.upper < 1e-90
+    # 30 is 7.5 in each of four rounds: the union bound of what each may have
+    assert raised.value.bounds.lower <= 4 * Shuffle(Gaussian(0.8), 1000).get_delta(7.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._support.numeric import Bounds
 from ..errors import NotCertified, ShuffleDPError
+from . import tuning
 
 
 def certified(lower: float, upper: float) -> Bounds[float]:
@@ -19,6 +20,11 @@ def certified(lower: float, upper: float) -> Bounds[float]:
 def narrower(a: Bounds[float], b: Bounds[float]) -> Bounds[float]:
     """What both say of the same number."""
     return certified(max(a.lower, b.lower), min(a.upper, b.upper))
+
+
+def improved(last: Bounds[float], best: Bounds[float]) -> bool:
+    """Is it worth going on?"""
+    return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
 
 
 def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified:

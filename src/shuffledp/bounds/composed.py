@@ -22,7 +22,7 @@ from ..composition.tilted_sum import (
 )
 from ..composition.tilts import Parts, least_tilt, tilt_for_delta
 from . import tuning
-from .certificate import certified, narrower, not_certified
+from .certificate import certified, improved, narrower, not_certified
 from .crossing import crossing
 
 #: From upper PLDs to an upper value.
@@ -105,7 +105,7 @@ def _refined(
     """Repeat an attempt on finer lattices until its bracket is narrow enough. `log_delta`: of the
     delta that is given or, as far as that is known before, asked for."""
     best, fineness, succeeded, in_vain = worst, composition.fineness, False, 0
-    outlines, again = composition.lattices.outlines, what == "delta"
+    outlines, looks = composition.lattices.outlines, 2 if what == "delta" else 0
     aims = aims_around(outlines, -log_delta)
     for _ in range(tuning.LATTICES):
         try:
@@ -120,21 +120,30 @@ def _refined(
         if excess <= 1:
             composition.fineness = fineness
             return bounds
-        in_vain += best.lower > 0 and bounds.upper - bounds.lower > best.upper - best.lower
-        best, succeeded = narrower(best, bounds), True
+        last, best, succeeded = best, narrower(best, bounds), True
+        in_vain += last.lower > 0 and not improved(last, best)
         if best.upper - best.lower <= (rtol if what == "epsilon" else 0.0) * best.upper:
             return best  # each side by another lattice
         if in_vain == 2 or not refine or math.isinf(excess):
             break  # a finer lattice would cost several times as much
-        before = aims
-        if again and bounds.upper > 0:  # it was not known where to look
-            aims, again = aims_around(outlines, -math.log(bounds.upper)), False
+        before, unresolved = aims, what == "delta" and bounds.lower < tuning.RESOLVED * bounds.upper
+        if looks and bounds.upper > 0:  # it was not known where to look
+            looks -= 1
+            aims = aims_around(outlines, _deeper(bounds) if unresolved else -math.log(bounds.upper))
         if aims == before:
-            fineness = _finer(fineness, bounds, excess, above(parts.of_cells))
-            dearer = (a / b for a, b in zip(fineness, composition.fineness, strict=True))
-            if composition.dear and math.prod(dearer) > tuning.DEAREST:
+            if unresolved and composition.dear:
                 break
+            wanted = _finer(fineness, bounds, excess, above(parts.of_cells))
+            finer = fineness.towards(wanted, composition.lattices.finest(rtol))
+            if finer == fineness:
+                break
+            fineness = finer
     raise not_certified(what, best, rtol)
+
+
+def _deeper(bounds: Bounds[float]) -> float:
+    """log(1/delta) for a delta that may be far smaller than its upper bound."""
+    return -math.log(max(bounds.lower, 1e-300))
 
 
 def _finer(fineness: Fineness, bounds: Bounds[float], excess: float, above: float) -> Fineness:

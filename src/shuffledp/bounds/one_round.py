@@ -12,7 +12,7 @@ from ..profiles import tuning as of_profiles
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import PrivacyProfile, Sampler
 from . import tuning
-from .certificate import certified, narrower, not_certified
+from .certificate import certified, improved, narrower, not_certified
 from .crossing import Sides, enclose, rough_crossing
 
 
@@ -51,7 +51,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
             return bounds
         last, best = best, narrower(best, bounds)
         hopeless = high - low > tuning.HOPELESS * rtol * max(high, tuning.SMALL_EPSILON)
-        if hopeless or (refinement and not _improved(last, best)):
+        if hopeless or (refinement and not improved(last, best)):
             break
         start = np.array([low, high])
     raise not_certified("epsilon", best, rtol)
@@ -84,7 +84,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
             return bounds
         last, best = best, narrower(best, bounds)
         hopeless = bounds.upper > tuning.HOPELESS * lower
-        if hopeless or (refinement and not _improved(last, best)):
+        if hopeless or (refinement and not improved(last, best)):
             break
     raise not_certified("delta", best, rtol)
 
@@ -104,11 +104,6 @@ def _outline(profile: PrivacyProfile) -> float:
     if profile.slow:
         return of_profiles.FIRST_LOOK
     return tuning.DEAR_OUTLINE if profile.dear else tuning.OUTLINE
-
-
-def _improved(last: Bounds[float], best: Bounds[float]) -> bool:
-    """Is it worth going on?"""
-    return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
 
 
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:

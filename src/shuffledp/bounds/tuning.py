@@ -39,9 +39,9 @@ LATTICES = 8
 ONLY_ATTEMPT = 2.0
 #: How much of the width asked for cells, and samples, of the next lattice should cost.
 CELLS_WIDTH, SAMPLES_WIDTH = 0.45, 0.35
-#: How many times the first lattice's resolution times sharpness, which its time grows like, that of
-#: densities may have.
-DEAREST = 64.0
+#: A lower delta that is a smaller share of the upper one means that profiles were not sampled where
+#: it matters, not that they were sampled too coarsely.
+RESOLVED = 0.5
 #: How many times too wide a delta is taken to be whose lower side is not known, and at most.
 UNKNOWN = 4.0
 #: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.

@@ -30,6 +30,10 @@ class Fineness(NamedTuple):
         """In the same proportion of both costs."""
         return Fineness(self.resolution * factor, self.sharpness * factor**2)
 
+    def towards(self, wanted: Fineness, most: Fineness) -> Fineness:
+        """As fine as is wanted, but no finer than `most` where it is not already."""
+        return Fineness(*map(max, self, map(min, wanted, most)))
+
 
 class Cells(NamedTuple):
     """How wide cells may be around some losses."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
 from .._support.transforms import round_up
+from ..profiles import tuning as of_profiles
 from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
@@ -73,6 +74,13 @@ class Lattices:
                 self.made.pop(old, None)
             self.made[key] = made
         return made
+
+    def finest(self, rtol: float) -> Fineness:
+        """Finer lattices are not worth their time."""
+        if not _dear(self._kinds):
+            return Fineness(math.inf, math.inf)
+        room = _aim(self._kinds, rtol) / max(of_profiles.LEAST_DEAR, 1e-300)
+        return Fineness().times(min(math.sqrt(room), tuning.DEAREST))
 
     def _make(
         self, depth: float, rtol: float, fineness: Fineness, aims: tuple[float, ...]

@@ -53,6 +53,8 @@ KINK = 3.0
 SHARE, DEAR_SHARE = 0.5, 1.5
 #: And at most: wider samples than this are a first look, which may know one side only.
 WIDEST_SAMPLES = 0.005
+#: How much finer than the first one a lattice of densities may be: its time grows like the cube.
+DEAREST = 8.0
 #: More different rounds than this are sampled as coarsely as densities.
 FEW_KINDS = 8
 #: Halvings of the resolution after which no lattice is short enough.

@@ -11,6 +11,9 @@ AIM, LEAST_AIM, MOST_AIM = 6e-5, 0.06, 0.31
 #: The same for many samples of densities, whose time grows like the inverse of it: ten rounds of
 #: Laplace noise take 0.7 s; 3.5 s with 1e-4.
 DEAR_AIM = 3.1e-4
+#: And their narrowest one: two rounds of Laplace noise of two users take 6 s with it, 30 s with a
+#: tenth of it.
+LEAST_DEAR = 1.2e-6
 
 # How deep and how wide (base.py, accuracy.py)
 
