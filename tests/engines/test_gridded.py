@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from shuffledp import Gaussian
 from shuffledp._support.numeric import Array
 from shuffledp.engines import tuning
 from shuffledp.engines.fourier import stop_loss
@@ -17,6 +18,8 @@ from shuffledp.engines.gridded import gridded, lively_nodes
 from shuffledp.engines.nodes import Missing, Nodes
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.tilted_law import TiltedLaw, tilted
+from shuffledp.laws.density import DensityLaw
+from shuffledp.profiles.class_sampler import ClassSampler
 
 
 def some_law(draw: random.Random, values: int, last: bool) -> TiltedLaw:
@@ -141,3 +144,18 @@ def test_both_ways_to_the_same_sum(users: int, monkeypatch: pytest.MonkeyPatch) 
     assert other_low <= high <= 1.01 * low
     assert slopes[0] <= other_slopes[1] * (1 + 1e-2)
     assert other_slopes[0] <= slopes[1] * (1 + 1e-2)
+
+
+@pytest.mark.parametrize("epsilon", [9.54, 11.15])
+def test_asking_for_more_than_nodes_can_give_costs_little(epsilon: float) -> None:
+    """Rows that would need too many nodes get as much noise as ends where the nodes do: a bracket
+    three hundred times as wide as of a coarser question came of less."""
+    law = Gaussian(0.3).law("blanket")
+    assert isinstance(law, DensityLaw)
+    cutting = law.cut(1.9e-4, 37.0, 1000)
+    laws = law.enclosed(cutting, cutting.alone(1000 * math.expm1(epsilon))).below.laws
+    coarse, fine = (
+        ClassSampler(laws, 1000, width, 37.0)(np.array([epsilon])) for width in (2.3e-5, 1e-6)
+    )
+    assert fine.upper[0] / fine.lower[0] <= coarse.upper[0] / coarse.lower[0]
+    assert max(fine.lower[0], coarse.lower[0]) <= min(fine.upper[0], coarse.upper[0])

@@ -65,22 +65,22 @@ def of_few_values(law: TiltedLaw, nodes: Nodes, cut: Array, last: bool) -> tuple
 def of_many_values(law: TiltedLaw, nodes: Nodes, cut: Array, last: bool) -> tuple[Array, Array]:
     """The same by transforms, at all nodes up to the last one that matters."""
     missing = Missing(law, nodes)
-    number = lively_nodes(law, nodes, cut, missing)
-    share = np.maximum(number / max(tuning.MAX_NODES, 1), 1.0)
+    number, most = lively_nodes(law, nodes, cut, missing), max(tuning.MAX_NODES, 1)
+    share = np.where(number > most, nodes.number / most, 1.0)  # noise ends where nodes do
     found, order = np.zeros((5, len(number))), np.argsort(number)
     if last:  # what is left out may be as large as it can
-        left = np.maximum(number - max(tuning.MAX_NODES, 1), 0)
+        left = np.maximum(number - most, 0)
         missing.add(Blocks(np.arange(len(left)), number - left), left, np.zeros(len(left)))
         number = number - left
     else:
         order = order[share[order] == 1]
     while len(order):
-        most = int(number[order[-1]])
-        together = max(1, tuning.PAIRS // most)
+        count = int(number[order[-1]])
+        together = max(1, tuning.PAIRS // count)
         rows, order = order[-together:], order[:-together]
         part, step = law.rows(rows), nodes.step[rows]
-        index = np.where(np.arange(most) < number[rows][:, None], np.arange(most), -1)
-        found[:, rows] = _node_sums(part, step, index, gridded(part, step, most))
+        index = np.where(np.arange(count) < number[rows][:, None], np.arange(count), -1)
+        found[:, rows] = _node_sums(part, step, index, gridded(part, step, count))
     found[3:] += missing.value, missing.slope * law.most_fall
     return found, share
 
