@@ -26,6 +26,26 @@ def rounded_down(value: float, digits: int = 4) -> str:
     return _text(value, digits, ROUND_FLOOR)
 
 
+def at_most(value: float) -> str:
+    """A number that was computed, with six digits, rounded up; a rounding error is not.
+
+    >>> at_most(4.0000001), at_most(4.000000000000001), at_least(0.12345678)
+    ('4.00001', '4', '0.123456')
+    """
+    return _six_digits(value) or rounded_up(value, 6)
+
+
+def at_least(value: float) -> str:
+    """The same, rounded down."""
+    return _six_digits(value) or rounded_down(value, 6)
+
+
+def _six_digits(value: float) -> str:
+    """The number, if so many digits are all of it."""
+    text = f"{value:.6g}"
+    return text if math.isclose(float(text), value, rel_tol=1e-12) else ""
+
+
 def percent(share: float) -> str:
     """A share that was given.
 

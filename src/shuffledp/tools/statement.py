@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,10 @@ from ..guarantee import NEIGHBOURS
 from ..rounds import Round
 
 _ACCUSED = 0.01  # of the innocent, in plain words
+_CAUTION = (
+    "delta = {} is at least 1/users: even to publish the value of one user, drawn at random, has "
+    "that delta, with epsilon = 0; far below 1/users is usual"
+)
 #: What an attacker tries, for each relation of neighbours.
 AIMS = {
     "replace": "to tell two values of a user apart",
@@ -33,6 +38,10 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     pairs = [(float(e), float(d)) for e, d, _ in guarantees if e != "infinity"]
     if pairs:
         rows.append(("meaning", in_plain_words(round_.neighbours, pairs)))
+    users = getattr(round_, "users", math.inf)
+    large = [d for e, d, _ in guarantees if e != "infinity" and float(d) * users >= 1]
+    if large:
+        rows.append(("caution", _CAUTION.format(large[0])))
     rows.append(
         ("computed by", f"shuffledp {__version__}; every rounding error is on the safe side")
     )
