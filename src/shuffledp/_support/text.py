@@ -91,7 +91,8 @@ def line_width(piped: int = _ANY_WIDTH) -> int:
     """As wide as the terminal, or `piped` where there is none."""
     import shutil  # slow to load, as the others below
 
-    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else piped
+    there = sys.stdout is not None and sys.stdout.isatty()
+    return max(shutil.get_terminal_size().columns, 40) if there else piped
 
 
 def wrapped(text: str, first: str = "", hanging: int = 0, *, piped: int = _ANY_WIDTH) -> str:

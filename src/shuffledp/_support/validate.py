@@ -26,7 +26,8 @@ MIN_DELTA = 1e-280
 def show(value: Any) -> str:
     """repr(value) in one line, as much of it as fits a sentence."""
     try:
-        text = " ".join(repr(value).split())
+        item = value.item() if isinstance(value, np.generic) else value
+        text = " ".join(repr(item).split())
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -14,7 +14,7 @@ from ..central import Given
 from ..errors import InvalidParameter
 from ..mechanisms import GivenPLD
 from ..randomizers import REGISTRY, Randomizer
-from ..randomizers.base import parameter_names
+from ..randomizers.base import known_parameters, parameter_names
 from ..randomizers.parameter import parameters_of
 from ..records import CENTRAL, OF_USERS, central_of
 from ..rounds import USUAL_PEOPLE, Round, RoundOfUsers
@@ -64,13 +64,15 @@ def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Random
     """The randomizer of that name; `dash` is how the names of options begin in messages."""
     known = parameters_of(class_named(kind, dash))
     kept = {name: value for name, value in given.items() if value is not None}
+    for name in sorted(kept.keys() - known.keys()):
+        whose = ", ".join(known_parameters().get(name, ["none"]))
+        raise InvalidParameter(
+            f"{dash}{name} does not go with {dash}randomizer {kind}; leave it out, or choose one "
+            f"that has it: {whose}."
+        )
     for name, parameter in known.items():
         if parameter.needed and name not in kept:
             raise InvalidParameter(f"{dash}randomizer {kind} needs {dash}{name}; add it.")
-    for name in sorted(kept.keys() - known.keys()):
-        raise InvalidParameter(
-            f"{dash}{name} does not go with {dash}randomizer {kind}; leave it out."
-        )
     for name, value in kept.items():
         read = known[name].read
         kept[name] = read(value) if read is not None and isinstance(value, str) else value
