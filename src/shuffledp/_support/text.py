@@ -70,9 +70,15 @@ def percent_down(share: float) -> str:
 
 
 def _text(value: float, digits: int, rounding: str) -> str:
-    if value == 0 or value == float("inf"):
-        return "0" if value == 0 else "infinity"
-    number = Decimal(value).normalize(Context(prec=digits, rounding=rounding))
+    from . import validate  # needs this module itself
+
+    exact = validate.real_or_infinite("value", value)
+    digits = validate.count("digits", digits, 100)
+    if exact != value:  # a fraction between two floats
+        exact = math.nextafter(exact, math.inf if rounding == ROUND_CEILING else -math.inf)
+    if exact == 0 or exact == math.inf:
+        return "0" if exact == 0 else "infinity"
+    number = Decimal(exact).normalize(Context(prec=digits, rounding=rounding))
     if -5 <= number.adjusted() < 9:
         return format(number, "f")
     return format(number, "e").replace("e+", "e")

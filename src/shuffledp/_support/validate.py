@@ -48,6 +48,11 @@ def real(name: str, value: Any) -> float:
     return number
 
 
+def real_or_infinite(name: str, value: Any) -> float:
+    """A number that may be infinite, as an epsilon that does not exist is."""
+    return value if isinstance(value, float) and math.isinf(value) else real(name, value)
+
+
 def _no_number(name: str, value: Any) -> InvalidParameter:
     return InvalidParameter(f"{name}={show(value)} is not a number; give a real number.")
 

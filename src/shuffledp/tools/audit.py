@@ -142,9 +142,13 @@ def audit(
     True
     """
     looked_at = watched(validate.instance(randomizer, Randomizer, "is no randomizer; give one."))
+    if client is not None and not callable(client):
+        what = "is not a function; give one from an array of values to their messages."
+        raise InvalidParameter(f"client={validate.show(client)} {what}")
     total = validate.count("trials", trials, MOST_TRIALS, least=len(looked_at.values))
     sure = validate.probability("confidence", confidence)
-    counts = _counted(looked_at, client or randomizer.randomize, total // len(looked_at.values))
+    ask = randomizer.randomize if client is None else client
+    counts = _counted(looked_at, ask, total // len(looked_at.values))
     # both ends of every interval
     error = (1 - sure) / (2 * counts.size)
     rows = []
