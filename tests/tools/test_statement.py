@@ -74,6 +74,11 @@ def test_sums_are_not_messages() -> None:
     assert "contributions of a user" in sums.explained.theorem
 
 
+def test_sums_of_noise_are_of_real_numbers() -> None:
+    assert "shares are real numbers" in dict(Aggregate(Gaussian(1.0), 100).remarks)["noise"]
+    assert not Shuffle(Gaussian(1.0), 100).remarks
+
+
 def test_a_delta_that_says_little() -> None:
     protocol = ("--eps0", "1", "--users", "100")
     assert "caution" not in ok("epsilon", *protocol, "--delta", "0.0099")

@@ -13,8 +13,6 @@ from .._support.text import plain, rounded_down, rounded_up
 from ..errors import Infeasible, InvalidParameter, OutOfRange
 from .boundary import Evaluate, Found, Grid, boundary
 
-#: No smaller target: quotients by it would be infinite.
-_LEAST = 1e-300
 _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}
 
 
@@ -76,8 +74,8 @@ def meet(
     rtol = validate.tolerance(rtol)
     if target == 0:
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
-    if target < _LEAST:
-        raise OutOfRange(f"epsilon={target:g} is below {_LEAST:g}; give a larger target.")
+    if target < 1e-300:  # quotients by it would be infinite
+        raise OutOfRange(f"epsilon={target:g} is below 1e-300; give a larger target.")
     grid = quest.grid
     with progress(f"calibrating {quest.name}") as done:
 
