@@ -86,6 +86,12 @@ def test_numbers_as_they_are_written(users: str) -> None:
     assert report["users"] == 2000
 
 
+def test_counts_are_no_shares() -> None:
+    for option in ("--users", "--rounds"):
+        result = run("epsilon", *ASKED, option, "200%")
+        assert result.returncode == 2 and "'200%' is not whole" in result.stderr
+
+
 def test_percentages_and_lists() -> None:
     sampled = ("--eps0", "1", "--sample-rate", "20%", "--colluding", "10 %")
     report = json.loads(ok("epsilon", *sampled, *ASKED))

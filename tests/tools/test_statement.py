@@ -18,7 +18,7 @@ from shuffledp import (
 from shuffledp._support.numeric import Bounds
 from shuffledp.central import GaussianNoise
 from shuffledp.mechanisms import ApproximateDP
-from shuffledp.randomizers import NoisyHistogram, Piecewise
+from shuffledp.randomizers import LocalHashing, NoisyHistogram, Piecewise
 from shuffledp.rounds import Round
 from shuffledp.tools.ledger import Entry, Ledger
 from shuffledp.tools.plan import PlannedRound
@@ -39,6 +39,12 @@ from shuffledp.tools.plan import PlannedRound
 )
 def test_what_was_given_is_said_in_full(round_: Round, said: str) -> None:
     assert said in round_.described
+
+
+def test_hash_functions_are_assumed_to_be_ideal() -> None:
+    assert (
+        "an ideal hash function drawn afresh for every message" in LocalHashing(4, 1.0).describe()
+    )
 
 
 def test_what_was_computed_is_rounded_to_the_safe_side() -> None:

@@ -48,7 +48,7 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{show(value)} is {how}", param, ctx)
         if not self._whole:
             return float(number)
-        if number != number.to_integral_value():
+        if number != number.to_integral_value() or str(value).rstrip().endswith("%"):
             self.fail(f"{show(value)} is not whole; give a whole number >= 1.", param, ctx)
         return int(number)
 
