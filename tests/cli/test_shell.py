@@ -86,12 +86,6 @@ def test_numbers_as_they_are_written(users: str) -> None:
     assert report["users"] == 2000
 
 
-def test_counts_are_no_shares() -> None:
-    for option in ("--users", "--rounds"):
-        result = run("epsilon", *ASKED, option, "200%")
-        assert result.returncode == 2 and "'200%' is not whole" in result.stderr
-
-
 def test_percentages_and_lists() -> None:
     sampled = ("--eps0", "1", "--sample-rate", "20%", "--colluding", "10 %")
     report = json.loads(ok("epsilon", *sampled, *ASKED))
@@ -160,6 +154,9 @@ def test_an_option_of_another_randomizer_is_said_before_what_lacks() -> None:
     result = run("epsilon", "--k", "4", *ASKED)
     assert result.returncode == 2 and "--k does not go with --randomizer pure-ldp" in result.stderr
     assert result.stderr.endswith("hadamard, noisy-histogram, oue, rr, subset, unary.\n")
+    result = run("epsilon", "--view", "threshold", "--rate", "0.1", "--threshold", "9", *ASKED[2:],
+                 "--sample-rate", "0.1")  # fmt: skip
+    assert "--sample-rate does not go with --view threshold" in result.stderr
 
 
 def test_plans_and_values_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp import PureLDP, RandomizedResponse, Shuffle, audit, calibrate, rounded_up, sweep
+from shuffledp import (
+    Aggregate,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+    UnaryEncoding,
+    audit,
+    calibrate,
+    rounded_up,
+    sweep,
+)
 from shuffledp.errors import InvalidParameter, OutOfRange
 
 ROUND = Shuffle(PureLDP(2.0), users=100)
@@ -42,6 +52,20 @@ def test_a_client_is_a_function(client: Any) -> None:
 def test_targets_that_nothing_can_be_divided_by(target: float) -> None:
     with pytest.raises(OutOfRange, match="is below 1e-300"):
         calibrate("rounds", ROUND, epsilon=target, delta=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Shuffle, Aggregate])
+@pytest.mark.parametrize("name", ["colluding", "dropouts"])
+def test_one_user_is_not_all_of_them(kind: Any, name: str) -> None:
+    assert kind(RandomizedResponse(2, eps0=1.0), 100, **{name: 1}).honest == 99
+    for all_of_them in (1.0, np.float32(1), Fraction(1)):
+        with pytest.raises(InvalidParameter, match="may be one user or all of them"):
+            kind(RandomizedResponse(2, eps0=1.0), 100, **{name: all_of_them})
+
+
+def test_limits_are_said_in_full() -> None:
+    with pytest.raises(OutOfRange, match=r"\[1e-12, 0.999999999999\]"):
+        UnaryEncoding(4, p=1.0, q=0.1)
 
 
 def test_what_is_looked_for_and_swept_has_a_name_and_a_list() -> None:

@@ -98,8 +98,8 @@ def between(name: str, value: Any, least: float, most: float) -> float:
     number = real(name, value)
     if not least <= number <= most:
         raise OutOfRange(
-            f"{name}={show(value)} is outside the supported [{least:g}, {most:g}]; choose a value "
-            "inside it."
+            f"{name}={show(value)} is outside the supported [{least:.15g}, {most:.15g}]; choose a "
+            "value inside it."
         )
     return number
 
@@ -136,6 +136,10 @@ def count_or_share(name: str, value: Any, users: int) -> int:
             Fraction(repr(number)) if isinstance(value, (float, np.floating)) else Fraction(value)
         )
         return math.ceil(share * users)
+    if number == 1 and not isinstance(value, (int, np.integer)):
+        raise InvalidParameter(
+            f"{name}={show(value)} may be one user or all of them; give 1, or a share below 1."
+        )
     return count(name, value, MAX_USERS)
 
 
