@@ -93,6 +93,14 @@ def test_a_delta_that_says_little() -> None:
     assert "caution      delta = 0.05023 is" in ok("delta", *protocol, "--epsilon", "0")
 
 
+def test_a_plan_with_a_delta_that_says_little() -> None:
+    many, few = (PlannedRound(str(n), Shuffle(PureLDP(1.0), n)) for n in (10_000, 1_000))
+    assert "caution" not in Plan(1.0, 1e-4 * 0.99, (many,)).ledger().to_markdown()
+    for rounds in ((few,), (many, few), (few, many)):
+        said = Plan(1.0, 1e-3, rounds).ledger().to_markdown()
+        assert "* **caution**: delta = 0.001 is at least 1/users" in said
+
+
 def test_targets_are_said_in_full() -> None:
     options = ("--find", "eps0", "--users", "1e4", "--epsilon", "1.0000004", "--delta", "1e-6")
     assert "meet epsilon 1.0000004 at" in ok("calibrate", *options)
