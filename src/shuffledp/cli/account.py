@@ -63,7 +63,7 @@ def account(
     if len(wanted) > 1:
         both = " and ".join(f"--{name}" for name in wanted)
         raise InvalidParameter(f"{both} are two ways to print one account; give one.")
-    ending = "" if out is None else Path(out).suffix
+    ending = "" if out is None else Path(out).suffix.lower()
     named = _FORMATS.get(ending, "text")
     if ending and (ending not in _FORMATS or (wanted and wanted[0] != named)):
         why = f"does not go with --{wanted[0]}" if ending in _FORMATS else "is no known format"
