@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from . import bounds, profiles
 from .errors import InvalidParameter
 from .guarantee import anyway
-from .randomizers import Analysis, Randomizer
+from .randomizers import Analysis, Gaussian, Randomizer
 from .randomizers.analyses import SUMS
 from .rounds import RoundOfUsers
 
@@ -40,6 +40,7 @@ class Aggregate(RoundOfUsers):
     view: ClassVar[str] = "aggregate"
     noun: ClassVar[str] = "aggregated round"
     seen: ClassVar[str] = "sums"
+    sent: ClassVar[str] = "contributions"
     trusted: ClassVar[str] = (
         "the aggregation is secure and exact: it reveals the sums of what all users send and "
         "nothing else"
@@ -75,6 +76,12 @@ class Aggregate(RoundOfUsers):
     @property
     def _analysis(self) -> Analysis:
         return SUMS
+
+    @property
+    def remarks(self) -> Sequence[tuple[str, str]]:
+        real = "shares are real numbers: rounded ones add up to a rounded sum only nearly"
+        noise = [("noise", real)] if isinstance(self.randomizer, Gaussian) else []
+        return [*super().remarks, *noise]
 
     def _attained(self, ask: Ask) -> float:
         """Of one column the worst datasets of all are known."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar
 
 from ._support import validate
+from ._support.text import plain
 from .guarantee import NEIGHBOURS
 from .profiles.base import Parts, PrivacyProfile
 from .profiles.gaussian import GaussianProfile
@@ -144,8 +145,8 @@ class GaussianNoise(Noise):
 
     @property
     def described(self) -> str:
-        noise = f"Gaussian noise of standard deviation {self.sigma:g}"
-        return f"{noise}, sensitivity {self.sensitivity:g}"
+        noise = f"Gaussian noise of standard deviation {plain(self.sigma)}"
+        return f"{noise}, sensitivity {plain(self.sensitivity)}"
 
 
 @dataclass(frozen=True)
@@ -180,4 +181,4 @@ class LaplaceNoise(Noise):
 
     @property
     def described(self) -> str:
-        return f"Laplace noise of scale {self.scale:g}, sensitivity {self.sensitivity:g}"
+        return f"Laplace noise of scale {plain(self.scale)}, sensitivity {plain(self.sensitivity)}"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ._support import validate
 from ._support.numeric import Array, digest
+from ._support.text import plain
 from .central import Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
@@ -59,7 +60,7 @@ class ApproximateDP(Given):
 
     @property
     def described(self) -> str:
-        return f"any that is ({self.epsilon:g}, {self.delta:g})-differentially private"
+        return f"any that is ({plain(self.epsilon)}, {plain(self.delta)})-differentially private"
 
     @property
     def profile(self) -> PolygonProfile:

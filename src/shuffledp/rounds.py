@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from . import composition, profiles
 from ._support import validate
 from ._support.tables import html_facts
+from ._support.text import plain
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
 from .randomizers import Analysis, Randomizer
@@ -33,10 +34,8 @@ class Round(Mechanism):
     noun: ClassVar[str]
     #: What is done to one value.
     mechanism: ClassVar[str] = "local randomizer"
-    #: What is seen, in a word or two.
-    seen: ClassVar[str]
-    #: Who has to be trusted with what.
-    trusted: ClassVar[str]
+    seen: ClassVar[str]  # in a word or two
+    trusted: ClassVar[str]  # who has to be, with what
 
     @property
     @abstractmethod
@@ -124,9 +123,9 @@ class RoundOfReports(Round):
 class RoundOfUsers(Round):
     """A round in which `users` users, or a random subset of them, apply the same randomizer.
 
-    Subclasses are frozen dataclasses with these fields.
-    """
+    Subclasses are frozen dataclasses with these fields."""
 
+    sent: ClassVar[str] = "messages"  # several of what a user sends
     randomizer: Randomizer
     users: int
     sample_rate: float
@@ -220,14 +219,14 @@ class RoundOfUsers(Round):
     def _aside(self) -> str:
         said = [f"{self.colluding:,} colluding"] if self.colluding else []
         said += [f"{self.dropouts:,} dropping out"] if self.dropouts else []
-        said += [f"{self.messages:,} messages each"] if self.messages > 1 else []
+        said += [f"{self.messages:,} {self.sent} each"] if self.messages > 1 else []
         return f" ({', '.join(said)})" if said else ""
 
     @property
     def participants(self) -> str:
         aside, users = self._aside, f"user{'' if self.users == 1 else 's'}"
         if self.sampling == "poisson" and self.sample_rate < 1:
-            every = f"each of whom sends with probability {self.sample_rate:g}"
+            every = f"each of whom sends with probability {plain(self.sample_rate)}"
             return f"{self.users:,} {users}{aside}, {every}"
         fresh = ", a fresh random subset each round" if self.sample_rate < 1 else ""
         return f"{self.crowd.removesuffix(aside)} {users}{aside}{fresh}"
@@ -246,14 +245,16 @@ class RoundOfUsers(Round):
             return "no user colludes with the adversary or drops out"
         counts = {"collude with the adversary": self.colluding, "drop out": self.dropouts}
         said = [f"up to {count:,} users {what}" for what, count in counts.items() if count]
-        return f"{' and '.join(said)}, whoever they are, and no others do"
+        by = "whoever they are, for reasons that do not depend on their values"
+        return f"{' and '.join(said)}, {by}, and no others do"
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
-        every = f"every user sends {self.messages:,} messages in a round"
+        every = f"every user sends {self.messages:,} {self.sent} in a round"
         together = f"{every}, which may change together and are protected together"
         said = [("messages", together)] if self.messages > 1 else []
-        unseen = "the adversary does not learn who was sampled; docs/theory.md"
+        drawn = "who sends is drawn at random, afresh in every round and whatever the values are"
+        unseen = f"{drawn}; the adversary learns how many were drawn, but not who; docs/theory.md"
         return [*said, ("sampling", unseen)] if self.sample_rate < 1 else said
 
     @property
@@ -269,7 +270,7 @@ class RoundOfUsers(Round):
     @property
     def _steps(self) -> list[str]:
         """What follows the theorem."""
-        steps = ["composed for the messages of a user"] if self.messages > 1 else []
+        steps = [f"composed for the {self.sent} of a user"] if self.messages > 1 else []
         if self.sample_rate < 1:
             steps.append("then amplified by sampling (Zhu, Dong, Wang 2022, Proposition 30)")
         return steps

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import bounds, profiles
 from ._support import validate
+from ._support.text import plain
 from .guarantee import NEIGHBOURS, anyway
 from .randomizers import Analysis, Parameter, Search
 from .randomizers.parameter import parameters_of
@@ -158,7 +159,7 @@ class SampleThreshold(RoundOfReports):
     @property
     def described(self) -> str:
         return (
-            f"each report is kept with probability {self.rate:g}, and counts below "
+            f"each report is kept with probability {plain(self.rate)}, and counts below "
             f"{self.threshold:,} are not shown"
         )
 
@@ -166,7 +167,8 @@ class SampleThreshold(RoundOfReports):
     def people(self) -> str:
         if not self.colluding:
             return "no user tells the adversary which reports were kept"
-        return f"up to {self.colluding:,} users collude with the adversary, and no others do"
+        collude = f"up to {self.colluding:,} users collude with the adversary, whoever they are"
+        return f"{collude}, and no others do"
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:

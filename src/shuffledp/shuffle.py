@@ -29,6 +29,9 @@ class Shuffle(RoundOfUsers):
     """One round: `users` users randomize their own value, all with the same randomizer, and a
     shuffler strips identities.
 
+    `analysis` names the theorem behind the numbers: "best" is the tightest that is known for the
+    randomizer, and `randomizer.analyses` has all of them. All assume that the shuffler is honest.
+
     The guarantee is for replace-one neighbours: datasets that differ in one user's value; or, where
     the randomizer gives it a meaning, for neighbours="remove": in one of them a value is missing.
     With a `sample_rate` below 1, only a random subset of sample_rate * users users sends in each

@@ -43,6 +43,17 @@ def test_names_that_the_terminal_cannot_show_are_escaped(
     assert name in result.stdout.decode(encoding)
 
 
+def test_no_output_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with >&- in a shell."""
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as exit_:
+        app.main(["epsilon", "--eps0", "1", "--users", "9", "--delta", "1e-6"])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.startswith("shuffledp: the output cannot be written: ")
+
+
 def test_a_bug_has_its_own_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,12 +132,31 @@ def test_csv_as_programs_write_it(text: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("0.5,x\n1,0\n", "'x'"), ("0.5,0.5\n1\n", "columns"), ("yes,no\n", "0 rows"), ("", "0 rows")],
+    [
+        ("0.5,x\n1,0\n", "'x' in row 1 is not"),
+        ("a,b\n0.5,0.5\n1\n", "row 2 has 1 columns, and row 1 has 2"),
+        ("yes,no\n", "0 rows"),
+        ("", "0 rows"),
+        ("50%,50%\n0.25,0.75\n0.5,0.5\n", "'50%' in row 1 is not a number"),  # no line of names
+        ("0.75;0.25\n0.25;0.75\n", "'0.75;0.25' in row 1 is not a number"),
+        ("nan,0.5\n0.5,0.5\n", "matrix row 1=nan is not finite"),
+        (f"0.5,0.5\n{'x' * 200_000}\n", "cannot be read"),
+    ],
 )
 def test_csv_that_is_none(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     piped(monkeypatch, text)
     result = run("epsilon", "--randomizer", "matrix", "--matrix", "-", *ASKED[:4])
     assert result.returncode == 2 and said in result.stderr and result.stderr.count("\n") == 1
+    assert len(result.stderr) < 300
+
+
+def test_an_option_of_another_randomizer_is_said_before_what_lacks() -> None:
+    result = run("epsilon", "--k", "4", *ASKED)
+    assert result.returncode == 2 and "--k does not go with --randomizer pure-ldp" in result.stderr
+    assert result.stderr.endswith("hadamard, noisy-histogram, oue, rr, subset, unary.\n")
+    result = run("epsilon", "--view", "threshold", "--rate", "0.1", "--threshold", "9", *ASKED[2:],
+                 "--sample-rate", "0.1")  # fmt: skip
+    assert "--sample-rate does not go with --view threshold" in result.stderr
 
 
 def test_plans_and_values_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,3 +152,18 @@ def test_no_epsilon_is_said_in_words() -> None:
     shown = Plan(1.0, 1e-6, (everything,)).ledger().to_markdown()
     assert "No epsilon is certified at delta = 1e-06" in shown and "exceeds the target" in shown
     assert "<html" in Plan(1.0, 1e-6, (everything,)).ledger().to_html("today")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--out", "account.pdf"), ".pdf is no known format; use .txt, .md"),
+        (("--out", "account.json", "--markdown"), ".json does not go with --markdown; use"),
+    ],
+)
+def test_the_end_of_a_name_says_what_is_written(
+    plan: Path, options: tuple[str, ...], said: str
+) -> None:
+    result = run("account", str(plan), *options)
+    assert result.returncode == 2 and said in result.stderr
+    assert not Path(options[1]).exists()

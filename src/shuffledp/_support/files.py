@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,10 @@ import numpy as np
 
 from ..errors import InvalidParameter
 from .numeric import Array
+from .validate import show
 
+#: How a number begins; `nan` and `inf` are such, too.
+_LIKE_A_NUMBER = re.compile(r"\s*[+-]?(\.?\d|nan\s*$|inf\s*$)", re.IGNORECASE)
 #: The name of what comes through a pipe.
 STDIN = "-"
 #: Inside of `reading_only`: the files that there are.
@@ -54,13 +58,14 @@ def read_bytes(path: str | os.PathLike[str], called: str, give: str) -> bytes:
 def read_numbers(path: str | os.PathLike[str], called: str) -> Array:
     """The rows of a CSV file of numbers. A first line of names, comments after # and a byte order
     mark are left out, and so is the first column if it has no name, as pandas writes it."""
-    data = read_bytes(path, called, "a CSV file")
+    data, rows, unnamed = read_bytes(path, called, "a CSV file"), [], False
     try:
         text = data.decode("utf-8-sig")
         lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
         names = next(csv.reader(lines[:1]), [])
         unnamed = bool(names) and not names[0].strip()
-        headed = unnamed or not any(map(_is_number, names))
+        # what begins like a number is meant to be one: no row is taken for names
+        headed = unnamed or not any(map(_LIKE_A_NUMBER.match, names))
         rows = lines[1:] if headed else lines
         if not rows:
             return np.empty((0, 0))
@@ -69,16 +74,24 @@ def read_numbers(path: str | os.PathLike[str], called: str) -> Array:
     except UnicodeDecodeError:
         reason = "it is not a text file"
     except (ValueError, csv.Error) as error:
-        reason = str(error).splitlines()[0].partition(";")[0].rstrip(".")
+        reason = _first_wrong(rows, int(unnamed)) or str(error).splitlines()[0][:99].rstrip(".")
     raise InvalidParameter(f"{called} cannot be read: {reason}; give numbers with commas.")
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+def _first_wrong(rows: list[str], first: int) -> str:
+    """What is wrong with rows of numbers, from a column on; empty if nothing is found."""
+    length = 0
+    with suppress(csv.Error):
+        for number, cells in enumerate(csv.reader(row.partition("#")[0] for row in rows), start=1):
+            length = length or len(cells)
+            for cell in cells[first:]:
+                try:
+                    float(cell)
+                except ValueError:
+                    return f"{show(cell.strip())} in row {number} is not a number"
+            if len(cells) != length:
+                return f"row {number} has {len(cells)} columns, and row 1 has {length}"
+    return ""
 
 
 @contextmanager

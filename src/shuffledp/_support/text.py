@@ -26,6 +26,26 @@ def rounded_down(value: float, digits: int = 4) -> str:
     return _text(value, digits, ROUND_FLOOR)
 
 
+def at_most(value: float) -> str:
+    """A number that was computed, with six digits, rounded up; a rounding error is not.
+
+    >>> at_most(4.0000001), at_most(4.000000000000001), at_least(0.12345678)
+    ('4.00001', '4', '0.123456')
+    """
+    return _six_digits(value) or rounded_up(value, 6)
+
+
+def at_least(value: float) -> str:
+    """The same, rounded down."""
+    return _six_digits(value) or rounded_down(value, 6)
+
+
+def _six_digits(value: float) -> str:
+    """The number, if so many digits are all of it."""
+    text = f"{value:.6g}"
+    return text if math.isclose(float(text), value, rel_tol=1e-12) else ""
+
+
 def percent(share: float) -> str:
     """A share that was given.
 
@@ -50,9 +70,15 @@ def percent_down(share: float) -> str:
 
 
 def _text(value: float, digits: int, rounding: str) -> str:
-    if value == 0 or value == float("inf"):
-        return "0" if value == 0 else "infinity"
-    number = Decimal(value).normalize(Context(prec=digits, rounding=rounding))
+    from . import validate  # needs this module itself
+
+    exact = validate.real_or_infinite("value", value)
+    digits = validate.count("digits", digits, 100)
+    if exact != value:  # a fraction between two floats
+        exact = math.nextafter(exact, math.inf if rounding == ROUND_CEILING else -math.inf)
+    if exact == 0 or exact == math.inf:
+        return "0" if exact == 0 else "infinity"
+    number = Decimal(exact).normalize(Context(prec=digits, rounding=rounding))
     if -5 <= number.adjusted() < 9:
         return format(number, "f")
     return format(number, "e").replace("e+", "e")
@@ -71,7 +97,8 @@ def line_width(piped: int = _ANY_WIDTH) -> int:
     """As wide as the terminal, or `piped` where there is none."""
     import shutil  # slow to load, as the others below
 
-    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else piped
+    there = sys.stdout is not None and sys.stdout.isatty()
+    return max(shutil.get_terminal_size().columns, 40) if there else piped
 
 
 def wrapped(text: str, first: str = "", hanging: int = 0, *, piped: int = _ANY_WIDTH) -> str:

@@ -26,7 +26,8 @@ MIN_DELTA = 1e-280
 def show(value: Any) -> str:
     """repr(value) in one line, as much of it as fits a sentence."""
     try:
-        text = " ".join(repr(value).split())
+        item = value.item() if isinstance(value, np.generic) else value
+        text = " ".join(repr(item).split())
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -45,6 +46,11 @@ def real(name: str, value: Any) -> float:
     if not math.isfinite(number):
         raise InvalidParameter(f"{name}={show(value)} is not finite; give a finite number.")
     return number
+
+
+def real_or_infinite(name: str, value: Any) -> float:
+    """A number that may be infinite, as an epsilon that does not exist is."""
+    return value if isinstance(value, float) and math.isinf(value) else real(name, value)
 
 
 def _no_number(name: str, value: Any) -> InvalidParameter:
@@ -92,8 +98,8 @@ def between(name: str, value: Any, least: float, most: float) -> float:
     number = real(name, value)
     if not least <= number <= most:
         raise OutOfRange(
-            f"{name}={show(value)} is outside the supported [{least:g}, {most:g}]; choose a value "
-            "inside it."
+            f"{name}={show(value)} is outside the supported [{least:.15g}, {most:.15g}]; choose a "
+            "value inside it."
         )
     return number
 
@@ -130,6 +136,10 @@ def count_or_share(name: str, value: Any, users: int) -> int:
             Fraction(repr(number)) if isinstance(value, (float, np.floating)) else Fraction(value)
         )
         return math.ceil(share * users)
+    if number == 1 and not isinstance(value, (int, np.integer)):
+        raise InvalidParameter(
+            f"{name}={show(value)} may be one user or all of them; give 1, or a share below 1."
+        )
     return count(name, value, MAX_USERS)
 
 

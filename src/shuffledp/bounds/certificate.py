@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._support.numeric import Bounds
+from .._support.text import rounded_down, rounded_up
 from ..errors import NotCertified, ShuffleDPError
 from . import tuning
 
@@ -28,8 +29,12 @@ def improved(last: Bounds[float], best: Bounds[float]) -> bool:
 
 
 def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified:
+    """The error, with as many digits of the bounds as tell them apart, six at least."""
+    lower, upper = bounds
+    digits = next((d for d in range(6, 18) if f"{lower:.{d}g}" != f"{upper:.{d}g}"), 6)
     return NotCertified(
-        f"{what} was certified to lie in [{bounds.lower:.6g}, {bounds.upper:.6g}] only, wider than "
-        f"rtol={rtol:g} asks for; use those bounds or a larger rtol.",
+        f"{what} was certified to lie in [{rounded_down(lower, digits)}, "
+        f"{rounded_up(upper, digits)}] only, wider than rtol={rtol:g} asks for; use those bounds "
+        "or a larger rtol.",
         bounds,
     )

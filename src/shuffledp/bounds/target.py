@@ -9,8 +9,8 @@ from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.tables import html_facts
-from .._support.text import rounded_down, rounded_up
-from ..errors import Infeasible, InvalidParameter
+from .._support.text import plain, rounded_down, rounded_up
+from ..errors import Infeasible, InvalidParameter, OutOfRange
 from .boundary import Evaluate, Found, Grid, boundary
 
 _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}
@@ -46,8 +46,8 @@ class Calibration:
         ]
         if self.beyond is not None and self.beyond_achieved is not None:
             found.append((f"{self.parameter} = {self.beyond:,}", _bracket(self.beyond_achieved)))
-        caption = f"Calibrated {self.parameter}: epsilon {self.epsilon:g} at delta {self.delta:g}"
-        return html_facts(caption, found)
+        target = f"epsilon {plain(self.epsilon)} at delta {plain(self.delta)}"
+        return html_facts(f"Calibrated {self.parameter}: {target}", found)
 
 
 def _bracket(bounds: Bounds[float]) -> str:
@@ -74,6 +74,8 @@ def meet(
     rtol = validate.tolerance(rtol)
     if target == 0:
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
+    if target < 1e-300:  # quotients by it would be infinite
+        raise OutOfRange(f"epsilon={target:g} is below 1e-300; give a larger target.")
     grid = quest.grid
     with progress(f"calibrating {quest.name}") as done:
 
@@ -106,8 +108,9 @@ def infeasible(quest: Quest, found: Found, target: float, delta: float) -> Infea
         reached, remedy = f"epsilon {rounded_up(bounds.upper)}", "allow that much"
     name = quest.name
     return Infeasible(
-        f"no {_CALLED.get(name, name)} meets epsilon={target:g} at delta={delta:g}: {name}="
-        f"{nearest:g}, the nearest to it, has {reached}; {remedy} or change the other parameters.",
+        f"no {_CALLED.get(name, name)} meets epsilon={plain(target)} at delta={plain(delta)}: "
+        f"{name}={plain(nearest)}, the nearest to it, has {reached}; {remedy} or change the other "
+        "parameters.",
         nearest,
         bounds,
     )

@@ -34,7 +34,7 @@ _FORMATS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json",
         "--out",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Write to a file; .md, .html, .json and .csv say as what.",
+        help="Write to a file; .txt, .md, .html, .json and .csv say as what.",
     ),
     click.option("--date", metavar="TEXT", help="The date of the document, as you give it."),
     *picture_options("--plot", "Draw the running epsilon to a file."),
@@ -63,8 +63,12 @@ def account(
     if len(wanted) > 1:
         both = " and ".join(f"--{name}" for name in wanted)
         raise InvalidParameter(f"{both} are two ways to print one account; give one.")
-    wanted += [] if out is None else [_FORMATS.get(Path(out).suffix, "text")]
-    kind = (wanted or ["text"])[0]
+    ending = "" if out is None else Path(out).suffix.lower()
+    named = _FORMATS.get(ending, "text")
+    if ending and (ending not in _FORMATS or (wanted and wanted[0] != named)):
+        why = f"does not go with --{wanted[0]}" if ending in _FORMATS else "is no known format"
+        raise InvalidParameter(f"--out {out}: {ending} {why}; use {', '.join(_FORMATS)}.")
+    kind = (wanted or [named])[0]
     check_date(date)
     ledger = Plan.read(plan).ledger(rtol=rtol)
     if picture:

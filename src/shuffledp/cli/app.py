@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -69,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names may be in any alphabet, terminals not
             stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:  # closed by the shell
+        end_with(OSError(errno.EBADF, os.strerror(errno.EBADF)))
     given = sys.argv[1:] if arguments is None else arguments
     if not given and _COMPLETION not in os.environ:
         # whether this is an error is a matter of click's version; here it is

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._support.text import rounded_down, rounded_up, wrapped
+from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY
 from ..randomizers.base import parameter_named
@@ -108,7 +108,7 @@ def _sentences(found: Calibration, relation: str) -> str:
     lines = [
         wrapped(
             f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
-            f"{found.epsilon:g} at delta {found.delta:g} ({relation})."
+            f"{plain(found.epsilon)} at delta {plain(found.delta)} ({relation})."
         ),
         "",
         wrapped(

@@ -34,9 +34,10 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A finite decimal number, whole if asked for: 10000, 1e4, 10_000, 10,000 and 10k are the same,
     and so are 0.2 and 20%."""
 
-    def __init__(self, whole: bool = False) -> None:
+    def __init__(self, whole: bool = False, share: bool = False) -> None:
         self.name = "count" if whole else "number"
         self._whole = whole
+        self._share = share  # or a whole number: 1 is one user, 100% would be all
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         number = _decimal(str(value))
@@ -46,9 +47,14 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if number and not 1e-323 < abs(float(number)) < math.inf:
             how = "beyond the range of a float (1e-308 to 1e308); give one within it."
             self.fail(f"{show(value)} is {how}", param, ctx)
+        if self._share and number >= 1:
+            if str(value).rstrip().endswith("%"):
+                how = "give less, or a number of users."
+                self.fail(f"{show(value)} is all users or more; {how}", param, ctx)
+            return float(number) if "." in str(value) else int(number)
         if not self._whole:
             return float(number)
-        if number != number.to_integral_value():
+        if number != number.to_integral_value() or str(value).rstrip().endswith("%"):
             self.fail(f"{show(value)} is not whole; give a whole number >= 1.", param, ctx)
         return int(number)
 

@@ -28,15 +28,19 @@ def options(*choices: Option) -> Decorator:
     return decorate
 
 
-def number(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
-    shown = "default" in more
-    return click.option(f"--{name}", type=Number(whole), help=text, show_default=shown, **more)
+def number(
+    name: str, text: str, *, whole: bool = False, share: bool = False, **more: Any
+) -> Option:
+    more |= {"help": text, "show_default": "default" in more}
+    return click.option(f"--{name}", type=Number(whole, share), **more)
 
 
-def numbers(name: str, text: str, *, whole: bool = False, **more: Any) -> Option:
+def numbers(
+    name: str, text: str, *, whole: bool = False, share: bool = False, **more: Any
+) -> Option:
     """An option that takes a list of numbers."""
     more |= {"metavar": "LIST", "help": text, "show_default": "default" in more}
-    return click.option(f"--{name}", type=Numbers(whole), **more)
+    return click.option(f"--{name}", type=Numbers(whole, share), **more)
 
 
 def completes(*words: str) -> Callable[[Any, Any, str], list[str]]:
@@ -123,7 +127,10 @@ _PEOPLE = {
     "dropouts": "Users who do not send although they should: up to so many, or a share below 1.",
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
-PEOPLE = [number(name, text, whole=name == "messages") for name, text in _PEOPLE.items()]
+PEOPLE = [
+    number(name, text, whole=name == "messages", share=name != "messages")
+    for name, text in _PEOPLE.items()
+]
 ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="1")
 RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL

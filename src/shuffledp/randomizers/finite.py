@@ -15,6 +15,7 @@ import numpy as np
 from .. import laws
 from .._support import validate
 from .._support.numeric import Array
+from .._support.text import at_most
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import BINARY, BLANKET, CLONES, STRONGER_CLONES, Analysis
@@ -102,7 +103,7 @@ class MatrixRandomizer(Randomizer):
 
     def describe(self) -> str:
         inputs, outputs = self._matrix.rows.shape
-        local = f"{self.eps0:g}-LDP" if math.isfinite(self.eps0) else "not eps0-LDP"
+        local = f"{at_most(self.eps0)}-LDP" if math.isfinite(self.eps0) else "not eps0-LDP"
         return f"a matrix of {inputs} inputs and {outputs} outputs, {local}"
 
 

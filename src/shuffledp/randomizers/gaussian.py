@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import laws
 from .._support.numeric import UNIT, Array
+from .._support.text import plain
 from .base import register
 from .density import DensityRandomizer
 from .parameter import Parameter, Search
@@ -63,7 +64,7 @@ class Gaussian(DensityRandomizer):
         return NoisyClient(Fraction(self.sigma), gaussian=True)
 
     def describe(self) -> str:
-        return f"values in [0, 1] plus Gaussian noise of standard deviation {self.sigma:g}"
+        return f"values in [0, 1] plus Gaussian noise of standard deviation {plain(self.sigma)}"
 
 
 def _erfc(x: Array) -> Array:

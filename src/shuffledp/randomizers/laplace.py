@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import laws
 from .._support.numeric import UNIT, Array
+from .._support.text import plain
 from .analyses import KNOWN_AND_PURE, Analysis
 from .base import register
 from .density import DensityRandomizer
@@ -59,4 +60,5 @@ class Laplace(DensityRandomizer):
         return NoisyClient(1 / Fraction(self.eps0), gaussian=False)
 
     def describe(self) -> str:
-        return f"values in [0, 1] plus Laplace noise of scale {1 / self.eps0:g}, {self.eps0:g}-LDP"
+        local = plain(self.eps0)
+        return f"values in [0, 1] plus Laplace noise of scale 1/{local}, {local}-LDP"

@@ -58,6 +58,9 @@ class LocalHashing(MembershipRandomizer):
         chance = each**inside * (1 - each) ** (given - inside)
         return self.g * chance / (math.expm1(self.eps0) + self.g)
 
+    def describe(self) -> str:
+        return f"{super().describe()}, with an ideal hash function drawn afresh for every message"
+
     @cached_property
     def client(self) -> Client:
         return self._counting()

@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from .. import laws
+from .._support.text import at_most
 from ..laws.base import Law
 from .analyses import BINARY, KNOWN_AND_PURE, Analysis
 from .base import Randomizer
@@ -111,4 +112,4 @@ class MembershipRandomizer(Randomizer):
         return laws.classes.ClassLaw(u, v, blanket, known_loss=self.eps0)
 
     def describe(self) -> str:
-        return f"{self!r}, {self.eps0:g}-LDP"
+        return f"{self!r}, {at_most(self.eps0)}-LDP"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .. import laws
 from .._support import validate
+from .._support.text import plain
 from ..errors import InvalidParameter
 from .analyses import SEES_ALL_BUT_ONE, Analysis
 from .base import Randomizer, register
@@ -208,12 +209,12 @@ class NoisyHistogram(Randomizer):
         if self.dummies is not None:
             return f"the value itself, among {self.dummies:,} dummies of {self.k:,} values"
         if self.poisson is not None:
-            law = f"a Poisson number with mean {self.poisson:g}"
+            law = f"a Poisson number with mean {plain(self.poisson)}"
         elif self.bernoulli is not None:
-            law = f"one with probability {self.bernoulli:g}"
+            law = f"one with probability {plain(self.bernoulli)}"
         else:
-            law = f"a negative binomial number, r = {self.negative_binomial:g}, "
-            law += f"theta = {self.theta:g}"
+            law = f"a negative binomial number, r = {plain(self.negative_binomial)}, "
+            law += f"theta = {plain(self.theta)}"
         return f"the value itself, and of every value {law} of dummies"
 
     @property

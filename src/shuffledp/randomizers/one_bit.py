@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from .._support.text import plain
 from .base import register
 from .exact import ExactMatrix, Fractions, of_sets, ratio
 from .membership import MembershipRandomizer
@@ -57,4 +58,4 @@ class OneBit(MembershipRandomizer):
         return [*of_sets(2, [[0], [1]], self.eps0), [Fraction(1, 2)] * 2]
 
     def describe(self) -> str:
-        return f"numbers in [0, 1] as one bit, {self.eps0:g}-LDP"
+        return f"numbers in [0, 1] as one bit, {plain(self.eps0)}-LDP"

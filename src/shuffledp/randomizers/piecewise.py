@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .._support.text import plain
 from .base import register
 from .parameter import LocalEpsilon
 from .two_levels import SMALLEST_WINDOW, WindowRandomizer
@@ -36,4 +37,4 @@ class Piecewise(WindowRandomizer):
         return max(1 / (math.exp(self.eps0 / 2) + 1), SMALLEST_WINDOW)
 
     def describe(self) -> str:
-        return f"numbers in [0, 1], piecewise mechanism, {self.eps0:g}-LDP"
+        return f"numbers in [0, 1], piecewise mechanism, {plain(self.eps0)}-LDP"

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .._support.caps import best_threshold, cap_overlap, cap_share
+from .._support.text import plain
 from .base import register
 from .exact import ratio
 from .parameter import LocalEpsilon, Parameter
@@ -69,4 +70,4 @@ class PrivUnit(TwoLevelRandomizer):
         return [first, [-x for x in first]]
 
     def describe(self) -> str:
-        return f"unit vectors of {self.dimension} numbers, {self!r}, {self.eps0:g}-LDP"
+        return f"unit vectors of {self.dimension} numbers, {self!r}, {plain(self.eps0)}-LDP"

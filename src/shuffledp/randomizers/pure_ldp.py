@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from .. import laws
+from .._support.text import plain
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import CLONES, STRONGER_CLONES, Analysis
@@ -54,7 +55,7 @@ class PureLDP(Randomizer):
         return laws.classes.ClassLaws(tuple(both))
 
     def describe(self) -> str:
-        return f"any randomizer that is {self.eps0:g}-LDP"
+        return f"any randomizer that is {plain(self.eps0)}-LDP"
 
     @property
     def client(self) -> Client:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .._support.text import plain
 from .base import register
 from .parameter import LocalEpsilon
 from .two_levels import SMALLEST_WINDOW, WindowRandomizer
@@ -49,4 +50,4 @@ class SquareWave(WindowRandomizer):
         return max(width / (1 + width), SMALLEST_WINDOW)
 
     def describe(self) -> str:
-        return f"numbers in [0, 1], square wave, {self.eps0:g}-LDP"
+        return f"numbers in [0, 1], square wave, {plain(self.eps0)}-LDP"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .. import laws
 from .._support import validate
+from .._support.text import at_least, at_most
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import CLONES, STRONGER_CLONES, Analysis
@@ -193,8 +194,9 @@ class UnaryEncoding(MembershipRandomizer):
 
     def describe(self) -> str:
         up_to = "one" if self.ones == 1 else f"up to {self.ones}"
-        bits = f"1s are sent as 1 with probability {self.p:.6g}, 0s with {self.q:.6g}"
-        return f"{self.k} bits with {up_to} set, {bits}; {self.eps0:g}-LDP"
+        # as sure as the numbers themselves: who sends fewer 1s as 1 and more 0s is covered
+        sent = f"with probability {at_least(self.p)}, 0s with {at_most(self.q)}"
+        return f"{self.k} bits with {up_to} set, 1s are sent as 1 {sent}; {at_most(self.eps0)}-LDP"
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.given.items())

@@ -14,7 +14,7 @@ from .._support import validate
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table
-from .._support.text import rounded_down, wrapped
+from .._support.text import at_most, rounded_down, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
 from .proportions import proportion_bounds
@@ -80,7 +80,7 @@ class Audit(Records):
         if self.exceeds:
             return (
                 f"THE CLIENT EXCEEDS ITS CLAIM: its local epsilon is at least {least}, not "
-                f"{self.claimed:g}, {sure} ({self.where})."
+                f"{at_most(self.claimed)}, {sure} ({self.where})."
             )
         if self.surprises:
             row = max(self.surprises, key=_surprise)
@@ -89,7 +89,8 @@ class Audit(Records):
                 f"has a probability in [{row.lower:.6g}, {row.upper:.6g}], not {row.expected:.6g}, "
                 f"{sure}."
             )
-        of = f" of the {self.claimed:g} that is claimed" if math.isfinite(self.claimed) else ""
+        finite = math.isfinite(self.claimed)
+        of = f" of the {at_most(self.claimed)} that is claimed" if finite else ""
         return (
             f"Nothing speaks against the client: all {len(self.rows)} probabilities may be those "
             f"of {self.randomizer!r}, and at least {least}{of} is spent, {sure}."
@@ -142,9 +143,13 @@ def audit(
     True
     """
     looked_at = watched(validate.instance(randomizer, Randomizer, "is no randomizer; give one."))
+    if client is not None and not callable(client):
+        what = "is not a function; give one from an array of values to their messages."
+        raise InvalidParameter(f"client={validate.show(client)} {what}")
     total = validate.count("trials", trials, MOST_TRIALS, least=len(looked_at.values))
     sure = validate.probability("confidence", confidence)
-    counts = _counted(looked_at, client or randomizer.randomize, total // len(looked_at.values))
+    ask = randomizer.randomize if client is None else client
+    counts = _counted(looked_at, ask, total // len(looked_at.values))
     # both ends of every interval
     error = (1 - sure) / (2 * counts.size)
     rows = []

@@ -68,6 +68,7 @@ def calibrate(
     >>> calibrate("rounds", survey(4.0), epsilon=1.0, delta=1e-6).value
     5
     """
+    validate.instance(find, str, "is not a name; give one such as 'eps0'.", "find")
     if find == "rounds":
         return _rounds(make_round, rounds, epsilon, delta, rtol)
     making = validate.maker("make_round", make_round, "round", find, f"lambda {find}: Shuffle(...)")

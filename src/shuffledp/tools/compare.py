@@ -14,7 +14,7 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table
-from .._support.text import rounded_up, wrapped
+from .._support.text import plain, rounded_up, wrapped
 from ..accountant import repeated
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
@@ -62,7 +62,7 @@ class Comparison(Records):
         lines = [
             wrapped(
                 f"{self.rounds:,} x {self.round.participants}, {self.round.inside}, "
-                f"delta = {self.delta!r}, {self.round.relation}."
+                f"delta = {plain(self.delta)}, {self.round.relation}."
             ),
             "",
             f"{'epsilon':>10}  {'ratio':>8}  bound",

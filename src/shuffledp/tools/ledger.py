@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._support.numeric import Bounds
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
-from .._support.text import rounded_down, rounded_up, wrapped
+from .._support.text import plain, rounded_down, rounded_up, wrapped
 from .signed import document
 
 if TYPE_CHECKING:
@@ -96,11 +97,15 @@ class Ledger(Records):
     def verdict(self) -> str:
         """Whether it fits, in one sentence."""
         last, relation = self.entries[-1], self.relation
-        budget = f"the target ({self.epsilon:g}, {self.delta:g})"
+        budget = f"the target ({plain(self.epsilon)}, {plain(self.delta)})"
         if last.fits:
             left = rounded_down(last.remaining)
             return f"The plan fits {budget}: epsilon {left} remains ({relation} neighbours)."
         first = next(entry.planned.name for entry in self.entries if not entry.fits)
+        if last.running.lower <= self.epsilon < math.inf > last.running.upper:
+            least, most = rounded_down(last.running.lower, 7), rounded_up(last.running.upper, 7)
+            known = f"{least} <= epsilon <= {most} is certified ({relation} neighbours)"
+            return f"The plan is not certified to fit {budget}: {known}; narrow it by rtol."
         over = rounded_up(-last.remaining)
         return f"The plan exceeds {budget} by epsilon {over}, from {first!r} on ({relation})."
 

@@ -14,7 +14,7 @@ from ..central import Given
 from ..errors import InvalidParameter
 from ..mechanisms import GivenPLD
 from ..randomizers import REGISTRY, Randomizer
-from ..randomizers.base import parameter_names
+from ..randomizers.base import known_parameters, parameter_names
 from ..randomizers.parameter import parameters_of
 from ..records import CENTRAL, OF_USERS, central_of
 from ..rounds import USUAL_PEOPLE, Round, RoundOfUsers
@@ -60,17 +60,24 @@ def class_named(kind: str, dash: str = "") -> type[Randomizer]:
     )
 
 
+def _spelled(name: str, dash: str) -> str:
+    """A parameter as in Python, or an option as in a shell."""
+    return f"{dash}{name.replace('_', '-')}" if dash else name
+
+
 def randomizer_of(kind: str, given: Mapping[str, Any], dash: str = "") -> Randomizer:
     """The randomizer of that name; `dash` is how the names of options begin in messages."""
     known = parameters_of(class_named(kind, dash))
     kept = {name: value for name, value in given.items() if value is not None}
+    for name in sorted(kept.keys() - known.keys()):
+        whose = ", ".join(known_parameters().get(name, ["none"]))
+        raise InvalidParameter(
+            f"{_spelled(name, dash)} does not go with {dash}randomizer {kind}; leave it out, or "
+            f"choose one that has it: {whose}."
+        )
     for name, parameter in known.items():
         if parameter.needed and name not in kept:
-            raise InvalidParameter(f"{dash}randomizer {kind} needs {dash}{name}; add it.")
-    for name in sorted(kept.keys() - known.keys()):
-        raise InvalidParameter(
-            f"{dash}{name} does not go with {dash}randomizer {kind}; leave it out."
-        )
+            raise InvalidParameter(f"{dash}randomizer {kind} needs {_spelled(name, dash)}; add it.")
     for name, value in kept.items():
         read = known[name].read
         kept[name] = read(value) if read is not None and isinstance(value, str) else value
@@ -110,7 +117,9 @@ def round_of(given: Mapping[str, Any], dash: str = "") -> Round:
 def _check_view(view: str, kind: type[Any], options: Mapping[str, Any], dash: str) -> None:
     """Whatever is given must be an option of such rounds."""
     for name in sorted(options.keys() - {"view"} - {field.name for field in fields(kind)}):
-        raise InvalidParameter(f"{dash}{name} does not go with {dash}view {view}; leave it out.")
+        raise InvalidParameter(
+            f"{_spelled(name, dash)} does not go with {dash}view {view}; leave it out."
+        )
 
 
 def of_users(

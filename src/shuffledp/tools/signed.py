@@ -11,7 +11,7 @@ from .._support.text import plain, rounded_down, rounded_up
 from ..errors import InvalidParameter
 from ..guarantee import NEIGHBOURS
 from .document import Document, Section
-from .statement import facts
+from .statement import caution, facts
 
 if TYPE_CHECKING:
     from .ledger import Entry, Ledger
@@ -64,6 +64,7 @@ def _guarantee(ledger: Ledger) -> Section:
         ("relation", f"{relation}: {meaning}"),
         ("what it says", says),
         ("who is protected", protected),
+        *caution([entry.planned.round for entry in ledger.entries], [delta]),
     ]
     return Section("Guarantee", [claim, ledger.verdict], facts=rows, claims=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,10 @@ from ..guarantee import NEIGHBOURS
 from ..rounds import Round
 
 _ACCUSED = 0.01  # of the innocent, in plain words
+_CAUTION = (
+    "delta = {} is at least 1/users: even to publish the value of one user, drawn at random, has "
+    "that delta, with epsilon = 0; far below 1/users is usual"
+)
 #: What an attacker tries, for each relation of neighbours.
 AIMS = {
     "replace": "to tell two values of a user apart",
@@ -33,12 +38,20 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     pairs = [(float(e), float(d)) for e, d, _ in guarantees if e != "infinity"]
     if pairs:
         rows.append(("meaning", in_plain_words(round_.neighbours, pairs)))
+    rows += caution([round_], [d for e, d, _ in guarantees if e != "infinity"])
     rows.append(
         ("computed by", f"shuffledp {__version__}; every rounding error is on the safe side")
     )
     lines = [*(claim(*guarantee) for guarantee in guarantees), ""]
     lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
     return "\n".join(lines)
+
+
+def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, str]]:
+    """A line if a delta is too large to say much: the first such."""
+    fewest = min((getattr(round_, "users", math.inf) for round_ in rounds), default=math.inf)
+    large = [delta for delta in deltas if float(delta) * fewest >= 1]
+    return [("caution", _CAUTION.format(large[0]))] if large else []
 
 
 def claim(epsilon: str, delta: str, why: str) -> str:

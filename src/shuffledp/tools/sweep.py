@@ -123,7 +123,8 @@ def sweep(
 def _cases(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float) -> list[Case]:
     total = 1
     for name, values in over.items():
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        sized = hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0
+        if isinstance(values, (str, bytes)) or not sized:
             raise InvalidParameter(f"over[{name!r}]={show(values)} is not a list; give a list.")
         if len(values) == 0:
             raise InvalidParameter(f"over[{name!r}] is empty; give at least one value.")
