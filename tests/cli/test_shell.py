@@ -224,6 +224,12 @@ def test_adversaries_of_samples() -> None:
         assert row.upper == sampled.get_epsilon(0.01, rtol=0.1)
         assert row.upper >= rows[-1].lower
     assert "each of whom sends with probability 0.2" in ok("adversaries", *options, *asked)
+    # what is exact of all users is not of a sample
+    for sampling in ("fixed", "poisson"):
+        found = adversaries(
+            RandomizedResponse(2, eps0=1.0), 10, 0.01, rtol=0.1, sample_rate=0.2, sampling=sampling
+        )
+        assert [row.analysis for row in found][-3:] == ["blanket", "best", "attained"]
 
 
 def test_columns_of_a_sweep_do_not_depend_on_what_is_swept() -> None:

@@ -124,7 +124,7 @@ def _refined(
         in_vain += last.lower > 0 and not improved(last, best)
         if best.upper - best.lower <= (rtol if what == "epsilon" else 0.0) * best.upper:
             return best  # each side by another lattice
-        if in_vain == 2 or not refine or math.isinf(excess):
+        if in_vain >= (1 if composition.dear else 2) or not refine or math.isinf(excess):
             break  # a finer lattice would cost several times as much
         before, unresolved = aims, what == "delta" and bounds.lower < tuning.RESOLVED * bounds.upper
         if looks and bounds.upper > 0:  # it was not known where to look

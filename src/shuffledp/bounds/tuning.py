@@ -17,7 +17,7 @@ REFINEMENTS = 6
 #: A refinement that leaves more than this share of the width is the last one.
 PROGRESS = 0.8
 #: A bracket so many times too wide is not resolved at all: refining it would be in vain.
-HOPELESS = 100.0
+HOPELESS = 30.0
 #: So close to the largest loss (relatively) scores are lost in rounding: convexity takes over.
 NEAR_TOP = 2.0**-30
 #: How much narrower a single round is evaluated than the rounds of a composition, if a narrower

@@ -71,10 +71,13 @@ def _rungs(
     """Names, rounds in which the adversary knows less and less, and what it is that is known."""
     randomizer, users = round_.randomizer, round_.users
     if isinstance(round_, Shuffle):
-        for analysis in LADDER:
-            if analysis in randomizer.analyses:
-                rung = replace(round_, analysis=analysis)
-                yield analysis, rung, rung.explained.gist
+        for name in LADDER:
+            analysis = randomizer.analyses.get(name)
+            # what is exact of all users is not of a sample: another analysis, or a bound, stands in
+            whole = round_.sample_rate == 1 or name == "best"
+            if analysis and (whole or analysis.as_one):
+                rung = replace(round_, analysis=name)
+                yield name, rung, rung.explained.gist
         return
     if round_.neighbours == "replace":  # who sends nothing would be seen
         yield "local", Shuffle(randomizer, 1), "sees which message is whose"
