@@ -117,7 +117,7 @@ def test_buckets_of_senders_of_noise_against_every_count(seed: int, messages: in
     ends = BundledRounds(PoissonNoise(mean), count, messages).bracket(30.0, 1e-6)
     for bucket in cells.buckets(some_nodes(len(cells.point), draw)):
         last = max(bucket.first, bucket.last - (bucket.last < cells.point[-1]))
-        below, above, gap = ends(bucket, epsilon)
+        below, above, gap, _ = ends(bucket, epsilon)
         masses = [float(m) for m in exact_masses(count, bucket.first, last)]
         for i, excess in enumerate(np.expm1(epsilon)):
             each = (

@@ -68,8 +68,9 @@ def test_bad_values_are_refused_by_name(name: str, value: Any) -> None:
     assert "\n" not in message
     # the value, and what to do instead
     assert ";" in message
+    plain = value.item() if isinstance(value, np.generic) else value  # as people write it
     if value is not HUGE:  # four hundred digits help nobody
-        assert repr(value)[:57] in message
+        assert repr(plain)[:57] in message
 
 
 @pytest.mark.parametrize("values", [[1e-6, 2.0], [1e-6, "x"], np.array([0.1, math.nan])])

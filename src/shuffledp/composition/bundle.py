@@ -8,14 +8,16 @@ are sampled, those m rounds have one sample, so that they are composed first and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._support.numeric import BOTH, UNIT, Array
+from .._support.numeric import BOTH, UNIT, Array, Side
+from ..laws.classes import ClassLaws
+from ..laws.three_point import ThreePointLaw
 from ..profiles import tuning as of_profiles
 from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
 from ..profiles.mixture import Between, Ends, Remembered
@@ -25,6 +27,7 @@ from ..profiles.samples import Samples
 from ..profiles.sender_count import Bucket, SenderCount
 from ..profiles.subsampled import SubsampledProfile, subsampled
 from . import tuning
+from .between_counts import AtShares, Hiding, Nodes
 from .compose import Composition
 from .grading import Fineness
 from .kinds import Kind, kinds_of
@@ -130,7 +133,7 @@ class ComposedProfile(PrivacyProfile):
         composition = Composition(self.rounds, self._lattices)
         deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in self._kinds))
         end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
-        number = math.ceil(end / (deviation * math.sqrt(rtol))) + 1
+        number = math.ceil(tuning.TABLED * end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
         table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
 
@@ -192,17 +195,21 @@ class BundledRounds:
 
     def bracket(self, depth: float, rtol: float) -> Ends:
         known: dict[int, Sampler] = {}
-        if self.most == tuning.FEW_BUCKETS:  # buckets are wide then, and all questions share these
-            rtol = tuning.COARSE
+        hiding = self._hiding
+        if self.most == tuning.FEW_BUCKETS:  # all questions share these
+            rtol = 2 * min(rtol, tuning.COARSE) if hiding else tuning.COARSE  # buckets are wide
 
         def evaluate(which: tuple[int, float], epsilon: Array) -> Samples:
             """f_t of so many senders, with another share."""
             senders, share = which
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
+            return subsampled(sampler(senders), share / self.count.honest)(epsilon)
+
+        def sampler(senders: int) -> Sampler:
             if senders not in known:
                 known[senders] = self.full(senders).sampler(depth, rtol)
-            return subsampled(known[senders], share / self.count.honest)(epsilon)
+            return known[senders]
 
         at = Remembered(evaluate)
 
@@ -210,17 +217,53 @@ class BundledRounds:
             few, many = max(bucket.node, 1), max(bucket.last, 1)
             first = at((few, bucket.node), epsilon)
             if bucket.node == bucket.last:
-                return Between(first, first.upper, 0 * first.upper)
+                return Between(first, first.upper, 0 * first.upper, first.slope_low)
+            if hiding and bucket.node:
+                return self._between(hiding, bucket, sampler, epsilon)
             part = (bucket.mean_high - bucket.node) / (bucket.last - bucket.node)
             # the chord
             above = (1 - part) * first.upper + part * at((few, bucket.last), epsilon).upper
             last = at((many, many), epsilon)
             if not np.isfinite(last.slope_high).all():
                 below = at((many, bucket.mean_low), epsilon)
-                return Between(below, above, np.maximum(above - below.upper, 0.0))
+                gap = np.maximum(above - below.upper, 0.0)
+                return Between(below, above, gap, below.slope_low)
             return _below(last, bucket.mean_low / many, above, np.expm1(epsilon))
 
         return ends
+
+    @property
+    def _hiding(self) -> Hiding | None:
+        """How rounds depend on the number of senders, if that is known and worth the work."""
+        if self.most > tuning.FEW_BUCKETS or not isinstance(self.law, ClassLaws | ThreePointLaw):
+            return None
+        chance = self.law.hiding
+        return None if chance is None else Hiding(chance, self.messages)
+
+    def _between(
+        self,
+        hiding: Hiding,
+        bucket: Bucket,
+        sampler: Callable[[int], Sampler],
+        epsilon: Array,
+    ) -> Between:
+        """Count by count: of cells of several the first is the worst but for its share."""
+        first, last = bucket.cells[:2].astype(np.int64)
+        least, most = bucket.cells[2:]
+        nodes = Nodes(max(bucket.before, 1), bucket.node, bucket.last, bucket.after)
+        above = AtShares(sampler, epsilon, last / self.count.honest, Side.LOWER)
+        below = AtShares(sampler, epsilon, first / self.count.honest, Side.UPPER)
+        most, least = most / max(bucket.upper, 1e-300), least / max(bucket.lower, 1e-300)
+        charge = UNIT * (len(first) + 16)
+        high = above.rate * hiding.upper(nodes, first, above)
+        low = below.rate * hiding.lower(nodes, last, below)
+        # the profile below is that of the least masses
+        upper, lower = (most @ high) * (1 + charge), (least @ low) * (1 - charge)
+        below_at_most = (least @ high) * (1 + charge)
+        own = [most @ (above.rate * (at.upper - at.lower)) for at in map(above, nodes[1:3])]
+        gap = np.maximum(upper - lower - np.maximum(*own), 0.0)
+        samples = Samples.without_slopes(lower, below_at_most)
+        return Between(samples, upper, gap, most @ above.slope(nodes.few))
 
 
 def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
@@ -231,4 +274,5 @@ def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
     known = line > 0  # else the line is 0 itself
     lower, least, most = (known * x for x in (line, last.slope_low, last.slope_high))
     below = Samples(lower, np.minimum(last.upper, above), least, most)
-    return Between(below, above, np.maximum(above - line - (last.upper - last.lower), 0.0))
+    gap = np.maximum(above - line - (last.upper - last.lower), 0.0)
+    return Between(below, above, gap, least)

@@ -40,6 +40,11 @@ class Table:
         # a line from the right says nothing beyond the last epsilon
         lower = np.where(left == right, lines[0], np.maximum(*lines))
         most = np.where(left == right, self._upper[-1], upper + 8 * _ULP * self._upper[left])
-        return Samples.without_slopes(
-            np.maximum(lower - 8 * _ULP * self._lower[left], 0.0), np.minimum(most, 1.0)
+        # in a cell it is no flatter than at the right end, and no steeper than at the left one
+        flat = np.where(left == right, 0.0, np.maximum(self._flat[right], 0.0)) * (1 - 8 * _ULP)
+        return Samples(
+            np.maximum(lower - 8 * _ULP * self._lower[left], 0.0),
+            np.minimum(most, 1.0),
+            flat,
+            np.maximum(self._steep[left], flat) * (1 + 8 * _ULP),
         )

@@ -106,7 +106,17 @@ NEGLIGIBLE = 1e-8
 
 #: Rounds whose users differ by no larger a power of e are of about the same scale.
 LIKE = 0.2
-#: Width of compositions in relative epsilon, where buckets of counts are wide anyway.
+#: Width of compositions in relative epsilon, where buckets of counts are wide anyway; or twice that
+#: at most, where they are not: 0.1 s each.
 COARSE = 1.5e-4
 #: Buckets of counts, if each of them is a composition of its own: some seconds.
 FEW_BUCKETS = 32
+#: How seldom, as powers of e, so many others hide a user that it is charged. 16 is too much for
+#: 100 senders, 7 is too little for 1,000; each of these takes a millisecond.
+SELDOM = (9.0, 13.0, 18.0)
+#: Slopes of the logarithm of falls that are told apart, over two neighbouring ranges of counts:
+#: about 1 is usual, and steps of 0.05 cost less than a hundredth of what a range does.
+STEEPEST, SLOPES = 6.0, 241
+#: Epsilons of a table of a composition in its standard deviation, times the root of its width: they
+#: cost next to nothing, and lines between ten times fewer are ten times as wide as the rest.
+TABLED = 8.0

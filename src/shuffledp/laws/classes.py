@@ -68,6 +68,12 @@ class ClassLaw:
         )
 
     @property
+    def symmetric(self) -> bool:
+        """Is it the same in both orders?"""
+        rows = list(zip(self.u, self.v, self.blanket, strict=True))
+        return sorted(rows) == sorted((v, u, w) for u, v, w in rows)
+
+    @property
     def reversed(self) -> ClassLaw:
         return ClassLaw(self.v, self.u, self.blanket, self.mass_error)
 
@@ -101,6 +107,14 @@ class ClassLaws:
     def of(cls, laws: Iterable[ClassLaw]) -> ClassLaws:
         """Equal laws once and in a fixed order, so that equal sets of them are equal."""
         return cls(tuple(sorted(set(laws), key=lambda law: (law.u, law.v, law.blanket))))
+
+    @property
+    def hiding(self) -> float | None:
+        """The mass of the blanket, rounded up, if there is one law, alike in both orders."""
+        if len(self.laws) != 1 or self.values or not self.laws[0].symmetric:
+            return None
+        (law,) = self.laws
+        return min(math.fsum(law.blanket) * (1 + law.mass_error + 2.0**-40), 1.0)
 
     def thinned(self, rate: float) -> ClassLaws:
         return ClassLaws(tuple(law.thinned(rate) for law in self.laws))

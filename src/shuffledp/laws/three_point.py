@@ -45,6 +45,11 @@ class ThreePointLaw:
         known = self.eps0 if math.isfinite(self.eps0) else None
         return ClassLaws((ClassLaw(u, v, blanket, known_loss=known),))
 
+    @property
+    def hiding(self) -> float:
+        """The probability of a clone, rounded up."""
+        return min(self.clone * (1 + 2.0**-40), 1.0)
+
     def thinned(self, rate: float) -> ClassLaws:
         return self.classes.thinned(rate)
 

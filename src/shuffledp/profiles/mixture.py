@@ -29,11 +29,13 @@ from .sender_count import Bucket, SenderCount
 
 class Between(NamedTuple):
     """The mean profile of a bucket of counts at some epsilons: a profile below it, a bound above,
-    and how far apart they are, apart from the width of the rounds' own brackets."""
+    how far apart they are, apart from the width of the rounds' own brackets, and about how steep
+    it is in alpha."""
 
     below: Samples
     above: Array
     gap: Array
+    slope: Array
 
 
 Ends = Callable[[Bucket, Array], Between]
@@ -110,7 +112,7 @@ class SampledRounds:
 
         def ends(bucket: Bucket, epsilon: Array) -> Between:
             below, above = at(bucket.node, epsilon), at(bucket.last, epsilon).upper
-            return Between(below, above, np.maximum(above - below.upper, 0.0))
+            return Between(below, above, np.maximum(above - below.upper, 0.0), below.slope_low)
 
         return ends
 
@@ -181,28 +183,31 @@ class _Mixed:
         while True:
             buckets = self._cells.buckets(self._nodes)
             for bucket in buckets:
-                if bucket[:3] not in known:
+                if bucket.key not in known:
                     found = self._ends(bucket, epsilon)
-                    known[bucket[:3]] = np.array(found.below.columns), found.above, found.gap
-            below, above, gap = (
-                np.array(side) for side in zip(*(known[b[:3]] for b in buckets), strict=True)
+                    known[bucket.key] = np.array(found.below.columns), *found[1:]
+            below, above, gap, slope = (
+                np.array(side) for side in zip(*(known[b.key] for b in buckets), strict=True)
             )
             lower, upper = np.array([(b.lower, b.upper) for b in buckets]).T
             mean = self._mean(epsilon, lower, upper, below, above)
-            cut = self._worth_cutting(epsilon, mean, upper[:, None] * gap)
+            cut = self._worth_cutting(epsilon, mean.upper, lower @ slope, upper[:, None] * gap)
             if not len(cut):
                 return mean
             self._nodes = np.union1d(self._nodes, cut)
 
-    def _worth_cutting(self, epsilon: Array, mean: Samples, gap: Array) -> NDArray[np.intp]:
+    def _worth_cutting(
+        self, epsilon: Array, mean: Array, slope: Array, gap: Array
+    ) -> NDArray[np.intp]:
         """Where to cut buckets: none if all of them together are narrow enough."""
-        slope = np.exp(np.minimum(epsilon, 700.0)) * mean.slope_low
-        gap = gap / (self._rtol * (mean.upper + epsilon * slope + self._least))
+        falls = epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope
+        gap = gap / (self._rtol * (mean + falls + self._least))
         start = self._cells.starts(self._nodes)
         middle = start + np.diff(start, append=len(self._cells.point)) // 2
         wide, new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
         worst = gap[:, wide].max(axis=1, initial=0.0) * new
-        worst[worst <= tuning.CUT_ABOVE / len(gap)] = 0.0
+        some = max(int(np.count_nonzero(gap.any(axis=1))), 1)  # nodes by themselves have none
+        worst[worst <= tuning.CUT_ABOVE / some] = 0.0
         # the worst ones, if not all of them may be cut
         cut = np.argsort(-worst)[: max(self._most - len(self._nodes), 0)]
         result: NDArray[np.intp] = middle[cut[worst[cut] > 0]]

@@ -19,15 +19,25 @@ class Bucket(NamedTuple):
     """Counts from `first` to before `last`, or `first` alone if that is the same (of the last
     bucket to `last`). Together they have a probability in [lower, upper], and a mean between
     mean_low and mean_high. No count is below the `node`, which starts this bucket or was taken out
-    of it as a bucket of its own."""
+    of it as a bucket of its own. The nodes `before` it and `after` the last are these themselves
+    where there are none."""
 
+    before: int
     node: int
     first: int
     last: int
+    after: int
     lower: float
     upper: float
     mean_low: float
     mean_high: float
+    #: The cells of which it is made: their first counts and their last, lower and upper masses.
+    cells: Array
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What bounds of it depend on."""
+        return self[:5]
 
 
 class Cells(NamedTuple):
@@ -64,8 +74,13 @@ class Cells(NamedTuple):
         mean_high = np.minimum(begin + most * (1 + slack), last)
         # what a bucket has the others cannot have
         upper = np.minimum(upper, 1 - (lower.sum() - lower) + 4 * UNIT * len(lower))
-        columns = (node, begin, last, lower, upper, mean_low, mean_high)
-        return list(map(Bucket, *(column.tolist() for column in columns)))
+        every = np.unique(np.append(self.point[nodes], self.point[-1]))
+        place, following = np.searchsorted(every, node), np.searchsorted(every, last)
+        before = every[np.maximum(place - 1, 0)]
+        after = every[np.minimum(following + 1, len(every) - 1)]
+        columns = (before, node, begin, last, after, lower, upper, mean_low, mean_high)
+        parts = np.split(np.array([point, end, self.lower, self.upper]), start[1:], axis=1)
+        return list(map(Bucket, *(column.tolist() for column in columns), parts))
 
 
 @dataclass(frozen=True)

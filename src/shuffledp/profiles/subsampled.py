@@ -16,7 +16,7 @@ from .samples import Samples
 _ULP = 2 * UNIT
 
 
-def _magnified(epsilon: Array, rate: float, side: Side) -> Array:
+def magnified(epsilon: Array, rate: float | Array, side: Side) -> Array:
     """log(1 + (e^epsilon - 1)/rate), rounded up if side is UPPER, else down."""
     exact: Array = np.log1p(np.expm1(epsilon) / rate)
     return exact * (1 + side * 16 * _ULP)
@@ -78,7 +78,7 @@ def subsampled(inner: Sampler, rate: float) -> Sampler:
 
     def sample(epsilon: Array) -> Samples:
         # the slope in alpha is that of the full round
-        before, after = (_magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
+        before, after = (magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
         found = inner(before)
         if np.isfinite(found.slope_high).all():  # along the line below
             apart = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)

@@ -5,7 +5,7 @@ is a probe of its own.
 """
 
 from .common import Probe
-from .of_bundles import bundles, some_bundles, wide_bundles
+from .of_bundles import bundles, counts_between, some_bundles, wide_bundles
 from .of_engines import (
     chosen_engines,
     enumerating_engines,
@@ -77,6 +77,7 @@ PROBES: list[Probe] = [
     chosen,
     sums_of_losses,
     bundles,
+    counts_between,
     readings,
 ]
 #: What the constants of a folder have to do with; of any other folder, all.
@@ -87,7 +88,9 @@ OF_FOLDER: dict[str, list[Probe]] = {
         *LAWS, *MATRICES, senders, samplers, binary_messages, near_the_top, *ROUNDS,
         noise_messages, replaced_messages, densities,
     ],
-    "composition": [*ROUNDS, too_wide_at_first, sums_of_losses, bundles, some_bundles],
+    "composition": [
+        *ROUNDS, too_wide_at_first, sums_of_losses, bundles, some_bundles, counts_between,
+    ],
     "bounds": [
         *ROUNDS, near_the_top, *HARD, calibrated, chosen, readings, wide_bundles,
     ],

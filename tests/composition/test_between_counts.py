@@ -1,0 +1,115 @@
+"""Numbers of senders between some for which a composition is known."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from math import comb
+
+import numpy as np
+import pytest
+
+from shuffledp import PureLDP, RandomizedResponse, Shuffle
+from shuffledp.composition import tuning
+from shuffledp.composition.between_counts import Hiding, Known, Nodes
+from shuffledp.composition.bundle import BundledRounds
+from shuffledp.laws.classes import ClassLaw
+from shuffledp.profiles.mixture import MixtureProfile
+from shuffledp.profiles.subsampled import SubsampledProfile
+
+HIDING = Fraction(1, 5)
+NODES = Nodes(170, 190, 215, 235)
+
+
+@cache
+def at_most(trials: int, most: int) -> Fraction:
+    """Pr[Bin(trials, HIDING) <= most]."""
+    p, q = HIDING, 1 - HIDING
+    return sum((comb(trials, c) * p**c * q ** (trials - c) for c in range(most + 1)), Fraction(0))
+
+
+@cache
+def mean_square(trials: int) -> Fraction:
+    """E[1/(1 + c)^2]: one that falls smoothly."""
+    p, q = HIDING, 1 - HIDING
+    masses = (comb(trials, c) * p**c * q ** (trials - c) for c in range(trials + 1))
+    return sum((mass / (1 + c) ** 2 for c, mass in enumerate(masses)), Fraction(0))
+
+
+#: Means of functions that fall with the numbers of others who hide a user in each round. Steps fall
+#: at one number only: the mean falls as binomial masses do, with logarithms that bend downwards.
+MEANS: list[tuple[int, Callable[[int], Fraction]]] = [
+    *((1, lambda t, k=k: at_most(t - 1, k)) for k in (15, 30, 40, 55)),
+    (1, lambda t: mean_square(t - 1)),
+    (2, lambda t: mean_square(t - 1) ** 2),
+    *((2, lambda t, k=k: at_most(2 * (t - 1), k)) for k in (50, 80, 100)),
+    *((6, lambda t, k=k: at_most(6 * (t - 1), k)) for k in (230, 250)),
+    *((3, lambda t, k=k: at_most(t - 1, k) ** 3) for k in (30, 40)),
+]
+
+
+@pytest.mark.parametrize(("rounds", "mean"), MEANS)
+@pytest.mark.parametrize("width", [0.0, 1e-4])
+def test_between_two_counts(rounds: int, mean: Callable[[int], Fraction], width: float) -> None:
+    counts = np.arange(NODES.few, NODES.many + 1)
+
+    def at(count: int) -> Known:
+        exact = np.full((len(counts), 1), float(mean(count)))
+        return Known(exact * (1 - width), exact * (1 + width))
+
+    hiding = Hiding(float(HIDING), rounds)
+    lower, upper = (side(NODES, counts, at)[:, 0] for side in (hiding.lower, hiding.upper))
+    exact = [mean(count) for count in counts.tolist()]
+    for low, value, high in zip(lower, exact, upper, strict=True):
+        assert low * (1 - 1e-15) <= value <= high * (1 + 1e-15)
+    if exact[0] < 5 * exact[-1]:  # far less apart than the counts on both sides
+        apart = float(exact[0] - exact[-1])
+        assert (upper - lower).max() < 0.8 * apart + 8 * width * float(exact[0])
+
+
+def test_logarithms_bend_no_more_than_said() -> None:
+    """Of masses of so many others: the largest bend is at the most of them and the first count."""
+    for first, last in ((150, 200), (900, 950)):
+        for bends, seldom in zip(Hiding(0.2, 1)._bends(first, last), tuning.SELDOM, strict=True):
+            most = max(c for c in range(first) if _bend(first, c) <= bends.bend)
+            assert at_most(last - 1, most) >= 1 - Fraction(np.exp(-seldom))
+
+
+def _bend(count: int, others: int) -> float:
+    """Minus the second difference of the logarithm of Bin(count - 1, .)(others) in the count."""
+    masses = [comb(count - 1 + i, others) for i in range(3)]
+    return float(np.log(float(Fraction(masses[1] ** 2, masses[0] * masses[2]))))
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "messages"),
+    [(PureLDP(4.0), 2), (RandomizedResponse(5, eps0=4.0), 2), (PureLDP(4.0), 3)],
+)
+def test_beside_every_count_by_itself(randomizer: PureLDP, messages: int) -> None:
+    asked = Shuffle(randomizer, users=400, sample_rate=0.2, sampling="poisson", messages=messages)
+    (mixture, _), *_ = asked.parts
+    assert isinstance(mixture, MixtureProfile)
+    assert isinstance(mixture.rounds, BundledRounds)
+    epsilon = np.array([0.0, 1.0, 2.5])
+    found = mixture.sampler(40.0, 1e-3)(epsilon)
+    lower, upper = np.zeros((2, len(epsilon)))
+    masses = [comb(400, t) * 0.2**t * 0.8 ** (400 - t) for t in range(401)]
+    for t in range(40, 126):
+        one = SubsampledProfile(mixture.rounds.full(t), t / 400).sampler(40.0, 1e-3)(epsilon)
+        lower, upper = lower + masses[t] * one.lower, upper + masses[t] * one.upper
+    rest = sum(masses[:40]) + sum(masses[126:])
+    assert (found.lower <= upper + rest).all()
+    assert (found.upper >= lower).all()
+    assert (found.upper - found.lower < 0.02 * found.upper).all()
+
+
+def test_many_senders_are_certified() -> None:
+    found = Shuffle(
+        PureLDP(4.0), users=3000, sample_rate=0.3, sampling="poisson", messages=5
+    ).epsilon_bounds(1e-6)
+    assert found.upper - found.lower < 1e-3 * found.upper
+    assert found.lower < 2.5306 < found.upper  # to four digits with narrower brackets
+
+
+def test_laws_that_are_not_alike_in_both_orders_are_left_alone() -> None:
+    assert ClassLaw((0.6, 0.4), (0.4, 0.6), (0.3, 0.3)).symmetric
+    assert not ClassLaw((0.6, 0.4), (0.4, 0.6), (0.3, 0.4)).symmetric
