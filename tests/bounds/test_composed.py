@@ -10,6 +10,7 @@ from shuffledp.bounds.composed import _finer
 from shuffledp.composition.compose import Composition
 from shuffledp.composition.grading import Fineness
 from shuffledp.errors import NotCertified
+from shuffledp.randomizers import NoisyHistogram
 
 
 def test_what_is_too_wide_is_made_finer() -> None:
@@ -66,3 +67,11 @@ def test_a_delta_far_below_what_outlines_tell_is_looked_for_deeper() -> None:
     assert 0 < raised.value.bounds.lower < raised.value.bounds.upper < 1e-90
     # 30 is 7.5 in each of four rounds: the union bound of what each may have
     assert raised.value.bounds.lower <= 4 * Shuffle(Gaussian(0.8), 1000).get_delta(7.5)
+
+
+def test_looking_elsewhere_is_no_refinement_in_vain() -> None:
+    """The second lattice of these rounds is for another delta, and as wide as the first."""
+    noise = NoisyHistogram(poisson=4.08)
+    survey = Shuffle(noise, 3969040, sample_rate=314348 / 3969040)
+    lower, upper = Accountant().compose(survey, 10).delta_bounds(0.000638)
+    assert 0 < lower <= upper < 1.01 * lower

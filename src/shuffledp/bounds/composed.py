@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, Deltas, Sums, sums_near
 from ..composition.grading import Fineness
@@ -104,7 +106,7 @@ def _refined(
 ) -> Bounds[float]:
     """Repeat an attempt on finer lattices until its bracket is narrow enough. `log_delta`: of the
     delta that is given or, as far as that is known before, asked for."""
-    best, fineness, succeeded, in_vain = worst, composition.fineness, False, 0
+    best, fineness, succeeded, refined, in_vain = worst, composition.fineness, False, False, 0
     outlines, looks = composition.lattices.outlines, 2 if what == "delta" else 0
     aims = aims_around(outlines, -log_delta)
     for _ in range(tuning.LATTICES):
@@ -121,7 +123,7 @@ def _refined(
             composition.fineness = fineness
             return bounds
         last, best, succeeded = best, narrower(best, bounds), True
-        in_vain += last.lower > 0 and not improved(last, best)
+        in_vain += refined and last.lower > 0 and not improved(last, best)
         if best.upper - best.lower <= (rtol if what == "epsilon" else 0.0) * best.upper:
             return best  # each side by another lattice
         if in_vain >= (1 if composition.dear else 2) or not refine or math.isinf(excess):
@@ -130,7 +132,9 @@ def _refined(
         if looks and bounds.upper > 0:  # it was not known where to look
             looks -= 1
             aims = aims_around(outlines, _deeper(bounds) if unresolved else -math.log(bounds.upper))
-        if aims == before:
+        refined = np.allclose(aims, before, tuning.AS_BEFORE) if len(aims) == len(before) else False
+        if refined:
+            aims = before
             if unresolved and composition.dear:
                 break
             wanted = _finer(fineness, bounds, excess, above(parts.of_cells))

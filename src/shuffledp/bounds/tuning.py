@@ -42,6 +42,8 @@ CELLS_WIDTH, SAMPLES_WIDTH = 0.45, 0.35
 #: A lower delta that is a smaller share of the upper one means that profiles were not sampled where
 #: it matters, not that they were sampled too coarsely.
 RESOLVED = 0.5
+#: log(1/delta) that differ by no larger a share are sampled for alike: twice would be in vain.
+AS_BEFORE = 0.03
 #: How many times too wide a delta is taken to be whose lower side is not known, and at most.
 UNKNOWN = 4.0
 #: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.
