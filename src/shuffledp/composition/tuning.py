@@ -110,7 +110,7 @@ LIKE = 0.2
 #: at most, where they are not: 0.1 s each.
 COARSE = 1.5e-4
 #: Buckets of counts, if each of them is a composition of its own: some seconds.
-FEW_BUCKETS = 32
+FEW_BUCKETS = 40
 #: How seldom, as powers of e, so many others hide a user that it is charged. 16 is too much for
 #: 100 senders, 7 is too little for 1,000; each of these takes a millisecond.
 SELDOM = (9.0, 13.0, 18.0)
