@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, Deltas, Sums, sums_near
 from ..composition.grading import Fineness
@@ -66,13 +64,12 @@ def delta_bounds(
         epsilon = composition.max_loss
 
     def above(upper: Parts) -> float:
-        return sums_near(upper, epsilon, math.exp(log_delta)).delta(epsilon, Side.UPPER)
+        return sums_near(upper, epsilon, about).delta(epsilon, Side.UPPER)
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
         surely = infinite_mass(lower) * (1 - INFINITE)
         if surely >= 1 - tuning.NEARLY_ALL:  # as much as there is
             return certified(surely, 1.0), 1.0
-        about = math.exp(log_delta)
         below = sums_near(lower, epsilon, about)
         high, low = above(upper), below.delta(epsilon, Side.LOWER)
         if epsilon == composition.max_loss:  # only infinite losses exceed it
@@ -90,7 +87,7 @@ def delta_bounds(
         return certified(low, high), min(excess, tuning.UNKNOWN)
 
     log_delta = -log_inverse_delta(composition.lattices.outlines, epsilon)
-    worst = Bounds(0.0, 1.0)
+    about, worst = math.exp(log_delta), Bounds(0.0, 1.0)
     return _refined(composition, "delta", attempt, above, log_delta, rtol, worst, refine)
 
 
@@ -131,10 +128,11 @@ def _refined(
         before, unresolved = aims, what == "delta" and bounds.lower < tuning.RESOLVED * bounds.upper
         if looks and bounds.upper > 0:  # it was not known where to look
             looks -= 1
-            aims = aims_around(outlines, _deeper(bounds) if unresolved else -math.log(bounds.upper))
-        refined = np.allclose(aims, before, tuning.AS_BEFORE) if len(aims) == len(before) else False
+            # delta may be far smaller than its upper bound
+            found = max(bounds.lower, 1e-300) if unresolved else bounds.upper
+            aims = _unless_alike(aims_around(outlines, -math.log(found)), aims)
+        refined = aims == before
         if refined:
-            aims = before
             if unresolved and composition.dear:
                 break
             wanted = _finer(fineness, bounds, excess, above(parts.of_cells))
@@ -145,9 +143,11 @@ def _refined(
     raise not_certified(what, best, rtol)
 
 
-def _deeper(bounds: Bounds[float]) -> float:
-    """log(1/delta) for a delta that may be far smaller than its upper bound."""
-    return -math.log(max(bounds.lower, 1e-300))
+def _unless_alike(aims: tuple[float, ...], before: tuple[float, ...]) -> tuple[float, ...]:
+    """Aims that differ from others in earnest, or else those."""
+    apart = (abs(new / old - 1) for new, old in zip(aims, before, strict=False))
+    alike = len(aims) == len(before) and max(apart) <= tuning.AS_BEFORE
+    return before if alike else aims
 
 
 def _finer(fineness: Fineness, bounds: Bounds[float], excess: float, above: float) -> Fineness:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +35,24 @@ _ENDS_BEFORE = 2.0**-46
 Gradings = Mapping[PrivacyProfile, Grading]
 
 
-class Bracket(NamedTuple):
-    """Upper and lower PLDs of all rounds; and the upper ones if their samples' lower values were
-    exact, which tells what the cells alone cost."""
+@dataclass(frozen=True, eq=False)
+class Bracket:
+    """Upper and lower PLDs of all rounds, and what they were made of: samples of each kind, those
+    of its other order, and how many rounds they bound from above."""
 
     upper: Parts
     lower: Parts
-    of_cells: Parts
+    step: float
+    samples: Sequence[tuple[Sampled, Sampled | None, int]]
+
+    @property
+    def of_cells(self) -> Parts:
+        """The upper ones if the lower values of the samples were exact, which tells what the cells
+        alone cost."""
+        return [
+            (upper_pld(self.step, forward.lowest, reverse and reverse.lowest), count)
+            for forward, reverse, count in self.samples
+        ]
 
 
 class Lattices:
@@ -98,7 +108,7 @@ class Lattices:
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
         fine = min(share * wide / fineness.sharpness, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
-        upper, lower, of_cells = [], [], []
+        upper, lower, samples = [], [], []
         for profile, above, below in rounds:
             reverse = None
             if profile.reverse is not None:  # often among the rounds, too
@@ -108,8 +118,8 @@ class Lattices:
             plds = _discretize(profile, step, sampled[profile], reverse)
             upper.append((plds[0], above))
             lower.append((plds[1], below))
-            of_cells.append((plds[2], above))
-        return Bracket(upper, lower, of_cells)
+            samples.append((sampled[profile], reverse, above))
+        return Bracket(upper, lower, step, samples)
 
     def _step(self, stride: float, gradings: Gradings, resolution: float) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
@@ -183,8 +193,8 @@ def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[floa
 
 def _discretize(
     profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None
-) -> tuple[PLD, PLD, PLD]:
-    """(upper, lower) PLD of one round on a lattice; and the upper one of its lower values."""
+) -> tuple[PLD, PLD]:
+    """(upper, lower) PLD of one round on a lattice."""
     if reverse is not None and reverse.samples.lower[-1] == 0:
         # how far its place was rounded up is charged to positive losses only
         samples = reverse.samples
@@ -193,8 +203,7 @@ def _discretize(
     lower = lower_pld(step, forward, reverse)
     if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
-    exact = upper_pld(step, forward.lowest, reverse and reverse.lowest)
-    return upper_pld(step, forward, reverse), lower, exact
+    return upper_pld(step, forward, reverse), lower
 
 
 def _narrowest(gradings: Gradings) -> float:
