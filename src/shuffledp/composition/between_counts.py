@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,10 @@ class Hiding:
 
     chance: float
     rounds: int
+    #: References do not depend on epsilon, and are most of the work of many senders.
+    _made: dict[tuple[Nodes, float, Side, bytes], _Reference] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def upper(self, nodes: Nodes, count: Counts, at: Evaluate) -> Array:
         """Bounds at counts from a to b, a row each; of a composition there are as many rows."""
@@ -67,12 +71,10 @@ class Hiding:
         if nodes.after == nodes.many:
             return best
         for bends in self._bends(nodes.few, nodes.after):
-            missed = (bends.missed * (nodes.many - nodes.few) + _DIFFERENCE) * few.upper
-            falls = few.lower - many.upper - missed
+            missed, falls = bends.between(nodes, few, many)
             next_falls = many.upper * (1 + _DIFFERENCE) - at(nodes.after).lower
             ratio = _quotient(next_falls, falls, math.inf)
-            reference = _Reference(nodes.few, nodes.many, nodes.after, bends.bend)
-            share = reference.share_before(count - nodes.few, ratio)
+            share = self._reference(nodes, bends.bend, Side.UPPER, count).at_least(ratio)
             bound = (1 - share) * few.upper + share * (many.upper + missed)
             best = np.minimum(best, bound * (1 + _DIFFERENCE))
         return best
@@ -83,15 +85,20 @@ class Hiding:
         if nodes.before == nodes.few:
             return best
         for bends in self._bends(nodes.before, nodes.many):
-            missed = (bends.missed * (nodes.many - nodes.few) + _DIFFERENCE) * few.upper
-            falls = few.lower - many.upper - missed
+            missed, falls = bends.between(nodes, few, many)
             last_falls = at(nodes.before).upper * (1 + _DIFFERENCE) - few.lower
             ratio = _quotient(falls, last_falls, 0.0)
-            reference = _Reference(nodes.before, nodes.few, nodes.many, bends.bend)
-            share = reference.share_after(count - nodes.few, ratio)
+            share = self._reference(nodes, bends.bend, Side.LOWER, count).at_most(ratio)
             bound = (1 - share) * few.lower + share * many.lower - missed
             best = np.maximum(best, bound - _DIFFERENCE * few.lower)
         return best
+
+    def _reference(self, nodes: Nodes, bend: float, side: Side, count: Counts) -> _Reference:
+        """Of the range between the nodes a and b and of the one after it, or before it."""
+        key = nodes, bend, side, count.tobytes()
+        if key not in self._made:
+            self._made[key] = _Reference(nodes, bend, side, count - nodes.few)
+        return self._made[key]
 
     def _bends(self, first: int, last: int) -> Iterator[_Bends]:
         """For counts from the first to the last, with more or fewer others who hide the user."""
@@ -140,11 +147,19 @@ class _Bends(NamedTuple):
     bend: float
     missed: float
 
+    def between(self, nodes: Nodes, few: Known, many: Known) -> tuple[Array, Array]:
+        """Between a and b, the most that falls that may bend more add up to, and the least that the
+        others do."""
+        missed = (self.missed * (nodes.many - nodes.few) + _DIFFERENCE) * few.upper
+        return missed, few.lower - many.upper - missed
+
 
 class _Reference:
-    """Falls whose logarithms bend by just that, with several slopes, before a middle and after."""
+    """Falls whose logarithms bend by just that, with several slopes, over two neighbouring ranges:
+    the ratio of their sums, and the share of so many first steps in the range from a to b."""
 
-    def __init__(self, first: int, middle: int, last: int, bend: float) -> None:
+    def __init__(self, nodes: Nodes, bend: float, side: Side, steps: Counts) -> None:
+        first, middle, last = nodes[1:] if side is Side.UPPER else nodes[:3]
         place = np.arange(first - middle, last - middle, dtype=float)
         steepest = min(tuning.STEEPEST, _STEEPEST)
         slopes = np.linspace(-steepest, steepest, tuning.SLOPES) / (last - first)
@@ -152,22 +167,23 @@ class _Reference:
         falls = np.exp(exponent - exponent.max(axis=1, keepdims=True))
         before, after = falls[:, : middle - first], falls[:, middle - first :]
         self._ratio = after.sum(axis=1) / before.sum(axis=1)
-        self._before, self._after = before, after
+        self._shares = _shares(before if side is Side.UPPER else after, steps)
+        self._columns = np.arange(len(steps))[:, None]
 
-    def share_before(self, steps: Counts, ratio: Array) -> Array:
-        """At least so much of the falls before the middle is in so many first steps, if those
-        after it are at most so many times as large."""
+    def at_least(self, ratio: Array) -> Array:
+        """The share in the first range, if the falls of the second are at most so many times as
+        large."""
         slope = np.searchsorted(self._ratio, ratio * (1 + _ROUNDING))
-        shares = np.vstack([_shares(self._before, steps), np.zeros(len(steps))])
-        found: Array = shares[slope, np.arange(len(steps))[:, None]] * (1 - _ROUNDING)
+        shares = np.vstack([self._shares, np.zeros(len(self._columns))])
+        found: Array = shares[slope, self._columns] * (1 - _ROUNDING)
         return found
 
-    def share_after(self, steps: Counts, ratio: Array) -> Array:
-        """At most so much of the falls after the middle is in so many first steps, if they are at
-        least so many times as large as those before it."""
+    def at_most(self, ratio: Array) -> Array:
+        """The share in the second range, if its falls are at least so many times as large as those
+        of the first."""
         slope = np.searchsorted(self._ratio, ratio * (1 - _ROUNDING), side="right")
-        shares = np.vstack([np.ones(len(steps)), _shares(self._after, steps)])
-        found: Array = shares[slope, np.arange(len(steps))[:, None]] * (1 + _ROUNDING)
+        shares = np.vstack([np.ones(len(self._columns)), self._shares])
+        found: Array = shares[slope, self._columns] * (1 + _ROUNDING)
         return np.minimum(found, 1.0)
 
 

@@ -232,7 +232,7 @@ class BundledRounds:
 
         return ends
 
-    @property
+    @cached_property
     def _hiding(self) -> Hiding | None:
         """How rounds depend on the number of senders, if that is known and worth the work."""
         if self.most > tuning.FEW_BUCKETS or not isinstance(self.law, ClassLaws | ThreePointLaw):
