@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from . import bounds, profiles
+from . import bounds, laws, profiles
 from .errors import InvalidParameter
 from .guarantee import anyway
 from .randomizers import Analysis, Gaussian, Randomizer
@@ -56,7 +56,7 @@ class Aggregate(RoundOfUsers):
     messages: int = 1
 
     def _check_view(self) -> None:
-        if self.law is None:
+        if self.randomizer.sum_law() is None:
             raise InvalidParameter(
                 f"randomizer={self.randomizer!r} has no sum of which something is known; give "
                 "UnaryEncoding, Gaussian or a randomizer with two messages, or use Shuffle."
@@ -64,22 +64,35 @@ class Aggregate(RoundOfUsers):
 
     @property
     def _cannot_remove(self) -> str:
-        if "remove" in self.law.relations:
+        if "remove" in self.randomizer.sum_law().relations:
             return ""
         return "the zero vector would stand for the value, and it sends none for that"
 
     @property
     def law(self) -> Any:
-        """The law of what a user adds to the sums."""
-        return self.randomizer.sum_law()
+        """The law of what a user adds to the sums.
+
+        Samples are bounded by two values that differ, also where a value is missing: then the two
+        have no 1 in common, so that they differ wherever a value and zeros do.
+        """
+        law = self.randomizer.sum_law()
+        sampled = self.neighbours == "remove" and self.sample_rate < 1
+        if sampled and isinstance(law, laws.sums.BitColumns):
+            return replace(law, columns=max(law.columns, 2 * law.ones))
+        return law
 
     @property
     def _analysis(self) -> Analysis:
         return SUMS
 
     @property
+    def assumptions(self) -> Sequence[str]:
+        zeros = "a user whose value is missing takes part all the same and randomizes zeros instead"
+        return [*super().assumptions, *([zeros] if self.neighbours == "remove" else [])]
+
+    @property
     def remarks(self) -> Sequence[tuple[str, str]]:
-        real = "shares are real numbers: rounded ones add up to a rounded sum only nearly"
+        real = "proven for shares that are real numbers; rounded shares come close, without a proof"
         noise = [("noise", real)] if isinstance(self.randomizer, Gaussian) else []
         return [*super().remarks, *noise]
 

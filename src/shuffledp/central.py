@@ -82,20 +82,22 @@ class Given(RoundOfReports):
         return {"messages": self.messages, "neighbours": self.neighbours}
 
 
-_NOISE = replace(
-    GIVEN,
-    assumption=(
-        "neighbours, whatever was released before, change what noise is added to by no more than "
-        "its sensitivity, and the noise is drawn from this law for every release"
-    ),
+_DRAWN = (
+    "by no more than its sensitivity; the noise is drawn from exactly this law, on real numbers "
+    "and afresh for every release"
 )
+_CHANGED = "neighbours, whatever was released before, change what noise is added to,"
 _GAUSSIAN = replace(
-    _NOISE,
+    GIVEN,
     name="gaussian",
     theorem="exact hockey-stick divergence of two normal laws (Balle, Wang 2018)",
+    assumption=f"{_CHANGED} a number or (in length) a vector, {_DRAWN}",
 )
 _LAPLACE = replace(
-    _NOISE, name="laplace", theorem="exact hockey-stick divergence of two Laplace laws"
+    GIVEN,
+    name="laplace",
+    theorem="exact hockey-stick divergence of two Laplace laws",
+    assumption=f"{_CHANGED} a single number, {_DRAWN}",
 )
 Sensitivity = Annotated[
     float, Parameter("the most that neighbours change, before noise", 1e-12, 1e12)
@@ -129,10 +131,6 @@ class GaussianNoise(Noise):
     sigma: Annotated[float, Parameter("standard deviation of the noise", 1e-12, 1e12)]
     sensitivity: Sensitivity = 1.0
     neighbours: str = field(default="replace", kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validate.between("sigma/sensitivity", self.sigma / self.sensitivity, 0.1, 1e9)
 
     @property
     def profile(self) -> PrivacyProfile:

@@ -14,6 +14,7 @@ from ._support.text import plain
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
 from .randomizers import Analysis, Randomizer
+from .randomizers.analyses import SAMPLED
 
 if TYPE_CHECKING:  # loaded with the first question
     from .profiles.base import Parts, PrivacyProfile
@@ -245,8 +246,9 @@ class RoundOfUsers(Round):
             return "no user colludes with the adversary or drops out"
         counts = {"collude with the adversary": self.colluding, "drop out": self.dropouts}
         said = [f"up to {count:,} users {what}" for what, count in counts.items() if count]
-        by = "whoever they are, for reasons that do not depend on their values"
-        return f"{' and '.join(said)}, {by}, and no others do"
+        drawn = ", or on who is drawn" if self.sample_rate < 1 else ""
+        by = f"for reasons that do not depend on any user's value or message{drawn}"
+        return f"{' and '.join(said)}, whoever they are, {by}, and no others do"
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
@@ -254,7 +256,8 @@ class RoundOfUsers(Round):
         together = f"{every}, which may change together and are protected together"
         said = [("messages", together)] if self.messages > 1 else []
         drawn = "who sends is drawn at random, afresh in every round and whatever the values are"
-        unseen = f"{drawn}; the adversary learns how many were drawn, but not who; docs/theory.md"
+        known = ", except for colluding users" if self.colluding else ""
+        unseen = f"{drawn}; the adversary learns how many were drawn, but not who{known}"
         return [*said, ("sampling", unseen)] if self.sample_rate < 1 else said
 
     @property
@@ -270,10 +273,8 @@ class RoundOfUsers(Round):
     @property
     def _steps(self) -> list[str]:
         """What follows the theorem."""
-        steps = [f"composed for the {self.sent} of a user"] if self.messages > 1 else []
-        if self.sample_rate < 1:
-            steps.append("then amplified by sampling (Zhu, Dong, Wang 2022, Proposition 30)")
-        return steps
+        steps = [f"composed for the {self.sent} of a user, as a bound"] if self.messages > 1 else []
+        return [*steps, SAMPLED] if self.sample_rate < 1 else steps
 
     @property
     def parts(self) -> Parts:

@@ -25,15 +25,16 @@ THRESHOLD = Analysis(
     name="exact",
     theorem=(
         "exact hockey-stick divergence of a shown count, the largest over all numbers of other "
-        "reports in closed form; proof in docs/theory.md, section 15"
+        "reports in closed form, composed for the bins in which neighbours differ (an upper bound "
+        "if there are several); proof in docs/theory.md, section 15"
     ),
     adversary=(
         "sees the counts of sampled reports in every bin, unless they are below the threshold, and "
         "knows the values of all users but one; does not see which reports were sampled"
     ),
     assumption=(
-        "every report is kept with this probability, independently; if a user has several "
-        "reports, they are in different bins"
+        "every report is kept with exactly this probability, independently of all others and of "
+        "other rounds"
     ),
     gist="sees the counts above the threshold",
     law=lambda round_: None,
@@ -60,7 +61,7 @@ class SampleThreshold(RoundOfReports):
     view: ClassVar[str] = "threshold"
     noun: ClassVar[str] = "thresholded round"
     mechanism: ClassVar[str] = "sampling"
-    trusted: ClassVar[str] = "whoever counts the reports is honest"
+    trusted: ClassVar[str] = "whoever counts the reports is honest and shows nothing else"
 
     rate: Annotated[
         float,
@@ -165,10 +166,13 @@ class SampleThreshold(RoundOfReports):
 
     @property
     def people(self) -> str:
+        several = f"{self.messages:,} reports in a round, all in different bins"
+        most = "one report in a round" if self.messages == 1 else several
+        limit = f"no user, colluding or not, has more than {most}"
         if not self.colluding:
-            return "no user tells the adversary which reports were kept"
+            return f"{limit}; no user knows or decides which reports are kept"
         collude = f"up to {self.colluding:,} users collude with the adversary, whoever they are"
-        return f"{collude}, and no others do"
+        return f"{limit}; {collude}, and no others do"
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:

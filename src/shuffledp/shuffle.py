@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 from . import bounds, profiles
 from ._support import validate
 from ._support.progress import progress
-from .errors import InvalidParameter
+from .errors import InvalidParameter, OutOfRange
 from .guarantee import anyway
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import BLANKET
+from .randomizers.parameter import parameters_of
 from .rounds import RoundOfUsers
 
 if TYPE_CHECKING:  # loaded with the first question
@@ -51,7 +52,10 @@ class Shuffle(RoundOfUsers):
     view: ClassVar[str] = "shuffle"
     noun: ClassVar[str] = "shuffled round"
     seen: ClassVar[str] = "messages"
-    trusted: ClassVar[str] = "the shuffler is honest"
+    trusted: ClassVar[str] = (
+        "the shuffler is honest: it reveals the messages of a round in random order and nothing "
+        "else"
+    )
 
     randomizer: Randomizer
     users: int
@@ -69,6 +73,19 @@ class Shuffle(RoundOfUsers):
             raise InvalidParameter(
                 f"analysis={validate.show(self.analysis)} is unknown for {self.randomizer!r}; "
                 f"choose one of {', '.join(known)}."
+            )
+        for name, parameter in parameters_of(type(self.randomizer)).items():
+            if parameter.shuffled is not None:
+                self._check_limits(name, *parameter.shuffled)
+
+    def _check_limits(self, name: str, least: float, most: float) -> None:
+        value = getattr(self.randomizer, name)
+        if not least <= value <= most:
+            summed = " or, if only sums are seen, the aggregate view"
+            raise OutOfRange(
+                f"{name}={validate.show(value)} is outside [{least:g}, {most:g}], which the "
+                "shuffle view supports; choose a value inside it"
+                f"{'' if self.randomizer.sum_law() is None else summed}."
             )
 
     @property
@@ -115,7 +132,7 @@ class Shuffle(RoundOfUsers):
     @property
     def _steps(self) -> list[str]:
         if self.sample_rate < 1 and self._as_one:
-            return ["of the sampled round as one: docs/theory.md, section 11"]
+            return ["sampling and shuffling analyzed together: docs/theory.md, sections 11 and 12"]
         return super()._steps
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from covering import covering
 from shuffledp._support.numeric import Array
 from shuffledp.bounds.crossing import crossing, enclose, rough_crossing
 
@@ -64,10 +65,16 @@ def falling(root: float) -> dict[str, Callable[[float], float]]:
     }
 
 
-@pytest.mark.parametrize("shape", falling(0.0))
-@pytest.mark.parametrize("root", [0.01, 1.0, 7.5, 9.99])
-@pytest.mark.parametrize("start", [[0.0, 1e-4], [0.9, 1.1], [9.0, 10.0]])
-@pytest.mark.parametrize("gap", [0.0, 1e-6, 0.01])
+@pytest.mark.parametrize(
+    ("shape", "root", "start", "gap"),
+    covering(
+        list(falling(0.0)),
+        [0.01, 1.0, 7.5, 9.99],
+        [[0.0, 1e-4], [0.9, 1.1], [9.0, 10.0]],
+        [0.0, 1e-6, 0.01],
+        every=3,
+    ),
+)
 def test_encloses_with_certificates(
     shape: str, root: float, start: list[float], gap: float
 ) -> None:

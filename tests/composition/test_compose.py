@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import oracles
+from covering import covering
 from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.bounds.composed import delta_bounds, epsilon_bounds
 from shuffledp.composition import tuning
@@ -48,14 +49,13 @@ MIXTURES: list[list[Kind]] = [
 def test_delta_against_convolved_atoms(kinds: list[Kind]) -> None:
     accountant, atoms = accountant_of(*kinds), atoms_of(*kinds)
     total = sum(eps0 for _, eps0, _ in kinds)
-    for fraction in (0.0, 0.01, 0.1, 0.3, 0.6, 0.9, 0.999):
+    for fraction in (0.0, 0.01, 0.3, 0.6, 0.999):
         bounds = accountant.delta_bounds(fraction * total)
         exact = oracles.delta_of_product(atoms, fraction * total)
         assert bounds.lower <= exact <= bounds.upper
 
 
-@pytest.mark.parametrize("kinds", MIXTURES[:5])
-@pytest.mark.parametrize("delta", [0.2, 1e-3, 1e-8, 1e-30])
+@pytest.mark.parametrize(("kinds", "delta"), covering(MIXTURES[:5], [0.2, 1e-3, 1e-8, 1e-30]))
 def test_epsilon_against_convolved_atoms(kinds: list[Kind], delta: float) -> None:
     """delta(epsilon) falls: the exact epsilon is in the bracket iff delta is in its image."""
     atoms = atoms_of(*kinds)
@@ -65,9 +65,10 @@ def test_epsilon_against_convolved_atoms(kinds: list[Kind], delta: float) -> Non
     assert bounds.upper - bounds.lower <= max(1e-3 * bounds.upper, 1e-6)
 
 
-@pytest.mark.parametrize("eps0", [0.01, 0.5, 3.0])
-@pytest.mark.parametrize("rounds", [2, 30, 1000, 10_000])
-@pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-30, 1e-90])
+@pytest.mark.parametrize(
+    ("eps0", "rounds", "delta"),
+    covering([0.01, 0.5, 3.0], [2, 30, 500, 5000], [0.1, 1e-6, 1e-30, 1e-90], every=3),
+)
 def test_one_user_is_repeated_randomized_response(eps0: float, rounds: int, delta: float) -> None:
     """A binomial sum, far below the floor of a plain FFT."""
     accountant = Accountant()
@@ -124,14 +125,6 @@ def test_composing_can_be_chained_and_counts_may_be_positional() -> None:
     with pytest.raises(InvalidParameter, match="rounds=0 is below 1"):
         accountant.compose(survey, 0)
     assert accountant.total_rounds == 3
-
-
-def test_order_of_rounds_does_not_matter() -> None:
-    kinds = [(50, 1.0, S), (200, 2.0, C), (1000, 0.5, S)]
-    results = {
-        accountant_of(*order).epsilon_bounds(1e-6) for order in itertools.permutations(kinds)
-    }
-    assert len(results) == 1
 
 
 def test_one_composed_round_is_the_round() -> None:

@@ -1,7 +1,8 @@
-"""Two losses term by term, and tables of profiles that are dear."""
+"""A few losses term by term, and tables of profiles that are dear."""
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,24 +23,28 @@ OTHER = pld(0.25, [-8, -1, 4], [0.125, 0.5, 0.375], 0.0)
 FAR = pld(0.25, [-1, 100_000], [0.75, 0.25], 0.0)
 
 
-def exact(first: PLD, second: PLD | None, epsilon: float) -> float:
-    """Every pair of losses, whose masses are dyadic."""
-    kept = (1 - Fraction(first.infinite)) * (1 - Fraction(second.infinite if second else 0))
-    total = float(1 - kept)
-    pairs = zip(second.index, second.masses, strict=True) if second else [(0, 1.0)]
-    for j, q in list(pairs):
-        for i, p in zip(first.index, first.masses, strict=True):
-            loss = first.step * float(i + j)
-            if loss > epsilon:
-                total += p * q * -math.expm1(epsilon - loss)
+def exact(plds: list[PLD], epsilon: float) -> float:
+    """Every choice of losses, whose masses are dyadic."""
+    total = float(1 - math.prod((1 - Fraction(pld.infinite) for pld in plds), start=Fraction(1)))
+    every = (zip(pld.index.tolist(), pld.masses.tolist(), strict=True) for pld in plds)
+    for chosen in product(*every):
+        loss = plds[0].step * sum(index for index, _ in chosen)
+        if loss > epsilon:
+            total += math.prod(mass for _, mass in chosen) * -math.expm1(epsilon - loss)
     return total
 
 
-@pytest.mark.parametrize("second", [None, ONE, OTHER, FAR])
+CHOICES = [[], [ONE], [OTHER], [FAR], [ONE, ONE], [OTHER, ONE, OTHER], [FAR, OTHER]]
+
+
+@pytest.mark.parametrize("others", CHOICES)
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.25, 0.9, 1.5, 2.6])
-def test_sums(second: PLD | None, epsilon: float) -> None:
-    parts = [(ONE, 2)] if second is ONE else [(ONE, 1)] + ([(second, 1)] if second else [])
-    truth = exact(ONE, second, epsilon)
+def test_sums(others: list[PLD], epsilon: float) -> None:
+    plds = [ONE, *others]
+    parts = [
+        (pld, sum(pld is one for one in plds)) for pld in {id(one): one for one in plds}.values()
+    ]
+    truth = exact(plds, epsilon)
     low, high = (
         ShortSum(parts, side)(np.array([epsilon]))[0][0] for side in (Side.LOWER, Side.UPPER)
     )
@@ -53,7 +58,7 @@ def test_a_loss_error_is_charged() -> None:
     for side in (Side.LOWER, Side.UPPER):
         found = ShortSum([(moved, 1), (OTHER, 1)], side)(epsilon)[0]
         for value, e in zip(found.tolist(), epsilon.tolist(), strict=True):
-            away = exact(ONE, OTHER, max(e - side * 0.01, 0.0))
+            away = exact([ONE, OTHER], max(e - side * 0.01, 0.0))
             assert side * (value - away) >= -1e-12
 
 

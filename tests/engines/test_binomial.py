@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from covering import covering
 from shuffledp.engines import binomial
 
 
@@ -78,9 +79,15 @@ def test_tail_sums_at_the_switch_between_sum_and_quadrature() -> None:
         check(900, start, 1.0)
 
 
-@pytest.mark.parametrize("trials", [1, 2, 15, 16, 17, 40, 10**3, 10**6, 10**10])
-@pytest.mark.parametrize("p", [0.5, 0.25, 2.0**-20])
-@pytest.mark.parametrize("deviations", [-20.0, -3.0, -0.5, 0.0, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize(
+    ("trials", "p", "deviations"),
+    covering(
+        [1, 2, 15, 16, 17, 40, 10**3, 10**6, 10**10],
+        [0.5, 0.25, 2.0**-20],
+        [-20.0, -3.0, -0.5, 0.0, 0.5, 3.0, 20.0],
+        every=3,
+    ),
+)
 def test_log_pmf_against_mpmath(trials: int, p: float, deviations: float) -> None:
     deviation = math.sqrt(trials * p * (1 - p))
     j = min(max(round(trials * p + deviations * deviation), 0), trials)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp._support.numeric import Array
 from shuffledp.engines import tuning
@@ -22,9 +23,9 @@ def sums_of(law: Law, users: int, threshold: Fraction) -> ScoreSums:
     return ScoreSums(*columns(law, threshold), users)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("users", [1, 2, 5, 12, 24])
-@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize(
+    ("law", "users", "threshold"), covering(LAWS, [1, 2, 5, 12, 24], THRESHOLDS)
+)
 def test_stop_loss_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
     truth = float(stop_loss_by_counting(law, users, threshold))
     for width in (1e-2, 1e-4, 1e-7):
@@ -55,8 +56,9 @@ def sums_of_clones(eps0: float, users: int, epsilon: Array) -> ScoreSums:
     return ScoreSums(scores, masses, np.abs(scores), np.zeros(len(scores)), users)
 
 
-@pytest.mark.parametrize("users", [10**3, 10**5, 10**8, 10**10])
-@pytest.mark.parametrize("eps0", [0.5, 3.0, 8.0])
+@pytest.mark.parametrize(
+    ("users", "eps0"), covering([10**3, 10**5, 10**8, 10**10], [0.5, 3.0, 8.0])
+)
 def test_stop_loss_against_the_binomial_engine(users: int, eps0: float) -> None:
     """Two engines that share nothing, on the law that both can do."""
     law = ThreePointLaw.stronger_clones(eps0)

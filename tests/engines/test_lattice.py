@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting, twelve_decades
 from shuffledp.engines import tuning
 from shuffledp.engines.fourier import stop_loss
@@ -20,9 +21,7 @@ def both_sides(sums: ScoreSums, width: float = 1e-3) -> tuple[float, float]:
     return lower, upper
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("users", [2, 3, 7, 24])
-@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize(("law", "users", "threshold"), covering(LAWS, [2, 3, 7, 24], THRESHOLDS))
 def test_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
     truth = float(stop_loss_by_counting(law, users, threshold))
     for width in (0.1, 1e-3, 1e-5):
@@ -34,7 +33,7 @@ def test_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
 
 
 @pytest.mark.parametrize("points", [1, 8, 50])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_random_laws_on_coarse_lattices(
     seed: int, points: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

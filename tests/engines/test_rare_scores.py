@@ -40,7 +40,7 @@ def sums_of(
     return ScoreSums(z, p, np.abs(z), np.array([threshold]), users)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_stop_loss_against_enumeration(seed: int) -> None:
     """Common scores of either sign and 0, with and without users that score nothing."""
     draw = random.Random(seed)
@@ -54,11 +54,11 @@ def test_stop_loss_against_enumeration(seed: int) -> None:
     scores = [draw.choice([-1, 1]) * 10 ** draw.uniform(-3, 3) for _ in probabilities]
     scores[0] *= seed % 7 > 0
     threshold = 10 ** draw.uniform(-3, 2) if seed % 3 == 0 else 0.0
+    exact = exact_stop_loss(scores, probabilities, users, threshold)
     for depth in (60.0, 700.0):
         most = rare_users(users, np.array(probabilities), depth)
         assert most > 0
         low, high = rare_stop_loss(sums_of(scores, probabilities, users, threshold), most)
-        exact = exact_stop_loss(scores, probabilities, users, threshold)
         assert low[0] <= exact <= high[0]
         if not full:  # what is left out, and what underflows; an error of 1e-16 may be all of 1 - p
             left_out = users * 1e3 * mpmath.exp(-depth) if most < users else 0
@@ -66,9 +66,9 @@ def test_stop_loss_against_enumeration(seed: int) -> None:
 
 
 def test_many_users_against_a_sum_over_the_common_score() -> None:
-    """One rare positive score, 2000 users: E[(c T - M)_+] term by term."""
-    users, p, common = 2000, 1e-5, 0.25
-    for gain in (100.0, 300.0, 470.0, 520.0, 900.0):
+    """One rare positive score, 1000 users: E[(c T - M)_+] term by term."""
+    users, p, common = 1000, 2e-5, 0.25
+    for gain in (50.0, 235.0, 260.0, 450.0):
         exact, rest = mpmath.mpf(0), 1 - mpmath.mpf(p) - mpmath.mpf(common)
         odds = common / rest
         for c in range(1, 19):

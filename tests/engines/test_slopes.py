@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp.engines import tuning
 from shuffledp.engines.enumerated import enumerated_stop_loss
@@ -46,10 +47,10 @@ def check(
     return found
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("users", [2, 3, 12])
-@pytest.mark.parametrize("threshold", THRESHOLDS)
-@pytest.mark.parametrize("engine", [stop_loss, lattice_stop_loss])
+@pytest.mark.parametrize(
+    ("law", "users", "threshold", "engine"),
+    covering(LAWS, [2, 3, 12], THRESHOLDS, [stop_loss, lattice_stop_loss]),
+)
 def test_lines_of_the_integral_and_the_lattice(
     law: Law, users: int, threshold: Fraction, engine: Callable[..., Bracket]
 ) -> None:
@@ -82,7 +83,7 @@ def test_a_narrow_slope_is_that_of_the_expectation(
     assert found.slope_high[0] == pytest.approx(slope, rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("engine", [large_stop_loss, lattice_stop_loss])
 def test_lines_with_big_and_low_scores(seed: int, engine: Engine) -> None:
     draw = random.Random(f"lines {seed}")

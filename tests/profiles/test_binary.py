@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import oracles
+from covering import covering
 from oracles import bits
 from shuffledp import (
     Accountant,
@@ -34,9 +35,9 @@ def rational(randomizer: FiniteRandomizer) -> tuple[Fraction, ...]:
     return tuple(one / (zero + one) for zero, one in rows)
 
 
-@pytest.mark.parametrize("users", [1, 2, 5, 25, 40])
-@pytest.mark.parametrize(("q", "p"), PAIRS)
-def test_bracket_of_the_truth_over_all_datasets(q: float, p: float, users: int) -> None:
+@pytest.mark.parametrize(("pair", "users"), covering(PAIRS, [1, 2, 5, 25, 40]))
+def test_bracket_of_the_truth_over_all_datasets(pair: tuple[float, float], users: int) -> None:
+    q, p = pair
     randomizer = matrix(p, q)
     round_ = Shuffle(randomizer, users)
     profile = round_.profile
@@ -51,6 +52,35 @@ def test_bracket_of_the_truth_over_all_datasets(q: float, p: float, users: int) 
         assert least <= found.upper[i]
         assert found.upper[i] - found.lower[i] <= 2e-6 * float(most) + 1e-13
         assert round_.attained_delta(e) <= most
+
+
+@pytest.mark.parametrize("users", [1, 2, 6])
+@pytest.mark.parametrize(("q", "p"), [(0.0, 0.25), (0.125, 1.0), (0.0, 1.0), (0.5, 1.0)])
+def test_messages_that_reveal_a_value(q: float, p: float, users: int) -> None:
+    """delta is p - q at every epsilon: asked about at it, just above it and just below."""
+    round_ = Shuffle(matrix(p, q), users)
+    level = p - q
+    for alpha in (1, 2, 10**6):
+        assert bits.profile(Fraction(p), Fraction(q), users, Fraction(alpha)) == Fraction(level)
+        assert round_.delta_bounds(math.log(alpha)) == (level, level)
+    if level < 1:
+        assert round_.epsilon_bounds(level) == (0.0, 0.0)
+        assert round_.epsilon_bounds(math.nextafter(level, 1)) == (0.0, 0.0)
+    assert round_.epsilon_bounds(math.nextafter(level, 0)) == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize("users", [1, 3, 20])
+def test_probabilities_that_hardly_differ(users: int) -> None:
+    """They are exact, so that their difference is known to all its digits."""
+    p, q = 0.5, 0.5 - 2.0**-45
+    round_ = Shuffle(matrix(p, q), users)
+    for share in (0.0, 0.5, 0.9):
+        epsilon = share * 2.0**-44
+        bounds = round_.delta_bounds(epsilon)
+        below, above = bits.alphas(epsilon)
+        most, least = (bits.profile(Fraction(p), Fraction(q), users, a) for a in (below, above))
+        assert bounds.lower <= most
+        assert least <= bounds.upper
 
 
 def test_values_between_the_extremes_do_not_matter() -> None:

@@ -9,16 +9,13 @@ from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, Po
 from shuffledp.profiles.one_more import one_more
 
 NOISES: list[Noise] = [
-    *(PoissonNoise(mean) for mean in (0.01, 0.5, 1.0, 3.0, 42.6545, 300.3)),
-    *(
-        BinomialNoise(n, q, 1 - q)
-        for n, q in ((1, 0.5), (1, 0.1), (2, 0.9), (5, 0.3), (40, 0.01), (100, 0.5), (200, 0.99))
-    ),
+    *(PoissonNoise(mean) for mean in (0.01, 1.0, 42.6545, 300.3)),
+    *(BinomialNoise(n, q, 1 - q) for n, q in ((1, 0.5), (2, 0.9), (40, 0.01), (200, 0.99))),
     *(
         NegativeBinomialNoise(r, t, 1 - t)
         for r, t in (
-            *((1.0, 0.5), (1.0000001, 0.9), (1.3, 0.9), (1.9, 0.99), (2.0, 0.3), (2.5, 0.9)),
-            *((7.7, 0.8), (60.0, 0.5), (10.0, 0.01), (0.5, 0.5), (0.01, 0.9), (0.999, 0.9)),
+            *((1.0, 0.5), (1.0000001, 0.9), (1.3, 0.9), (1.9, 0.95), (2.0, 0.3)),
+            *((60.0, 0.5), (10.0, 0.01), (0.5, 0.5), (0.01, 0.9)),
             *((0.5, 1e-3), (1 - 2.0**-53, 0.75)),
         )
     ),
@@ -93,7 +90,7 @@ def test_both_orders_agree_at_zero_and_keep_their_digits(noise: Noise) -> None:
             assert found.upper[0] <= found.lower[0] * (1 + 2e-5)
 
 
-@pytest.mark.parametrize("mean", [1e3, 1e6])
+@pytest.mark.parametrize("mean", [1e3, 3e5])
 def test_deep_tails(mean: float) -> None:
     """delta about 1e-100, where 1 - cdf has no digit left; sums of 30 deviations around it."""
     for more in (True, False):

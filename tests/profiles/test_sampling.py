@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import oracles
+from covering import covering
 from shuffledp import (
     Accountant,
     FiniteRandomizer,
@@ -46,12 +47,14 @@ def pairs_of(rows: Matrix, users: int, sampling: str, senders: int) -> list[orac
     return oracles.neighbours(len(rows), users, law)
 
 
-@pytest.mark.parametrize("sampling", ["fixed", "poisson"])
-@pytest.mark.parametrize(("users", "senders"), [(3, 1), (3, 2), (4, 2), (5, 3), (6, 2)])
-@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize(
+    ("sampled", "sampling", "name"),
+    covering([(3, 1), (3, 2), (4, 2), (5, 2)], ["fixed", "poisson"], list(MATRICES)),
+)
 def test_one_sampled_round_against_every_dataset(
-    users: int, senders: int, sampling: str, name: str
+    sampled: tuple[int, int], sampling: str, name: str
 ) -> None:
+    users, senders = sampled
     rows = MATRICES[name]
     randomizer = FiniteRandomizer([[float(p) for p in row] for row in rows])
     pairs = pairs_of(rows, users, sampling, senders)
@@ -132,7 +135,7 @@ def test_the_analyzed_pair_itself(users: int, senders: int, sampling: str) -> No
             assert bounds.lower <= amplified.delta_bounds(math.log(alpha)).upper
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(
     st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=2, max_size=3),
     st.integers(1, 6),

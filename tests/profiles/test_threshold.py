@@ -9,21 +9,21 @@ import pytest
 from oracles import noise as oracle
 from shuffledp.profiles.threshold import ThresholdProfile
 
-CASES = [(0.3, 1), (0.3, 2), (0.5, 4), (0.9, 6), (0.1, 3), (0.02, 2), (0.105, 20), (0.25, 20)]
+CASES = [(0.3, 1), (0.5, 4), (0.9, 6), (0.1, 3), (0.02, 2), (0.25, 20)]
 
 
 @pytest.mark.parametrize("more", [True, False])
 @pytest.mark.parametrize(("rate", "threshold"), CASES)
 def test_against_every_number_of_others(rate: float, threshold: int, more: bool) -> None:
-    """Up to 2,000 of them. Where the worst is beyond, the others are no larger."""
+    """Up to 1,000 of them. Where the worst is beyond, the others are no larger."""
     profile = ThresholdProfile(rate, threshold, more)
     shares = np.array([0.0, 0.01, 0.2, 0.5, 0.7, 0.9, 0.95, 1.0, 1.2])
     epsilon = np.unique(np.append(shares * profile.max_loss, [0.1, 0.5, 1.0, 2.0, 4.0]))
     samples = profile.sampler(700.0, 1e-3)(epsilon)
-    worst = oracle.worst_bin(rate, threshold, epsilon.tolist(), 2000, more)
+    worst = oracle.worst_bin(rate, threshold, epsilon.tolist(), 1000, more)
     for i, (truth, others) in enumerate(worst):
         assert samples.upper[i] >= truth * (1 - 1e-12) - 1e-290, epsilon[i]
-        if others < 2000:
+        if others < 1000:
             assert samples.lower[i] <= truth * (1 + 1e-12), epsilon[i]
             if truth > 1e-200:
                 assert samples.upper[i] <= truth * (1 + 1e-8), epsilon[i]

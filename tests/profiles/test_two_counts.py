@@ -20,7 +20,7 @@ NOISES: tuple[Noise, ...] = (
     NegativeBinomialNoise(1.0, 0.5, 0.5),
     NegativeBinomialNoise(3.5, 0.25, 0.75),
 )
-EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0, 4.0)
+EPSILONS = (0.0, 0.1, 1.0, 4.0)
 
 
 def mass(noise: Noise, s: int) -> mpmath.mpf:

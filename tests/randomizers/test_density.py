@@ -8,14 +8,14 @@ import pytest
 from mpmath import mp, mpf
 
 import oracles
+from covering import covering
 from oracles.heavy_tails import delta_of_one_large_score, normal_tail
 from shuffledp import Accountant, Gaussian, Laplace, Shuffle
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import DensityRandomizer
 
 
-@pytest.mark.parametrize("sigma", [0.5, 2.0, 30.0])
-@pytest.mark.parametrize("share", [0.0, 0.7, 3.0, 6.0])
+@pytest.mark.parametrize(("sigma", "share"), covering([0.5, 2.0, 30.0], [0.0, 0.7, 3.0, 6.0]))
 def test_one_user_against_the_gaussian_mechanism(sigma: float, share: float) -> None:
     epsilon = share / sigma
     with mp.workdps(40):
@@ -28,8 +28,9 @@ def test_one_user_against_the_gaussian_mechanism(sigma: float, share: float) -> 
     assert 0.99 * truth <= attained <= truth
 
 
-@pytest.mark.parametrize("eps0", [0.1, 2.0, 9.0, 45.0, 200.0])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+@pytest.mark.parametrize(
+    ("eps0", "share"), covering([0.1, 2.0, 9.0, 45.0, 200.0], [0.0, 0.3, 0.9, 0.999])
+)
 def test_one_user_against_the_laplace_mechanism(eps0: float, share: float) -> None:
     epsilon = share * eps0
     truth = -math.expm1((epsilon - eps0) / 2)
@@ -39,7 +40,7 @@ def test_one_user_against_the_laplace_mechanism(eps0: float, share: float) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("eps0", [45.0, 200.0])
+@pytest.mark.parametrize("eps0", [200.0])
 def test_hardly_any_laplace_noise(eps0: float) -> None:
     """The blanket has mass e^(-eps0/2): nobody is ever in it, and users do not hide one another.
 
@@ -75,9 +76,9 @@ def scores(name: str, parameter: float, alpha: float) -> tuple[np.ndarray, np.nd
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter"), [("gaussian", 2.0), ("gaussian", 1.0), ("laplace", 2.0)]
+    ("name", "parameter", "epsilon"),
+    [("gaussian", 2.0, 0.1), ("gaussian", 1.0, 0.5), ("laplace", 2.0, 0.1), ("laplace", 2.0, 0.5)],
 )
-@pytest.mark.parametrize("epsilon", [0.1, 0.5])
 def test_blanket_of_two_users_against_quadrature(
     name: str, parameter: float, epsilon: float
 ) -> None:
@@ -172,8 +173,7 @@ def test_upper_against_every_dataset_of_five_values_seen_in_cells(
             assert float(truth) <= delta * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("c", [1.0, 1.2, 2.0, 5.0, 40.0])
-@pytest.mark.parametrize("x", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize(("c", "x"), covering([1.0, 1.2, 2.0, 5.0, 40.0], [0.1, 0.3, 0.5, 0.8]))
 def test_the_ends_are_the_worst_values(c: float, x: float) -> None:
     """Property 2 of a density, by a sum over a grid, whose own error is below 1e-6."""
     t = np.linspace(-30, 31, 400_001)
@@ -203,7 +203,7 @@ def test_a_density_of_ones_own() -> None:
 
 def test_parameters() -> None:
     with pytest.raises(OutOfRange, match="sigma"):
-        Gaussian(0.01)
+        Shuffle(Gaussian(0.01), users=10)
     with pytest.raises(InvalidParameter, match="sigma"):
         Gaussian(float("nan"))
     with pytest.raises(InvalidParameter, match="eps0"):

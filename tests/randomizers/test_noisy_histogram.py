@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import pytest
 
+from covering import covering
 from oracles import noise as oracle
 from shell import ok
 from shuffledp import Accountant, Shuffle, calibrate
@@ -31,9 +32,7 @@ LAWS: list[dict[str, Any]] = [
 #: Of four counts there are too many combinations, unless each has few values.
 CASES = [
     (law, neighbours, messages)
-    for law in LAWS
-    for neighbours in ("replace", "remove")
-    for messages in (1, 2)
+    for law, neighbours, messages in covering(LAWS, ("replace", "remove"), (1, 2))
     if messages == 1 or neighbours == "remove" or "bernoulli" in law
 ]
 
@@ -73,7 +72,7 @@ def outputs(data: tuple[int, ...], values: int, q: Fraction) -> dict[tuple[int, 
     return law
 
 
-@pytest.mark.parametrize(("users", "values"), [(1, 2), (2, 2), (3, 2), (2, 3)])
+@pytest.mark.parametrize(("users", "values"), [(1, 2), (3, 2), (2, 3)])
 @pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4)])
 def test_the_real_mechanism_on_all_datasets(users: int, values: int, q: Fraction) -> None:
     asked = repeated(Shuffle(NoisyHistogram(bernoulli=float(q)), users), 1)
@@ -122,10 +121,8 @@ def test_uniform_dummies_against_multinomials(dummies: int, k: int) -> None:
     ("epsilon", "delta", "neighbours", "mean"),
     [
         (1.0, 1e-6, "replace", 42.6545),
-        (1.0, 1e-8, "replace", 62.0930),
         (0.5, 1e-6, "replace", 136.096),
         (1.0, 1e-6, "remove", 34.0679),
-        (1.0, 1e-8, "remove", 49.4053),
         (0.5, 1e-6, "remove", 90.1428),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import oracles
+from covering import covering
 from shuffledp import RandomizedResponse, Shuffle
 from shuffledp._support.caps import best_threshold, cap_moment, cap_overlap, cap_share
 from shuffledp.laws.classes import ClassLaw, ClassLaws
@@ -39,10 +40,12 @@ class Windows(TwoLevelRandomizer):
         return min(self.share, 1 - 2 * self.share)
 
 
-@pytest.mark.parametrize(("outputs", "width"), [(4, 1), (4, 2), (5, 1), (5, 2), (3, 1)])
-@pytest.mark.parametrize("users", [1, 2, 3])
-def test_windows_against_enumeration(outputs: int, width: int, users: int) -> None:
+@pytest.mark.parametrize(
+    ("window", "users"), covering([(4, 1), (4, 2), (5, 1), (5, 2), (3, 1)], [1, 2, 3])
+)
+def test_windows_against_enumeration(window: tuple[int, int], users: int) -> None:
     """The blanket of all values, every pair of values; and what real datasets attain."""
+    outputs, width = window
     rows = windows(outputs, width, Fraction(4))
     blanket = [min(column) for column in zip(*rows, strict=True)]
     survey = Shuffle(Windows(outputs, width, math.log(4)), users)
@@ -104,8 +107,7 @@ def scores(law: ClassLaw) -> dict[tuple[float, float], float]:
     return found
 
 
-@pytest.mark.parametrize("eps0", [0.1, 1.0, 3.0, 6.0])
-@pytest.mark.parametrize("kind", [Piecewise, SquareWave])
+@pytest.mark.parametrize(("kind", "eps0"), covering([Piecewise, SquareWave], [0.1, 1.0, 3.0, 6.0]))
 def test_intervals_against_their_densities_on_many_cells(
     kind: type[Piecewise] | type[SquareWave], eps0: float
 ) -> None:
@@ -144,8 +146,9 @@ def test_intervals_against_their_densities_on_many_cells(
     assert math.fsum(mass) == pytest.approx(float(rows[1][alone].sum() * width), abs=1e-4)
 
 
-@pytest.mark.parametrize("dimension", [2, 3, 4, 7, 50])
-@pytest.mark.parametrize("eps0", [0.01, 0.5, 2.0, 5.0, 12.0])
+@pytest.mark.parametrize(
+    ("dimension", "eps0"), covering([2, 3, 4, 7, 50], [0.01, 0.5, 2.0, 5.0, 12.0])
+)
 def test_caps_against_many_digits(dimension: int, eps0: float) -> None:
     threshold = best_threshold(dimension, eps0)
     with mpmath.workdps(40):
@@ -170,8 +173,7 @@ def test_caps_against_many_digits(dimension: int, eps0: float) -> None:
         assert cap_overlap(dimension, threshold) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("dimension", [10**4, 10**6])
-@pytest.mark.parametrize("eps0", [1e-3, 2.0, 9.0])
+@pytest.mark.parametrize(("dimension", "eps0"), [(10**4, 1e-3), (10**4, 9.0), (10**6, 2.0)])
 def test_caps_of_many_dimensions(dimension: int, eps0: float) -> None:
     """The density (1 - t^2)^((d-3)/2), integrated in many digits."""
     threshold = best_threshold(dimension, eps0)
@@ -186,8 +188,7 @@ def test_caps_of_many_dimensions(dimension: int, eps0: float) -> None:
         assert abs(cap_share(dimension, threshold) * 2 * half / cap - 1) < 3e-10
 
 
-@pytest.mark.parametrize("dimension", [2, 3, 5, 40])
-@pytest.mark.parametrize("eps0", [0.5, 3.0, 5.0])
+@pytest.mark.parametrize(("dimension", "eps0"), covering([2, 3, 5, 40], [0.5, 3.0, 5.0]))
 def test_the_cap_is_the_most_accurate_one(dimension: int, eps0: float) -> None:
     """The mean length of a message, (p/c - (1-p)/(1-c)) moment, p of the cap of share c."""
 

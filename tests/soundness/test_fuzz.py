@@ -103,7 +103,7 @@ def assert_bracket(bounds: Any, most: float) -> None:
     assert (upper <= most).all()
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(randomizers(number, count), count, analyses, number, number)
 @example(lambda: PureLDP(1e-12), 10, "best", 1e-6, 0.1)
 @example(lambda: PureLDP(50.0), 10**10, "best", 1e-300, 1e-300)
@@ -126,7 +126,7 @@ def test_anything_may_be_asked_of_a_round(
     assert isinstance(repr(survey), str)
 
 
-@settings(max_examples=30, derandomize=True)  # the same cases each time: bounded time
+@settings(max_examples=20, derandomize=True)  # the same cases each time: bounded time
 @given(
     plausible,
     st.one_of(st.integers(1, 50), st.integers(1, 10**10)),
@@ -253,7 +253,7 @@ def test_beyond_the_limits_is_said_in_one_sentence(question: Callable[[], Any], 
         question()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.integers(2, 40), st.floats(1e-300, 1, exclude_max=True))
 def test_eps0_of_gamma_is_never_rounded_down(k: int, gamma: float) -> None:
     made = allowed(lambda: RandomizedResponse(k, gamma=gamma))
@@ -262,7 +262,7 @@ def test_eps0_of_gamma_is_never_rounded_down(k: int, gamma: float) -> None:
         assert exact_exp(made.eps0) >= 1 + k * (1 - exact) / exact
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(st.lists(st.floats(1e-6, 1), min_size=3, max_size=3), min_size=2, max_size=3))
 def test_eps0_of_a_matrix_is_never_rounded_down(weights: list[list[float]]) -> None:
     matrix = [[w / math.fsum(row) for w in row] for row in weights]

@@ -5,7 +5,8 @@ thousandth and a thousand times itself. Then each engine, sampler and search is 
 values. A constant that breaks one of them is no tuning constant: soundness rests on it.
 
 A probe that never reads a constant gives the same answers whatever that is, so it is repeated for
-the constants that it reads only.
+the constants that it reads only. The quickest few of those that read a constant are repeated, and
+the probes whose answers are known to depend on it; of the constants of engines, all.
 """
 
 import importlib
@@ -19,7 +20,7 @@ from typing import Any, ClassVar
 import pytest
 
 import shuffledp
-from oracles.probes import OF_FOLDER, PROBES, Probe
+from oracles.probes import DECIDES, OF_FOLDER, PROBES, Probe
 
 
 def constants() -> Iterator[tuple[Any, str]]:
@@ -51,6 +52,10 @@ def extremes(name: str, value: Any) -> list[Any]:
     if isinstance(value, tuple):
         return [tuple(factor * part for part in value) for factor in (1e-3, 1e3)]
     return [1e-3 * value, 1e3 * value]
+
+
+#: Probes for each constant, beside those that it is known to decide.
+FEW = 3
 
 
 class Watched(ModuleType):
@@ -102,8 +107,14 @@ def test_probes_as_tuned(probe: Probe) -> None:
 def test_extreme_values_cost_time_or_width_only(
     module: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = OF_FOLDER.get(module.__name__.split(".")[1], PROBES)
-    probes = [probe for probe in folder if (module.__name__, name) in names_read(probe)]
+    folder = module.__name__.split(".")[1]
+    reading = [
+        probe
+        for probe in OF_FOLDER.get(folder, PROBES)
+        if (module.__name__, name) in names_read(probe)
+    ]
+    probes = reading if folder == "engines" else reading[:FEW]
+    probes += [probe for probe in DECIDES.get(name, []) if probe in reading[FEW:]]
     assert probes, f"no probe reads {name}: give it one in tests/oracles/probes, or do without it"
     for value in extremes(name, getattr(module, name)):
         monkeypatch.setattr(module, name, value)

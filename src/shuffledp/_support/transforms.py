@@ -4,15 +4,20 @@ integrals."""
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .numeric import UNIT, Array
 
 # proof constant: docs/theory.md, "Constants"
 _STEEPEST = 300.0  # factors of running sums, as powers of e
+
+
+Complex = NDArray[np.complex128]
 
 
 class Factor(Protocol):
@@ -51,6 +56,41 @@ def power(base: Product, count: int) -> Product:
         if bit == "1":
             result = result * base
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class DampedSpectrum:
+    """The spectrum of a law on 0, 1, ..., N - 1, one for each row, as what it differs by from 1.
+
+    The masses are multiplied by a factor that falls with the place, d^j, and padded with zeros to
+    the period 2N. A power of the spectrum is that of the law of a sum, damped, to which sums of 2N
+    and more add their mass times d^(2N).
+    """
+
+    change: Complex  # [rows, frequencies]
+    elsewhere: Array  # the probability of not being at 0, for each row
+
+    @classmethod
+    def of(cls, masses: Array, damping: Array) -> DampedSpectrum:
+        at_zero = masses[:, :1]
+        damped = masses * damping
+        damped[:, 0] = 0.0
+        change = np.fft.rfft(damped, 2 * masses.shape[1]) + (at_zero - 1)
+        return cls(change, 1 - at_zero[:, 0] + UNIT)
+
+    def power(self, count: int) -> Complex:
+        """The spectrum of a sum of so many.
+
+        By logarithms, so that its error goes with the number of those that are not at 0.
+        """
+        if count < 2:
+            return np.asarray(1 + count * self.change)
+        real, imaginary = self.change.real, self.change.imag
+        square = np.maximum(2 * real + real**2 + imaginary**2, -1.0)
+        half = np.tan(count / 2 * np.arctan2(imaginary, 1 + real))
+        turn = (1 + 1j * half) ** 2 / (1 + half**2)
+        found: Complex = np.exp(count / 2 * np.log1p(square)) * turn
+        return found
 
 
 def falls(rate: Array, number: int) -> Array:

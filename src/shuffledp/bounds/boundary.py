@@ -77,6 +77,21 @@ class Multiples:
         return round(value * self.over / self.unit)
 
 
+@dataclass(frozen=True)
+class Subrange:
+    """The indices first .. last of another grid."""
+
+    grid: Grid
+    first: int
+    last: int
+
+    def value(self, index: int) -> float:
+        return self.grid.value(index)
+
+    def index(self, value: float) -> int:
+        return self.grid.index(value)
+
+
 class Found(NamedTuple):
     """Two neighbours on the grid, or one of them where the grid ends, as evaluated."""
 

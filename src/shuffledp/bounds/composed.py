@@ -136,8 +136,10 @@ def _refined(
             if unresolved and composition.dear:
                 break
             wanted = _finer(fineness, bounds, excess, above(parts.of_cells))
-            finer = fineness.towards(wanted, composition.lattices.finest(rtol))
-            if finer == fineness:
+            most = composition.lattices.finest(rtol)
+            finer = fineness.towards(wanted, most)
+            # finer cells are of no use to samples that cannot be had any narrower
+            if finer == fineness or wanted.sharpness > most.sharpness <= fineness.sharpness:
                 break
             fineness = finer
     raise not_certified(what, best, rtol)

@@ -41,17 +41,19 @@ class Calibration:
 
     def _repr_html_(self) -> str:
         found = [
-            (f"{self.parameter} = {self.value:,}", _bracket(self.achieved)),
+            (f"{self.parameter} = {self.value:,}", bracket(self.achieved)),
             ("room left", rounded_down(self.room, 3)),
         ]
         if self.beyond is not None and self.beyond_achieved is not None:
-            found.append((f"{self.parameter} = {self.beyond:,}", _bracket(self.beyond_achieved)))
+            found.append((f"{self.parameter} = {self.beyond:,}", bracket(self.beyond_achieved)))
         target = f"epsilon {plain(self.epsilon)} at delta {plain(self.delta)}"
         return html_facts(f"Calibrated {self.parameter}: {target}", found)
 
 
-def _bracket(bounds: Bounds[float]) -> str:
-    return f"{rounded_down(bounds.lower, 7)} <= epsilon <= {rounded_up(bounds.upper, 7)}"
+def bracket(bounds: Bounds[float]) -> str:
+    """Both bounds in a sentence, rounded outwards."""
+    low, high = rounded_down(bounds.lower, 7), rounded_up(bounds.upper, 7)
+    return f"{low} <= exact epsilon of the analyzed pair <= {high}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from .compose import Composition
 from .grading import Fineness
 from .kinds import Kind, kinds_of
 from .lattice import Lattices
-from .short_sum import ShortSum
+from .short_sum import ShortSum, has_few_terms
 from .table import Table
 from .tilted_sum import LatticeTooLong
 
@@ -98,23 +98,25 @@ class ComposedProfile(PrivacyProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if (depth, rtol) not in self._made:
-            few = sum(count for _, count in self.rounds) <= 2
-            # lattices aim at less than they are asked for
-            made = self._few if few else self._many
-            self._made[depth, rtol] = made(depth, rtol / of_profiles.LEAST_AIM)
+            aim = rtol / of_profiles.LEAST_AIM  # lattices aim at less than they are asked for
+            self._made[depth, rtol] = self._few(depth, aim) or self._many(depth, aim)
         return self._made[depth, rtol]
 
-    def _few(self, depth: float, rtol: float) -> Sampler:
+    def _few(self, depth: float, rtol: float) -> Sampler | None:
+        """Term by term, if there are few terms: one or two rounds, or few users."""
+        if not has_few_terms(self._lattices.outlines, 64 * UNIT):  # what rounding leaves is none
+            return None
         aims = tuple(depth * share for share in tuning.GRADED)
-        for halvings in range(tuning.COARSER):
-            fineness = Fineness().times(0.5**halvings)
-            try:
-                made = self._lattices.parts(depth + tuning.DEEPER, rtol, fineness, aims)
-                break
-            except LatticeTooLong:
-                continue
-        else:
-            return lambda epsilon: Samples.without_slopes(0 * epsilon, 0 * epsilon + 1)
+        try:
+            parts = partial(self._lattices.parts, depth + tuning.DEEPER, rtol, Fineness(), aims)
+            made = parts()
+            # as few losses as this stay few on the finest lattice, which hardly moves them
+            if all(len(pld.masses) <= 64 for pld, _ in (*made.lower, *made.upper)):
+                made = parts(sparse=True)
+        except LatticeTooLong:
+            return None
+        if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
+            return None
         low, high = (
             ShortSum(p, side) for p, side in zip((made.lower, made.upper), BOTH, strict=True)
         )

@@ -71,14 +71,20 @@ class Lattices:
         self._costs: dict[tuple[float, ...], Sequence[Costs]] = like._costs if like else {}
 
     def parts(
-        self, depth: float, rtol: float, fineness: Fineness, aims: tuple[float, ...]
+        self,
+        depth: float,
+        rtol: float,
+        fineness: Fineness,
+        aims: tuple[float, ...],
+        sparse: bool = False,
     ) -> Bracket:
         """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
-        The width is about that of rtol at a fineness of 1."""
-        key = depth, rtol, *fineness, *aims
+        The width is about that of rtol at a fineness of 1. `sparse`: losses are added up term by
+        term, so that a lattice may be as fine as the longest transform allows."""
+        key = depth, rtol, *fineness, *aims, float(sparse)
         made = self.made.get(key)
         if made is None:
-            made = self._make(depth, rtol, fineness, aims)
+            made = self._make(depth, rtol, fineness, aims, sparse)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
@@ -93,7 +99,12 @@ class Lattices:
         return Fineness().times(min(math.sqrt(room), tuning.DEAREST))
 
     def _make(
-        self, depth: float, rtol: float, fineness: Fineness, aims: tuple[float, ...]
+        self,
+        depth: float,
+        rtol: float,
+        fineness: Fineness,
+        aims: tuple[float, ...],
+        sparse: bool,
     ) -> Bracket:
         wide, resolution = _aim(self._kinds, rtol), fineness.resolution
         cells = cells_for(self.outlines, self._counting(aims), wide / resolution**2)
@@ -104,7 +115,7 @@ class Lattices:
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, depth)
                 rounds.append((profile, above, below))
-        step = self._step(min(strides), gradings, resolution)
+        step = self._step(min(strides), gradings, resolution, sparse)
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
         fine = min(share * wide / fineness.sharpness, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
@@ -121,12 +132,13 @@ class Lattices:
             samples.append((sampled[profile], reverse, above))
         return Bracket(upper, lower, step, samples)
 
-    def _step(self, stride: float, gradings: Gradings, resolution: float) -> float:
+    def _step(self, stride: float, gradings: Gradings, resolution: float, sparse: bool) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
         longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
-        wanted = min(stride, max(stride / tuning.FINER / max(resolution, 1.0), longest))
+        finer = max(stride / tuning.FINER / max(resolution, 1.0), longest)
+        wanted = min(stride, (longest if sparse else finer) or finer)
         if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
             wanted = max(wanted, _narrowest(gradings) / tuning.FINE_ENOUGH)
         divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))

@@ -141,9 +141,11 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
     value[:-1] = np.where(f[1:] < right, np.minimum(value[:-1], cap), value[:-1])
     # The line from the right end, taken to the left one, serves whatever the next corner is.
     alone = np.minimum(f[1:] + flat * width, f[:-1]) * (1 - 16 * _ULP)
-    better = np.append(alone > value[:-1], False)
+    line, chords = (np.maximum(side, 1e-300) for side in (alone, value[:-1]))
+    gain = np.append(np.log(line / chords), 0.0)
+    # Before such a corner only that line is below the profile, which may cost more than is gained.
+    better = gain > np.append(0.0, np.maximum(-gain[:-1], 0.0))
     value[:-1] = np.where(better[:-1], alone, value[:-1])
-    # before such a corner only that line is below the profile
     value[:-1] = np.where(better[1:], np.minimum(value[:-1], alone), value[:-1])
     if other is None:  # at most half of what is left has a positive loss: -slope <= (1 - value)/2
         value[0] = min(value[0], (value[1] + width[0] / 2) / (1 + width[0] / 2) * (1 - 8 * _ULP))
@@ -191,6 +193,10 @@ def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) 
         at_one = min(forward.value[0], reverse.value[0])
         forward, reverse = (_starting_at(step, at_one, order) for order in (forward, reverse))
     forward, reverse = _flatter(step, forward, reverse, side)
+    if side is Side.LOWER:
+        convex = [_surely_convex(step, order) for order in (forward, reverse)]
+        share = min(share for _, share in convex)
+        forward, reverse = (Polygon(order.index, order.value * share) for order, _ in convex)
     alpha, bend, error = _bends(step, forward, side)
     p_mass = alpha * bend * (1 + side * (8 + 4 * step * forward.index[1:]) * _ULP)
     _, reverse_bend, reverse_error = _bends(step, reverse, side)
@@ -249,6 +255,41 @@ def _flatter(
             break
         forward, reverse = (_starting_at(step, value, order) for order in (forward, reverse))
     return forward, reverse
+
+
+def _surely_convex(step: float, polygon: Polygon) -> tuple[Polygon, float]:
+    """Corners at which a polygon bends upwards by more than its rounding errors, and a factor that
+    takes the polygon of these below all corners.
+
+    At the others it may bend downwards. Taken for no bend at all, hundreds of them would add up to
+    masses above the profile.
+    """
+    index, value = polygon.index, polygon.value
+    corner = np.arange(len(index))
+    while True:
+        _, bend, _ = _bends(step, Polygon(index[corner], value[corner]), Side.LOWER)
+        unsure = np.flatnonzero(bend[:-1] <= 0) + 1
+        # the first 0 stays: a chord above it has no share that is
+        unsure = unsure[(value[corner[unsure]] > 0) | (value[corner[unsure - 1]] == 0)]
+        if len(unsure) == 0:
+            break
+        # every other one of neighbours, since without it the next may be sure
+        number = np.arange(len(unsure))
+        first = np.maximum.accumulate(np.where(np.diff(unsure, prepend=-1) > 1, number, 0))
+        corner = np.delete(corner, unsure[(number - first) % 2 == 0])
+    removed = np.setdiff1d(np.arange(len(index)), corner)
+    if len(removed) == 0:
+        return polygon, 1.0
+    right = np.searchsorted(corner, removed)
+    low, high = corner[right - 1], corner[right]
+    # the chord at a corner that was removed, with accurate differences of alpha
+    place = np.exp(step * (index[removed] - index[low]))
+    place *= np.expm1(step * (index[high] - index[removed]))
+    place /= np.expm1(step * (index[high] - index[low]))
+    chord = value[high] + (value[low] - value[high]) * place
+    share = np.divide(value[removed], chord, out=np.ones(len(chord)), where=chord > 0)
+    slack = (32 + 8 * step * index[-1]) * _ULP
+    return Polygon(index[corner], value[corner]), min(float(share.min()), 1.0) * (1 - slack)
 
 
 def _bends(step: float, polygon: Polygon, side: Side) -> tuple[Array, Array, Array]:

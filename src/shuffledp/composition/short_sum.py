@@ -1,8 +1,8 @@
-"""The sum of one or two privacy losses, term by term.
+"""The sum of a few privacy losses, term by term.
 
 All terms are positive, so there is no rounding to be drowned in, whatever delta is, and no tilt to
-be chosen. The result is a polygon: evaluated at once, at any epsilon (docs/theory.md, "Two losses
-at once").
+be chosen. The result is a polygon: evaluated at once, at any epsilon (docs/theory.md, "A few
+losses at once").
 """
 
 from __future__ import annotations
@@ -10,11 +10,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
 from ..profiles.polygon import Polygon
+from . import tuning
 from .tilted_sum import INFINITE, LOSS_ERROR, WIDEST, infinite_mass
 from .tilts import Parts
+
+
+def has_few_terms(parts: Parts, least: float = 0.0) -> bool:
+    """Can the losses of so many rounds be added up term by term, if masses up to `least` are left
+    out?"""
+    if sum(count for _, count in parts) <= 2:
+        return True
+    logs = (count * math.log(max(int((pld.masses > least).sum()), 1)) for pld, count in parts)
+    return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
 
 
 class ShortSum:
@@ -25,20 +36,13 @@ class ShortSum:
         plds = [pld for pld, count in parts for _ in range(count)]
         index, masses = plds[0].index, plds[0].masses
         terms = 1
-        if len(plds) > 1:
-            other, *_ = plds[1:]
-            terms = min(len(index), len(other.index))
+        for number, other in enumerate(plds[1:], start=2):
+            terms += min(len(index), len(other.index)) + 1
             index = np.add.outer(index, other.index).ravel()
             masses = np.multiply.outer(masses, other.masses).ravel()
-            # negative losses do not matter
-            index, masses = index[index > 0], masses[index > 0]
-            if index.max(initial=0) < 8 * len(index):
-                dense: Array = np.asarray(np.bincount(index, masses), dtype=float)
-                index = np.flatnonzero(dense)
-                masses = dense[index]
-            else:
-                index, place = np.unique(index, return_inverse=True)
-                masses = np.asarray(np.bincount(place, masses), dtype=float)
+            if number == len(plds):  # negative losses do not matter
+                index, masses = index[index > 0], masses[index > 0]
+            index, masses = _merged(index, masses)
         self._side = side
         self._infinite = infinite_mass(parts)
         # the largest losses are infinite from above, and smaller from below
@@ -65,3 +69,14 @@ class ShortSum:
         else:
             value = np.where(value > UNDERFLOW, value, 0.0)
         return value, left * (1 - self._error), right * (1 + self._error) + 1e-307
+
+
+def _merged(index: NDArray[np.int64], masses: Array) -> tuple[NDArray[np.int64], Array]:
+    """Each index once, in ascending order, with all its masses."""
+    start = int(index.min(initial=0))
+    if index.max(initial=0) - start < 8 * len(index):
+        dense: Array = np.asarray(np.bincount(index - start, masses), dtype=float)
+        places = np.flatnonzero(dense)
+        return places + start, dense[places]
+    every, place = np.unique(index, return_inverse=True)
+    return every, np.asarray(np.bincount(place, masses), dtype=float)

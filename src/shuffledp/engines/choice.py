@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.numeric import Array
 from . import tuning
 from .enumerated import enumerated_stop_loss, one_user_stop_loss
 from .lattice import lattice_stop_loss
@@ -58,14 +59,11 @@ class Question:
         return rows
 
     @cached_property
-    def rarely_positive(self) -> NDArray[np.bool_]:
-        """The rows of many values in which hardly anybody has a positive score."""
+    def positive(self) -> Array:
+        """How many users have a positive score, on average."""
         sums = self.sums
-        if not self.many_values.any():
-            return self.many_values
-        chance = np.sum(sums.probabilities * (sums.scores > 0), axis=1)
-        rows: NDArray[np.bool_] = self.many_values & (sums.users * chance < tuning.ONE_POSITIVE)
-        return rows
+        number: Array = sums.users * np.sum(sums.probabilities * (sums.scores > 0), axis=1)
+        return number
 
     @cached_property
     def many_values(self) -> NDArray[np.bool_]:
@@ -172,15 +170,16 @@ RULES = (
     Rule(
         "one positive score",
         "hardly anybody has a positive score, so that no tilt tells a positive sum from rounding: "
-        "one user has it, and the others' sum is negative",
-        lambda q: q.rarely_positive & (not q.all_listed),
+        "one user has it, and the others' sum is negative; if two of them are unlikely, this may "
+        "still be narrower than a tilt, to which both together are left",
+        lambda q: q.many_values & (q.positive < tuning.ONE_POSITIVE) & (not q.all_listed),
         lambda q: one_positive_stop_loss(q.sums, q.width),
     ),
     Rule(
         "lattice",
         "so many values that transforms are quicker than an integral over their characteristic "
         "function, and so few users that this does not fall off quickly",
-        lambda q: q.many_values & ~q.rarely_positive,
+        lambda q: q.many_values & (q.positive >= tuning.SURELY_ONE),
         lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss, q.least),
     ),
     Rule(

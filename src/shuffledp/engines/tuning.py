@@ -66,15 +66,17 @@ MOST_POINTS = 1 << 17
 
 # One positive score (one_positive.py)
 
-#: Users with a positive score, on average, below which two of them are as good as impossible.
-ONE_POSITIVE = 1e-5
-#: Points of a first lattice, and the step of the next one over what a user usually loses and the
-#: root of the width times the users who score, on average.
-FIRST_POINTS, POSITIVE_STEP = 1 << 9, 48.0
-#: Its points, over the root of the width, at most.
-POSITIVE_POINTS = 150.0
-#: What the scores beyond the end of the lattice count at most, as a share of all.
-LEFT_OVER = 1e-3
+#: Users with a positive score, on average, below which two of them are unlikely, and below which
+#: they are as good as impossible.
+ONE_POSITIVE, SURELY_ONE = 1e-3, 1e-5
+#: Points of a first lattice, and how many times larger than the smallest of them the scores on one
+#: lattice are. Ranges of more scores need longer lattices, ranges of fewer need more lattices.
+FIRST_POINTS, SPAN = 1 << 8, 16.0
+#: Ranges of scores stay on their first lattice if they count for less than this share of the width.
+LEFT_OVER = 0.1
+#: Powers of e by which masses at the end of a lattice are damped: twice that for sums that are too
+#: long for it, and as much for the rounding of all others.
+DAMPING = 9.0
 
 #: Tilts, over the largest score, at which it is looked whether any losses stay below a score.
 POSITIVE_TILTS = tuple(2.0**k for k in range(24))

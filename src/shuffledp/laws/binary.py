@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn
 from .._support.numeric import UNIT, Side
 
 # proof constants: docs/theory.md, "Constants"
-#: Relative error of the probabilities that a law is made from.
+#: Relative error of the probabilities that a law is made from, unless they are exact.
 _ENTRIES = 16 * UNIT
 
 
@@ -44,7 +44,7 @@ class BinaryPair(NamedTuple):
 class BinaryLaw:
     """Every value sends 1 with some probability in [q, p], and both ends occur.
 
-    Given are q, p and their complements, each with a relative error of at most 16 units.
+    Given are q, p and their complements, each with a relative error of at most `error`.
     """
 
     p: float
@@ -52,13 +52,14 @@ class BinaryLaw:
     q: float
     not_q: float
     known_loss: float | None = None  # the largest loss of one user, if it is known better
+    error: float = _ENTRIES
 
     def pair(self, side: Side) -> BinaryPair:
         """An interval [q, p] that contains the true one if side is UPPER, else is inside of it.
 
         Whatever is sent in the smaller interval is a post-processing of what is in the larger.
         """
-        less, more = 1 - side * _ENTRIES, 1 + side * _ENTRIES
+        less, more = 1 - side * self.error, 1 + side * self.error
         if self.p <= 0.5:
             q, p = self.q * less, min(self.p * more, 1.0)
             return BinaryPair(p, 1 - p, q, 1 - q, p - q)
@@ -86,6 +87,12 @@ class BinaryLaw:
 
     def bounded(self, orders: Sequence[Order]) -> bool:
         return all(self.seen_from(order)[2] > 0 for order in orders)
+
+    def revealed(self, orders: Sequence[Order]) -> float:
+        """How likely a message is that only one of the two values can send; 0 if there is none."""
+        return max(
+            high for high, _, low, _ in (*map(self.seen_from, orders), (0.0,) * 4) if not low
+        )
 
     @property
     def symmetric(self) -> bool:

@@ -55,9 +55,10 @@ class Cells(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """Which outputs count in a sum of scores e^loss: in bins of losses between edges, the share of
-    the usual scores' squares in the variance and the hazard of the loss, both for a bin's width;
-    and log(r - 1) from which on a score r outweighs all others together."""
+    """Which outputs count in a sum of scores e^loss: in bins of losses between edges, how much
+    cells there widen E[(S)_+] relative to itself, over h^2/8 for cells of width h, and the hazard
+    of the loss, both for a bin's width; and log(r - 1) from which on a score r outweighs all others
+    together."""
 
     edges: Array
     share: Array
@@ -107,7 +108,7 @@ class Cutting:
         size = min(math.log(max(total, 1e-300)), end)
         if size <= reach:
             return None
-        if self.users <= tuning.FEW or self.width >= tuning.ONE_CUT:
+        if self.few or self.width >= tuning.ONE_CUT:
             return 0.0, math.inf
         first = math.floor((size - reach) / tuning.ALONE) * tuning.ALONE
         near = math.exp(-first)  # some deviations, as a share of the sum
@@ -116,6 +117,12 @@ class Cutting:
         most = first + tuning.ALONE + math.log1p(2.5 * near) + 0.5
         ends = np.logaddexp(0.0, [reach + least, reach + most])  # losses with r - 1 = e^size
         return float(ends[0]), float(ends[1])
+
+    @cached_property
+    def few(self) -> bool:
+        """Are there so few users, or so few with a score, that any score may stand out?"""
+        scoring = 2 * self.users * self.rate * float(self.density.tails(np.zeros(1)).one[0])
+        return self.users <= tuning.FEW or scoring <= tuning.FEW_SCORING
 
     @cached_property
     def _seldom(self) -> float:
@@ -133,7 +140,9 @@ class Cutting:
         of_zero = np.append(np.where(few, tails.rest[1:], tails.zero[:-1]), tails.zero[-1])
         error = np.append(tails.error[1:] + tails.error[:-1], tails.error[-1])
         errors = [error * tail / mass for tail, mass in ((of_zero, zero), (tails.one, one))]
-        slack = errors[0] + errors[1] + 16 * UNIT * (1 + edges)
+        both = errors[0] + errors[1]
+        # of a quotient, and more than the roundings of e^edge at either end of a cell
+        slack = both * (1 + 2 * both) + 16 * UNIT * (1 + np.append(edges[1:], edges[-1]))
         seen = tails.one > _HIDDEN
         seen[:2] = True
         return Cells(edges, zero, one, zero / one, slack, seen, float(slack.max()))
@@ -146,24 +155,40 @@ class Cutting:
         square = np.maximum(-np.diff(tails.zero), 0.0) * np.exp(loss - end)
         spread = square * np.expm1(-loss) ** 2  # of r - 1
         # of scores that some users have; what is rarer has no part in the deviation of a sum
-        some = self.users * self.rate * tails.one[:-1] >= tuning.SOME
-        squares = self.users * self.rate * float(spread @ some)
-        reach = math.log(tuning.REACH) + (math.log(max(squares, 1e-300)) + end) / 2
+        senders = self.users * self.rate
+        some = senders * tails.one[:-1] >= tuning.SOME
+        squares = senders * float(spread @ some)
+        log_deviation = (math.log(max(squares, 1e-300)) + end) / 2
+        reach = math.log(tuning.REACH) + log_deviation
         reach = reach if reach < end + math.log(-math.expm1(-end)) else math.inf  # no score does
-        size = np.minimum(loss + np.log(-np.expm1(-loss)) - reach, 2.5)
-        usual = np.exp(-np.exp(2 * size) / 2)
-        share, variance = square * usual, float(spread @ usual + tails.zero[-1])
+        log_score = loss + np.log(-np.expm1(-loss))
+        usual = np.exp(-np.exp(2 * np.minimum(log_score - reach, 2.5)) / 2)
+        variance = max(float(spread @ usual + tails.zero[-1]), 1e-300)
+        # log E[(S)_+]: of a normal sum, and with the scores that outweigh it
+        normal = log_deviation - math.log(2 * math.pi) / 2
+        beyond = np.append(log_score > reach, reach < math.inf)
+        large = senders * float(-np.diff(tails.zero, append=0.0) @ beyond)
+        total = np.logaddexp(normal, math.log(max(large, 1e-300)))
+        # The density of the others' sum at minus a large score is that of one score as large, and
+        # nowhere more than that of a normal sum at its centre.
+        log_mass = np.log(np.maximum(-senders * np.diff(tails.one), LEAST))
+        cancelling = np.minimum(log_mass - math.log(edges[1]) - loss, normal - 2 * log_deviation)
+        share = np.maximum(
+            square * usual / variance * math.exp(normal - total),
+            np.exp(np.minimum(log_mass + 2 * loss + cancelling - total, 600.0)),
+        )
         hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], LEAST)
-        return _Scale(edges, share / max(variance, 1e-300), np.maximum(hazard, 0.0), reach)
+        return _Scale(edges, share, np.maximum(hazard, 0.0), reach)
 
     def _edges(self, alone: Range | None) -> Array:
         """Losses that part cells, near each other where these would widen a profile.
 
         With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
         others, add h^2/4 of its square to the variance of the scores, which is twice as much as
-        they add to epsilon: there h goes with the third root of its share in the variance. What
-        larger scores count is a stop-loss of one of them, which h^2 moves by h^2/4 times the
-        hazard of the loss.
+        they add to epsilon: there h goes with the third root of its share in the variance. The
+        same holds of larger scores, with the density of the others' sum where it cancels them. If
+        a single score has to reach a sum, what it counts is a stop-loss, which cells move by h^2/4
+        times the hazard of the loss.
         """
         edges, share, hazard, _ = self._scale
         gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2

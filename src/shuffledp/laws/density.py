@@ -22,11 +22,11 @@ from .classes import ClassLaw, ClassLaws
 
 
 class Enclosure(NamedTuple):
-    """Laws whose profiles lie below one that is searched for, and laws whose profiles lie above;
-    None if only values from below are wanted."""
+    """Laws whose profiles are lower bounds of the profile of a density, and laws whose profiles
+    are upper bounds of it."""
 
     below: ClassLaws
-    above: ClassLaws | None
+    above: ClassLaws
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class DensityLaw:
     def worst(self, epsilon: float, users: int) -> DensityLaw:
         if not self.attained:
             return self
-        both = self._attained(self.cut(tuning.ROUGH_WIDTH, tuning.ROUGH_DEPTH, users).usual)
+        cells = self.cut(tuning.ROUGH_WIDTH, tuning.ROUGH_DEPTH, users).usual
+        both = [self._attained_below(cells, order, users) for order in (0, 1)]
         return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
 
     @property
@@ -71,11 +72,15 @@ class DensityLaw:
         cells = usual = cutting.usual
         if alone:
             cells = cutting.cells(alone)
-            usual = cells if cutting.users <= tuning.FEW else usual
+            usual = cells if cutting.few else usual
         if not self.attained:
             return Enclosure(*(self._sent((law,)) for law in self._blanket(cells, usual)))
-        laws = self._attained(cells)
-        return Enclosure(self._sent(laws if self.order is None else (laws[self.order],)), None)
+        orders = (0, 1) if self.order is None else (self.order,)
+        below, above = (
+            self._sent(tuple(bound(cells, order, cutting.users) for order in orders))
+            for bound in (self._attained_below, self._attained_above)
+        )
+        return Enclosure(below, above)
 
     def _sent(self, laws: tuple[ClassLaw, ...]) -> ClassLaws:
         return ClassLaws(laws) if self.rate == 1 else ClassLaws(laws).thinned(self.rate)
@@ -91,30 +96,48 @@ class DensityLaw:
         error = max(cells.mass_error, mirror.mass_error)
         lowered = _merged(mirror.ratio * (1 + mirror.ratio_error), mirror.one, mirror.seen)
         below = _law((_capped(cells), cells.one), lowered, error)
-        sides, rest = [], 0.0
-        for part, side in ((cells, Side.UPPER), (mirror, Side.LOWER)):
-            mass = part.one
-            if not self.bounded:  # what is cut off tells everything
-                rest, mass = float(part.zero[-1]) * (1 + error), np.append(mass[:-1], 0.0)
-            edges = np.exp(part.edges) * (1 + side * 8 * UNIT * (1 + part.edges))
-            split = _split(part.ratio * (1 + side * part.ratio_error), mass, edges)
-            sides.append((edges, split if side is Side.UPPER else split * part.seen))
-        return below, _law(sides[0], sides[1], error, rest)
+        high, low = self._split_ratios(cells, Side.UPPER), self._split_ratios(mirror, Side.LOWER)
+        # what is cut off tells everything
+        rest = 0.0 if self.bounded else float(cells.zero[-1]) * (1 + error)
+        return below, _law(high, (low[0], low[1] * mirror.seen), error, rest)
 
-    def _attained(self, cells: Cells) -> tuple[ClassLaw, ...]:
-        """All others hold 0: merged cells, which can only lower the divergence, in both orders."""
-        ratio, slack = cells.ratio, cells.ratio_error
-        # R(1)/R(0) where the loss is negative, as in the mirror image, and the mass of R(0) there
-        raised = _merged(ratio * (1 + slack), cells.one, cells.seen)
-        lowered = _capped(cells), cells.one
-        laws = []
-        for side, (negative, mirrored) in ((1, raised), (-1, lowered)):
-            other = np.concatenate([(1 + side * slack) / ratio, negative])
-            mass = np.concatenate([cells.zero, mirrored])
-            u, v = tuple(mass.tolist()), tuple((mass * other).tolist())
-            law = ClassLaw(u, v, u, cells.mass_error)
-            laws.append(law if side > 0 else law.reversed)
-        return tuple(laws)
+    def _split_ratios(self, cells: Cells, side: Side) -> tuple[Array, Array]:
+        """The ratios r >= 1 at the ends of the cells, rounded to this side, and the mass that each
+        of them gets if the cells are split; without the mass beyond the last finite ratio."""
+        edges = np.exp(cells.edges) * (1 + side * 8 * UNIT * (1 + cells.edges))
+        mass = cells.one if self.bounded else np.append(cells.one[:-1], 0.0)
+        return edges, _split(cells.ratio * (1 + side * cells.ratio_error), mass, edges)
+
+    def _attained_below(self, cells: Cells, order: int, users: int) -> ClassLaw:
+        """A law below that of datasets in which all others hold 0: cells merged to their means.
+
+        The score is affine in s = R(1)/R(0): 1 - alpha s in order 0 and s - alpha in order 1. Where
+        the loss is positive, s is below 1; where it is negative, s is the ratio in the mirror image
+        and the mass of R(0) is that of R(1) there. A lower bound needs scores that are not too
+        large, so that s is rounded up in order 0 and down in order 1.
+        """
+        side = Side.LOWER if order else Side.UPPER
+        small = (1 + side * cells.ratio_error) / cells.ratio
+        large = _capped(cells) if order else cells.ratio * (1 + cells.ratio_error)
+        points, mass = np.append(small, large), np.append(cells.zero, cells.one)
+        return _pair(points, mass, order, users, cells.mass_error)
+
+    def _attained_above(self, cells: Cells, order: int, users: int) -> ClassLaw:
+        """A law above it: cells split to their ends, s rounded down in order 0 and up in order 1.
+
+        Outputs with a ratio beyond the last finite edge score 0 instead of less in order 0, and
+        tell everything in order 1.
+        """
+        side = Side.UPPER if order else Side.LOWER
+        large, mirrored = self._split_ratios(cells, side)
+        small = np.exp(-cells.edges) * (1 + side * 8 * UNIT * (1 + cells.edges))
+        mean, mass = (1 + side * cells.ratio_error) / cells.ratio, cells.zero
+        if not self.bounded:  # the last cell reaches down to s = 0
+            small, mean, mass = np.append(small, 0.0), np.append(mean, 0.0), np.append(mass, 0.0)
+        points = np.append(small, large)
+        masses = np.append(_split(mean, mass, small), mirrored)
+        rest = 0.0 if self.bounded else order * float(cells.zero[-1]) * (1 + cells.mass_error)
+        return _pair(points, masses, order, users, cells.mass_error, rest)
 
 
 def _capped(cells: Cells) -> Array:
@@ -133,9 +156,10 @@ def _merged(ratio: Array, mass: Array, seen: NDArray[np.bool_]) -> tuple[Array, 
 
 
 def _split(mean: Array, mass: Array, edges: Array) -> Array:
-    """Mass at each edge after moving every cell's to its two ends, its mean kept."""
+    """Mass at each edge, rising or falling, after moving every cell's to its two ends, its mean
+    kept."""
     gap = edges[1:] - edges[:-1]
-    up = np.clip((mean[:-1] - edges[:-1]) / np.where(gap > 0, gap, 1.0), 0.0, 1.0)
+    up = np.clip((mean[:-1] - edges[:-1]) / np.where(gap != 0, gap, 1.0), 0.0, 1.0)
     split: Array = np.append(mass[:-1] * (1 - up), 0.0)
     split[1:] += mass[:-1] * up
     split[-1] += mass[-1]  # the atom at the largest loss
@@ -148,7 +172,23 @@ def _law(
     """The law of scores r - alpha and 1 - alpha r, with the given r and their masses."""
     (high, mass), (low, other) = positive, negative
     both = np.stack([high * mass, mass, mass]), np.stack([other, low * other, other])
-    rows = np.concatenate(both, axis=1)
+    return _class_law(np.concatenate(both, axis=1), error, rest)
+
+
+def _pair(
+    points: Array, mass: Array, order: int, users: int, error: float, rest: float = 0.0
+) -> ClassLaw:
+    """The law if the others hold 0, from values s of R(1)/R(0) and their masses under R(0).
+
+    In order 0 no score exceeds 1, so that n scores 1 - alpha s with one s >= n have no positive
+    sum: larger values of s than 2n change nothing for alpha >= 1, but would cost digits.
+    """
+    one = (points if order else np.minimum(points, 2.0 * users)) * mass
+    return _class_law(np.stack([one, mass, mass] if order else [mass, one, mass]), error, rest)
+
+
+def _class_law(rows: Array, error: float, rest: float) -> ClassLaw:
+    """Of the masses u, v and that of the blanket, and what no blanket covers."""
     rows = rows[:, rows[2] > 0]
     if rest > 0:
         rows = np.append(rows, [[rest], [0.0], [0.0]], axis=1)

@@ -22,11 +22,18 @@ class BitColumns:
     zero: bool = False
 
     @property
-    def apart(self) -> tuple[int, int]:
-        """How many ones two values may have without sharing any: as many as possible, and the first
-        one no fewer than the second. Of a single column one is 0."""
-        first = min(self.ones, max(self.columns - 1, 1))
-        return first, min(self.ones, self.columns - first)
+    def differing(self) -> tuple[tuple[int, int], ...]:
+        """In how many columns only the first of two values has a 1, and in how many only the
+        second: every pair of such numbers of which neither can grow.
+
+        Both are `ones` if there are twice as many columns. Otherwise the two values differ in all
+        columns at most, and each has a 1 of its own, unless there is a single column.
+        """
+        least = min(max(self.columns - self.ones, 1), self.ones)
+        most = min(self.ones, max(self.columns - 1, 1))
+        return tuple(
+            (first, min(self.ones, self.columns - first)) for first in range(least, most + 1)
+        )
 
     @property
     def relations(self) -> tuple[str, ...]:

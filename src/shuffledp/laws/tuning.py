@@ -28,6 +28,7 @@ REACH, ALONE = 4.0, 2.0
 ALONE_SHARE = 1.5
 #: Users with such scores, on average, from which on they have a part in that deviation.
 SOME = 0.1
-#: Users up to whom all scores have fine cells, on both sides, wherever one may be large; and the
-#: width from which on these are so few for any number of users that all sums share them.
-FEW, ONE_CUT = 600, 5e-3
+#: Users, and users with a score on average, up to whom all scores have fine cells, on both sides,
+#: wherever one may be large; and the width from which on these are so few for any number of users
+#: that all sums share them.
+FEW, FEW_SCORING, ONE_CUT = 600, 60.0, 5e-3

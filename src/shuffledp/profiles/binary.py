@@ -76,6 +76,9 @@ class BinaryProfile(PrivacyProfile):
         return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        if self.held is None and not self.bounded:
+            return self._constant
+
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
             inside = self.some_left(epsilon)
@@ -86,6 +89,13 @@ class BinaryProfile(PrivacyProfile):
             return Samples(lower, upper, low, search.slope_high)
 
         return sample
+
+    def _constant(self, epsilon: Array) -> Samples:
+        """If a message reveals the value whenever nobody else may send it, delta is its probability
+        at every epsilon: p - q, the largest total variation of all."""
+        level, error = self.law.revealed(self.orders) + 0 * epsilon, 2 * self.law.error
+        upper = np.minimum(level * (1 + error), 1.0)
+        return Samples(level * (1 - error), upper, 0 * level, 0 * level)
 
     def outlined(self, epsilon: Array, width: float) -> Array:
         """If all others hold one value: the worst they can hold is nearly that."""

@@ -23,6 +23,8 @@ from .samples import Samples
 # proof constants: docs/theory.md, "Constants"
 #: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.
 _FARTHEST = 36.5
+#: Losses from which on all count as infinite: e^loss, also over a sample rate of 1e-9, is a double.
+_LARGEST = 600.0
 #: More than delta is there: losses are not infinite, so that less of it is nothing from below.
 _NOTHING = 1e-290
 #: Roundings of an argument of erfc, and of erfc itself.
@@ -33,14 +35,15 @@ _ARGUMENT, _VALUE = 8 * UNIT, 16 * UNIT
 class GaussianProfile(PrivacyProfile):
     """Of normal laws whose means are `shift` standard deviations apart, up to a relative 4 units.
 
-    No loss is the largest, so delta is above 0 everywhere.
+    No loss is the largest, so delta is above 0 everywhere. From above, losses beyond `max_loss`
+    count as infinite; from below, delta counts as 0 there, because they are finite.
     """
 
     shift: float
 
     @property
     def max_loss(self) -> float:
-        return self.shift * (self.shift / 2 + _FARTHEST)
+        return min(self.shift * (self.shift / 2 + _FARTHEST), _LARGEST)
 
     @property
     def bounded(self) -> bool:
@@ -61,7 +64,7 @@ class GaussianProfile(PrivacyProfile):
         # where Q's tail underflows it is below e^-700, which e^epsilon may make visible
         lower = above * (1 - error) - seen * (1 + error) - np.exp(epsilon - 700)
         return Samples(
-            np.where(lower > _NOTHING, lower, 0.0),
+            np.where((lower > _NOTHING) & (epsilon < self.max_loss), lower, 0.0),
             np.clip(upper, UNDERFLOW, 1.0),
             below * (1 - error),
             below * (1 + error) + UNDERFLOW,

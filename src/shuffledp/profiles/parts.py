@@ -33,7 +33,8 @@ from .two_counts import TwoCountsProfile, countable
 def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
     """Profiles whose composition is a round of `users` senders, and how often each counts.
 
-    Those of "replace" are a bound for "remove" too, and the same in both orders. Whether "remove"
+    Those of "replace" are the same in both orders, and a bound for "remove" too, unless columns
+    are so few that two vectors without a common 1 do not fit in. Whether "remove"
     has a meaning is for the randomizer to say.
     """
     return [(round_profile(law, users), 1)]
@@ -53,23 +54,27 @@ def attained_parts(law: Any, users: int, neighbours: str = "replace") -> Sequenc
 
 @round_parts.register
 def _(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
-    """Independent columns: those in which the two values differ, at most twice `ones`."""
-    bits, most = law.law, min(2 * law.ones, law.columns)
+    """Independent columns: those in which the two values differ.
+
+    How many of them differ in which way is not always the same. Those that may differ either way
+    have the larger profile of both, which is conservative unless bits are symmetric.
+    """
+    bits = law.law
     if not bits.telling:
         return []
-    if bits.symmetric or (neighbours == "replace" and most < 2 * law.ones):
-        one = BinaryProfile.of_both(bits, users)
-        return [(one, most if neighbours == "replace" else law.ones)]
-    column = _column(bits, users)
+    either, column = BinaryProfile.of_both(bits, users), _column(bits, users)
     if neighbours == "remove":
-        return [(column, law.ones)]
-    return [(column, law.ones), (column.swapped, law.ones)]
+        return [(either if bits.symmetric else column, law.ones)]
+    differ, each = max(map(sum, law.differing)), min(map(min, law.differing))
+    if bits.symmetric:
+        return [(either, differ)]
+    return [(column, each), (column.swapped, each), (either, differ - 2 * each)]
 
 
 @attained_parts.register
 def _(law: BitColumns, users: int, neighbours: str = "replace") -> Sequence[Parts]:
     """All others hold one of the values in question, or neither, whichever bits are less random."""
-    bits, (more, less) = law.law, law.apart
+    bits = law.law
     if not bits.telling:
         return [[], []]
     ones, zeros = (_column(bits, users, held) for held in (users - 1, 0))
@@ -79,6 +84,10 @@ def _(law: BitColumns, users: int, neighbours: str = "replace") -> Sequence[Part
             return [[(ones, law.ones)], [(zeros.swapped, law.ones)]]
         one = ones if quieter > 0 or law.columns == law.ones else zeros
         return [[(one, law.ones)], [(one.swapped, law.ones)]]
+    # of several ways to differ the one with the largest loss
+    more, less = max(
+        law.differing, key=lambda pair: pair[0] * ones.max_loss + pair[1] * ones.backward.max_loss
+    )
     first = [(ones, more), (zeros.swapped, less)]
     if quieter < 0 and law.columns > more + less:
         return [first, [(zeros, more), (zeros.swapped, less)]]

@@ -252,9 +252,9 @@ class _DensitySampler:
     def _sample(self, epsilon: Array, alone: Range | None) -> Array:
         lower, upper = self._samplers(alone)
         high = upper(epsilon)
-        if self._width >= tuning.OUTLINE_WIDTH and lower is not upper:
+        if self._width >= tuning.OUTLINE_WIDTH:
             return np.array(Samples.without_slopes(0 * high.lower, high.upper).columns)
-        low = high if lower is upper else lower(epsilon)
+        low = lower(epsilon)
         return np.array([low.lower, high.upper, low.slope_low, low.slope_high])
 
     def _samplers(self, alone: Range | None) -> tuple[ClassSampler, ClassSampler]:
@@ -263,12 +263,9 @@ class _DensitySampler:
             below, above = profile.law.enclosed(cutting, alone)
             width = cutting.width * tuning.ENGINE_SHARE
             rest = profile.users, width, self._depth, profile.idle
-            if above is None:
-                self._made[alone] = (ClassSampler(below.laws, *rest, slopes=self._slopes),) * 2
-            else:
-                sides = zip((below, above), BOTH, strict=True)
-                lower, upper = (
-                    ClassSampler(laws.laws, *rest, (side,), self._slopes) for laws, side in sides
-                )
-                self._made[alone] = lower, upper
+            sides = zip((below, above), BOTH, strict=True)
+            lower, upper = (
+                ClassSampler(laws.laws, *rest, (side,), self._slopes) for laws, side in sides
+            )
+            self._made[alone] = lower, upper
         return self._made[alone]

@@ -10,8 +10,16 @@ from .. import laws
 
 SEES_ALL_BUT_ONE = (
     "sees all shuffled messages of every round and knows the value of every user but one; "
-    "does not see who sent which message"
+    "does not see who sent which message, or which messages have the same sender"
 )
+#: What every theorem about several users or rounds needs of their random choices.
+FRESH = "with randomness that is independent of the other users' and fresh for every message"
+#: What follows the theorem of a round of all users if only a sample of them sends.
+SAMPLED = (
+    "then amplified by sampling, as a bound, for each number of honest senders (Zhu, Dong, Wang "
+    "2022, Proposition 30; docs/theory.md, sections 11 and 12)"
+)
+_THIS_RANDOMIZER = f"every honest user applies this randomizer, {FRESH}"
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ EXACT = Analysis(
         "proof in docs/theory.md, section 13"
     ),
     adversary=SEES_ALL_BUT_ONE,
-    assumption="every user applies this randomizer, independently of the others' messages",
+    assumption=_THIS_RANDOMIZER,
     gist="is told nothing: the worst datasets of all",
     law=lambda randomizer: randomizer.binary_law(),
     as_one=False,
@@ -48,7 +56,7 @@ BLANKET = Analysis(
     adversary=(
         f"{SEES_ALL_BUT_ONE}; is told which other users' messages are independent of their values"
     ),
-    assumption="every user applies this randomizer, independently of the others' messages",
+    assumption=_THIS_RANDOMIZER,
     gist="is told which other messages are independent of their senders' values",
     law=lambda randomizer: randomizer.blanket_law(),
 )
@@ -61,7 +69,7 @@ STRONGER_CLONES = Analysis(
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
         "all users of a round apply the same eps0-LDP randomizer, chosen before any message of "
-        "that round is seen (it may depend on all earlier rounds)"
+        f"that round is seen (it may depend on all earlier rounds), {FRESH}"
     ),
     gist="faces the worst randomizer with this eps0",
     law=lambda randomizer: laws.three_point.ThreePointLaw.stronger_clones(randomizer.eps0),
@@ -73,7 +81,7 @@ CLONES = Analysis(
     assumption=(
         "all users of a round apply the same eps0-LDP randomizer; or they answer one after another "
         "in random order, and it depends on the place in that order and on earlier messages, not "
-        "on the user"
+        f"on the user; {FRESH}"
     ),
     gist="faces the worst randomizer with this eps0, adaptive within the round",
     law=lambda randomizer: laws.three_point.ThreePointLaw.clones(randomizer.eps0),
@@ -88,7 +96,7 @@ STRONG = Analysis(
         f"{SEES_ALL_BUT_ONE}; is told of every user, the one in question included, whether they "
         "answered at random"
     ),
-    assumption="every user applies this randomizer, independently of the others' messages",
+    assumption=_THIS_RANDOMIZER,
     gist="is told who answered at random, the user in question included",
     law=lambda randomizer: randomizer.strong_law(),
 )
@@ -104,14 +112,14 @@ KNOWN_AND_PURE: Mapping[str, Analysis] = {
 SUMS = Analysis(
     name="sums",
     theorem=(
-        "hockey-stick divergence of the sums, composed of the exact ones of all columns in which "
-        "two values differ; proof in docs/theory.md, section 14"
+        "upper bound of the hockey-stick divergence of the sums: the exact ones of all columns in "
+        "which two values differ, composed; proof in docs/theory.md, section 14"
     ),
     adversary=(
         "sees the sums over all users of every round and knows the value of every user but one; "
         "does not see what any user sent"
     ),
-    assumption="every user applies this randomizer, independently of what the others send",
+    assumption=_THIS_RANDOMIZER,
     gist="sees nothing but the sums",
     law=lambda randomizer: randomizer.sum_law(),
     as_one=False,

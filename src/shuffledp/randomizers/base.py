@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -84,9 +86,25 @@ class Randomizer(ABC):
         """The neighbours that have a meaning if its messages are shuffled."""
         return ("replace",)
 
+    @property
+    def local_eps0(self) -> float:
+        """The eps0 of one message whose sender is known; infinite if there is none."""
+        return float(getattr(self, "eps0", math.inf))
+
+    @property
+    def truth_probability(self) -> Fraction | None:
+        """How likely a user sends the own value as it is, rounded up; None if messages are not
+        values."""
+        return None
+
     @abstractmethod
     def attained_law(self) -> Law:
-        """The laws of a message in some actual neighbouring datasets, in both orders."""
+        """The laws of a message in the neighbouring datasets `attained_by`, in both orders."""
+
+    @property
+    def attained_by(self) -> str:
+        """Whose datasets `attained_law` is about, in words."""
+        return "neighbouring datasets of this randomizer"
 
     def binary_law(self) -> laws.binary.BinaryLaw | None:
         """If only two messages are sent: how likely they are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -79,7 +79,10 @@ class MatrixRandomizer(Randomizer):
         if rows.shape[1] > 2:
             return None
         (not_p, q), (not_q, p) = rows.min(axis=0).tolist(), rows.max(axis=0).tolist()
-        return laws.binary.BinaryLaw(p, not_p, q, not_q)
+        law = laws.binary.BinaryLaw(p, not_p, q, not_q)
+        # then nothing was rounded when rows were scaled
+        exact = all(Fraction(one) + Fraction(rest) == 1 for one, rest in ((p, not_p), (q, not_q)))
+        return replace(law, error=0.0) if exact else law
 
     def blanket_law(self) -> Law:
         return laws.matrix.blanket_law(self._matrix)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 class Gaussian(DensityRandomizer):
     """The value, in [0, 1], plus Gaussian noise of standard deviation sigma; not eps0-LDP.
 
+    Sums of such messages are answered for every sigma that a client can send: from 1e-12, near the
+    rounding of a value in [0, 1], to 1e12, above which not one step of a message fits into [0, 1].
+    Shuffled messages are supported for sigma in [0.1, 1000].
+
     >>> from shuffledp import Gaussian
     >>> Gaussian(sigma=2.0)
     Gaussian(sigma=2.0)
@@ -39,7 +43,13 @@ class Gaussian(DensityRandomizer):
 
     sigma: Annotated[
         float,
-        Parameter("standard deviation of the noise", 0.1, 1000.0, search=Search(1.0, grows=False)),
+        Parameter(
+            "standard deviation of the noise",
+            1e-12,
+            1e12,
+            search=Search(1.0, grows=False),
+            shuffled=(0.1, 1000.0),
+        ),
     ]
 
     @property

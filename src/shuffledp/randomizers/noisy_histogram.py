@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .. import laws
@@ -27,8 +28,10 @@ NOISE = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "every honest user sends the noise, also those without a value; if a user has several "
-        "messages, each comes with noise of its own, or their values differ"
+        "every honest user, also one without a value, draws the noise from exactly this law, "
+        "independently of the other users and afresh in every round, and sends it; no user sends "
+        "more values in a round than is said; of several values of a user, each comes with noise "
+        "of its own, or all differ"
     ),
     gist="is told nothing: all datasets are alike",
     law=lambda randomizer: randomizer.noise,
@@ -42,8 +45,9 @@ DUMMIES = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "the adversary does not know any of the dummies, whoever sends them; if a user has several "
-        "messages, each comes with so many dummies of its own"
+        "the dummies are uniform, independent and drawn afresh in every round, and the adversary "
+        "does not know any of them, whoever sends them; no user sends more values in a round than "
+        "is said; of several values of a user, each comes with so many dummies of its own"
     ),
     gist="is told nothing: all datasets are alike",
     law=lambda randomizer: randomizer.noise,
@@ -165,6 +169,10 @@ class NoisyHistogram(Randomizer):
                 self.negative_binomial, self.theta, 1 - self.theta
             )
         return laws.noise.UniformDummies(self.dummies, self.k)
+
+    @property
+    def truth_probability(self) -> Fraction:
+        return Fraction(1)
 
     @property
     def relations(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ and the tests read them from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, get_type_hints
 
@@ -34,6 +34,14 @@ class Parameter:
     check: Callable[[str, Any], Any] | None = None  # the value as it is kept, or an error
     read: Callable[[str], Any] | None = None  # for a parameter that is given as a file
     needed: bool | None = None  # by the randomizer that has it; None: if it has no default
+    #: Narrower limits for shuffled messages, where less can be answered than of sums.
+    shuffled: tuple[float, float] | None = None
+
+    def limits(self, view: str) -> tuple[float, float]:
+        """The least and the largest value that a view supports, by the name of the view."""
+        if view == "shuffle" and self.shuffled is not None:
+            return self.shuffled
+        return self.least, self.most
 
     def checked(self, name: str, value: Any) -> Any:
         """The value as it is kept; whatever is wrong with it is told in one sentence."""
@@ -57,7 +65,9 @@ class Family:
 
 @cache
 def parameters_of(randomizer: type[Any]) -> Mapping[str, Parameter]:
-    """The parameters of a class of randomizers, by name, in their order."""
+    """The parameters of a class of randomizers, by name, in their order; none without fields."""
+    if not is_dataclass(randomizer):
+        return {}
     hints = get_type_hints(randomizer, include_extras=True)
     return {
         field.name: extra

@@ -45,7 +45,7 @@ class PureLDP(Randomizer):
         return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
 
     def attained_law(self) -> Law:
-        # binary randomized response is eps0-LDP: both values of the others, both orders
+        # both values of the others, both orders
         small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
         values = (large, small), (small, large)
         both = (
@@ -53,6 +53,10 @@ class PureLDP(Randomizer):
             for pair in (values, values[::-1])
         )
         return laws.classes.ClassLaws(tuple(both))
+
+    @property
+    def attained_by(self) -> str:
+        return "neighbouring datasets of binary randomized response with this eps0"
 
     def describe(self) -> str:
         return f"any randomizer that is {plain(self.eps0)}-LDP"

@@ -15,7 +15,7 @@ from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import STRONG, Analysis
 from .base import register
-from .exact import ExactMatrix, Fractions, of_sets, ratio
+from .exact import ExactMatrix, Fractions, exp_bracket, of_sets, ratio
 from .membership import MembershipRandomizer
 from .parameter import LocalEpsilon, Parameter, Search, Values
 
@@ -76,6 +76,13 @@ class RandomizedResponse(MembershipRandomizer):
     @property
     def analyses(self) -> Mapping[str, Analysis]:
         return {**super().analyses, "strong": STRONG}
+
+    @property
+    def truth_probability(self) -> Fraction:
+        if self.by_gamma:
+            return 1 - Fraction(self.gamma) * (self.k - 1) / self.k
+        above = exp_bracket(Fraction(self.eps0), 50)[1]
+        return above / (above + self.k - 1)
 
     def strong_law(self) -> Law:
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
@@ -44,7 +44,8 @@ class UnaryEncoding(MembershipRandomizer):
     1 with probability p, a 0 with probability q.
 
     With `eps0`, the local epsilon, every bit is flipped with probability 1/(e^(eps0/2/ones) + 1)
-    (symmetric RAPPOR); with p or q alone, with the probability 1 - p or q.
+    (symmetric RAPPOR); with p or q alone, with the probability 1 - p or q. If k < 2 `ones`, two
+    vectors differ in k bits at most, and the local epsilon is k / (2 `ones`) times `eps0`.
 
     >>> from shuffledp import UnaryEncoding
     >>> UnaryEncoding(k=32, eps0=2.0)
@@ -93,9 +94,8 @@ class UnaryEncoding(MembershipRandomizer):
             raise InvalidParameter(
                 f"q={self.q!r} is not below p={self.p!r}; 1s must be sent as 1 more often than 0s."
             )
-        # the ratio errs by seven units, relatively, and the logarithm by its own rounding
-        loss = self.ones * math.log(self.ratio) * (1 + 2.0**-49) + self.ones * 2.0**-49
-        self._keep("eps0", validate.local_epsilon(loss))
+        columns = self.sum_law().differing
+        self._keep("eps0", validate.local_epsilon(max(self._loss(*each) for each in columns)))
 
     @property
     def given(self) -> dict[str, Any]:
@@ -157,33 +157,66 @@ class UnaryEncoding(MembershipRandomizer):
         return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
 
     def blanket_law(self) -> Law:
+        """If there may be several ones: the laws of all pairs of values of which none is certain
+        to lose less than another (docs/theory.md, section 14)."""
         if self.ones == 1:
             return super().blanket_law()
         # every vector has at most so many ones where the message has zeros
         not_p, not_q = self._complements
         least = (not_p / not_q) ** self.ones
-        rows = [(u, v, least * base) for u, v, base in self._classes(self.ones, self.ones)]
-        return laws.classes.ClassLaws((self._law(rows),))
+        found = []
+        for first, second, shared in self._pairs_of_values():
+            rows = self._classes(first, second, shared)
+            law = self._law([(u, v, least * base) for u, v, base in rows])
+            found.append(replace(law, known_loss=self._loss(first, second)))
+        return laws.classes.ClassLaws(tuple(found))
+
+    def _pairs_of_values(self) -> Sequence[tuple[int, int, int]]:
+        """How many ones only the first value has, only the second, and both."""
+        if self.k >= 2 * self.ones:
+            return [(self.ones, self.ones, 0)]
+        least, most = self.k - self.ones, self.ones
+        every = ((a, b, self.k - a - b) for a, b in product(range(least, most + 1), repeat=2))
+        # there are no vectors without ones, and two values differ
+        return [(a, b, i) for a, b, i in every if 0 <= i < self.k and min(a, b) + i > 0]
 
     def attained_law(self) -> Law:
         """If there may be several ones: the others hold the first or the second value."""
         if self.ones == 1:
             return super().attained_law()
-        rows = self._classes(*(min(ones, _MANY_ONES) for ones in self.sum_law().apart))
-        both = [(u, v, u) for u, v, _ in rows], [(u, v, v) for u, v, _ in rows]
-        return laws.classes.ClassLaws(tuple(self._law(each) for each in both))
+        found = []
+        for first, second in self.sum_law().differing:
+            rows = self._classes(*(min(ones, _MANY_ONES) for ones in (first, second)))
+            for both in [(u, v, u) for u, v, _ in rows], [(u, v, v) for u, v, _ in rows]:
+                found.append(replace(self._law(both), known_loss=self._loss(first, second)))
+        return laws.classes.ClassLaws(tuple(found))
 
-    def _classes(self, first: int, second: int) -> list[tuple[float, float, float]]:
-        """By how many of the `first` ones of one value and the `second` ones of another a message
-        has: its probability for either, and for a vector without any of them."""
+    def _loss(self, first: int, second: int) -> float:
+        """The largest loss of two values that have so many ones each which the other has not;
+        rounded up."""
+        if not self.by_bits:
+            # of as many as there may be it is eps0, exactly
+            share = (first + second) / (2 * self.ones)
+            return self.eps0 * share * (1 + (share < 1) * 2.0**-50)
+        not_p, not_q = self._complements
+        loss = first * math.log(self.p / self.q) + second * math.log(not_q / not_p)
+        # a ratio errs by three units, relatively, and the logarithm by its own rounding
+        return loss * (1 + 2.0**-49) + (first + second) * 2.0**-50
+
+    def _classes(
+        self, first: int, second: int, shared: int = 0
+    ) -> list[tuple[float, float, float]]:
+        """By how many of the ones that only one value has, only another, and both, a message has:
+        its probability for either value, and for a vector without any of them."""
         not_p, not_q = self._complements
         rows = []
-        for a, b in product(range(first + 1), range(second + 1)):
-            ways = math.comb(first, a) * math.comb(second, b)
-            none = self.q ** (a + b) * not_q ** (first + second - a - b)
+        for a, b, c in product(range(first + 1), range(second + 1), range(shared + 1)):
+            ways = math.comb(first, a) * math.comb(second, b) * math.comb(shared, c)
+            none = self.q ** (a + b + c) * not_q ** (first + second + shared - a - b - c)
+            both = ways * self.p**c * not_p ** (shared - c)
             u = self.p**a * not_p ** (first - a) * self.q**b * not_q ** (second - b)
             v = self.q**a * not_q ** (first - a) * self.p**b * not_p ** (second - b)
-            rows.append((ways * u, ways * v, ways * none))
+            rows.append((both * u, both * v, ways * none))
         return rows
 
     @cached_property
@@ -193,10 +226,10 @@ class UnaryEncoding(MembershipRandomizer):
         return BitsClient(self.k, *self._fractions(), self.ones)
 
     def describe(self) -> str:
-        up_to = "one" if self.ones == 1 else f"up to {self.ones}"
+        some = "one" if self.ones == 1 else f"1 to {self.ones}"
         # as sure as the numbers themselves: who sends fewer 1s as 1 and more 0s is covered
         sent = f"with probability {at_least(self.p)}, 0s with {at_most(self.q)}"
-        return f"{self.k} bits with {up_to} set, 1s are sent as 1 {sent}; {at_most(self.eps0)}-LDP"
+        return f"{self.k} bits with {some} set, 1s are sent as 1 {sent}; {at_most(self.eps0)}-LDP"
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.given.items())

@@ -43,7 +43,7 @@ from .of_rounds import (
     too_wide_at_first,
 )
 
-__all__ = ["OF_FOLDER", "PROBES", "Probe"]
+__all__ = ["DECIDES", "OF_FOLDER", "PROBES", "Probe"]
 
 ENGINES: list[Probe] = [
     *chosen_engines,
@@ -54,9 +54,8 @@ ENGINES: list[Probe] = [
     positive_engine,
 ]
 MATRICES = [large_matrices, large_matrix_of_data]
-LAWS = [matrices, noise_of_one]
-ROUNDS = [repeated_rounds, attained_rounds, mixed_rounds, one_round]
-HARD = [too_wide_at_first, one_laplace, narrow_brackets, infinite_losses, infinite_losses_twice]
+LAWS = [noise_of_one, matrices]
+ROUNDS = [one_round, attained_rounds, repeated_rounds, too_wide_at_first, mixed_rounds]
 PROBES: list[Probe] = [
     noise_messages,
     replaced_messages,
@@ -72,7 +71,10 @@ PROBES: list[Probe] = [
     *ROUNDS,
     near_the_top,
     densities,
-    *HARD,
+    one_laplace,
+    narrow_brackets,
+    infinite_losses,
+    infinite_losses_twice,
     calibrated,
     chosen,
     sums_of_losses,
@@ -80,19 +82,33 @@ PROBES: list[Probe] = [
     counts_between,
     readings,
 ]
-#: What the constants of a folder have to do with; of any other folder, all.
+#: What the constants of a folder have to do with, the quickest first; of any other folder, all.
 OF_FOLDER: dict[str, list[Probe]] = {
-    "engines": [*ENGINES, samplers, binary_messages, near_the_top, noise_messages],
-    "laws": [*LAWS, *MATRICES, densities, heavy_tails],
+    "engines": [*ENGINES, near_the_top, samplers, noise_messages, binary_messages],
+    "laws": [*LAWS, heavy_tails, *MATRICES, densities],
     "profiles": [
-        *LAWS, *MATRICES, senders, samplers, binary_messages, near_the_top, *ROUNDS,
-        noise_messages, replaced_messages, densities,
+        one_round, replaced_messages, near_the_top, noise_of_one, samplers, noise_messages,
+        attained_rounds, repeated_rounds, senders, matrices, *MATRICES, binary_messages, densities,
+        mixed_rounds,
     ],
-    "composition": [
-        *ROUNDS, too_wide_at_first, sums_of_losses, bundles, some_bundles, counts_between,
-    ],
+    "composition": [counts_between, sums_of_losses, bundles, some_bundles, *ROUNDS],
     "bounds": [
-        *ROUNDS, near_the_top, *HARD, calibrated, chosen, readings, wide_bundles,
+        one_round, near_the_top, infinite_losses_twice, one_laplace, infinite_losses,
+        attained_rounds, repeated_rounds, wide_bundles, too_wide_at_first, calibrated, chosen,
+        readings, mixed_rounds, narrow_brackets,
     ],
     "tools": [chosen, readings],
 }  # fmt: skip
+#: Constants that change an answer of slower probes only: what these ask stays the same in others.
+DECIDES: dict[str, list[Probe]] = {
+    "LATTICES": [too_wide_at_first],
+    "OUTLINE_WIDTH": [too_wide_at_first],
+    "DEEPER": [too_wide_at_first, mixed_rounds],
+    "DEEPEST": [too_wide_at_first, mixed_rounds],
+    "SOME_POINTS": [too_wide_at_first, mixed_rounds],
+    "WIDEST_SAMPLES": [too_wide_at_first],
+    "FEW_ROUNDS": [mixed_rounds],
+    "FEW_KINDS": [mixed_rounds],
+    "ALIKE": [mixed_rounds],
+    "MOST_AIM": [densities],
+}

@@ -53,12 +53,13 @@ def wide_bundles() -> Iterator[Checked]:
 
 
 def bundles() -> Iterator[Checked]:
+    """So many messages that their losses are not added up term by term."""
     law = ThreePointLaw.stronger_clones(0.5)
-    bundled = BundledRounds(law, SenderCount(4, 4, 2), 3)
+    bundled = BundledRounds(law, SenderCount(4, 4, 2), 40)
     sampled = SubsampledProfile(bundled.full(1), 0.5)
-    found = sampled.sampler(40.0, 1e-3)(np.array([0.1, 0.5]))
-    for i, epsilon in enumerate((0.1, 0.5)):
-        exact = exact_bundle(0.5, 3, epsilon)
+    found = sampled.sampler(40.0, 1e-3)(np.array([0.5, 2.0]))
+    for i, epsilon in enumerate((0.5, 2.0)):
+        exact = exact_bundle(0.5, 40, epsilon)
         yield (found.lower[i], found.upper[i]), (exact, exact)
 
 
