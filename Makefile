@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run quick test browser lint style docs bench picture paper release-check clean
+.PHONY: run quick test portable browser lint style docs bench picture paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -12,6 +12,9 @@ run: $(VENV)/.installed
 # the mathematics: every engine, profile, composition and randomizer against its references
 CORE := $(addprefix tests/,test_house.py test_shuffle.py bounds composition engines profiles \
 	randomizers soundness/test_planted_errors.py soundness/test_who_randomizes.py)
+
+# what could depend on the last bits of floats: the mathematics, printed digits and snippets
+PORTABLE := $(CORE) tests/soundness tests/docs/test_snippets.py tests/cli/test_everyday.py src
 
 # one thread for each of two processes, since more would only wait for each other; and the shells
 # that tests start share what was compiled
@@ -30,6 +33,11 @@ test: style browser
 	echo "$(TESTS)"; $(TESTS); tested=$$?; \
 	wait $$types; typed=$$?; echo "$(BIN)/mypy"; cat $$report; rm -f $$report; \
 	[ $$tested = 0 ] && [ $$typed = 0 ]
+
+# the same results with the instructions, the matrix products and the numpy of other machines
+portable: $(VENV)/.installed-oldest
+	PYTHONPATH=. $(BIN)/python tests/portable.py $(VENV)/oldest/bin/python \
+		--numprocesses 2 --dist worksteal -m "not slow" $(PORTABLE)
 
 # the page is tested in Chromium: found, or installed where that is allowed, or left out
 browser:
@@ -84,6 +92,11 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[test,plot,docs]'
+	touch $@
+
+$(VENV)/.installed-oldest: $(VENV)/.installed-test tests/oldest.txt
+	$(PYTHON) -m venv $(VENV)/oldest
+	$(VENV)/oldest/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable '.[test,plot]'
 	touch $@
 
 clean:
