@@ -64,8 +64,7 @@ def given_delta(pld: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
     return p[first] - mpmath.exp(epsilon) * q[first]
 
 
-@pytest.mark.parametrize("sigma", [0.8, 3.0])
-@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.5])
+@pytest.mark.parametrize(("sigma", "epsilon"), [(0.8, 0.0), (0.8, 1.5), (3.0, 0.4), (3.0, 1.5)])
 def test_gaussian_with_a_round_against_convolution(sigma: float, epsilon: float) -> None:
     """delta of the product is the mean of the Gaussian's profile at epsilon minus the round's loss:
     the bracket holds what their masses give, and the upper value what the closed form gives."""
@@ -119,7 +118,7 @@ def test_many_gaussians_with_many_rounds_against_integer_convolution() -> None:
         assert bounds.upper <= 1.01 * exact
 
 
-@pytest.mark.parametrize("rounds", [1, 10, 1000])
+@pytest.mark.parametrize("rounds", [1, 1000])
 def test_there_and_back(rounds: int) -> None:
     """Never below the certified lower value, and less than 1e-3 above it."""
     accountant = Accountant()

@@ -133,3 +133,14 @@ def test_what_has_no_name_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match=r"cannot be saved: .* register its randomizer"):
         Accountant().compose(Shuffle(Own(), 10)).save(tmp_path / "x")
     assert not (tmp_path / "x").exists()
+
+
+def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """The digest would be that of the last one; a reader may see the first."""
+    file = tmp_path / "account.json"
+    Accountant().compose(Shuffle(PureLDP(1.0), 10), rounds=2).save(file)
+    text = file.read_text()
+    assert text.count('"eps0": 1.0') == 1
+    file.write_text(text.replace('"eps0": 1.0', '"eps0": 0.1, "eps0": 1.0'))
+    with pytest.raises(InvalidParameter, match=r"account\.json: the key 'eps0' is given 2 times"):
+        Accountant.load(file)

@@ -7,6 +7,7 @@ import mpmath
 import pytest
 
 import oracles
+from covering import covering
 from shuffledp import PureLDP, Shuffle
 
 ANALYSES = ("clones", "stronger-clones")
@@ -21,9 +22,10 @@ def assert_brackets(users: int, eps0: float, epsilon: float, analysis: str) -> N
     assert bounds.upper - bounds.lower <= (1e-6 + 1e-14 / from_top) * exact + 1e-299
 
 
-@pytest.mark.parametrize("analysis", ANALYSES)
-@pytest.mark.parametrize("users", [1, 2, 3, 5, 17, 60])
-@pytest.mark.parametrize("eps0", [1e-3, 0.1, 1.0, 4.0, 20.0])
+@pytest.mark.parametrize(
+    ("users", "eps0", "analysis"),
+    covering([1, 2, 3, 5, 17, 60], [1e-3, 0.1, 1.0, 4.0, 20.0], ANALYSES),
+)
 def test_delta_against_enumeration(users: int, eps0: float, analysis: str) -> None:
     for fraction in (0.0, 1e-9, 0.03, 0.2, 0.5, 0.77, 0.95, 1 - 1e-9):
         assert_brackets(users, eps0, fraction * eps0, analysis)
@@ -72,10 +74,8 @@ def test_one_user_against_closed_form(eps0: float) -> None:
     [
         (10**4, 4.0, 0.405, "stronger-clones"),
         (10**4, 4.0, 1.3, "clones"),
-        (10**4, 8.0, 3.0, "stronger-clones"),
         (10**5, 4.0, 0.118153, "stronger-clones"),
         (10**5, 4.0, 0.16977, "clones"),
-        (10**5, 2.0, 0.04, "stronger-clones"),
         (4 * 10**5, 4.0, 0.08, "clones"),  # of so many clones the Fourier engine takes care
         pytest.param(10**6, 4.0, 0.0343, "stronger-clones", marks=pytest.mark.slow),
     ],
@@ -102,10 +102,14 @@ def test_epsilon_anchors(users: int, analysis: str, epsilon: float) -> None:
     assert bounds.upper - bounds.lower < 1e-7
 
 
-@pytest.mark.parametrize("analysis", ANALYSES)
-@pytest.mark.parametrize(("users", "eps0"), [(2, 1.0), (9, 3.0), (60, 0.2), (40, 8.0)])
-@pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-9, 1e-60])
-def test_epsilon_against_enumeration(users: int, eps0: float, delta: float, analysis: str) -> None:
+@pytest.mark.parametrize(
+    ("round_", "delta", "analysis"),
+    covering([(2, 1.0), (9, 3.0), (60, 0.2), (40, 8.0)], [0.3, 1e-3, 1e-9, 1e-60], ANALYSES),
+)
+def test_epsilon_against_enumeration(
+    round_: tuple[int, float], delta: float, analysis: str
+) -> None:
+    users, eps0 = round_
     atoms = oracles.clone_pair_atoms(users, eps0, analysis)
     exact = max(oracles.epsilon_of_atoms(atoms, delta), mpmath.mpf(0))
     bounds = Shuffle(PureLDP(eps0), users, analysis).epsilon_bounds(delta)

@@ -24,6 +24,7 @@ import numpy as np
 
 from ._support import validate
 from ._support.progress import progress
+from ._support.text import plain
 from .accountant import Accountant
 from .guarantee import NEIGHBOURS, Guarantee, anyway
 from .randomizers import Randomizer
@@ -123,7 +124,7 @@ def plot_epsilon_vs_users(
     }
     draw_epsilons(axes, curves, delta, published)
     style.target_line(axes, target)
-    usual = f"{randomizer!r}, {_said(**options)}delta = {delta:g}, {_relation(options)}"
+    usual = f"{randomizer!r}, {_said(**options)}delta = {plain(delta)}, {_relation(options)}"
     note = f"published bounds, for {_times(rounds[0])}:" if published else ""
     return finish(axes, "users", "certified epsilon", usual, title, note=note, log="xy")
 
@@ -151,7 +152,7 @@ def plot_epsilon_vs_rounds(
     xs = ascending("rounds", rounds, 1)
     draw_epsilons(axes, {label: [(k, round_, k) for k in xs]}, delta, published, at_end=False)
     style.target_line(axes, target)
-    usual = f"{_described(round_)}, delta = {delta:g}"
+    usual = f"{_described(round_)}, delta = {plain(delta)}"
     return finish(axes, "rounds", "certified epsilon", usual, title, log="xy")
 
 
@@ -190,7 +191,7 @@ def plot_amplification(
     draw_epsilons(axes, curves, delta, published)
     style.target_line(axes, target)
     name = called or getattr(family, "__name__", "randomizer")
-    usual = f"{name}, one round, {_said(**options)}delta = {delta:g}, {_relation(options)}"
+    usual = f"{name}, one round, {_said(**options)}delta = {plain(delta)}, {_relation(options)}"
     note = f"published bounds, for {users[0]:,} users:" if published else ""
     return finish(axes, "eps0", "certified epsilon", usual, title, note=note, log="y")
 
@@ -198,7 +199,8 @@ def plot_amplification(
 def plot_ledger(
     ledger: Ledger, *, title: str | None = None, figsize: Size = None, ax: Axes | None = None
 ) -> Axes:
-    """The running epsilon of a plan after each entry, with its bracket, against the target.
+    """The running epsilon of a plan after each entry, with its bracket, against the target; a
+    curve for each population, if any is named.
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
@@ -208,14 +210,13 @@ def plot_ledger(
     """
     validate.instance(ledger, Ledger, "is not a ledger; give plan.ledger() of a plan.")
     axes = style.axes_for(ax, figsize, _USUAL)
-    running = [entry.running for entry in ledger.entries]
-    draw_curve(axes, list(enumerate(running, 1)), None, "running epsilon", marker="o")
+    for name, points in ledger.curves.items():
+        draw_curve(axes, points, None, name.replace("$", r"\$"), marker="o")
     style.target_line(axes, ledger.epsilon)
-    verdict = "fits" if ledger.fits else "exceeds the target"
-    usual = f"Plan at delta = {ledger.delta:g}, {ledger.relation}: {verdict}"
+    usual = f"Plan at delta = {plain(ledger.delta)}, {ledger.relation}: {ledger.outcome}"
     finish(axes, "after", "running epsilon", usual, title)
     _name_entries(axes, ledger)
-    uppers = [bounds.upper for bounds in running if math.isfinite(bounds.upper)]
+    uppers = [e.running.upper for e in ledger.entries if math.isfinite(e.running.upper)]
     axes.set_ylim(bottom=0, top=1.15 * max([ledger.epsilon, *uppers]))
     return axes
 
@@ -276,8 +277,8 @@ def _said(
     """What a title says of the options of a round, but for its neighbours."""
     seen = "" if view == Shuffle.view else f"view {view}, "
     how = " (Poisson)" if sampling == "poisson" else ""
-    sampled = "" if sample_rate == 1 else f"{sample_rate:.3g} of the users sampled{how}, "
-    named = "".join(f"{name}={value:g}, " for name, value in people.items())
+    sampled = "" if sample_rate == 1 else f"{plain(sample_rate)} of the users sampled{how}, "
+    named = "".join(f"{name}={plain(value)}, " for name, value in people.items())
     return seen + sampled + named + ("" if analysis == "best" else f"analysis {analysis}, ")
 
 

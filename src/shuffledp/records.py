@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._support import validate
+from ._support.files import parse_json
 from .aggregate import Aggregate
 from .central import GaussianNoise, Given, LaplaceNoise
 from .errors import InvalidParameter
@@ -138,9 +139,11 @@ def saved(rounds: Sequence[tuple[Mechanism, int]]) -> str:
 def loaded(text: str | bytes, called: str) -> list[tuple[Round, int]]:
     """What `saved` has written, unchanged."""
     try:
-        content = json.loads(text)
+        content = parse_json(text)
         what, version = content["format"], content["schema_version"]
         kept, digest = content["rounds"], content["sha256"]
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{called}: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         what, version = None, None
     if what != _FORMAT:

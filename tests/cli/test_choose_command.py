@@ -32,6 +32,23 @@ def test_json_has_the_choices_that_python_has(monkeypatch: pytest.MonkeyPatch) -
         assert row["view"] == "shuffle" and row["bits"] == choice.bits
 
 
+def test_json_describes_the_round_of_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shuffledp.tools.choose.REGISTRY", {"rr": REGISTRY["rr"]})
+    more = ["--colluding", "5%", "--dropouts", "100", "--messages", "2", "--max-eps0", "3"]
+    report = json.loads(ok(*ASKED, *more, "--view", "shuffle", "--json"))
+    (row,) = report["choices"]
+    for said in (report, row):
+        assert (said["colluding"], said["dropouts"], said["messages"]) == (500, 100, 2)
+        assert (said["sampling"], said["neighbours"]) == ("fixed", "replace")
+    assert any("up to 500 users collude" in text for text in row["assumptions"])
+    assert report["max_eps0"] == 3 and row["local_eps0"] == row["parameters"]["eps0"] == 3
+    (line,) = csv.DictReader(io.StringIO(ok(*ASKED, *more, "--view", "shuffle", "--csv")))
+    assert float(line["local_eps0"]) == 3
+    said = ok(*ASKED, *more, "--view", "shuffle")
+    assert "10,000 users (500 colluding, 100 dropping out, 2 messages each), 8 values" in said
+    assert "Colluding users are taken to send as the protocol says." in " ".join(said.split())
+
+
 def test_text_csv_and_picture(tmp_path: Path) -> None:
     mean = ["choose", "--users", "1e4", "--task", "mean", "--epsilon", "1", "--delta", "1e-6"]
     mean += ["--view", "aggregate"]
@@ -53,11 +70,18 @@ def test_text_csv_and_picture(tmp_path: Path) -> None:
         ("--task mean", "leave it out"),
         ("--epsilon 0", "epsilon=0"),
         ("--users 0", "users=0"),
+        ("--colluding 1e4", "colluding=10000"),
+        ("--max-eps0 0", "max_eps0=0"),
         ("--plot errors.doc", "picture format"),
     ],
 )
 def test_choose_refuses_in_one_sentence(more: str, words: str) -> None:
-    result = run(*ASKED, *more.split())
+    option, *value = more.split()
+    asked = list(ASKED)
+    if option in asked:  # in its place: none may be given twice
+        at = asked.index(option)
+        del asked[at : at + 2]
+    result = run(*asked, option, *value)
     assert result.returncode == 2 and (result.stdout == "" or "--json" in more)
     assert words in result.stderr and result.stderr.count("\n") == 1
 

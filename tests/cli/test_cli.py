@@ -73,7 +73,8 @@ def test_json_is_what_python_says() -> None:
         "adversary": STRONGER_CLONES.adversary,
         "assumptions": [
             STRONGER_CLONES.assumption,
-            "the shuffler is honest",
+            "the shuffler is honest: it reveals the messages of a round in random order and "
+            "nothing else",
             "no user colludes with the adversary or drops out",
         ],
         "rounds": 4,
@@ -231,15 +232,24 @@ def test_adversaries_as_table_and_json() -> None:
     assert [row["analysis"] for row in report["rows"]][-1] == "attained"
 
 
+def unmet(*arguments: str) -> str:
+    """What is printed where no epsilon is certified, which is no success."""
+    result = run(*arguments)
+    assert result.returncode == 3 and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("shuffledp: no epsilon is certified at delta=")
+    return result.stdout
+
+
 def test_no_epsilon_is_said_in_words_with_the_least_delta() -> None:
     """Under A_s the user answers truthfully, 3/4, and nobody reports the other value at random."""
     options = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--analysis", "strong")
-    out = ok("epsilon", *options, "--users", "10", "--delta", "1e-6,0.5", "--rounds", "1")
+    out = unmet("epsilon", *options, "--users", "10", "--delta", "1e-6,0.5", "--rounds", "1")
     assert "infinity" not in out
     none, some = " ".join(out.split()).split(" relation ")[0].split(" The protocol is ")
     said = re.fullmatch(
-        r"No epsilon is certified at delta = 1e-06 by this analysis: some outputs give their "
-        r"sender away, with a probability above that. There is one from delta = (.*) on\.",
+        r"No epsilon is certified at delta = 1e-06 by this analysis: the probability of "
+        r"results that only one of two neighbouring datasets can have is larger. There is one from "
+        r"delta = (.*) on\.",
         none,
     )
     assert said
@@ -250,13 +260,13 @@ def test_no_epsilon_is_said_in_words_with_the_least_delta() -> None:
     # at the delta that is named there is an epsilon, a little below it there is none
     named = ok("epsilon", *options, "--users", "10", "--delta", said[1])
     assert named.startswith("The protocol is (")
-    below = ok("epsilon", *options, "--users", "10", "--delta", f"{float(least) * 0.999}")
+    below = unmet("epsilon", *options, "--users", "10", "--delta", f"{float(least) * 0.999}")
     assert below.startswith("No epsilon is certified")
 
 
 def test_no_epsilon_at_delta_zero() -> None:
     gaussian = ("--randomizer", "gaussian", "--sigma", "2", "--users", "1")
-    assert ok("epsilon", *gaussian, "--delta", "0").startswith(
+    assert unmet("epsilon", *gaussian, "--delta", "0").startswith(
         "No epsilon is certified at delta = 0 by this analysis: the privacy loss has no upper "
     )
 

@@ -1,14 +1,17 @@
 """calibrate, account, sweep and plot as a user meets them."""
 
 import csv
+import inspect
 import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+import shuffledp
 from shell import ok, run
 from shuffledp import (
     Plan,
@@ -17,8 +20,12 @@ from shuffledp import (
     Shuffle,
     UnaryEncoding,
     calibrate,
+    compare,
+    plotting,
     sweep,
 )
+from shuffledp.cli.app import cli
+from shuffledp.errors import InvalidParameter
 from shuffledp.tools.plan import PlannedRound
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "plan.toml"
@@ -133,15 +140,45 @@ def test_sweep_refuses_bad_lists(bad: str) -> None:
     "arguments",
     [
         "profile --eps0 1 --users 100",
-        "epsilon-vs-users --eps0 1 --users 100,1000 --rounds 1,2",
-        "epsilon-vs-rounds --randomizer rr --k 3 --gamma 0.5 --users 100 --rounds 1,4",
-        "amplification --randomizer unary --k 4 --eps0 0.5,1 --users 100,1000 --published",
+        "epsilon-vs-users --eps0 1 --users 100,1000 --rounds 1,2 --delta 1e-6",
+        "epsilon-vs-rounds --randomizer rr --k 3 --gamma 0.5 --users 100 --rounds 1,4 --delta 1e-6",
+        "amplification --randomizer unary --k 4 --eps0 0.5,1 --users 9,99 --published --delta 0.1",
     ],
 )
 def test_plots(tmp_path: Path, arguments: str) -> None:
     out = tmp_path / "picture.png"
     ok("plot", *arguments.split(), "--out", str(out))
     assert out.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["epsilon-vs-users", "epsilon-vs-rounds", "amplification"])
+def test_no_picture_chooses_a_delta(name: str, tmp_path: Path) -> None:
+    out, users = str(tmp_path / "picture.png"), () if name == "amplification" else ("--eps0", "1")
+    result = run("plot", name, *users, "--users", "9", "--out", out)
+    assert result.returncode == 2 and "Missing option '--delta'" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_delta_has_no_default_anywhere() -> None:
+    """In no command, and in no function or method of Python that asks for one."""
+    groups = [command for command in cli.commands.values() if isinstance(command, click.Group)]
+    commands = [*cli.commands.values()]
+    for group in groups:
+        commands += group.commands.values()
+    options = [option for each in commands for option in each.params if "--delta" in option.opts]
+    assert len(options) >= 10
+    # a sweep is given either delta or epsilon
+    assert [option.required for option in options].count(False) == 1
+    names = [getattr(shuffledp, name) for name in shuffledp.__all__]
+    drawn = [getattr(plotting, name) for name in dir(plotting) if name.startswith("plot_")]
+    kinds = [kind for kind in names if isinstance(kind, type)]
+    methods = [each for kind in kinds for _, each in inspect.getmembers(kind)]
+    for function in filter(inspect.isfunction, [*names, *drawn, *methods]):
+        delta = inspect.signature(function).parameters.get("delta")
+        if delta is not None and not function.__qualname__.endswith("__init__"):
+            assert delta.default in (delta.empty, None), function
+    with pytest.raises(InvalidParameter, match="delta is missing"):
+        compare(Shuffle(PureLDP(1.0), 10))
 
 
 def test_plot_refuses_unknown_formats_before_working() -> None:

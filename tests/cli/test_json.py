@@ -93,12 +93,17 @@ def test_every_randomizer_in_every_command(name: str, tmp_path: Path) -> None:
         assert bool(report["error"]) == (result.returncode > 1)
         if result.returncode > 1:
             assert report["error"]["message"] in result.stderr
+        if result.returncode == 2:
             assert query in ("verify", "audit", "simulate"), result.stderr
         elif query == "sweep":
             answered, failed = report["rows"]
-            assert answered["error"] is None and failed["lower"] is None
+            assert bool(answered["error"]) == (answered["upper"] == "Infinity")
+            assert failed["lower"] is None
             assert "users=-1" in failed["error"]["message"]
         else:
+            if query in ("epsilon", "delta"):
+                nothing = {"epsilon": "Infinity", "delta": 1}[query]
+                assert (result.returncode == 3) == (nothing in report["upper"])
             assert report["randomizer"] == name
             assert report["parameters"].keys() >= REGISTRY[name].example.keys()
 
@@ -161,18 +166,24 @@ def test_a_plan_of_every_randomizer(tmp_path: Path) -> None:
         lines += ["[[rounds]]", f'randomizer = "{name}"', "users = 60"]
         given = {**kind.example, **({"matrix": "matrix.csv"} if name == "matrix" else {})}
         lines += [f"{key} = {json.dumps(value)}" for key, value in given.items()]
+        lines += ['population = "one of two"'] if name == "rr" else []
     options("matrix", tmp_path)
     (tmp_path / "plan.toml").write_text("\n".join(lines))
-    entries = checked("account", (str(tmp_path / "plan.toml"),))["entries"]
+    report = checked("account", (str(tmp_path / "plan.toml"),))
+    assert [each["name"] for each in report["populations"]] == ["one of two"]
+    entries = report["entries"]
     assert [entry["randomizer"] for entry in entries] == list(REGISTRY)
     assert all(entry["adversary"] and entry["assumptions"] for entry in entries)
 
 
 def test_infinite_missing_and_failed_are_told_apart() -> None:
     strong = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--users", "10")
-    infinite = checked("epsilon", (*strong, "--analysis", "strong", "--delta", "1e-6,0.5"))
+    infinite = checked("epsilon", (*strong, "--analysis", "strong", "--delta", "1e-6,0.5"), 3)
+    assert infinite["certified"] == [False, True]
+    assert infinite["error"]["bounds"] == {"lower": "Infinity", "upper": "Infinity"}
     assert infinite["upper"][0] == "Infinity" and infinite["upper"][1] < 10
     assert float(infinite["upper"][0]) == math.inf
+    # what more knowledge would cost may be infinite; the guarantee, by the last analysis, is not
     rows = checked("adversaries", (*strong, "--delta", "1e-6"))["rows"]
     assert rows[0]["upper"] == "Infinity" and rows[-1]["upper"] is None
     nearest = ("--find", "rounds", "--eps0", "4", "--users", "1e4", "--epsilon", "0.1")

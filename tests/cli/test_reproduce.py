@@ -21,7 +21,7 @@ from shuffledp.tools import style
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    ok("reproduce", "all", "--out", str(folder), "--quick")
+    ok("reproduce", "all", "--out", str(folder), "--quick", "--grid-points", "200000")
     return folder
 
 

@@ -5,14 +5,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 from shell import ok, run
 from shuffledp import FiniteRandomizer, RandomizedResponse, Shuffle, adversaries, sweep
 from shuffledp._support.text import line_width, wrapped
+from shuffledp.cli.app import cli
+from shuffledp.cli.options import Command
 from shuffledp.errors import InvalidParameter
 from shuffledp.randomizers import REGISTRY, LocalHashing, SubsetSelection
 from shuffledp.tools.protocol import randomizer_of
@@ -80,7 +84,41 @@ def test_scripts_for_other_shells(shell: str, words: str, monkeypatch: pytest.Mo
     assert words in run().stdout
 
 
-@pytest.mark.parametrize("users", ["2,000", "2k", "2_000", "2e3", "0.002M", "2000.0", " 2k "])
+def commands(group: click.Group) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from (((name, *path), each) for path, each in commands(command))
+        else:
+            yield (name,), command
+
+
+@pytest.mark.parametrize(("path", "command"), [*commands(cli)], ids=str)
+def test_no_option_is_given_twice(path: tuple[str, ...], command: click.Command) -> None:
+    """Only what is documented as repeatable may be repeated; one class checks it for all."""
+    taken = {"epsilon": ["delta"], "delta": ["epsilon"], "serve": ["name"]}
+    repeated = [option.opts[0][2:] for option in command.params if getattr(option, "multiple", 0)]
+    assert repeated == taken.get(path[0], [])
+    assert isinstance(command, Command)
+
+
+def test_a_repeated_option_is_named() -> None:
+    protocol = ("--users", "10", "--delta", "1e-3")
+    for command, more in (
+        ("epsilon", ()),
+        ("compare", ("--json",)),
+        ("sweep", ("--jobs", "1")),
+    ):
+        result = run(command, *protocol, *more, "--eps0", "4", "--eps0=5")
+        assert result.returncode == 2 and "upper" not in result.stdout
+        assert result.stderr.startswith("shuffledp: --eps0 is given 2 times; give it once")
+    picture = ("plot", "profile", "--eps0", "4", "--users", "9", "--users", "8", "--out", "p.png")
+    assert "--users is given 2 times" in run(*picture).stderr
+    report = json.loads(ok("epsilon", "--eps0", "4", *protocol, "--delta", "0.1", "--json"))
+    assert report["delta"] == [1e-3, 0.1]
+    ok("epsilon", "--eps0", "4", *protocol, "--json", "--json")
+
+
+@pytest.mark.parametrize("users", ["2,000", "2k", "2_000", "2e3", "0.002M", " 2k "])
 def test_numbers_as_they_are_written(users: str) -> None:
     report = json.loads(ok("epsilon", "--eps0", "1", *ASKED[2:], "--users", users))
     assert report["users"] == 2000

@@ -180,12 +180,12 @@ def test_thresholds_of_large_clients(eps0: float) -> None:
     laplace = Laplace(eps0).client
     assert isinstance(laplace, NoisyClient)
     assert 1 <= laplace.steps <= Fraction(eps0) * 2**DIGITS  # what 0 and 1 are apart
-    for sigma in (0.1, 1.0, 1 / 3, 1000.0):
+    for sigma in (1e-12, 1e-6, 0.1, 1.0, 1 / 3, 1000.0, 1e12):
         gaussian = Gaussian(sigma).client
         assert isinstance(gaussian, NoisyClient)
-        assert (
-            gaussian.steps * Fraction(sigma) <= 2**DIGITS < (gaussian.steps + 1) * Fraction(sigma)
-        )
+        unit = 2**gaussian.digits
+        assert gaussian.steps * Fraction(sigma) <= unit < (gaussian.steps + 1) * Fraction(sigma)
+        assert 1 <= gaussian.steps <= 2**52 and (gaussian.digits == DIGITS or sigma < 2**-12)
 
 
 @pytest.mark.parametrize("gamma", [1e-12, 0.1, 0.25, 0.9999])

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -62,8 +61,6 @@ def test_control_c_leaves_no_half_written_file(tmp_path: Path) -> None:
         assert writer.stdout.readline() == "writing\n"
         assert len(list(tmp_path.iterdir())) == 2
         writer.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        assert writer.wait(timeout=30) != 0
-        assert time.monotonic() - start < 30
+        assert writer.wait(timeout=60) != 0
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -49,8 +49,7 @@ def tail(trials: int, successes: int, p: Fraction) -> Fraction:
 
 @pytest.mark.parametrize("error", [0.025, 1e-6])
 @pytest.mark.parametrize(
-    ("successes", "trials"),
-    [(0, 5), (1, 5), (5, 5), (1, 1), (7, 40), (39, 40), (60, 200), (1, 300)],
+    ("successes", "trials"), [(0, 5), (1, 5), (5, 5), (1, 1), (39, 40), (30, 100)]
 )
 def test_intervals_are_those_of_clopper_and_pearson(
     successes: int, trials: int, error: float

@@ -307,3 +307,51 @@ def test_remaining_rounds_and_fits() -> None:
     accountant.compose(survey)
     assert not accountant.fits(1.0, 1e-6)
     assert accountant.remaining_rounds(survey, 1.0, 1e-6) == 0
+
+
+def test_a_function_that_ignores_its_argument_is_refused() -> None:
+    """Whether all values meet the target or none does: the value has nothing to do with it."""
+    survey = Shuffle(PureLDP(4.0), users=10_000)  # epsilon 0.41 at delta 1e-6
+    functions: list[Callable[[float], Shuffle]] = [
+        lambda eps0: survey,
+        lambda eps0: Shuffle(PureLDP(4.0), users=10_000),
+    ]
+    for make in functions:
+        for target in (0.1, 1.0):
+            with pytest.raises(
+                InvalidParameter, match=r"makes the same round, .* eps0=200; let it"
+            ):
+                calibrate("eps0", make, epsilon=target, delta=1e-6, rtol=0.1)
+    with pytest.raises(InvalidParameter, match="of users=1 and users=1000000000000; let it use"):
+        calibrate("users", lambda users: survey, epsilon=1.0, delta=1e-6, rtol=0.1)
+
+
+def test_the_last_supported_value_is_an_answer() -> None:
+    """eps0 of a single user is its epsilon, also the largest; delta 0.9 needs no epsilon at all."""
+    local = calibrate("eps0", lambda e: Shuffle(PureLDP(e), 1), epsilon=300, delta=0, rtol=0.1)
+    assert (local.value, local.beyond) == (200.0, None)
+    rate = calibrate(
+        "sample_rate",
+        lambda rate: Shuffle(PureLDP(0.1), 10, sample_rate=rate),
+        epsilon=1e-3,
+        delta=0.9,
+        rtol=0.1,
+    )
+    assert (rate.value, rate.beyond, rate.achieved.upper) == (1.0, None, 0.0)
+    # the round is the same from some value on, but not everywhere
+    clipped = calibrate(
+        "eps0", lambda e: Shuffle(PureLDP(min(e, 0.1)), 10), epsilon=1.0, delta=0.1, rtol=0.1
+    )
+    assert clipped.beyond is None
+
+
+@pytest.mark.parametrize("find", ["p", "q"])
+def test_a_round_that_cannot_be_made_is_not_taken_for_bits_that_say_nothing(find: str) -> None:
+    """Bits beyond p = q cost nothing; a round without a meaning has no epsilon at all."""
+
+    def make(value: float) -> Shuffle:
+        p, q = (value, 0.25) if find == "p" else (0.5, value)
+        return Shuffle(UnaryEncoding(4, p=p, q=q), 1000, neighbours="remove")
+
+    with pytest.raises(InvalidParameter, match="neighbours='remove' has no meaning"):
+        calibrate(find, make, epsilon=1.0, delta=1e-6)

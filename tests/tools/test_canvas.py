@@ -109,7 +109,17 @@ def test_two_panels_in_one_figure(tmp_path: Path) -> None:
     assert left.figure is right.figure and tuple(left.figure.get_size_inches()) == (9, 3)  # type: ignore[union-attr]
     picture = tmp_path / "both.png"
     one = ["profile", "--eps0", "1", "--users", "100", "--title", "left", "--target", "1e-6"]
-    other = ["epsilon-vs-rounds", "--eps0", "1", "--users", "100", "--rounds", "1,2"]
+    other = [
+        "epsilon-vs-rounds",
+        "--eps0",
+        "1",
+        "--users",
+        "100",
+        "--rounds",
+        "1,2",
+        "--delta",
+        "1e-6",
+    ]
     whole = ["--figsize", "5x2", "--dpi", "50", "--out", str(picture)]
     ok("plot", *one, *other, *whole)
     png = picture.read_bytes()

@@ -3,14 +3,16 @@
 import math
 from typing import Any
 
+import mpmath
 import pytest
 
-from shuffledp import Aggregate, RandomizedResponse, Shuffle, choose
+from shuffledp import Accountant, Aggregate, RandomizedResponse, Shuffle, choose
 from shuffledp.bounds import Bounds
 from shuffledp.bounds.boundary import Decimals, approach
-from shuffledp.errors import InvalidParameter
+from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import REGISTRY, Family, Randomizer
-from shuffledp.tools.choose import Choices, lowest
+from shuffledp.tools.candidates import lowest
+from shuffledp.tools.choose import Choices
 
 USERS, VALUES, EPSILON, DELTA = 10**6, 100, 1.0, 1e-8
 
@@ -118,6 +120,130 @@ def test_sums_are_chosen_too_and_in_all_rounds_of_a_sample(
         assert kind(choice.randomizer, 1000, sample_rate=0.5).get_epsilon(1e-6) <= 1
 
 
+@pytest.mark.parametrize(
+    ("names", "view", "more"),
+    [
+        (("rr", "noisy-histogram"), "shuffle", {"colluding": 0.3}),
+        (("rr", "noisy-histogram"), "shuffle", {"dropouts": 300}),
+        (("rr",), "shuffle", {"messages": 3}),
+        (("rr",), "shuffle", {"sample_rate": 0.3333, "sampling": "poisson"}),
+        (("unary",), "aggregate", {"neighbours": "remove", "colluding": 100, "messages": 2}),
+    ],
+)
+def test_the_round_that_was_described_meets_the_target(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], view: str, more: dict[str, Any]
+) -> None:
+    only(monkeypatch, **{name: REGISTRY[name] for name in names})
+    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "view": view, "rtol": 0.02}
+    table, usual = choose(1000, 4, **asked, **more), choose(1000, 4, **asked)
+    assert not table.unmet and {choice.name for choice in table} == set(names)
+    kind = {"shuffle": Shuffle, "aggregate": Aggregate}[view]
+    for choice in table:
+        made = kind(REGISTRY[choice.name](**choice.parameters), 1000, **more)
+        assert made == choice.round
+        assert 0.95 < made.get_epsilon(1e-5) <= 1
+    # all but a fixed number of dummies depend on each of these options: what was chosen without it
+    # does not meet the target, or spends less
+    others = [choice.randomizer for choice in usual if "dummies" not in choice.parameters]
+    spent = [kind(randomizer, 1000, **more).get_epsilon(1e-5) for randomizer in others]
+    assert spent and all(not 0.95 < epsilon <= 1 for epsilon in spent)
+
+
+def test_colluders_in_a_year_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, rr=RandomizedResponse)
+    year: dict[str, Any] = {"rounds": 52, "epsilon": 1.0, "delta": 1e-8, "view": "shuffle"}
+    spent = {}
+    for colluding in (0, 100_000):
+        (choice,) = choose(2_000_000, 40, colluding=colluding, **year)
+        attacked = Shuffle(choice.randomizer, 2_000_000, colluding=0.05)
+        spent[colluding] = Accountant().compose(attacked, 52).get_epsilon(1e-8)
+    assert spent[0] > 1.02 and 0.99 < spent[100_000] <= 1
+
+
+def test_errors_are_those_of_the_fewest_or_the_most_who_send(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Counts err most if nobody drops out, means and frequencies if all do; from the formulas."""
+    only(monkeypatch, rr=RandomizedResponse, laplace=REGISTRY["laplace"])
+    people: dict[str, Any] = {"dropouts": 0.2, "messages": 3}
+    asked: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-4, "view": "shuffle", "rtol": 0.1}
+    (rr,) = choose(1000, VALUES, **people, **asked)
+    own, other = support("rr", dict(rr.parameters))
+
+    def error(messages: int, count: float) -> float:
+        noise = messages * other * (1 - other)
+        noise += count * (own * (1 - own) - other * (1 - other))
+        return math.sqrt(noise) / (own - other)
+
+    most, least = 3 * 1000, 3 * 800
+    assert rr.standard_error == pytest.approx(error(most, 0), rel=1e-9)
+    assert rr.average_error == pytest.approx(error(most, most / VALUES), rel=1e-9)
+    assert rr.frequency_error == pytest.approx(error(least, least / VALUES) / least, rel=1e-9)
+    assert rr.bits == 3 * 7
+    (laplace,) = choose(1000, task="mean", **people, **asked)
+    scale = 1 / laplace.parameters["eps0"]
+    assert laplace.average_error == pytest.approx(math.sqrt(2 * scale**2 / least), rel=1e-4)
+    sampled = choose(1000, VALUES, **asked, sample_rate=0.5, dropouts=0.2)
+    assert sampled[0].standard_error == pytest.approx(
+        math.sqrt(sampled[0].randomizer.count_variance(500)), rel=1e-9
+    )
+    assert "of 500 users who send, if nobody drops out" in sampled.legend
+    assert "of 400 users who send, if all dropouts occur" in sampled.legend
+
+
+def local_loss(choice: Any) -> float:
+    """log of the largest ratio of the probabilities of a message, from the definitions."""
+    if choice.name == "unary":
+        p, q = (choice.parameters.get(name) for name in "pq")
+        if p is None:
+            p, q = support("unary", choice.parameters)
+        return math.log(p * (1 - q) / (q * (1 - p)))
+    return float(choice.parameters["eps0"])
+
+
+def test_no_local_eps0_is_above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("rr", "hashing", "unary", "noisy-histogram")
+    only(monkeypatch, **{name: REGISTRY[name] for name in names})
+    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "view": "shuffle", "rtol": 0.05}
+    free, capped = choose(10_000, 8, **asked), choose(10_000, 8, **asked, max_eps0=3.33333)
+    assert {c.local_eps0 for c in free if c.name == "noisy-histogram"} == {math.inf}
+    assert all("none" in line for line in str(free).splitlines() if "NoisyHistogram(" in line)
+    for choice in (*free, *capped):
+        if choice.name != "noisy-histogram":
+            assert choice.local_eps0 == pytest.approx(local_loss(choice), rel=1e-9)
+            assert choice.local_eps0 >= local_loss(choice) * (1 - 1e-14)
+    assert {choice.name for choice in capped} == {"rr", "hashing", "unary"}
+    # the largest within the cap, not one fewer digit of it
+    assert all(0.998 * 3.33333 < choice.local_eps0 <= 3.33333 for choice in capped)
+    assert {(row.randomizer, "no local eps0" in row.reason) for row in capped.unmet} == {
+        ("noisy-histogram", True)
+    }
+    assert "could spend more of the target without max_eps0=3.33333" in str(capped)
+    # a cap that does not bind changes nothing
+    wide = choose(10_000, 8, **asked, max_eps0=100.0)
+    assert [c.randomizer for c in wide] == [c.randomizer for c in free if c.local_eps0 < math.inf]
+
+
+def test_gaussian_noise_has_no_local_eps0() -> None:
+    table = choose(1000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6, max_eps0=4)
+    assert [choice.name for choice in table] == ["one-bit"]
+    ((name, view, reason),) = table.unmet
+    assert (name, view) == ("gaussian", "aggregate") and "max_eps0=4" in reason
+
+
+def test_what_does_not_go_with_the_neighbours_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("rr", "unary", "noisy-histogram")
+    only(monkeypatch, **{name: REGISTRY[name] for name in names})
+    table = choose(1000, 4, epsilon=1.0, delta=1e-5, neighbours="remove", rtol=0.05)
+    assert {(choice.name, choice.view) for choice in table} == {
+        ("unary", "aggregate"), ("noisy-histogram", "shuffle"),
+    }  # fmt: skip
+    reasons = {row.randomizer: row.reason for row in table.unmet}
+    assert reasons.keys() == set(names)  # a fixed number of dummies is counted, too
+    assert all("neighbours='remove' has no meaning" in reason for reason in reasons.values())
+    assert "remove-one" in table.title
+
+
 def test_means_and_vectors() -> None:
     means = choose(10_000, task="mean", epsilon=1.0, delta=1e-6, view="shuffle")
     assert {choice.name for choice in means} == {
@@ -140,12 +266,28 @@ def test_what_cannot_be_met_is_listed_with_the_reason() -> None:
     assert "Cannot meet it:" in str(table) and "noisy-histogram, view shuffle: no " in str(table)
 
 
-def test_whoever_cannot_spend_the_target_is_told_of() -> None:
-    """With many users the least noise that Gaussian takes is more than enough."""
-    table = choose(10**8, task="mean", epsilon=1.0, delta=1e-8, view="aggregate")
+def test_whoever_cannot_spend_the_target_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At delta = 0 a single user has the local epsilon, of which more than 200 is not supported."""
+    only(monkeypatch, **{"one-bit": REGISTRY["one-bit"]})
+    table = choose(1, task="mean", epsilon=300.0, delta=0.0, view="aggregate")
     (told,) = table.unspent
-    assert told.startswith("Gaussian(sigma=0.1), view aggregate, spends 0.0039")
-    assert "no further sigma is supported" in told and "no further sigma" in str(table)
+    assert told.startswith("OneBit(eps0=200.0), view aggregate, spends 200")
+    assert "no further eps0 is supported" in told and "no further eps0" in str(table)
+
+
+def test_noise_shares_spend_the_target() -> None:
+    """Of sums the noise of a single user may be as little as the target allows."""
+    table = choose(10**8, task="mean", epsilon=1.0, delta=1e-8, view="aggregate")
+    assert table[0].name == "gaussian" and not table.unspent
+    sigma = table[0].parameters["sigma"]
+    with mpmath.workdps(40):  # the sum is a Gaussian mechanism (Balle, Wang 2018)
+        shift = 1 / (mpmath.mpf(sigma) * 10**4)
+
+        def delta(epsilon: float) -> mpmath.mpf:
+            tails = [mpmath.ncdf(sign * shift / 2 - epsilon / shift) for sign in (1, -1)]
+            return tails[0] - mpmath.exp(epsilon) * tails[1]
+
+        assert delta(1.0) <= 1e-8 < delta(0.95)
 
 
 def test_two_values_need_no_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,12 +311,18 @@ def test_two_values_need_no_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"delta": 2.0}, "delta=2"),
         ({"sample_rate": 0.333}, "0.333"),
         ({"users": 0}, "users=0"),
+        ({"colluding": 60, "dropouts": 40}, "leave nobody of users=100"),
+        ({"messages": 0}, "messages=0"),
+        ({"neighbours": "swap"}, "neighbours='swap'"),
+        ({"sampling": "any"}, "sampling='any'"),
+        ({"max_eps0": 0}, "max_eps0=0 is outside"),
+        ({"max_eps0": "4"}, "max_eps0='4' is not a number"),
         ({"task": "vector", "values": None, "dimension": 3, "view": "aggregate"}, "no randomizer"),
     ],
 )
 def test_bad_input_is_one_sentence(asked: dict[str, Any], words: str) -> None:
     given = {"users": 100, "values": 4, "epsilon": 1.0, "delta": 1e-6}
-    with pytest.raises(InvalidParameter) as error:
+    with pytest.raises((InvalidParameter, OutOfRange)) as error:
         choose(**(given | asked))
     assert words in str(error.value) and "\n" not in str(error.value)
 

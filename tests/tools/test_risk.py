@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import oracles
+from covering import covering
 from oracles.attacker import caught, renyi
 from oracles.columns import neighbouring_sums
 from shell import ok, run
@@ -95,16 +96,17 @@ BINARY = [[Fraction(7, 8), Fraction(1, 8)], [Fraction(1, 4), Fraction(3, 4)]]
 TERNARY = [[Fraction(x) / 10 for x in row] for row in ([7, 2, 1], [1, 8, 1], [2, 2, 6])]
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 4])
+@pytest.mark.parametrize("rounds", [1, 3])
 def test_readings_of_one_pair_are_exact(rounds: int) -> None:
     """Of one user there is one pair of datasets: all readings are those of its composition."""
     round_ = Shuffle(RandomizedResponse(2, gamma=0.25), 1)
     check(of(round_, rounds), [powers(datasets(SYMMETRIC, 1)[0], rounds)], 1e-3)
 
 
-@pytest.mark.parametrize("users", [1, 3, 4])
-@pytest.mark.parametrize("analysis", ["best", "clones", "stronger-clones"])
-@pytest.mark.parametrize("matrix", [BINARY, TERNARY])
+@pytest.mark.parametrize(
+    ("users", "analysis", "matrix"),
+    covering([1, 3, 4], ["best", "clones", "stronger-clones"], [BINARY, TERNARY]),
+)
 def test_no_attacker_on_any_dataset_does_better(
     users: int, analysis: str, matrix: oracles.Matrix
 ) -> None:
@@ -159,8 +161,7 @@ def test_thresholds_have_infinite_divergences() -> None:
     assert noisy.advantage.upper < 0.3 and noisy.divergences[0] == math.inf
 
 
-@pytest.mark.parametrize("rounds", [1, 10])
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0, 300.0])
+@pytest.mark.parametrize(("sigma", "rounds"), covering([0.5, 1.0, 4.0, 300.0], [1, 10]))
 def test_central_gaussian_noise_in_closed_form(sigma: float, rounds: int) -> None:
     """Dong, Roth, Su 2022: a Gaussian mechanism is its trade-off curve."""
     shift, rates = math.sqrt(rounds) / sigma, (1e-5, 1e-3, 0.01, 0.1, 0.5, 0.9)
@@ -299,10 +300,10 @@ def test_statements_have_it_in_plain_words() -> None:
     least = 100 * (1e-6 + math.exp(0.8539) / 100)
     found = said.partition("catches at most ")[2]
     assert least <= float(found.split()[0]) <= least + 0.001
-    none = ok(
+    none = run(
         "epsilon", "--view", "threshold", "--rate", "0.1", "--threshold", "20", "--delta", "0"
-    )
-    assert "catches" not in none
+    ).stdout
+    assert none.startswith("No epsilon is certified") and "catches" not in none
 
 
 def test_the_picture_and_the_table_of_notebooks() -> None:

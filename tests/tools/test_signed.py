@@ -48,6 +48,7 @@ STEP = '{"losses": [0.1, -0.1], "masses": [0.525, 0.475], "symmetric": true}'
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
     (tmp_path / "step.json").write_text(STEP)
+    (tmp_path / "twice.json").write_text(STEP.replace("{", '{"masses": [1.0], ', 1))
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     return path
@@ -74,9 +75,10 @@ def test_central_mechanisms_beside_rounds(plan: Path) -> None:
         ("sigma = 50.0", "", r"rounds\[2\]: mechanism gaussian needs sigma"),
         ("sigma = 50.0", "sigma = 0", r"rounds\[2\]: sigma=0 is outside"),
         ("sigma = 50.0", "sigma = 50\nusers = 3", r"rounds\[2\] has the unknown key 'users'"),
-        ("scale = 30", "scale = 'x'", r"rounds\[3\]: scale='x' is not a number"),
+        ("scale = 30", "scale = 'x'", r"rounds\[3\]: scale='x' is not a finite number"),
         ("step.json", "none.json", r"rounds\[5\]: PLD .*none.json cannot be read"),
         ("step.json", "plan.toml", r"rounds\[5\]: PLD .*plan.toml is not JSON with losses"),
+        ("step.json", "twice.json", r"PLD .*twice.json: the key 'masses' is given 2 times; give"),
         ("rounds = 4", "count = 4", r"rounds\[2\] has the unknown key 'count'; .* rounds\."),
     ],
 )

@@ -1,5 +1,8 @@
 """What is signed says the protocol that was analyzed, no more and no less."""
 
+from dataclasses import replace
+from decimal import Decimal
+
 import pytest
 
 from shell import ok
@@ -14,6 +17,7 @@ from shuffledp import (
     SampleThreshold,
     Shuffle,
     UnaryEncoding,
+    adversaries,
 )
 from shuffledp._support.numeric import Bounds
 from shuffledp.central import GaussianNoise
@@ -22,6 +26,7 @@ from shuffledp.randomizers import LocalHashing, NoisyHistogram, Piecewise
 from shuffledp.rounds import Round
 from shuffledp.tools.ledger import Entry, Ledger
 from shuffledp.tools.plan import PlannedRound
+from shuffledp.tools.statement import local_epsilon, without_trust
 
 
 @pytest.mark.parametrize(
@@ -70,7 +75,9 @@ def test_the_rate_of_a_sample() -> None:
 
 
 def test_who_drops_out_may_not_depend_on_values() -> None:
-    assert "do not depend on their values" in Shuffle(PureLDP(1.0), 100, dropouts=3).people
+    """Nor on those of others: of two users of one household one may stay away for the other."""
+    said = "do not depend on any user's value or message"
+    assert said in Shuffle(PureLDP(1.0), 100, dropouts=3).people
 
 
 def test_sums_are_not_messages() -> None:
@@ -81,7 +88,10 @@ def test_sums_are_not_messages() -> None:
 
 
 def test_sums_of_noise_are_of_real_numbers() -> None:
-    assert "shares are real numbers" in dict(Aggregate(Gaussian(1.0), 100).remarks)["noise"]
+    assert (
+        "proven for shares that are real numbers"
+        in dict(Aggregate(Gaussian(1.0), 100).remarks)["noise"]
+    )
     assert not Shuffle(Gaussian(1.0), 100).remarks
 
 
@@ -91,6 +101,8 @@ def test_a_delta_that_says_little() -> None:
     said = ok("epsilon", *protocol, "--delta", "1e-6,0.01")
     assert "caution      delta = 0.01 is at least 1/users" in said
     assert "caution      delta = 0.05023 is" in ok("delta", *protocol, "--epsilon", "0")
+    threshold = ("--view", "threshold", "--rate", "0.1", "--threshold", "20")
+    assert "1/users" not in ok("epsilon", *threshold, "--delta", "1e-6")  # of any number of users
 
 
 def test_a_plan_with_a_delta_that_says_little() -> None:
@@ -99,6 +111,15 @@ def test_a_plan_with_a_delta_that_says_little() -> None:
     for rounds in ((few,), (many, few), (few, many)):
         said = Plan(1.0, 1e-3, rounds).ledger().to_markdown()
         assert "* **caution**: delta = 0.001 is at least 1/users" in said
+
+
+def test_it_is_said_whose_datasets_attain_a_loss() -> None:
+    """Of all randomizers with one eps0 those of a single one were tried."""
+    last = adversaries(PureLDP(4.0), 10_000, 1e-6)[-1]
+    assert last.adversary.endswith("datasets of binary randomized response with this eps0")
+    binary = RandomizedResponse(2, eps0=4.0)
+    assert last.lower <= Shuffle(binary, 10_000).get_epsilon(1e-6)
+    assert adversaries(binary, 100, 1e-2)[-1].adversary.endswith("datasets of this randomizer")
 
 
 def test_targets_are_said_in_full() -> None:
@@ -112,8 +133,66 @@ def test_a_plan_that_may_fit_is_not_said_to_exceed() -> None:
     planned = PlannedRound("poll", Shuffle(PureLDP(1.0), 10_000))
     entry = Entry(planned, Bounds(0.9, 1.1), -0.1, fits=False)
     assert Ledger(1.0, 1e-6, (entry,)).verdict == (
-        "The plan is not certified to fit the target (1, 1e-06): 0.9 <= epsilon <= 1.100001 is "
-        "certified (replace-one neighbours); narrow it by rtol."
+        "The plan is not certified to fit the target (1, 1e-06): 0.9 <= epsilon of the analyzed "
+        "pairs <= 1.100001 is certified (replace-one neighbours); narrow it by rtol."
     )
     entry = Entry(planned, Bounds(1.05, 1.1), -0.1, fits=False)
     assert "exceeds the target" in Ledger(1.0, 1e-6, (entry,)).verdict
+
+
+@pytest.mark.parametrize(
+    ("round_", "rounds", "said"),
+    [
+        # 52 * 6.608 and 2 * 3 * 1.5
+        (Shuffle(RandomizedResponse(40, eps0=6.608), 2000), 52, "shuffler * epsilon = 343.616 at"),
+        (Aggregate(UnaryEncoding(4, eps0=1.5), 9, messages=3), 2, "aggregator * epsilon = 9 at"),
+        (Shuffle(PureLDP(4.0), 9), 1, "shuffler * epsilon = 4 at delta = 0 is left"),
+        # log(1 + 4 * 0.75 / 0.25) = log 13 = 2.5649493..., rounded up
+        (Shuffle(RandomizedResponse(4, gamma=0.25), 9), 1, "shuffler * epsilon = 2.56495 at"),
+        (Shuffle(Gaussian(3.0), 9), 1, "shuffler * no epsilon at delta = 0 is left"),
+        (Shuffle(NoisyHistogram(poisson=0.5), 9), 5, "shuffler * nothing is left: every user"),
+        (Shuffle(FiniteRandomizer([[1, 0], [0.5, 0.5]]), 9), 1, "shuffler * no epsilon at delta"),
+        (SampleThreshold(0.1, 20), 1, "whoever counts the reports * nothing is left"),
+        (GaussianNoise(9.0), 1, "whoever holds the data * nothing is left"),
+    ],
+)
+def test_what_is_left_without_trust(round_: Round, rounds: int, said: str) -> None:
+    who, _, left = said.partition(" * ")
+    text = without_trust(round_, rounds).replace("if the ", "if ")
+    assert text.startswith(f"if {who} is not honest, {left}")
+
+
+def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> None:
+    alone = Shuffle(PureLDP(2.0), 1000)
+    for more in ({"sample_rate": 0.1}, {"colluding": 900}, {"dropouts": 0.5}):
+        round_ = Shuffle(PureLDP(2.0), 1000, **more)
+        assert local_epsilon(round_, 7) == local_epsilon(alone, 7) == 14
+        assert "neither sampling nor what other users do changes that" in without_trust(round_, 7)
+    assert "other users" not in without_trust(alone, 7)
+
+
+@pytest.mark.parametrize(
+    ("k", "eps0", "said"), [(40, 6.608, "95 %"), (2, 1.0, "73.11 %"), (10, 20.0, "100 %")]
+)
+def test_how_often_the_truth_is_sent_is_rounded_up(k: int, eps0: float, said: str) -> None:
+    text = without_trust(Shuffle(RandomizedResponse(k, eps0=eps0), 9), 1)
+    assert text.endswith(f"a message is the true value with probability at most {said}")
+    ratio = Decimal(eps0).exp()
+    exact = 100 * ratio / (ratio + k - 1)
+    assert exact <= Decimal(said.removesuffix(" %")) < exact + Decimal("0.011")
+
+
+def test_an_account_says_what_is_left_of_all_entries_without_trust() -> None:
+    """3 rounds of eps0 = 2 and 2 of 3 messages of eps0 = 1: 12."""
+    first = PlannedRound("first", Shuffle(PureLDP(2.0), 1000), 3)
+    second = PlannedRound("second", Shuffle(PureLDP(1.0), 1000, messages=3), 2)
+    said = Plan(9.0, 1e-3, (first, second)).ledger(rtol=0.1).to_markdown()
+    total = "if nobody but the users is honest, epsilon = 12 at delta = 0 is left for all"
+    assert total in said and said.count("* **local**: ") == 3
+    clear = PlannedRound("clear", Shuffle(NoisyHistogram(poisson=0.5), 1000))
+    said = Plan(9.0, 1e-3, (first, clear)).ledger(rtol=0.1).to_markdown()
+    assert "no epsilon is left for all entries together" in said
+    apart = tuple(replace(one, population=one.name) for one in (first, second))
+    common = PlannedRound("common", Shuffle(PureLDP(0.5), 1000))
+    said = Plan(9.0, 1e-3, (*apart, common)).ledger(rtol=0.1).to_markdown()
+    assert "epsilon = 6.5 at delta = 0 is left for all entries of the worst population" in said

@@ -110,6 +110,7 @@ def test_infinite_values_survive_the_file(tmp_path: Path) -> None:
     for name in ("sweep.csv", "sweep.jsonl"):
         table = sweep({"users": [2, 3]}, delta=1e-9, jobs=1, out=tmp_path / name, **options)
         assert table[0]["epsilon_upper"] == math.inf
+        assert table[0]["error"].startswith("no epsilon is certified at delta=1e-09;")
         again = sweep({"users": [2, 3]}, delta=1e-9, jobs=1, out=tmp_path / name, **options)
         assert again[:] == table[:]
     rows = [json.loads(line) for line in (tmp_path / "sweep.jsonl").read_text().splitlines()]

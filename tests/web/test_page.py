@@ -3,6 +3,7 @@
 import json
 import shlex
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +83,17 @@ def saved(page: Page, label: str) -> str:
     return Path(download.path()).read_text(encoding="utf-8")
 
 
+def test_a_slider_ends_where_the_view_does(page: Page) -> None:
+    """Of sums less noise is answered than of shuffled messages."""
+    for view, least in (("shuffle", "0.1"), ("aggregate", "0.001")):
+        page.goto(f"/?view={view}&randomizer=gaussian&sigma=2&users=1000")
+        slider = page.locator("[data-slider=sigma]")
+        moved = "e => { e.value = 0; e.dispatchEvent(new Event('input', {bubbles: true})); }"
+        slider.evaluate(moved)
+        assert page.input_value("#field-sigma") == least
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('No epsilon')")
+
+
 def test_a_slider_changes_the_sentence_to_pythons_number(page: Page) -> None:
     page.goto("/")
     says(page, sentence(10_000))
@@ -127,7 +139,7 @@ def test_every_randomizer_has_an_answer(page: Page) -> None:
         before = page.inner_text("pre[aria-label=Shell]")
         page.select_option("#field-randomizer", name)
         page.wait_for_function(
-            "name => document.querySelector('pre[aria-label=Shell]').textContent.includes("
+            "name => document.querySelector('pre[aria-label=Shell]')?.textContent.includes("
             "`--randomizer ${name} `)",
             arg=name,
         )
@@ -159,7 +171,7 @@ def test_bad_input_is_explained_beside_its_field(page: Page) -> None:
     until(page, "!document.querySelector('[aria-invalid]')")
     page.fill("#field-users", "<b>many</b>")
     until(
-        page, "document.querySelector('#field-users-problem').textContent.includes('<b>many</b>')"
+        page, "document.querySelector('#field-users-problem')?.textContent.includes('<b>many</b>')"
     )
     page.fill("#field-users", "500")
     says(page, sentence(500))
@@ -204,7 +216,7 @@ def test_downloads(page: Page) -> None:
     rows = saved(page, "Download users as CSV").splitlines()
     assert rows[0] == "users,epsilon_lower,epsilon_upper" and len(rows) == 10
     page.get_by_role("button", name="Copy the Python lines").click()
-    until(page, "document.querySelector('#toast').textContent === 'Python copied'")
+    until(page, "document.querySelector('#toast')?.textContent === 'Python copied'")
 
 
 def test_a_plan_is_uploaded_changed_and_downloaded(page: Page) -> None:
@@ -217,7 +229,7 @@ def test_a_plan_is_uploaded_changed_and_downloaded(page: Page) -> None:
     assert "weekly usage" in saved(page, "Download the account as markdown")
     text = PLAN.read_text().replace("epsilon = 1.0", "epsilon = 0.1")
     page.fill("#field-plan", text)
-    until(page, "document.querySelector('.sentence').textContent.includes('exceeds')")
+    until(page, "document.querySelector('.sentence')?.textContent.includes('exceeds')")
     link = (
         page.url
         if "plan=" in page.url
@@ -229,6 +241,21 @@ def test_a_plan_is_uploaded_changed_and_downloaded(page: Page) -> None:
     page.goto(link)
     until(page, "document.querySelector('.sentence')?.textContent.includes('exceeds')")
     assert page.input_value("#field-plan") == text
+
+
+def test_a_plan_shows_its_populations(page: Page) -> None:
+    page.goto("/?tab=plan")
+    page.set_input_files("#plan-file", PLAN)
+    says(page, Plan.read(PLAN).ledger().verdict)
+    assert not page.is_visible("[data-card=populations]")
+    first, second = (f'[[rounds]]\npopulation = "{name}"\n' for name in ("north", "south"))
+    text = PLAN.read_text().replace("[[rounds]]\n", first, 1)
+    page.fill("#field-plan", second.join(text.rsplit("[[rounds]]\n", 1)))
+    until(page, "document.querySelector('.sentence')?.textContent.includes('two populations')")
+    assert page.is_visible("[data-card=populations]")
+    shown = page.text_content("[data-card=populations] svg") or ""
+    assert "north" in shown and "south" in shown
+    assert "everybody; 12 rounds" in (page.text_content("[data-card=ledger] svg") or "")
 
 
 def test_a_plan_is_dropped_with_its_matrix_and_gets_the_protocol(page: Page) -> None:
@@ -245,10 +272,36 @@ def test_a_plan_is_dropped_with_its_matrix_and_gets_the_protocol(page: Page) -> 
             new DragEvent("drop", {dataTransfer: files, bubbles: true, cancelable: true}));
         }"""
     )
-    until(page, "document.querySelector('.sentence').textContent.includes('fits')")
+    until(page, "document.querySelector('.sentence')?.textContent.includes('fits')")
     page.get_by_role("button", name="Add the protocol").click()
     until(page, "document.querySelectorAll('[data-card=ledger] tbody tr').length === 2")
     assert 'randomizer = "pure-ldp"' in page.input_value("#field-plan")
+
+
+def test_an_address_that_says_two_things_is_refused(page: Page) -> None:
+    page.goto("/?users=10&users=100")
+    until(page, "document.querySelector('#field-users-problem')?.textContent.includes('10, 100')")
+    assert page.input_value("#field-users") == "10, 100"
+
+
+def test_the_protocol_is_added_as_toml(page: Page) -> None:
+    """Plain numbers for what the form takes; what may mean two numbers is left to the server."""
+    page.goto(
+        "/?tab=plan&randomizer=rr&k=1_6&eps0=.5&users=2M&rounds=1,000&colluding=1.1%25"
+        "&sample_rate=10%25&delta=1e-8&epsilon=50%25"
+    )
+    page.get_by_role("button", name="Add the protocol").click()
+    until(page, "document.querySelector('.sentence')?.textContent.includes('The plan')")
+    assert tomllib.loads(page.input_value("#field-plan")) == {
+        "target": {"epsilon": 0.5, "delta": 1e-8},
+        "rounds": [
+            {"randomizer": "rr", "k": 16, "eps0": ".5", "users": 2_000_000, "rounds": 1000,
+             "colluding": 0.011, "sample_rate": 0.1}
+        ],
+    }  # fmt: skip
+    page.goto("/?tab=plan&eps0=1&users=2M&rounds=1.000")
+    page.get_by_role("button", name="Add the protocol").click()
+    until(page, "document.querySelector('#plan-problem')?.textContent.includes('decimal point')")
 
 
 def test_choices_are_ranked_and_one_is_taken(page: Page) -> None:
@@ -256,22 +309,91 @@ def test_choices_are_ranked_and_one_is_taken(page: Page) -> None:
     asked = "choose --task mean --view aggregate --users 2000 --epsilon 1 --delta 1e-6 --json"
     said = run(*shlex.split(asked)).stdout
     best = json.loads(said)["choices"][0]
-    until(page, "document.querySelector('.sentence').textContent.startsWith('Deploy')")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('Deploy')")
     names = page.locator("[data-card=choose] td:first-child").all_text_contents()
     assert names == [choice["randomizer"] for choice in json.loads(said)["choices"]]
     page.get_by_role("button", name="Show the guarantee of the best choice").click()
     page.wait_for_selector("#field-randomizer")
     assert page.input_value("#field-randomizer") == best["randomizer"]
     upper = rounded_up(best["epsilon"]["upper"])
-    until(page, "document.querySelector('.sentence').textContent.startsWith('The')")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('The')")
     shown = float(page.inner_text(".sentence strong").strip("()").split(",")[0])
     assert shown <= 1.0 and shown <= float(upper) * 1.001
+
+
+def table(page: Page) -> list[dict[str, str]]:
+    """The rows of the table of choices, by the names of its columns."""
+    names = page.locator("[data-card=choose] thead th").all_text_contents()
+    rows = page.locator("[data-card=choose] tbody tr").all()
+    found = [row.locator("td").all_text_contents() for row in rows]
+    return [dict(zip(names, cells, strict=True)) for cells in found]
+
+
+def test_choose_asks_all_that_its_form_and_its_link_say(page: Page) -> None:
+    people = {"colluding": "5%", "dropouts": "10", "messages": "2", "neighbours": "remove"}
+    more = {**people, "max_eps0": "9", "rtol": "0.05"}
+    said = "&".join(f"{name}={value.replace('%', '%25')}" for name, value in more.items())
+    page.goto(f"/?tab=choose&seen=aggregate&users=2000&rounds=2&k=3&{said}")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('Deploy')")
+    for name, value in {**more, "k": "3"}.items():
+        assert page.input_value(f"#field-{name}") == value
+    words = shlex.split(page.inner_text("pre[aria-label=Shell]"))
+    given = dict(zip(words[2::2], words[3::2], strict=True))
+    for name, value in {**more, "values": "3", "rounds": "2"}.items():
+        assert given[f"--{name.replace('_', '-')}"] == value
+    report = json.loads(run(*words[1:], "--json").stdout)
+    assert [row["parameters"] for row in table(page)] == [
+        ", ".join(f"{name} = {value}" for name, value in row["parameters"].items())
+        for row in report["choices"]
+    ]
+    assert report["choices"][0]["colluding"] == 100
+    # what is ranked is what is shown, under its name; the other error has its own column
+    for shown, row in zip(table(page), report["choices"], strict=True):
+        for name in ("average_error", "standard_error"):
+            assert float(shown[name]) == pytest.approx(row[name], rel=1e-3)
+        assert row["local_eps0"] <= float(shown["local_eps0"]) <= 9
+    errors = [float(row["average_error"]) for row in table(page)]
+    assert errors == sorted(errors)
+    assert page.locator(".bars .value").all_text_contents() == [
+        row["average_error"] for row in table(page)
+    ]
+    # the guarantee is that of the same people
+    page.get_by_role("button", name="Show the guarantee of the best choice").click()
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('The protocol')")
+    for name, value in people.items():
+        assert page.input_value(f"#field-{name}") == value
+    assert float(page.inner_text(".sentence strong").strip("()").split(",")[0]) <= 1.001
+
+
+def test_randomizers_without_a_local_guarantee_say_so(page: Page) -> None:
+    page.goto("/?tab=choose&task=mean&seen=aggregate&users=2000")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('Deploy')")
+    assert {row["randomizer"]: row["local_eps0"] for row in table(page)}["gaussian"] == "none"
+    page.fill("#field-max_eps0", "4")
+    until(page, "document.querySelector('.unmet')?.textContent.includes('no local eps0')")
+    assert [row["randomizer"] for row in table(page)] == ["one-bit"]
+
+
+def test_earlier_links_name_the_values_and_problems_stand_beside_them(page: Page) -> None:
+    page.goto("/?tab=choose&seen=aggregate&users=200&values=1")
+    page.wait_for_selector("[data-field=k] .problem:not(:empty)")
+    assert "values=1" in page.inner_text("[data-field=k] .problem")
+    page.fill("#field-k", "")
+    until(page, "document.querySelector('[data-field=k] .problem')?.textContent.includes('needs')")
+
+
+def test_thresholds_count_colluders_too(page: Page) -> None:
+    page.goto("/?view=threshold&colluding=5&messages=2&rtol=0.05")
+    asked = "epsilon --view threshold --rate 0.1 --threshold 20 --delta 1e-6 --rtol 0.05"
+    said = run(*shlex.split(asked), "--colluding", "5", "--messages", "2").stdout
+    says(page, " ".join(said.partition("\n\n")[0].split()))
+    assert page.input_value("#field-colluding") == "5"
 
 
 def test_a_long_question_shows_progress_and_is_cancelled(page: Page, server: Server) -> None:
     page.goto("/?tab=choose&users=1e6&values=1000&rounds=500&sample_rate=0.01")
     page.wait_for_selector("#working:not([hidden])")
-    until(page, "/choose: [1-9]\\d* s/.test(document.querySelector('.what').textContent)")
+    until(page, "/choose: [1-9]\\d* s/.test(document.querySelector('.what')?.textContent)")
     busy = {worker.process.pid for worker in server.pool.busy}
     assert busy
     page.click("#cancel")
@@ -389,7 +511,7 @@ def test_a_keyboard_reaches_everything_and_focus_is_seen(page: Page) -> None:
     page.focus("#tab-guarantee")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.id") == "tab-choose"
-    page.wait_for_selector("#field-values")
+    page.wait_for_selector("#field-k")
 
 
 def test_the_page_of_the_api(page: Page) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +56,24 @@ def read_bytes(path: str | os.PathLike[str], called: str, give: str) -> bytes:
     except (OSError, TypeError, ValueError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or "it is not the name of a file"
         raise InvalidParameter(f"{called} cannot be read: {reason}; give {give}.") from None
+
+
+def parse_json(text: str | bytes, **how: Any) -> Any:
+    """What a JSON text says; a key that an object has twice is refused, where `json.loads` takes
+    the last one without a word.
+
+    >>> parse_json('{"eps0": 4, "eps0": 5}')
+    Traceback (most recent call last):
+    shuffledp.errors.InvalidParameter: the key 'eps0' is given 2 times; give it once.
+    """
+    return json.loads(text, object_pairs_hook=_unique, **how)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    for name, times in Counter(name for name, _ in pairs).items():
+        if times > 1:
+            raise InvalidParameter(f"the key {show(name)} is given {times} times; give it once.")
+    return dict(pairs)
 
 
 def read_numbers(path: str | os.PathLike[str], called: str) -> Array:

@@ -9,21 +9,20 @@ from pathlib import Path
 import click
 
 from .._support.files import write_text_atomically, writing
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, NotCertified
 from ..records import described
 from ..tools.ledger import Ledger
 from ..tools.plan import Plan
 from ..tools.signed import check_date, document
 from .figure import draw, picture_options
-from .options import CSV, JSON, RTOL, options
-from .report import json_report
+from .options import CSV, JSON, RTOL, command, options
+from .report import ANSWER_IS_NO, end_unless_answered, epsilon_shortfall, json_report
 
-_EXCEEDED = 1
 #: What a document may be written as, and the ends of names of files that ask for it.
 _FORMATS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json", ".csv": "csv"}
 
 
-@click.command()
+@command()
 @click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
 @options(
     JSON,
@@ -51,7 +50,7 @@ def account(
     markdown: bool,
     html: bool,
 ) -> None:
-    """The account of a plan of rounds; exit code 1 if it exceeds its target.
+    """The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.
 
     \b
       shuffledp account plan.toml
@@ -75,8 +74,9 @@ def account(
         from ..plotting import plot_ledger
 
         draw(partial(plot_ledger, ledger), picture)
+    shortfall = _shortfall(ledger, rtol)
     if kind == "json":
-        text = _json(ledger, rtol, date)
+        text = _json(ledger, rtol, date, shortfall)
     elif kind == "csv":
         text = ledger.to_csv().rstrip("\n")
     else:
@@ -86,15 +86,28 @@ def account(
     else:
         with writing(out):
             write_text_atomically(out, f"{text}\n")
+    if ledger.exceeds:
+        sys.exit(ANSWER_IS_NO)
+    end_unless_answered(shortfall)
+
+
+def _shortfall(ledger: Ledger, rtol: float) -> NotCertified | None:
+    """What is not certified as asked, unless the target is missed for certain: that the plan fits,
+    or a running epsilon."""
+    if ledger.exceeds:
+        return None
     if not ledger.fits:
-        sys.exit(_EXCEEDED)
+        return NotCertified(ledger.verdict, ledger.total)
+    short = (epsilon_shortfall(ledger.delta, entry.running, rtol) for entry in ledger.entries)
+    return next(filter(None, short), None)
 
 
-def _json(ledger: Ledger, rtol: float, date: str | None) -> str:
+def _json(ledger: Ledger, rtol: float, date: str | None, shortfall: NotCertified | None) -> str:
     entries = [
         {
             "name": entry.planned.name,
             "rounds": entry.planned.rounds,
+            "population": entry.planned.population,
             **described(entry.planned.round),
             "lower": entry.running.lower,
             "upper": entry.running.upper,
@@ -103,10 +116,21 @@ def _json(ledger: Ledger, rtol: float, date: str | None) -> str:
         }
         for entry in ledger.entries
     ]
+    populations = [
+        {
+            "name": each.name,
+            "lower": each.total.lower,
+            "upper": each.total.upper,
+            "remaining": each.remaining,
+            "fits": each.fits,
+        }
+        for each in ledger.populations
+    ]
     answer = {
         **{"epsilon": ledger.epsilon, "delta": ledger.delta, "fits": ledger.fits},
-        "verdict": ledger.verdict,
-        **{"relation": ledger.relation, "entries": entries, "date": date},
+        **{"lower": ledger.total.lower, "upper": ledger.total.upper, "verdict": ledger.verdict},
+        **{"relation": ledger.relation, "entries": entries, "populations": populations},
+        "date": date,
         "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
     }
-    return json_report("account", answer, rtol=rtol)
+    return json_report("account", answer, error=shortfall, rtol=rtol)

@@ -6,8 +6,12 @@ from typing import Any
 
 import click
 
+from .._support.numeric import Bounds
 from .._support.text import rounded_down, rounded_up, wrapped
+from ..bounds.certificate import too_wide
+from ..errors import NotCertified
 from ..tools.adversaries import adversaries as ladder
+from ..tools.ladder import Ladder
 from ..tools.protocol import of_users, split
 from .options import (
     CSV,
@@ -19,14 +23,15 @@ from .options import (
     SAMPLING,
     SEEN,
     USERS,
+    command,
     options,
     randomizer_options,
     take_randomizer,
 )
-from .report import check_format, json_report
+from .report import check_format, end_unless_answered, epsilon_shortfall, json_report
 
 
-@click.command()
+@command()
 @options(
     *randomizer_options("rr"), *SEEN[:2], USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON, CSV, DELTA
 )
@@ -47,15 +52,28 @@ def adversaries(
     randomizer, kept = take_randomizer(given), split(given)[2]
     rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol, **kept)
     round_ = of_users(randomizer, users, **kept)
+    shortfall = _shortfall(delta, rows, rtol)
     if as_csv:
         click.echo(rows.to_csv(), nl=False)
-        return
-    if as_json:
+    elif as_json:
         answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
-        click.echo(json_report("adversaries", answer, round_, rounds=rounds, rtol=rtol))
-        return
+        asked = {"rounds": rounds, "rtol": rtol}
+        click.echo(json_report("adversaries", answer, round_, error=shortfall, **asked))
+    else:
+        _print(rows, sees="sees all messages, " if round_.view == "shuffle" else "")
+    end_unless_answered(shortfall)
+
+
+def _shortfall(delta: float, rows: Ladder, rtol: float) -> NotCertified | None:
+    """A bracket that is too wide; of infinite epsilons only that of the last analysis, which is the
+    guarantee: the others tell what more knowledge costs."""
+    found = [Bounds(row.lower, row.upper) for row in rows if row.upper is not None]
+    wide = (too_wide(bounds, rtol) for bounds in found)
+    return epsilon_shortfall(delta, found[-1], rtol) or next(filter(None, wide), None)
+
+
+def _print(rows: Ladder, sees: str) -> None:
     click.echo(wrapped(f"{rows.title}."))
-    sees = "sees all messages, " if round_.view == "shuffle" else ""
     click.echo(wrapped(f"The adversary {sees}knows all other users' values, and ..."))
     click.echo(f"\n{'analysis':<17}{'epsilon':>10}")
     for row in rows:

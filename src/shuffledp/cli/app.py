@@ -33,7 +33,9 @@ _COMPLETION = "_SHUFFLEDP_COMPLETE"
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-    epilog="Every printed upper value is rounded up: it is safe to publish.",
+    epilog="Every printed upper value is rounded up: it is safe to publish. The exit code is 0 "
+    "only if the question was answered as asked; 1: the answer is no; 2: bad input; 3: not "
+    "certified.",
 )
 @click.version_option(__version__, package_name="shuffledp", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -64,9 +66,12 @@ for command in (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: one sentence on stderr and exit code 2 (bad input), 3 (not certified) or 70 (a
-    bug); under --json the error is printed as JSON, too. SHUFFLEDP_DEBUG=1 shows the traceback of a
-    bug."""
+    """Entry point: exit code 0 only if the question was answered as asked, 1 if the answer is no.
+
+    Otherwise there is one sentence on stderr, and the code is 2 (bad input), 3 (not certified) or
+    70 (a bug); under --json the error is printed as JSON, too. SHUFFLEDP_DEBUG=1 shows the
+    traceback of a bug.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names may be in any alphabet, terminals not
             stream.reconfigure(errors="backslashreplace")

@@ -13,11 +13,8 @@ import click
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import name_of
 from ..tools.audit import audit as hold_against_claim
-from .options import JSON, number, options, randomizer_options, take_randomizer
-from .report import json_report
-
-_REFUTED = 1
-
+from .options import JSON, command, number, options, randomizer_options, take_randomizer
+from .report import ANSWER_IS_NO, json_report
 
 _CLIENT = click.option(
     "--client",
@@ -28,7 +25,7 @@ _TRIALS = number("trials", "How many messages are asked for.", whole=True, defau
 _CONFIDENCE = number("confidence", "With which all intervals hold at once.", default=0.999)
 
 
-@click.command()
+@command()
 @options(*randomizer_options("rr"), _CLIENT, _TRIALS, _CONFIDENCE, JSON)
 def audit(client: str | None, trials: int, confidence: float, as_json: bool, **given: Any) -> None:
     """Ask a client for many messages and hold them against its claim; exit code 1 if it fails.
@@ -54,7 +51,7 @@ def audit(client: str | None, trials: int, confidence: float, as_json: bool, **g
         click.echo(json_report("audit", answer, **asked))
     else:
         click.echo(str(found))
-    sys.exit(0 if found.holds else _REFUTED)
+    sys.exit(0 if found.holds else ANSWER_IS_NO)
 
 
 def _loaded(name: str | None) -> Callable[..., Any] | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from .._support.text import plain, rounded_down, rounded_up, wrapped
+from .._support.text import plain, rounded_down, wrapped
+from ..bounds.target import bracket
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY
 from ..randomizers.base import parameter_named
@@ -15,11 +16,11 @@ from ..rounds import Round
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
 from ..tools.protocol import OF_REPORTS, needed, randomizer_of, round_of, split
-from .options import JSON, RTOL, number, options, round_options
+from .options import JSON, RTOL, command, number, options, round_options
 from .report import json_report
 
 
-@click.command()
+@command()
 @click.option(
     "--find",
     required=True,
@@ -103,7 +104,7 @@ def _shown(value: float) -> str:
 
 
 def _sentences(found: Calibration, relation: str) -> str:
-    name, low, high = found.parameter, found.achieved.lower, found.achieved.upper
+    name = found.parameter
     extreme = "largest" if searchable()[name] else "smallest"
     lines = [
         wrapped(
@@ -112,16 +113,13 @@ def _sentences(found: Calibration, relation: str) -> str:
         ),
         "",
         wrapped(
-            f"{rounded_down(low, 7)} <= epsilon <= {rounded_up(high, 7)}; room left: "
-            f"{rounded_down(found.room, 3)}",
+            f"{bracket(found.achieved)}; room left: {rounded_down(found.room, 3)}",
             *("  there        ", 15),
         ),
     ]
     if found.beyond is None or found.beyond_achieved is None:
         lines.append("  beyond       nothing: it is the last value that is supported")
     else:
-        over = found.beyond_achieved
-        said = f"{rounded_down(over.lower, 7)} <= epsilon <= {rounded_up(over.upper, 7)}"
-        step = f"{name} = {_shown(found.beyond)} has {said}"
+        step = f"{name} = {_shown(found.beyond)} has {bracket(found.beyond_achieved)}"
         lines.append(wrapped(step, "  one step on  ", 15))
     return "\n".join(lines)

@@ -8,11 +8,11 @@ import click
 
 from ..tools.compare import compare as comparison
 from .figure import PICTURE, draw
-from .options import CSV, DELTA, PROTOCOL, options, take_round
-from .report import check_format, json_report
+from .options import CSV, DELTA, PROTOCOL, command, options, take_round
+from .report import check_format, end_unless_answered, epsilon_shortfall, json_report
 
 
-@click.command()
+@command()
 @options(*PROTOCOL, DELTA, CSV, *PICTURE)
 def compare(
     rounds: int,
@@ -32,12 +32,14 @@ def compare(
     round_ = take_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)
     draw(table.plot, picture)
+    shortfall = epsilon_shortfall(delta, table.ours, rtol)
     if as_csv:
         click.echo(table.to_csv(), nl=False)
-        return
-    if not as_json:
+    elif as_json:
+        answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
+        rows = {"published": [row._asdict() for row in table.rows]}
+        asked = {"rounds": rounds, "rtol": rtol}
+        click.echo(json_report("compare", {**answer, **rows}, round_, error=shortfall, **asked))
+    else:
         click.echo(str(table))
-        return
-    answer = {"delta": delta, "lower": table.ours.lower, "upper": table.ours.upper}
-    rows = {"published": [row._asdict() for row in table.rows]}
-    click.echo(json_report("compare", {**answer, **rows}, round_, rounds=rounds, rtol=rtol))
+    end_unless_answered(shortfall)

@@ -14,11 +14,12 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.text import plain, rounded_down, rounded_up
 from ..accountant import Accountant, repeated
+from ..bounds.certificate import no_guarantee
 from ..errors import NotCertified
 from ..tools.statement import statement
 from .numbers import Numbers
-from .options import PROTOCOL, options, take_round
-from .report import end_with, json_report
+from .options import PROTOCOL, command, options, take_round
+from .report import end_unless_answered, json_report
 
 
 def _values(name: str, more: str = "") -> Any:
@@ -28,10 +29,10 @@ def _values(name: str, more: str = "") -> Any:
     )
 
 
-@click.command()
+@command()
 @options(*PROTOCOL, _values("delta", " 0 asks for pure DP."))
 def epsilon(values: Sequence[Sequence[float]], **given: Any) -> None:
-    """Which epsilon holds at a given delta.
+    """Which epsilon holds at a given delta; exit code 3 if none is certified.
 
     \b
       shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -40,10 +41,10 @@ def epsilon(values: Sequence[Sequence[float]], **given: Any) -> None:
     _answer("epsilon", "delta", [*chain(*values)], **given)
 
 
-@click.command()
+@command()
 @options(*PROTOCOL, _values("epsilon"))
 def delta(values: Sequence[Sequence[float]], **given: Any) -> None:
-    """Which delta holds at a given epsilon.
+    """Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.
 
     \b
       shuffledp delta --eps0 4 --users 10000 --rounds 4 --epsilon 1
@@ -58,16 +59,17 @@ def _answer(
     round_ = take_round(given)
     accountant = repeated(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
-    bounds, narrow, too_wide = [], [], None
+    bounds, narrow, shortfall = [], [], None
     with progress(query, len(values) if len(values) > 1 else None) as done:
         for value in values:
             try:
                 bounds.append(ask(value, rtol=rtol))
-                narrow.append(True)
+                lacks = no_guarantee(query, value, bounds[-1])
             except NotCertified as error:  # an answer all the same, and a word about its width
                 bounds.append(error.bounds)
-                narrow.append(False)
-                too_wide = error
+                lacks = no_guarantee(query, value, error.bounds) or error
+            narrow.append(lacks is None)
+            shortfall = lacks or shortfall
             done(1)
     guarantees = [
         _guarantee(accountant, query, at, value, b, rtol)
@@ -78,11 +80,10 @@ def _answer(
         lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
         answer = {at: values, "lower": lower, "upper": upper, "certified": narrow}
         answer["statement"] = said
-        click.echo(json_report(query, answer, round_, error=too_wide, rounds=rounds, rtol=rtol))
+        click.echo(json_report(query, answer, round_, error=shortfall, rounds=rounds, rtol=rtol))
     else:
         click.echo(said)
-    if too_wide is not None:
-        end_with(too_wide)
+    end_unless_answered(shortfall)
 
 
 def _guarantee(
@@ -106,7 +107,7 @@ def _why_none(accountant: Accountant, delta: float, lower: float, rtol: float) -
         return f"all that is known is that epsilon is at least {rounded_down(lower)}."
     # beyond all finite losses, delta is the probability of the infinite one
     least = rounded_up(accountant.get_delta(sys.float_info.max, rtol=rtol))
-    return (
-        "some outputs give their sender away, with a probability above that. "
-        f"There is one from delta = {least} on."
-    )
+    why = "the probability of results that only one of two neighbouring datasets can have is larger"
+    if float(least) >= 1:
+        return f"{why}. There is none at any delta below 1."
+    return f"{why}. There is one from delta = {least} on."

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import click
 
+from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters
 from ..rounds import KINDS_OF_SAMPLES, Round
 from ..tools.adversaries import LADDER
-from ..tools.protocol import ANY, OF_REPORTS, VIEWS, randomizer_of, round_of, split
+from ..tools.protocol import ANY, OF_REPORTS, SHARES, VIEWS, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 
 Option = Any  # what click.option returns
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Command(click.Command):
+    """A command that refuses an option given twice: click takes the last value without a word.
+
+    Options with `multiple=True` may be repeated; a flag says the same thing twice.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:  # a shell completes half a command line
+            _, _, order = self.make_parser(ctx).parse_args(args=given)
+            _refuse_repeated(order)
+        return rest
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+command = partial(click.command, cls=Command)
+
+
+def _refuse_repeated(order: Iterable[click.Parameter]) -> None:
+    for parameter, times in Counter(order).items():
+        once = isinstance(parameter, click.Option) and not (parameter.is_flag or parameter.multiple)
+        if once and times > 1:
+            is_list = isinstance(parameter.type, Numbers)
+            listed = ", with commas between its values" if is_list else ""
+            name = max(parameter.opts, key=len)
+            raise InvalidParameter(f"{name} is given {times} times; give it once{listed}.")
 
 
 def options(*choices: Option) -> Decorator:
@@ -128,7 +165,7 @@ _PEOPLE = {
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
 PEOPLE = [
-    number(name, text, whole=name == "messages", share=name != "messages")
+    number(name, text, whole=name == "messages", share=name in SHARES)
     for name, text in _PEOPLE.items()
 ]
 ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="1")

@@ -12,12 +12,22 @@ from ..accountant import repeated
 from ..errors import InvalidParameter
 from ..tools.protocol import randomizer_of, split
 from .figure import looks, picture_options, save
-from .options import PERHAPS_USERS, ROUNDS, number, numbers, options, round_options, take_round
+from .options import (
+    DELTA,
+    PERHAPS_USERS,
+    ROUNDS,
+    Group,
+    number,
+    numbers,
+    options,
+    round_options,
+    take_round,
+)
 
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
 _OUT = picture_options("--out", "The picture: .png, .pdf or .svg.")
 _TARGET = number("target", "Draw a line there, at a value of the vertical axis.")
-_CURVES = (number("delta", "At delta.", default="1e-6"), _PUBLISHED, _TARGET, *_OUT)
+_CURVES = (DELTA, _PUBLISHED, _TARGET, *_OUT)
 _MANY = "1,3,10,30,100,300,1000"
 
 
@@ -29,20 +39,20 @@ class Drawing(NamedTuple):
     look: dict[str, Any]
 
 
-@click.group(chain=True)
+@click.group(chain=True, cls=Group)
 def plot() -> None:
     """Pictures of certified values, with their brackets as bands.
 
     \b
       shuffledp plot profile --eps0 4 --users 10000 --rounds 4 --out profile.png
-      shuffledp plot epsilon-vs-users --eps0 4 --rounds 1,10,100 --target 1 --out users.pdf
-      shuffledp plot epsilon-vs-rounds --eps0 2 --users 1e5 --published --out rounds.svg
-      shuffledp plot amplification --users 1e3,1e4,1e5 --eps0 0.5:6:0.5 --out amplification.png
+      shuffledp plot epsilon-vs-users --eps0 4 --delta 1e-6 --rounds 1,10,100 --out users.pdf
+      shuffledp plot epsilon-vs-rounds --eps0 2 --users 1e5 --delta 1e-6 --published --out r.svg
+      shuffledp plot amplification --users 1e3,1e4,1e5 --delta 1e-6 --eps0 0.5:6:0.5 --out a.png
 
     \b
     Two of them, one after the other, are two panels of one figure:
       shuffledp plot profile --eps0 4 --users 1e4 \\
-          epsilon-vs-rounds --eps0 4 --users 1e4 --figsize 12x4 --out both.pdf
+          epsilon-vs-rounds --eps0 4 --users 1e4 --delta 1e-6 --figsize 12x4 --out both.pdf
     """
 
 

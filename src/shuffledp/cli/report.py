@@ -9,13 +9,17 @@ from typing import Any, NoReturn
 
 import click
 
+from .._support.numeric import Bounds
 from .._support.text import json_text
+from ..bounds.certificate import no_guarantee, too_wide
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..records import described
 from ..rounds import Round
 
 SCHEMA_VERSION = 2
-BAD_INPUT, NOT_CERTIFIED, INTERRUPTED, BUG = 2, 3, 130, 70  # 70 is EX_SOFTWARE of sysexits.h
+#: Exit codes other than 0, which says that the question was answered as asked: docs/json.md.
+#: 70 is EX_SOFTWARE of sysexits.h.
+ANSWER_IS_NO, BAD_INPUT, NOT_CERTIFIED, INTERRUPTED, BUG = 1, 2, 3, 130, 70
 
 
 def json_report(
@@ -77,6 +81,17 @@ def end_with(error: BaseException) -> NoReturn:
     code, _, sentence = complaint(error)
     click.echo(f"shuffledp: {sentence}", err=True)
     sys.exit(code)
+
+
+def epsilon_shortfall(delta: float, bounds: Bounds[float], rtol: float) -> NotCertified | None:
+    """Why an epsilon is not an answer as asked: there is none, or its bracket is too wide."""
+    return no_guarantee("epsilon", delta, bounds) or too_wide(bounds, rtol)
+
+
+def end_unless_answered(shortfall: NotCertified | None) -> None:
+    """After the output: one sentence on stderr and the exit code, if something is missing in it."""
+    if shortfall is not None:
+        end_with(shortfall)
 
 
 def check_format(as_json: bool, as_csv: bool) -> None:

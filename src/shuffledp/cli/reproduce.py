@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from .numbers import Number
+from .options import command
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
 
 
-@click.command("reproduce")
+@command("reproduce")
 @click.argument("figure", type=click.Choice([*FIGURES, "all"]))
 @click.option(
     "--out",

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from .._support.text import PAGE, wrapped
+from ..bounds.certificate import no_guarantee
 from ..tools.risk import ORDERS, RATES
 from ..tools.risk import risk as readings
 from ..tools.statement import facts
 from .figure import PICTURE, draw
-from .options import CSV, PROTOCOL, numbers, options, take_round
-from .report import check_format, json_report
+from .options import CSV, PROTOCOL, command, numbers, options, take_round
+from .report import check_format, end_unless_answered, json_report
 
 
 def _listed(values: Sequence[float]) -> str:
@@ -26,7 +27,7 @@ _RATES = numbers(
 _ORDERS = numbers("order", "Orders of the Renyi divergences, from 1 on.", default=_listed(ORDERS))
 
 
-@click.command()
+@command()
 @options(*PROTOCOL, _RATES, _ORDERS, CSV, *PICTURE)
 def risk(
     false_positive_rate: Sequence[float],
@@ -51,20 +52,22 @@ def risk(
     asked = {"false_positive_rates": false_positive_rate, "orders": order}
     found = readings(round_, rounds, rtol=rtol, **asked)
     draw(found.plot, picture)
+    shortfall = no_guarantee("delta", 0.0, found.advantage)  # the advantage is delta at epsilon 0
     if as_csv:
         click.echo(found.to_csv(), nl=False)
-        return
-    if not as_json:
+    elif as_json:
+        answer = {
+            "advantage": found.advantage._asdict(),
+            "false_positive_rate": found.false_positive_rates,
+            "true_positive_rate_upper": found.true_positive_rates,
+            "false_negative_rate_lower": found.false_negative_rates,
+            "order": found.orders,
+            "renyi_divergence_upper": found.divergences,
+        }
+        told = {"rounds": rounds, "rtol": rtol}
+        click.echo(json_report("risk", answer, round_, error=shortfall, **told))
+    else:
         click.echo(f"{found}\n")
         for name, text in facts(round_, rounds):
             click.echo(wrapped(text, f"  {name:<13}", 15, piped=PAGE))
-        return
-    answer = {
-        "advantage": found.advantage._asdict(),
-        "false_positive_rate": found.false_positive_rates,
-        "true_positive_rate_upper": found.true_positive_rates,
-        "false_negative_rate_lower": found.false_negative_rates,
-        "order": found.orders,
-        "renyi_divergence_upper": found.divergences,
-    }
-    click.echo(json_report("risk", answer, round_, rounds=rounds, rtol=rtol))
+    end_unless_answered(shortfall)

@@ -9,7 +9,7 @@ import click
 from .._support.extras import load
 from .._support.validate import between
 from ..errors import InvalidParameter
-from .options import number, options
+from .options import command, number, options
 
 _NAME = click.option(
     "--name",
@@ -20,7 +20,7 @@ _NAME = click.option(
 )
 
 
-@click.command()
+@command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @options(
     number("port", "The port; 0 for any that is free.", whole=True, default="8765"),

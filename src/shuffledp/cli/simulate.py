@@ -19,8 +19,8 @@ from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
 from ..tools.statement import claim
 from .figure import PICTURE, draw
-from .options import DELTA, PROTOCOL, number, options, take_round
-from .report import json_report
+from .options import DELTA, PROTOCOL, command, number, options, take_round
+from .report import end_unless_answered, epsilon_shortfall, json_report
 
 _VALUES = click.option(
     "--values",
@@ -32,7 +32,7 @@ _VALUES = click.option(
 _SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", whole=True)
 
 
-@click.command()
+@command()
 @options(*PROTOCOL, DELTA, _VALUES, _SEED, *PICTURE)
 def simulate(
     values: str,
@@ -64,6 +64,7 @@ def simulate(
     rng = None if seed is None else np.random.default_rng(seed)
     found = run(cast(RoundOfUsers, round_), data, rng)
     bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+    shortfall = epsilon_shortfall(delta, bounds, rtol)
     draw(found.plot, picture)
     if as_json:
         answer = {
@@ -77,11 +78,12 @@ def simulate(
             "standard_errors": found.standard_errors,
         }
         asked: dict[str, Any] = {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
-        click.echo(json_report("simulate", answer, round_, **asked))
-        return
-    why = "ask with another delta or randomizer."
-    said = claim(rounded_up(float(bounds.upper)), plain(delta), why)
-    click.echo(f"{said}\n\n{found}")
+        click.echo(json_report("simulate", answer, round_, error=shortfall, **asked))
+    else:
+        why = "ask with another delta or randomizer."
+        said = claim(rounded_up(float(bounds.upper)), plain(delta), why)
+        click.echo(f"{said}\n\n{found}")
+    end_unless_answered(shortfall)
 
 
 def read_values(path: str) -> NDArray[Any]:

@@ -18,10 +18,9 @@ from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
 from ..tools.sweep_file import Row
 from .figure import PICTURE, draw
-from .options import JSON, RTOL, completes, numbers, options, randomizer_options
-from .report import json_report
+from .options import JSON, RTOL, command, completes, numbers, options, randomizer_options
+from .report import ANSWER_IS_NO, json_report
 
-_SOME_FAILED = 1
 _WORDS = {
     "view": VIEWS,
     "neighbours": tuple(NEIGHBOURS),
@@ -30,7 +29,7 @@ _WORDS = {
 }
 
 
-@click.command()
+@command()
 @options(*randomizer_options(None, kind=numbers))
 @options(
     *(
@@ -110,7 +109,7 @@ def sweep(
             "why.",
             err=True,
         )
-        sys.exit(_SOME_FAILED)
+        sys.exit(ANSWER_IS_NO)
 
 
 def _row(row: Row) -> dict[str, Any]:

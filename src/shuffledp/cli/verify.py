@@ -10,13 +10,21 @@ import click
 from ..tools.protocol import of_users
 from ..tools.verify import verify as enumerate_and_compare
 from .numbers import Numbers
-from .options import ANALYSIS, JSON, RTOL, SEEN, USERS, options, randomizer_options, take_randomizer
-from .report import json_report
+from .options import (
+    ANALYSIS,
+    JSON,
+    RTOL,
+    SEEN,
+    USERS,
+    command,
+    options,
+    randomizer_options,
+    take_randomizer,
+)
+from .report import ANSWER_IS_NO, json_report
 
-_VIOLATED = 1
 
-
-@click.command()
+@command()
 @options(*randomizer_options("matrix"), *SEEN[:2], ANALYSIS, USERS, RTOL, JSON)
 @click.option("--epsilon", type=Numbers(), help="Epsilons, with commas; else shares of the most.")
 def verify(
@@ -47,4 +55,4 @@ def verify(
         click.echo(json_report("verify", answer, round_, rtol=rtol))
     else:
         click.echo(str(result))
-    sys.exit(0 if result.holds else _VIOLATED)
+    sys.exit(0 if result.holds else ANSWER_IS_NO)

@@ -14,24 +14,32 @@ from .base import MeanClient
 from .entropy import Source, rounded_at_random
 from .noise import exponential, normal, with_sign
 
-#: Messages count this part of the unit of the noise.
+#: Binary digits of the scale of the noise in a message, at most.
 DIGITS = 40
+#: The numbers 0 .. 1 have fewer steps than 2 to this power, so that a float holds each exactly.
+_RANGE = 52
 
 
 @dataclass(frozen=True)
 class NoisyClient(MeanClient):
     """Sends the number plus noise, in steps of 2^-40 of the scale of the noise, rounded down.
 
-    The number is first rounded to a step, at random; the noise is drawn exactly.
+    The number is first rounded to a step, at random; the noise is drawn exactly. Steps are larger
+    where there would be 2^52 of them in [0, 1]: for scales below 2^-12.
     """
 
     scale: Fraction  # of the noise: 1/eps0 of Laplace, sigma of Gauss
     gaussian: bool
 
     @cached_property
+    def digits(self) -> int:
+        """The scale of the noise is 2^digits steps."""
+        return min(DIGITS, math.floor(self.scale * (1 << _RANGE)).bit_length() - 1)
+
+    @cached_property
     def steps(self) -> int:
         """Of which the numbers 0 .. 1 have no more than fit between them."""
-        return math.floor((1 << DIGITS) / self.scale)
+        return math.floor((1 << self.digits) / self.scale)
 
     @property
     def bits(self) -> int:
@@ -46,10 +54,10 @@ class NoisyClient(MeanClient):
         return -0.5, self.steps - 0.5
 
     def mean_variance(self, users: float) -> float:
-        noise = (1 if self.gaussian else 2) * 4.0**DIGITS
+        noise = (1 if self.gaussian else 2) * 4.0**self.digits
         return (noise + 0.25 + 1) / float(self.steps) ** 2 / users  # and two roundings
 
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         number = rounded_at_random(values * self.steps, source)
         draw = normal if self.gaussian else exponential
-        return number + with_sign(source, draw(source, len(values), DIGITS))
+        return number + with_sign(source, draw(source, len(values), self.digits))

@@ -14,7 +14,7 @@ from .._support import validate
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table
-from .._support.text import at_most, rounded_down, wrapped
+from .._support.text import at_most, plain, rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
 from .proportions import proportion_bounds
@@ -75,7 +75,7 @@ class Audit(Records):
     @property
     def verdict(self) -> str:
         """One sentence."""
-        sure = f"at confidence {self.confidence:g}"
+        sure = f"at confidence {plain(self.confidence)}"
         least = rounded_down(self.eps0_lower)
         if self.exceeds:
             return (
@@ -86,8 +86,8 @@ class Audit(Records):
             row = max(self.surprises, key=_surprise)
             return (
                 f"THE CLIENT IS NOT {self.randomizer!r}: {row.event} for value {_short(row.value)} "
-                f"has a probability in [{row.lower:.6g}, {row.upper:.6g}], not {row.expected:.6g}, "
-                f"{sure}."
+                f"has a probability in [{rounded_down(row.lower, 6)}, {rounded_up(row.upper, 6)}], "
+                f"not {row.expected:.6g}, {sure}."
             )
         finite = math.isfinite(self.claimed)
         of = f" of the {at_most(self.claimed)} that is claimed" if finite else ""

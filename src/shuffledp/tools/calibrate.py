@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 from .._support import validate
 from .._support.numeric import Bounds
+from .._support.text import plain
 from ..accountant import Accountant, repeated
 from ..bounds.boundary import Decimals, Evaluate, Grid, Multiples
 from ..bounds.target import Calibration, Quest, meet
-from ..errors import InvalidParameter, SampleNotWhole
+from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named
 from ..rounds import RoundOfUsers
@@ -58,7 +60,9 @@ def calibrate(
 
     `make_round(value)` makes the round: the largest eps0, sample_rate, ... or the fewest users or
     smallest gamma, sigma, ... is found. For find="rounds", give the round itself. With a fixed-size
-    `sample_rate`, only populations are tried of which that share is whole.
+    `sample_rate`, only populations are tried of which that share is whole. If the target is met up
+    to the last supported value, that is the answer, and `beyond` is None; a function that makes the
+    same round of the first and the last supported value ignores its argument and is refused.
 
     >>> from shuffledp import PureLDP, Shuffle, calibrate
     >>> def survey(eps0):
@@ -79,7 +83,30 @@ def calibrate(
         return round_
 
     times = 1 if rounds is None else validate.count("rounds", rounds, validate.MAX_ROUNDS)
-    return meet(quest_for(find, make), evaluation(find, make, delta, times), epsilon, delta, rtol)
+    quest, evaluate = quest_for(find, make), evaluation(find, make, delta, times)
+    try:
+        found = meet(quest, evaluate, epsilon, delta, rtol)
+    except Infeasible:
+        _refuse_constant(find, make, quest.grid)
+        raise
+    if found.beyond is None:
+        _refuse_constant(find, make, quest.grid)
+    return found
+
+
+def _refuse_constant(find: str, make: Callable[[float], Mechanism], grid: Grid) -> None:
+    """All values meet the target, or none does: is that because `make` ignores its argument?"""
+    ends = [grid.value(index) for index in (grid.first, grid.last)]
+    try:
+        first, last = map(make, ends)
+    except Exception:  # whatever it is, one of both values is to blame
+        return
+    if first == last and ends[0] != ends[1]:
+        both = " and ".join(f"{find}={plain(end)}" for end in ends)
+        raise InvalidParameter(
+            f"make_round makes the same round, {validate.show(first)}, of {both}; let it use its "
+            "argument."
+        )
 
 
 def evaluation(
@@ -125,11 +152,15 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
             f"find={validate.show(find)} cannot be looked for; choose one of "
             f"{', '.join(searchable())}."
         )
-    if parameter.whole:
-        grid = Multiples(int(parameter.most), first=int(parameter.least))
-    else:
-        grid = Decimals(parameter.least, parameter.most)
-    return Quest(find, grid, parameter.search.start, parameter.search.grows)
+    least, most = parameter.least, parameter.most
+    if parameter.shuffled is not None:  # how far to look is a matter of the view
+        least, most = parameter.limits(getattr(make(parameter.search.start), "view", ""))
+    grid = Multiples(int(most), first=int(least)) if parameter.whole else Decimals(least, most)
+    grows = parameter.search.grows
+    if find in _LIMITS:
+        with suppress(OutOfRange):  # no round can be made of bits that say even the most
+            make(grid.value(grid.last if grows else grid.first))
+    return Quest(find, grid, parameter.search.start, grows)
 
 
 def _smallest_population(make: Callable[[float], Mechanism]) -> int:

@@ -11,9 +11,11 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
-from .._support.text import PAGE, plain, rounded_up, wrapped
+from .._support.text import PAGE, at_most, plain, rounded_up, wrapped
 from ..errors import InvalidParameter
+from ..guarantee import NEIGHBOURS
 from ..randomizers import Randomizer
+from ..rounds import RoundOfUsers
 from . import style
 
 if TYPE_CHECKING:
@@ -31,21 +33,35 @@ _SHARES = (0.5, 1.0, 2.0)
 class Choice:
     """One randomizer at its best, in one view."""
 
-    randomizer: Randomizer
+    round: RoundOfUsers
     parameters: Mapping[str, Any]
-    view: str
     standard_error: float  # of the count of a value that nobody has; of a mean, for the worst data
     average_error: float  # root mean square over all values, whatever the data; of a mean the same
-    frequency_error: float | None  # the average error of a count over the number of senders
+    frequency_error: float | None  # of a count, over the number of messages, if all drop out
     bits: float  # that a user sends in a round, on average
     epsilon: Bounds[float]  # certified; upper is at most the target
     #: The average error within another epsilon, roughly, for a picture.
     error_at: Callable[[float], float] = field(repr=False, compare=False)
 
     @property
+    def randomizer(self) -> Randomizer:
+        """At these parameters."""
+        return self.round.randomizer
+
+    @property
+    def view(self) -> str:
+        """What the adversary sees."""
+        return self.round.view
+
+    @property
     def name(self) -> str:
         """Of the randomizer, as on the command line."""
         return self.randomizer.name
+
+    @property
+    def local_eps0(self) -> float:
+        """Of one message whose sender is known; infinite if there is none."""
+        return self.randomizer.local_eps0
 
 
 class Unmet(NamedTuple):
@@ -54,6 +70,11 @@ class Unmet(NamedTuple):
     randomizer: str
     view: str
     reason: str
+
+
+def local_text(eps0: float) -> str:
+    """A local eps0 for people, rounded up; "none" if it is infinite."""
+    return "none" if math.isinf(eps0) else at_most(eps0)
 
 
 @dataclass(frozen=True)
@@ -82,24 +103,41 @@ class Choices(Sequence[Choice], Records):
     @property
     def title(self) -> str:
         q = self.question
-        sampled = "" if q.sample_rate == 1 else f"{q.senders:,} of "
         what = {"count": f"{q.size:,} values", "mean": "numbers in [0, 1]"}
         vectors = f"unit vectors of {q.size:,} numbers"
         times = "1 round" if q.rounds == 1 else f"{q.rounds:,} rounds"
-        target = f"({plain(q.epsilon)}, {plain(q.delta)})"
-        return f"{sampled}{q.users:,} users, {what.get(q.task, vectors)}, {times} within {target}"
+        target = f"({plain(q.epsilon)}, {plain(q.delta)}), {NEIGHBOURS[q.neighbours][0]}"
+        local = "" if q.max_eps0 == math.inf else f", local eps0 at most {plain(q.max_eps0)}"
+        what_for = what.get(q.task, vectors)
+        return f"{q.people.participants}, {what_for}, {times} within {target}{local}"
 
     @property
     def legend(self) -> str:
-        """What the errors are."""
-        if self.question.task == "count":
-            return (
-                "error: root mean square of the standard errors of all counts, in one round, "
-                "whatever the data: choice and ranking are by it; rare: of the count of a value "
-                "that nobody has; frequency: the error over those who send."
+        """What the columns are, and how many users the errors are for."""
+        q = self.question
+        local = (
+            "local eps0: of one message whose sender is known, which is all that protects a user "
+            "from a dishonest shuffler or aggregator."
+        )
+        if q.task == "count":
+            sent = "users who send" if q.people.messages == 1 else "messages"
+            said = (
+                "error: root mean square over all values of the standard error of a count, in one "
+                "round, for any data; the ranking is by it. rare: standard error for a value that "
+                f"no user holds. frequency: the error divided by the number of {sent}. {local}"
             )
-        of = "a coordinate of the mean" if self.question.task == "vector" else "the mean"
-        return f"error: standard error of {of} of those who send, in one round, for the worst data."
+            counted = f"error and rare are those of {q.senders:,} users who send, if nobody drops "
+            counted += "out; frequency is that of"
+        else:
+            of = "a coordinate of the mean" if q.task == "vector" else "the mean"
+            said = f"error: standard error of {of} of all that is sent, in one round, for the "
+            said += f"worst data; the ranking is by it. {local}"
+            counted = "The error is that of"
+        if q.people.dropouts:
+            said += f" {counted} {q.fewest:,} users who send, if all dropouts occur."
+        if q.people.colluding:
+            said += " Colluding users are taken to send as the protocol says."
+        return said
 
     def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
         """Head and rows, for people."""
@@ -111,13 +149,14 @@ class Choices(Sequence[Choice], Records):
             if choice.frequency_error is not None:
                 errors += [choice.standard_error, choice.frequency_error]
             numbers = [f"{error:.4g}" for error in errors]
-            rest = [f"{choice.bits:.4g}", rounded_up(choice.epsilon.upper), choice.view]
+            local = local_text(choice.local_eps0)
+            rest = [f"{choice.bits:.4g}", rounded_up(choice.epsilon.upper), local, choice.view]
             rows.append([*numbers, *rest, repr(choice.randomizer)])
-        return [*head, "bits", "epsilon", "view", "randomizer"], rows
+        return [*head, "bits", "epsilon", "local eps0", "view", "randomizer"], rows
 
     def __str__(self) -> str:
         head, rows = self.table()
-        lines = [wrapped(f"{self.title}, replace-one."), "", wrapped(self.legend, piped=PAGE), ""]
+        lines = [wrapped(f"{self.title}."), "", wrapped(self.legend, piped=PAGE), ""]
         if rows:
             lines.append(text_table(head, rows, left=[len(head) - 2, len(head) - 1]))
         else:
@@ -133,24 +172,33 @@ class Choices(Sequence[Choice], Records):
     @property
     def unspent(self) -> list[str]:
         """Who could spend more, if the parameter went further."""
-        return [
+        cap = self.question.max_eps0
+        spare = [
+            choice for choice in self if choice.epsilon.upper < _MOST_OF_IT * self.question.epsilon
+        ]
+        capped = [each for each in spare if cap < math.inf and each.local_eps0 >= _MOST_OF_IT * cap]
+        told = [
             f"{choice.randomizer!r}, view {choice.view}, spends {rounded_up(choice.epsilon.upper)} "
             f"only: no further {list(choice.parameters)[-1]} is supported, or the next one exceeds "
             "the target."
-            for choice in self
-            if choice.epsilon.upper < _MOST_OF_IT * self.question.epsilon
+            for choice in spare
+            if choice not in capped
         ]
+        many = f"{len(capped)} of {len(self)} choices" if len(self) > 1 else "The only choice"
+        if capped:
+            told.append(f"{many} could spend more of the target without max_eps0={plain(cap)}.")
+        return told
 
     def _repr_html_(self) -> str:
         head, rows = self.table()
-        return html_table(f"{self.title}, replace-one", head, rows, named_by=len(head) - 1)
+        return html_table(self.title, head, rows, named_by=len(head) - 1)
 
     @property
     def columns(self) -> Sequence[str]:
         """Of `records`, even if there are none."""
         return (
             *("randomizer", "parameters", "view", "standard_error", "average_error"),
-            *("frequency_error", "bits", "epsilon_lower", "epsilon_upper"),
+            *("frequency_error", "bits", "epsilon_lower", "epsilon_upper", "local_eps0"),
         )
 
     def records(self) -> list[dict[str, Any]]:
@@ -175,12 +223,12 @@ class Choices(Sequence[Choice], Records):
                 self._line(axes, number, choice, epsilons, done)
         axes.axvline(q.epsilon, color=style.GREY, linewidth=1, zorder=0)
         what = {"count": "a count", "mean": "the mean", "vector": "a coordinate of the mean"}
-        axes.set(xscale="log", yscale="log", xlabel=f"epsilon at delta = {q.delta:g}")
+        axes.set(xscale="log", yscale="log", xlabel=f"epsilon at delta = {plain(q.delta)}")
         axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axes.tick_params("x", which="minor", bottom=False, labelbottom=False)
-        axes.set_ylabel(f"standard error of {what[q.task]}, one round")
+        axes.set_ylabel(f"average error of {what[q.task]}, one round")
         seen = "" if len(self._views) > 1 else f", view {choice.view}"
-        style.set_title(axes, f"{self.title}{seen}, replace-one", title, share=0.6)
+        style.set_title(axes, f"{self.title}{seen}", title, share=0.6)
         style.finish(axes)
         return axes
 
@@ -210,4 +258,4 @@ class Choices(Sequence[Choice], Records):
 def _cells(choice: Choice) -> tuple[Any, ...]:
     given = " ".join(f"{name}={value}" for name, value in choice.parameters.items())
     errors = choice.standard_error, choice.average_error, choice.frequency_error
-    return choice.name, given, choice.view, *errors, choice.bits, *choice.epsilon
+    return choice.name, given, choice.view, *errors, choice.bits, *choice.epsilon, choice.local_eps0

@@ -132,7 +132,7 @@ class Comparison(Records):
         lines = len(bars) * (1 + max(name.count("\n") for name in shown))
         # as large as elsewhere, if all lines of all names fit
         axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 32 * height / lines))
-        axes.set_xlabel(f"epsilon at delta = {self.delta:g}")
+        axes.set_xlabel(f"epsilon at delta = {plain(self.delta)}")
         what = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
         style.set_title(axes, f"{what}, {self.round.relation}", title, share=0.6)
         return axes
@@ -155,9 +155,11 @@ def _comparable(round_: Round) -> Shuffle:
 
 
 def compare(
-    round_: Round, rounds: int = 1, delta: float = 1e-6, *, rtol: float = DEFAULT_RTOL
+    round_: Round, rounds: int = 1, delta: float | None = None, *, rtol: float = DEFAULT_RTOL
 ) -> Comparison:
     """Every published bound for these rounds beside ours; each row says where it comes from.
+
+    `delta` has no default: epsilons can only be compared at a delta that was chosen.
 
     >>> from shuffledp import PureLDP, Shuffle, compare
     >>> table = compare(Shuffle(PureLDP(eps0=3.0), 100_000, sample_rate=0.01), 1000, 1e-5)
@@ -168,6 +170,8 @@ def compare(
 
     validate.instance(round_, Round, "is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
+    if delta is None:
+        raise InvalidParameter("delta is missing; say at which delta epsilons are to be compared.")
     delta = validate.delta(delta)
     rows = []
     with progress("bounds", 1 + len(BOUNDS)) as done:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from .._support.numeric import Bounds
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
-from .signed import document
+from .signed import DISJOINT, EVERYBODY, document
 
 if TYPE_CHECKING:
     from .plan import PlannedRound
@@ -21,12 +21,31 @@ Inputs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger: the epsilon of everything up to and including it."""
+    """A line of the ledger: the epsilon of everything up to and including it that concerns the
+    same people. An entry without a population concerns all of them, and the worst one counts."""
 
     planned: PlannedRound
     running: Bounds[float]
     remaining: float  # target minus the upper running epsilon; negative once it is exceeded
     fits: bool
+    #: The running epsilon of each population that it concerns; none if the plan names none.
+    by_population: tuple[tuple[str, Bounds[float]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Population:
+    """What a person of one population loses by all entries that concern the person."""
+
+    name: str
+    total: Bounds[float]
+    remaining: float
+    fits: bool
+    exceeded_from: str | None  # the name of the first entry that exceeds the target, if one does
+
+
+def worst_of(each: Sequence[Bounds[float]]) -> Bounds[float]:
+    """The bounds of the largest of several epsilons."""
+    return Bounds(max(one.lower for one in each), max(one.upper for one in each))
 
 
 @dataclass(frozen=True)
@@ -55,8 +74,54 @@ class Ledger(Records):
 
     @property
     def fits(self) -> bool:
-        """Is the whole plan certified to meet the target?"""
-        return self.entries[-1].fits
+        """Is the whole plan certified to meet the target, in every population?"""
+        return self.total.upper <= self.epsilon
+
+    @property
+    def populations(self) -> list[Population]:
+        """Each population that is named, with all entries that concern it."""
+        totals: dict[str, Bounds[float]] = {}
+        exceeded: dict[str, str] = {}
+        for entry in self.entries:
+            for name, running in entry.by_population:
+                totals[name] = running
+                if running.upper > self.epsilon:
+                    exceeded.setdefault(name, entry.planned.name)
+        return [
+            Population(
+                name, total, self.epsilon - total.upper, total.upper <= self.epsilon,
+                exceeded.get(name),
+            )
+            for name, total in totals.items()
+        ]  # fmt: skip
+
+    @property
+    def condition(self) -> str:
+        """What has to be true for what is said of the plan, after a verb; empty if nothing."""
+        return f" if {DISJOINT}" if self.populations else ""
+
+    @property
+    def worst(self) -> Population | None:
+        """The population that loses most; None if none is named."""
+        return max(self.populations, key=lambda each: each.total.upper, default=None)
+
+    @property
+    def total(self) -> Bounds[float]:
+        """The epsilon of the plan: of the worst population, or of all entries if none is named."""
+        each = [population.total for population in self.populations]
+        return worst_of(each or [self.entries[-1].running])
+
+    @property
+    def curves(self) -> dict[str, list[tuple[float, Bounds[float]]]]:
+        """For a picture: the running epsilons by the number of their entry, those of each
+        population or, if none is named, all of them."""
+        if not self.populations:
+            return {"running epsilon": [(i, e.running) for i, e in enumerate(self.entries, 1)]}
+        found: dict[str, list[tuple[float, Bounds[float]]]] = {}
+        for i, entry in enumerate(self.entries, 1):
+            for name, running in entry.by_population:
+                found.setdefault(name, []).append((i, running))
+        return found
 
     @property
     def relation(self) -> str:
@@ -72,18 +137,23 @@ class Ledger(Records):
             row |= {name: getattr(round_, name, None) for name in ("users", "sample_rate")}
             row |= {"randomizer": inside, "analysis": analysis}
             row |= {"epsilon_lower": entry.running.lower, "epsilon_upper": entry.running.upper}
-            found.append(row | {"remaining": entry.remaining, "fits": entry.fits})
+            row |= {"remaining": entry.remaining, "fits": entry.fits}
+            found.append(row | {"population": entry.planned.population})
         return found
 
-    head: ClassVar[tuple[str, ...]] = (
-        *("entry", "rounds", "users in each", "running epsilon", "remaining", "fits"),
-    )
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The names of the columns of the table."""
+        people = ("population",) if self.populations else ()
+        return ("entry", *people, "rounds", "users in each", "running epsilon", *_LEFT)
 
     def rows(self) -> list[tuple[str, ...]]:
         """The lines of the table, ready to print."""
+        named = bool(self.populations)
         return [
             (
                 entry.planned.name,
+                *([entry.planned.population or EVERYBODY] if named else ()),
                 f"{entry.planned.rounds:,}",
                 entry.planned.round.crowd,
                 rounded_up(entry.running.upper),
@@ -93,27 +163,66 @@ class Ledger(Records):
             for entry in self.entries
         ]
 
+    def table_of_populations(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+        """Head and rows: what each population loses by the whole plan."""
+        rows = [
+            (
+                each.name,
+                rounded_up(each.total.upper),
+                _signed_down(each.remaining),
+                "yes" if each.fits else "no",
+            )
+            for each in self.populations
+        ]
+        return ("population", "epsilon", *_LEFT), [*rows]
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether the target is exceeded for certain, as analyzed: later entries only add."""
+        return any(entry.running.lower > self.epsilon for entry in self.entries)
+
+    @property
+    def outcome(self) -> str:
+        """The verdict in a few words."""
+        if self.fits:
+            return f"fits{self.condition}"
+        return "exceeds the target" if self.exceeds else "not certified to fit"
+
     @property
     def verdict(self) -> str:
         """Whether it fits, in one sentence."""
-        last, relation = self.entries[-1], self.relation
+        total, relation, worst = self.total, self.relation, self.worst
         budget = f"the target ({plain(self.epsilon)}, {plain(self.delta)})"
-        if last.fits:
-            left = rounded_down(last.remaining)
-            return f"The plan fits {budget}: epsilon {left} remains ({relation} neighbours)."
-        first = next(entry.planned.name for entry in self.entries if not entry.fits)
-        if last.running.lower <= self.epsilon < math.inf > last.running.upper:
-            least, most = rounded_down(last.running.lower, 7), rounded_up(last.running.upper, 7)
-            known = f"{least} <= epsilon <= {most} is certified ({relation} neighbours)"
-            return f"The plan is not certified to fit {budget}: {known}; narrow it by rtol."
-        over = rounded_up(-last.remaining)
-        return f"The plan exceeds {budget} by epsilon {over}, from {first!r} on ({relation})."
+        among = self.condition
+        people = f" in the worst one, {worst.name!r}" if worst else ""
+        if self.fits:
+            left = f"epsilon {rounded_down(self.epsilon - total.upper)} remains{people}"
+            return f"The plan fits {budget}{among}: {left} ({relation} neighbours)."
+        if not self.exceeds:
+            least, most = rounded_down(total.lower, 7), rounded_up(total.upper, 7)
+            known = f"{least} <= epsilon of the analyzed pairs <= {most}"
+            known += f" is certified{people} ({relation} neighbours)"
+            return f"The plan is not certified to fit {budget}{among}: {known}; narrow it by rtol."
+        over = rounded_up(total.upper - self.epsilon)
+        if worst:
+            first, people = worst.exceeded_from, f" in the population {worst.name!r}"
+        else:
+            first = next(entry.planned.name for entry in self.entries if not entry.fits)
+        from_ = f"from {first!r} on ({relation})"
+        return f"As analyzed, the plan exceeds {budget} by epsilon {over}{people}, {from_}."
 
     def __str__(self) -> str:
-        return f"{text_table(self.head, self.rows(), left=[0])}\n\n{wrapped(self.verdict)}"
+        tables = [text_table(self.head, self.rows(), left=[0])]
+        if self.populations:
+            tables.append(text_table(*self.table_of_populations(), left=[0]))
+        return "\n\n".join([*tables, wrapped(self.verdict)])
 
     def _repr_html_(self) -> str:
         return html_table(self.verdict, self.head, self.rows(), named_by=0)
+
+
+#: The last columns of both tables.
+_LEFT = ("remaining", "fits")
 
 
 def _signed_down(value: float) -> str:

@@ -9,9 +9,10 @@ name = "weekly telemetry"   # optional
 randomizer = "rr"           # as on the command line, with its parameters
 k = 16
 eps0 = 2.0
-users = 1_000_000
+users = 1_000_000           # or "1M", in quotes, as on the command line
 sample_rate = 0.1           # optional, like all other options of a round
 rounds = 52                 # optional: 1
+population = "customers"    # optional: entries without one concern everybody
 
 [[rounds]]
 mechanism = "gaussian"      # or laplace, approximate-dp, profile, pld: a trusted curator
@@ -24,29 +25,35 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from .._support import validate
 from .._support.files import STDIN, read_bytes
+from .._support.numeric import Bounds
 from .._support.progress import progress
+from .._support.written import WrittenFloat, read_number
 from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers.base import parameter_names
 from ..rounds import Round
-from .ledger import Entry, Inputs, Ledger
+from .ledger import Entry, Inputs, Ledger, worst_of
 from .protocol import (
     ROUND_OPTIONS,
+    SHARES,
     WORDS,
     central_from,
     central_parameters,
+    counts,
     files,
     needed,
     round_of,
 )
+from .signed import EVERYBODY
 
 _TARGET = ("epsilon", "delta")
 
@@ -54,6 +61,8 @@ _TARGET = ("epsilon", "delta")
 @dataclass(frozen=True)
 class PlannedRound:
     """`rounds` rounds of one kind, or releases of a central mechanism.
+
+    They concern the people of one `population`, or everybody if none is named.
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
@@ -65,13 +74,12 @@ class PlannedRound:
     name: str
     round: Round
     rounds: int = 1
+    population: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
-            raise InvalidParameter(
-                f"name={validate.show(self.name)} is not a line of text; give one that can be "
-                "printed."
-            )
+        _check_line("name", self.name)
+        if self.population is not None:
+            _check_line("population", self.population)
         validate.instance(self.round, Round, "is not a round; give a Shuffle.", "round")
         rounds = validate.count("rounds", self.rounds, validate.MAX_ROUNDS)
         object.__setattr__(self, "rounds", rounds)
@@ -110,13 +118,20 @@ class Plan:
             raise InvalidParameter(
                 f"the plan has rounds for {mixed} neighbours; give all rounds the same neighbours."
             )
+        _check_populations(self.populations)
+
+    @property
+    def populations(self) -> list[str]:
+        """The populations that are named, in the order of their first entries."""
+        named = (planned.population for planned in self.rounds)
+        return list(dict.fromkeys(name for name in named if name is not None))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
         """From a TOML file, or stdin for `-`; what is wrong with it is told with the key."""
         data = read_bytes(path, str(path), "a plan")
         try:
-            content = tomllib.loads(data.decode("utf-8-sig"))
+            content = tomllib.loads(data.decode("utf-8-sig"), parse_float=WrittenFloat)
         except (ValueError, RecursionError) as error:  # what tomllib raises, not all of it its own
             raise InvalidParameter(f"{path} is not TOML: {error}; correct it there.") from None
         try:
@@ -135,7 +150,8 @@ class Plan:
         _check_keys("the plan", content, ("target", "rounds"), ("target", "rounds"))
         target = _table("target", content["target"])
         _check_keys("target", target, _TARGET, _TARGET)
-        target = {key: validate.real(f"target.{key}", target[key]) for key in _TARGET}
+        numbers = {key: read_number(f"target.{key}", target[key]) for key in _TARGET}
+        target = {key: validate.real(f"target.{key}", numbers[key]) for key in _TARGET}
         listed = content["rounds"]
         if not isinstance(listed, list) or not listed:
             raise InvalidParameter("rounds is not a list of tables; write [[rounds]] above each.")
@@ -143,34 +159,85 @@ class Plan:
         return cls(**target, rounds=tuple(rounds))
 
     def ledger(self, *, rtol: float = DEFAULT_RTOL) -> Ledger:
-        """The running certified epsilon after every entry."""
-        accountant, entries = Accountant(), []
+        """The running certified epsilon after every entry.
+
+        A person of a population is concerned by its entries and by those without a population: the
+        composition of these is what the person loses. What other populations send has the same law
+        in neighbouring datasets, whatever was seen before, and so it costs nothing.
+        """
+        names: list[str | None] = [*self.populations] or [None]
+        accounts = {name: Accountant() for name in names}
+        known: dict[Any, Bounds[float]] = {}  # populations may have the same rounds so far
+
+        def certify(account: Accountant) -> Bounds[float]:
+            rounds = account.rounds
+            if rounds not in known:
+                known[rounds] = anyway(account.epsilon_bounds, self.delta, rtol=rtol)
+            return known[rounds]
+
+        entries = []
         with progress("entries", len(self.rounds)) as done:
             for planned in self.rounds:
-                accountant.compose(planned.round, rounds=planned.rounds)
-                running = anyway(accountant.epsilon_bounds, self.delta, rtol=rtol)
-                fits = running.upper <= self.epsilon
-                entries.append(Entry(planned, running, self.epsilon - running.upper, fits))
+                concerned = names if planned.population is None else [planned.population]
+                for name in concerned:
+                    accounts[name].compose(planned.round, rounds=planned.rounds)
+                each = [(name, certify(accounts[name])) for name in concerned]
+                running = worst_of([bounds for _, bounds in each])
+                left, fits = self.epsilon - running.upper, running.upper <= self.epsilon
+                named = tuple((name, bounds) for name, bounds in each if name is not None)
+                entries.append(Entry(planned, running, left, fits, named))
                 done(1)
         return Ledger(self.epsilon, self.delta, tuple(entries), self.inputs)
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     fields = dict(_table(where, item))
-    for key in ("name", "randomizer", "mechanism", *WORDS, *_files()):
+    texts = ("name", "population", "randomizer", "mechanism", *WORDS, *_files())
+    for key in texts:
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     try:
+        fields |= {key: _number(key, fields[key]) for key in fields if key not in texts}
         central = "mechanism" in fields
         known = ["mechanism", *central_parameters(fields), "neighbours"] if central else _known()
-        _check_keys(where, fields, ("name", *known, "rounds"), () if central else needed(fields))
+        known = ["name", "population", *known, "rounds"]
+        _check_keys(where, fields, known, () if central else needed(fields))
         fields |= {name: str(folder / fields[name]) for name in _files() if name in fields}
         round_ = central_from(fields) if central else round_of(fields)
         name = fields.get("name", f"{number}: {round_.inside}")
-        return PlannedRound(name, round_, fields.get("rounds", 1))
+        return PlannedRound(name, round_, fields.get("rounds", 1), fields.get("population"))
     except ShuffleDPError as error:
         said = str(error)
         raise InvalidParameter(said if where in said else f"{where}: {said}") from None
+
+
+def _check_line(what: str, text: Any) -> None:
+    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+        shown = validate.show(text)
+        raise InvalidParameter(
+            f"{what}={shown} is not a line of text; give one that can be printed."
+        )
+
+
+def _check_populations(names: Iterable[str]) -> None:
+    """Names that look alike would count one population as two, and compose nothing."""
+    seen: dict[str, str] = {}
+    for name in names:
+        plainly = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        if plainly == EVERYBODY:
+            raise InvalidParameter(
+                f"population={name!r} is no part of all people; leave the population out."
+            )
+        if seen.setdefault(plainly, name) != name:
+            raise InvalidParameter(
+                f"population={name!r} looks like {seen[plainly]!r}; write one population in one "
+                "way, or give two of them different names."
+            )
+
+
+def _number(key: str, value: Any) -> Any:
+    """A number as the command line would read it; lists and tables are left as they are."""
+    return read_number(key, value, whole=key in counts(), share=key in SHARES)
 
 
 def _known() -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
 from .._support import validate
-from .._support.files import read_bytes
+from .._support.files import parse_json, read_bytes
 from ..central import Given
 from ..errors import InvalidParameter
 from ..mechanisms import GivenPLD
@@ -31,6 +30,8 @@ ROUND_OPTIONS = (
     *("view", "neighbours", "analysis", "sample_rate", "sampling"),
     *(*USUAL_PEOPLE, *OF_REPORTS),
 )
+#: Those that are counts of users, or shares of them below 1.
+SHARES = ("colluding", "dropouts")
 #: Those that are words.
 WORDS = ("view", "neighbours", "analysis", "sampling")
 
@@ -157,8 +158,10 @@ def _read_pld(path: str) -> dict[str, Any]:
     known = [field.name for field in fields(GivenPLD) if not field.kw_only]
     data = read_bytes(path, f"PLD {path}", "a JSON file")
     try:
-        content = json.loads(data)
+        content = parse_json(data)
         wrong = not isinstance(content, dict) or set(content) - set(known)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"PLD {path}: {error}") from None
     except (ValueError, RecursionError):
         wrong = True
     if wrong:

@@ -15,7 +15,7 @@ from .._support.numeric import Array, Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
-from .._support.text import percent, percent_down, percent_up, rounded_up, wrapped
+from .._support.text import percent, percent_down, percent_up, plain, rounded_up, wrapped
 from ..accountant import Accountant, repeated
 from ..bounds.renyi import renyi_divergences
 from ..bounds.tradeoff import false_negative_rates, true_positive_rates
@@ -120,7 +120,7 @@ class Risk(Records):
     @property
     def _orders_table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
         pairs = zip(self.orders, self.divergences, strict=True)
-        rows: list[Sequence[str]] = [(f"{order:g}", rounded_up(value)) for order, value in pairs]
+        rows: list[Sequence[str]] = [(plain(order), rounded_up(value)) for order, value in pairs]
         return ("order", "Renyi divergence, at most"), rows
 
     def _repr_html_(self) -> str:

@@ -11,20 +11,30 @@ from .._support.text import plain, rounded_down, rounded_up
 from ..errors import InvalidParameter
 from ..guarantee import NEIGHBOURS
 from .document import Document, Section
-from .statement import caution, facts
+from .statement import ADAPTIVE, caution, facts, none_trusted
 
 if TYPE_CHECKING:
+    from ..rounds import Round
     from .ledger import Entry, Ledger
 
-
+#: Whom entries without a population concern.
+EVERYBODY = "everybody"
+#: What has to be true for populations to be accounted for one by one.
+DISJOINT = "no person is in two populations"
 _MEANINGS = {
     "shuffled": "the messages of a round come in random order, without their senders",
     "LDP": (
         "locally differentially private: a message by itself, with its sender known, changes the "
         "odds of any two values of that sender by a factor of at most e^eps0"
     ),
-    "hockey-stick divergence": "of a pair of datasets: the smallest delta that holds at an epsilon",
-    "bracket": "two numbers between which the exact value is proven to be",
+    "hockey-stick divergence": (
+        "of two laws, in one order: the smallest delta that holds at an epsilon"
+    ),
+    "bracket": "two numbers between which the exact value of the analyzed pairs is proven to be",
+    "analyzed pair": (
+        "two laws that are at least as easy to tell apart as the results of any two neighbouring "
+        "datasets: the epsilon of the plan itself may be smaller than theirs, never larger"
+    ),
 }
 
 
@@ -32,7 +42,8 @@ def document(ledger: Ledger, date: str | None = None) -> Document:
     """Guarantee, relation, who is protected against what, what was assumed, how it was computed."""
     check_date(date)
     entries = [_entry(entry) for entry in ledger.entries]
-    sections = [_guarantee(ledger), _ledger(ledger), *entries, _computed(ledger)]
+    people = [_populations(ledger)] if ledger.populations else []
+    sections = [_guarantee(ledger), *people, _ledger(ledger), *entries, _computed(ledger)]
     return Document("Privacy account", [*sections, _words(sections), _origin(ledger, date)])
 
 
@@ -45,32 +56,64 @@ def check_date(date: str | None) -> None:
 
 def _guarantee(ledger: Ledger) -> Section:
     relation, meaning = NEIGHBOURS[ledger.entries[0].planned.round.neighbours]
-    upper, delta = ledger.entries[-1].running.upper, plain(ledger.delta)
+    upper, delta = ledger.total.upper, plain(ledger.delta)
     if math.isinf(upper):
         claim = f"No epsilon is certified at delta = {delta} for all entries together."
+    elif ledger.delta == 1:
+        claim = "Nothing is guaranteed at delta = 1."
     else:
         pair = f"({rounded_up(upper)}, {delta})"
-        claim = f"All entries together are {pair}-differentially private."
+        claim = f"All entries together are {pair}-differentially private{ledger.condition}."
     says = (
         "for any two neighbouring datasets and any set of results, the probability of that set "
         "with the one is at most e^epsilon times that with the other, plus delta"
     )
+    own = " that concerns their population" if ledger.populations else ""
     protected = (
-        "every user, also one who takes part in every round of every entry, against anyone who "
-        "sees all results and is as said below for each entry; later rounds may be chosen by the "
-        "results of earlier ones"
+        f"every user, also one who takes part in every round of every entry{own}, "
+        "against anyone who sees all results and is as said below for each entry"
     )
     rows = [
         ("relation", f"{relation}: {meaning}"),
         ("what it says", says),
         ("who is protected", protected),
+        ("local", none_trusted([_rounds(ledger, name) for name in _names(ledger)])),
         *caution([entry.planned.round for entry in ledger.entries], [delta]),
     ]
     return Section("Guarantee", [claim, ledger.verdict], facts=rows, claims=True)
 
 
+def _names(ledger: Ledger) -> list[str | None]:
+    return [population.name for population in ledger.populations] or [None]
+
+
+def _rounds(ledger: Ledger, population: str | None) -> list[tuple[Round, int]]:
+    """The rounds that concern a population, or all if none is named, and how many of each."""
+    planned = (entry.planned for entry in ledger.entries)
+    return [(p.round, p.rounds) for p in planned if p.population in (None, population)]
+
+
+def _populations(ledger: Ledger) -> Section:
+    """What each of them loses, and what is assumed of them."""
+    said = (
+        "A person of a population is concerned by its entries and by those of everybody: these are "
+        f"composed; a person of none, by those of {EVERYBODY} only. Entries of other populations "
+        "use nothing of the person's data, so they cost the person nothing. The worst population "
+        "counts."
+    )
+    meaning = (
+        "which population a person is in is fixed, does not depend on the data that are protected, "
+        "and may be known to the adversary: it is not protected, and neighbouring datasets have "
+        "the same people in the same populations"
+    )
+    rows = [("assumed", DISJOINT), ("relation", meaning)]
+    return Section("Populations", [said], table=ledger.table_of_populations(), facts=rows)
+
+
 def _ledger(ledger: Ledger) -> Section:
-    said = "The running epsilon is that of all entries up to and including the line."
+    own = " that concern the same population" if ledger.populations else ""
+    worst = f"; for an entry of {EVERYBODY}, the worst population's" if ledger.populations else ""
+    said = f"The running epsilon is that of all entries{own} up to and including the line{worst}."
     return Section("Ledger", [said], table=(ledger.head, ledger.rows()))
 
 
@@ -78,6 +121,7 @@ def _entry(entry: Entry) -> Section:
     planned = entry.planned
     known = dict(facts(planned.round, planned.rounds))
     rows = [
+        *([("population", planned.population)] if planned.population else ()),
         ("what is done", known.pop("protocol")),
         ("protected against", f"anyone who {known.pop('adversary')}"),
         ("what was assumed", known.pop("assumed")),
@@ -94,14 +138,15 @@ def _words(sections: Sequence[Section]) -> Section:
 
 
 def _computed(ledger: Ledger) -> Section:
-    low, high = ledger.entries[-1].running
+    low, high = ledger.total
+    whose = f"all entries{' that concern the worst population' if ledger.populations else ''}"
     bracket = f"{rounded_down(low, 7)} <= exact epsilon of the analyzed pairs <= "
     rows = [
-        ("composition", "adaptive, of all entries, exact for the analyzed pairs up to the bracket"),
+        ("composition", f"of {whose}; {ADAPTIVE}; exact for the analyzed pairs up to the bracket"),
         ("bracket", f"{bracket}{rounded_up(high, 7)} at delta = {plain(ledger.delta)}"),
         (
             "rounding",
-            "errors of the numerics are on the safe side; upper values are rounded up",
+            "numerical errors are charged to the safe side; upper values are rounded up",
         ),
     ]
     return Section("How it was computed", facts=rows)

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
-from .._support.text import PAGE, percent, percent_up, wrapped
+from .._support.text import PAGE, at_most, percent, percent_up, rounded_up, wrapped
 from ..bounds.tradeoff import true_positive_rates
 from ..guarantee import NEIGHBOURS
-from ..rounds import Round
+from ..rounds import Round, RoundOfUsers
+from .protocol import of_users
 
 _ACCUSED = 0.01  # of the innocent, in plain words
 _CAUTION = (
     "delta = {} is at least 1/users: even to publish the value of one user, drawn at random, has "
     "that delta, with epsilon = 0; far below 1/users is usual"
+)
+#: Who has to be trusted, by the view.
+_TRUSTED = {
+    "shuffle": "the shuffler",
+    "aggregate": "the aggregator",
+    "threshold": "whoever counts the reports",
+    "central": "whoever holds the data",
+}
+#: What a composition of a fixed number of rounds covers.
+ADAPTIVE = (
+    "adaptive: what a round asks may depend on the results of earlier rounds, but how many rounds "
+    "there are and what is said of them here may not"
 )
 #: What an attacker tries, for each relation of neighbours.
 AIMS = {
@@ -33,14 +47,15 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
 
     rows = [("relation", ": ".join(NEIGHBOURS[round_.neighbours])), *facts(round_, rounds)]
     if rounds > 1:
-        rows.append(("composition", "adaptive, exact for the analyzed pair up to the bracket"))
+        rows.append(("composition", f"{ADAPTIVE}; exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
-    pairs = [(float(e), float(d)) for e, d, _ in guarantees if e != "infinity"]
+    pairs = [(e, d) for e, d, _ in guarantees if e != "infinity" and float(d) < 1]
     if pairs:
-        rows.append(("meaning", in_plain_words(round_.neighbours, pairs)))
-    rows += caution([round_], [d for e, d, _ in guarantees if e != "infinity"])
+        numbers = [(float(e), float(d)) for e, d in pairs]
+        rows.append(("meaning", in_plain_words(round_.neighbours, numbers)))
+    rows += caution([round_], [d for _, d in pairs])
     rows.append(
-        ("computed by", f"shuffledp {__version__}; every rounding error is on the safe side")
+        ("computed by", f"shuffledp {__version__}; numerical errors are charged to the safe side")
     )
     lines = [*(claim(*guarantee) for guarantee in guarantees), ""]
     lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
@@ -48,9 +63,12 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
 
 
 def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, str]]:
-    """A line if a delta is too large to say much: the first such."""
-    fewest = min((getattr(round_, "users", math.inf) for round_ in rounds), default=math.inf)
-    large = [delta for delta in deltas if float(delta) * fewest >= 1]
+    """One line about the first delta that is too large to say much, if there is one.
+
+    A round of unknown size, as below a threshold, does not count.
+    """
+    users = [round_.users for round_ in rounds if isinstance(round_, RoundOfUsers)]
+    large = [delta for delta in deltas if users and float(delta) * min(users) >= 1]
     return [("caution", _CAUTION.format(large[0]))] if large else []
 
 
@@ -59,6 +77,10 @@ def claim(epsilon: str, delta: str, why: str) -> str:
     if epsilon == "infinity":
         text = f"No epsilon is certified at delta = {delta} by this analysis: {why}"
         return wrapped(text, piped=PAGE)
+    if float(delta) >= 1:
+        return wrapped(
+            f"Nothing is guaranteed: any protocol at all is ({epsilon}, 1)-differentially private."
+        )
     return wrapped(f"The protocol is ({epsilon}, {delta})-differentially private.")
 
 
@@ -89,4 +111,68 @@ def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
         ("adversary", analysis.adversary),
         ("assumed", "; ".join(round_.assumptions)),
         *round_.remarks,
+        ("local", without_trust(round_, rounds)),
     ]
+
+
+def without_trust(round_: Round, rounds: int) -> str:
+    """What is left of the guarantee if whoever is trusted with the messages is not honest.
+
+    >>> from shuffledp import PureLDP, Shuffle
+    >>> without_trust(Shuffle(PureLDP(4.0), users=10_000), rounds=5)
+    'if the shuffler is not honest, epsilon = 20 at delta = 0 is left: 5 rounds times eps0 = 4'
+    """
+    if_not = f"if {_TRUSTED[round_.view]} is not honest"
+    if not isinstance(round_, RoundOfUsers):
+        return f"{if_not}, nothing is left: values arrive there as they are"
+    randomizer, messages = round_.randomizer, round_.messages
+    truth = randomizer.truth_probability
+    if truth == 1:
+        return f"{if_not}, nothing is left: every user sends the own value as it is"
+    if math.isinf(randomizer.local_eps0):
+        return f"{if_not}, no epsilon at delta = 0 is left: a message has no local eps0"
+    times = [f"{rounds:,} rounds"] if rounds > 1 else []
+    times += [f"{messages:,} {round_.sent}"] if messages > 1 else []
+    product = " times ".join([*times, f"eps0 = {at_most(_local_eps0(round_))}"])
+    left = f"{if_not}, {_left(local_epsilon(round_, rounds))}"
+    said = [f"{left}: {product}" if times else left]
+    if round_.sample_rate < 1 or round_.honest < round_.users:
+        said.append("neither sampling nor what other users do changes that")
+    if truth is not None:
+        said.append(f"a message is the true value with probability at most {_percent(truth)}")
+    return "; ".join(said)
+
+
+def none_trusted(populations: Sequence[Sequence[tuple[Round, int]]]) -> str:
+    """The same for a user who takes part in all entries of the worst of some populations."""
+    total = max(sum(local_epsilon(*entry) for entry in entries) for entries in populations)
+    which = "together" if len(populations) == 1 else "of the worst population"
+    left = "no epsilon is left" if math.isinf(total) else _left(total)
+    return f"if nobody but the users is honest, {left} for all entries {which}"
+
+
+def local_epsilon(round_: Round, rounds: int) -> float:
+    """The epsilon at delta = 0 of all messages of one user whose sender is known: it is the sum of
+    their eps0, also if later rounds depend on earlier ones. Infinite if there is none."""
+    if not isinstance(round_, RoundOfUsers):
+        return math.inf
+    return rounds * round_.messages * _local_eps0(round_)
+
+
+def _local_eps0(round_: RoundOfUsers) -> float:
+    """The local eps0 for the neighbours of the round: a vector and the zeros that stand for a
+    missing one may differ in more than two vectors of values do."""
+    eps0 = round_.randomizer.local_eps0
+    if round_.neighbours == "replace" or math.isinf(eps0):
+        return eps0
+    alone = of_users(round_.randomizer, 1, view=round_.view, neighbours=round_.neighbours)
+    return max(eps0, alone.get_epsilon(0.0))
+
+
+def _left(epsilon: float) -> str:
+    return f"epsilon = {at_most(epsilon)} at delta = 0 is left"
+
+
+def _percent(share: Fraction) -> str:
+    """Rounded up."""
+    return f"{rounded_up(100 * share)} %"  # type: ignore[arg-type]

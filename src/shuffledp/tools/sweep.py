@@ -9,12 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._support.extras import MissingExtra, load
+from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
 from .._support.validate import instance, show, tolerance
 from ..accountant import repeated
+from ..bounds.certificate import no_guarantee
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
@@ -187,7 +189,9 @@ def evaluate(case: Case) -> Row:
     """Never raises because of the case: a sweep goes on."""
     lower, upper, error = None, None, ""
     try:
-        lower, upper = _bounds(case)
+        lower, upper = bounds = _bounds(case)
+        query, at = ("epsilon", "delta") if "delta" in case else ("delta", "epsilon")
+        error = str(no_guarantee(query, case[at], bounds) or "")
     except NotCertified as failure:
         (lower, upper), error = failure.bounds, str(failure)
     except ShuffleDPError as failure:
@@ -198,7 +202,7 @@ def evaluate(case: Case) -> Row:
     return dict(zip(_columns(case), [*case.values(), *results], strict=True))
 
 
-def _bounds(case: Case) -> tuple[float, float]:
+def _bounds(case: Case) -> Bounds[float]:
     accountant = repeated(round_of(case), case.get("rounds", 1))
     if "delta" in case:
         return accountant.epsilon_bounds(case["delta"], rtol=case["rtol"])

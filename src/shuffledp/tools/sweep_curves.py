@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._support.numeric import Bounds
+from .._support.text import plain
 from ..errors import InvalidParameter
 
 _MOST = 24  # curves that can be told apart
@@ -72,7 +73,7 @@ def _wide(values: Sequence[float]) -> bool:
 def _said(name: str, value: Any) -> str:
     if not isinstance(value, (int, float)):
         return f"{value}" if name == "randomizer" else f"{name} {value}"
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:g}"
+    shown = f"{value:,}" if isinstance(value, int) else plain(value)
     if name in ("users", "rounds"):
         return f"{shown} {name if value != 1 else name[:-1]}"
     return f"{name} = {shown}"

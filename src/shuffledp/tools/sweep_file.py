@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._support.files import writing
+from .._support.files import parse_json, writing
 from .._support.text import json_text
 from .._support.validate import show
 from ..errors import InvalidParameter
@@ -74,10 +73,11 @@ class SweepFile:
         """A line of the file as a row, if it is that of this case."""
         case, line = pair
         try:
-            parts = next(csv.reader([line])) if self._csv else list(json.loads(line).values())
+            row = {} if self._csv else parse_json(line)
+            parts = next(csv.reader([line])) if self._csv else list(row.values())
             known = [str(value) for value in case.values()] if self._csv else list(case.values())
             *given, low, high, error = parts
-            if given != known or (not self._csv and list(json.loads(line)) != self._columns):
+            if given != known or (not self._csv and list(row) != self._columns):
                 raise ValueError
             lower, upper = (None if x in ("", None) else float(x) for x in (low, high))
             if any(x is not None and math.isnan(x) for x in (lower, upper)):

@@ -64,6 +64,7 @@ class Verification(Records):
     rows: tuple[VerifiedRow, ...]
     view: str = "shuffle"  # what is seen
     relation: str = "replace-one"
+    inputs: int = 0  # values of a user that were tried: all, or three of infinitely many
 
     @property
     def holds(self) -> bool:
@@ -95,7 +96,8 @@ class Verification(Records):
 
     def _repr_html_(self) -> str:
         what = f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}"
-        caption = f"{what}; delta on {self.datasets:,} pairs of datasets. {self._verdict}"
+        pairs = f"{self.datasets:,} pairs of datasets with {self.inputs:,} values"
+        caption = f"{what}; delta on {pairs}. {self._verdict}"
         return html_table(caption, _HEAD, self._cells(), named_by=0)
 
     def __str__(self) -> str:
@@ -103,7 +105,7 @@ class Verification(Records):
         said = [
             f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}.",
             f"delta at each epsilon, exact on all {self.datasets:,} pairs of neighbouring datasets "
-            f"({self.relation}, both orders):",
+            f"with {self.inputs:,} values ({self.relation}, both orders):",
         ]
         head = "\n".join(map(wrapped, said))
         return f"{head}\n\n{table}\n\n{wrapped(self._verdict)}"
@@ -149,7 +151,7 @@ def verify(
         )
     name, count = survey.explained.name, game.backgrounds * game.pairs
     said = survey.view, survey.relation
-    return Verification(randomizer, survey.users, name, count, tuple(rows), *said)
+    return Verification(randomizer, survey.users, name, count, tuple(rows), *said, matrix.inputs)
 
 
 def _points(survey: RoundOfUsers, epsilons: Any) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import mimetypes
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -15,6 +14,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from .. import __version__
+from .._support.files import parse_json
 from .._support.text import json_text
 from ..cli.report import BAD_INPUT, NOT_CERTIFIED, json_report
 from ..errors import InvalidParameter, ShuffleDPError
@@ -107,7 +107,7 @@ class _Desk:
 
     def route(self, question: Question) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            given = await self._given(request)
+            given = await self._given(request, question)
             format, files = given.pop("format", "json"), given.pop("files", {})
             _check(format, files)
             asked = Asked(question.arguments(given, format, files), files, page=format == "page")
@@ -126,13 +126,10 @@ class _Desk:
         self._open[name][1].cancel()
         return Response(json_text({"cancelled": name}), media_type=_JSON)
 
-    async def _given(self, request: Request) -> dict[str, Any]:
+    async def _given(self, request: Request, question: Question) -> dict[str, Any]:
         """What a question says, all of it as texts."""
         if request.method == "GET":
-            found: dict[str, Any] = {}
-            for name, value in request.query_params.multi_items():
-                found[name] = f"{found[name]},{value}" if name in found else value
-            return found
+            return question.from_query(request.query_params.multi_items())
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 body = await body_of(request.receive, self._limits.body)
@@ -197,7 +194,9 @@ def _response(asked: Asked, work: asyncio.Future[Any], format: str, limits: Limi
 def _parsed(body: bytes) -> dict[str, Any]:
     """JSON, numbers as they were written: what they mean is for the command line to say."""
     try:
-        given = json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
+        given = parse_json(body, parse_int=str, parse_float=str, parse_constant=str)
+    except InvalidParameter:
+        raise
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):

@@ -76,6 +76,7 @@ def _parameter(
         "meaning": parameter.meaning,
         "least": None if file else parameter.least,
         "most": None if file else parameter.most,
+        "shuffled": parameter.shuffled,
         "whole": parameter.whole,
         "needed": bool(parameter.needed),
         "default": default if isinstance(default, (int, float)) else None,

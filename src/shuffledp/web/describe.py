@@ -11,7 +11,8 @@ from .questions import Field, Question, questions
 _ABOUT = (
     "Every route is a command of the shell and every field one of its options; the answer is what "
     "the command prints with --json. Numbers may be given as JSON numbers or as texts like 1e6, 2M "
-    "and 20%. Files are never read from the server: give their texts as files, by name."
+    "and 20%. No field may be given twice, but for lists of numbers in an address. Files are never "
+    "read from the server: give their texts as files, by name."
 )
 _FILES = {
     "type": "object",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import shuffledp
@@ -16,12 +16,15 @@ from .._support.text import json_text, rounded_down, rounded_up
 from ..cli.app import cli
 from ..guarantee import DEFAULT_RTOL
 from ..rounds import Round, RoundOfUsers
+from ..tools.choices import local_text
 from ..tools.protocol import round_of
 from .answers import Answer
 from .questions import Question, questions
 
 #: Numbers with one safe side, and how they are printed.
-_PRINTED = {"upper": rounded_up, "lower": rounded_down}
+_PRINTED: dict[str, Callable[[float], str]] = {
+    **{"upper": rounded_up, "lower": rounded_down, "local_eps0": local_text}
+}
 
 
 def for_page(found: Answer, arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
@@ -50,7 +53,7 @@ def printed(value: Any) -> Any:
         return value
     shown = {name: printed(item) for name, item in value.items()}
     for name, given in value.items():
-        text = _PRINTED.get(name.rpartition("_")[2])
+        text = _PRINTED.get(name) or _PRINTED.get(name.rpartition("_")[2])
         if text is not None and isinstance(given, list):
             shown[f"{name}_text"] = [text(float(item)) for item in given]
         elif text is not None and isinstance(given, (int, float, str)):
@@ -66,7 +69,9 @@ def field_of(message: str, question: Question) -> str | None:
     >>> field_of("--randomizer rr needs --k; add it.", questions()["epsilon"])
     'k'
     """
-    named = re.findall(r"needs --([\w-]+)", message) + re.findall(r"--([\w-]+)|\b(\w+)=", message)
+    named = re.findall(r"needs (?:--)?([\w-]+)", message) + re.findall(
+        r"--([\w-]+)|\b(\w+)=", message
+    )
     words = ("".join(each).replace("-", "_") for each in named)
     return next((word for word in words if word in question.fields), None)
 

@@ -6,7 +6,7 @@ numbers, choices, known words, and files that are read, whose texts come with th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -41,6 +41,11 @@ class Field:
     positional: bool = False
 
     @property
+    def is_list(self) -> bool:
+        """Does it take several numbers?"""
+        return self.kind in ("numbers", "counts")
+
+    @property
     def option(self) -> str:
         return f"--{self.name.replace('_', '-')}"
 
@@ -54,6 +59,15 @@ class Question:
     fields: Mapping[str, Field]
     formats: Sequence[str]
     fixed: Sequence[str]
+
+    def from_query(self, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """The fields of an address, of which only lists of numbers may be repeated."""
+        found: dict[str, str] = {}
+        for name, value in pairs:
+            if name in found and (name not in self.fields or not self.fields[name].is_list):
+                raise InvalidParameter(f"{name} is given more than once; give it once.")
+            found[name] = f"{found[name]},{value}" if name in found else value
+        return found
 
     def arguments(
         self, given: Mapping[str, Any], format: str, files: Mapping[str, Any]
@@ -88,7 +102,7 @@ class Question:
 
 def _text(field: Field, value: Any) -> str:
     """A value as a word of a command line; several of them with commas."""
-    several = field.kind in ("numbers", "counts") or field.words
+    several = field.is_list or field.words
     if isinstance(value, list) and several and all(isinstance(item, str) for item in value):
         return ",".join(value)
     if not isinstance(value, str):

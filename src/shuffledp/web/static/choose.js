@@ -4,38 +4,51 @@ import { bars } from "./bars.js";
 import { Card } from "./cards.js";
 import { button, copy, download, html } from "./dom.js";
 import { field, group, segments } from "./form.js";
-import { titleOf } from "./protocol.js";
+import { OF_USERS, people, titleOf } from "./protocol.js";
 import { flush, state } from "./state.js";
 import { View } from "./view.js";
 
+// Fields of the question that have another name on this page.
+const NAMES = { values: "k", view: "seen" };
 const TASKS = { count: "counts", mean: "a mean", vector: "a mean vector" };
 
 export class Choose extends View {
   constructor(registry, problem, open) {
     super();
-    Object.assign(this, { registry, problem, open });
+    Object.assign(this, { registry, open });
+    this.problem = (error) => {
+      error.field = NAMES[error.field] ?? error.field;
+      problem(error);
+    };
+  }
+
+  get size() {  // what has to be known for the task
+    return this.registry.tasks[state.task];
   }
 
   form(change) {
-    const size = this.registry.tasks[state.task];
+    const { size } = this;
     const tasks = Object.keys(this.registry.tasks).map((name) => [name, TASKS[name] ?? name]);
     const seen = [["any", "any"], ["shuffle", "shuffled messages"], ["aggregate", "only sums"]];
+    if (size === "values") state.k ??= "16";
     if (size === "dimension") state.dimension ??= "100";
     return [
       group("Estimate", segments({ name: "task", label: "What is wanted", words: tasks }, change),
-        size ? field({ name: size, label: size, help: size === "values" ? "how many there are" : "the length of the vectors" }, change) : null,
+        size === "values" ? field({ name: "k", label: "values", help: "how many there are, k" }, change) : null,
+        size === "dimension" ? field({ name: size, label: size, help: "the length of the vectors" }, change) : null,
         field({ name: "users", label: "users", help: "in each round" }, change),
         field({ name: "rounds", label: "rounds" }, change),
-        field({ name: "sample_rate", label: "sample rate", help: "share of the users that sends in each round; empty: all" }, change),
         field({ name: "seen", label: "the adversary sees", kind: "word", words: seen }, change)),
-      group("Within", field({ name: "epsilon", label: "epsilon" }, change), field({ name: "delta", label: "delta" }, change)),
+      group("Within", field({ name: "epsilon", label: "epsilon" }, change), field({ name: "delta", label: "delta" }, change),
+        field({ name: "max_eps0", label: "largest local eps0", help: "of one message whose sender is known; empty: any, also none" }, change)),
+      people(this.registry, OF_USERS, change),
     ];
   }
 
   build() {
     this.best = html("p", { class: "sentence", "aria-live": "polite" }, "…");
     this.why = html("p", { class: "bracket" });
-    this.card = new Card("choose", "Ranked by standard error", "dots on a logarithmic scale: further left is better");
+    this.card = new Card("choose", "Ranked by average error");
     this.unmet = html("ul", { class: "unmet" });
     this.shell = html("pre", { tabindex: "0", "aria-label": "Shell" });
     this.others = html("section", { class: "card", hidden: true, "aria-label": "Cannot meet it" }, html("h2", {}, "Cannot meet the target"), this.unmet);
@@ -52,11 +65,12 @@ export class Choose extends View {
 
   async update() {
     this.stop();
-    const size = this.registry.tasks[state.task];
-    const fields = { task: state.task, view: state.seen };
-    for (const name of ["users", "rounds", "sample_rate", "epsilon", "delta", size]) {
-      if (name && state[name]) fields[name] = state[name];
+    const { size } = this, fields = { task: state.task, view: state.seen };
+    for (const name of ["users", "rounds", "epsilon", "delta", "max_eps0", "rtol", ...OF_USERS]) {
+      if (state[name]) fields[name] = state[name];
     }
+    const asked = NAMES[size] ?? size;
+    if (size && state[asked]) fields[size] = state[asked];
     await this.fill("choose", fields);
   }
 
@@ -68,15 +82,19 @@ export class Choose extends View {
     if (first) {
       this.best.replaceChildren("Deploy ", html("strong", {}, titleOf(first.randomizer)), ` with ${spelt(first)}.`);
       const what = state.task === "count" ? "a count" : state.task === "mean" ? "the mean" : "a coordinate of the mean";
-      this.why.textContent = `Standard error of ${what} in one round: ${about(first.standard_error)}; certified epsilon ${first.epsilon.upper_text} at delta = ${state.delta}.`;
+      const rare = (each) => (state.task === "count" ? ` (${about(each.standard_error)} for a value that no user holds)` : "");
+      this.why.textContent = `Average error of ${what} in one round: ${about(first.average_error)}${rare(first)}; certified epsilon ${first.epsilon.upper_text} at delta = ${state.delta}; local eps0: ${first.local_eps0_text}.`;
+      this.card.about.textContent = this.legend(report);
       const rows = report.choices.map((each) => ({
-        name: titleOf(each.randomizer), text: about(each.standard_error), value: each.standard_error,
-        note: `${spelt(each)}; ${each.view}; ${about(each.bits)} bits a user; epsilon ${each.epsilon.upper_text}`,
+        name: titleOf(each.randomizer), text: about(each.average_error), value: each.average_error,
+        note: `${spelt(each)}; ${each.view}; local eps0: ${each.local_eps0_text}; epsilon ${each.epsilon.upper_text}; ${about(each.bits)} bits a user`,
       }));
-      this.card.show((width) => bars({ rows, width, log: true, title: "randomizers by standard error" }),
-        ["randomizer", "parameters", "view", "standard_error", "bits", "epsilon_upper"],
-        report.choices.map((each) => [each.randomizer, spelt(each), each.view, about(each.standard_error), about(each.bits), each.epsilon.upper_text]),
-        report.choices.map((each) => [each.randomizer, spelt(each), each.view, each.standard_error, each.bits, each.epsilon.upper]));
+      const table = (number, upper, local) => report.choices.map((each) => [
+        each.randomizer, spelt(each), each.view, number(each.average_error), number(each.standard_error), upper(each.epsilon), local(each), number(each.bits)]);
+      this.card.show((width) => bars({ rows, width, log: true, title: "randomizers by average error" }),
+        ["randomizer", "parameters", "view", "average_error", "standard_error", "epsilon_upper", "local_eps0", "bits"],
+        table(about, (epsilon) => epsilon.upper_text, (each) => each.local_eps0_text),
+        table((number) => number, (epsilon) => epsilon.upper, (each) => each.local_eps0));
     } else {
       this.best.textContent = "No randomizer meets the target.";
       this.why.textContent = "";
@@ -87,10 +105,20 @@ export class Choose extends View {
     this.shell.textContent = report.shell;
   }
 
+  // What the numbers are, and how many users they are for.
+  legend({ dropouts }) {
+    const counts = state.task === "count";
+    const error = counts
+      ? "average error: root mean square over all values of the standard error of a count in one round, for any data; standard error: for a value that no user holds"
+      : "average error and standard error: of the mean of all that is sent in one round, for the worst data";
+    const sent = !dropouts ? "" : counts ? ", if nobody drops out" : ", if all dropouts occur";
+    return `${error}${sent}. local eps0: of one message whose sender is known, which is all that protects a user from a dishonest shuffler or aggregator. Dots are on a logarithmic scale of the average error: further left is better.`;
+  }
+
   // The guarantee of a choice is the same protocol, seen from the other side.
   take(choice) {
     if (!choice) return;
-    Object.assign(state, { tab: "guarantee", ask: "epsilon", view: choice.view, randomizer: choice.randomizer });
+    Object.assign(state, { tab: "guarantee", ask: "epsilon", view: choice.view, randomizer: choice.randomizer, analysis: "" });
     for (const { name } of this.registry.randomizers.find((each) => each.name === choice.randomizer).parameters) state[name] = "";
     for (const [name, value] of Object.entries(choice.parameters)) state[name] = value === null ? "" : String(value);
     flush();

@@ -12,9 +12,9 @@ const SLIDERS = {
   delta: { log: true, low: 1e-15, high: 0.1 },
   epsilon: { log: true, low: 0.01, high: 10 },
   eps0: { low: 0.1, high: 10, step: 0.1 },
-  sigma: { log: true, low: 0.5, high: 50 },
+  sigma: { log: true, low: 1e-3, high: 50 },
   k: { log: true, low: 2, high: 1e4, whole: true },
-  values: { log: true, low: 2, high: 1e4, whole: true },
+  max_eps0: { low: 0.1, high: 20, step: 0.1 },
   dimension: { log: true, low: 2, high: 1e4, whole: true },
   threshold: { log: true, low: 1, high: 1000, whole: true },
   gamma: { low: 0.01, high: 0.99, step: 0.01 },
@@ -28,11 +28,13 @@ const written = (value, whole) => {
   return rounded < 1e-3 ? rounded.toExponential() : String(rounded);
 };
 
-// As the server reads them: 2M, 10k and 20% are numbers.
-function numberOf(text) {
-  const found = /^\s*([-+\d._eE]+)\s*([kMG%]?)\s*$/.exec(text.replaceAll(",", ""));
-  const unit = { "": 1, k: 1e3, M: 1e6, G: 1e9, "%": 0.01 };
-  return found ? Number(found[1].replaceAll("_", "")) * unit[found[2]] : NaN;
+// As the server reads them: 2M, 10k and 20% are numbers. The unit is added to the exponent, which is exact:
+// 1.1 * 0.01 is not 0.011.
+export function numberOf(text) {
+  const found = /^\s*([-+\d._]+)(?:[eE]([-+]?\d+))?\s*([kMG%]?)\s*$/.exec(text.replaceAll(",", ""));
+  if (!found) return NaN;
+  const [, digits, exponent = "0", unit] = found;
+  return Number(`${digits.replaceAll("_", "")}e${Number(exponent) + { "": 0, k: 3, M: 6, G: 9, "%": -2 }[unit]}`);
 }
 
 function slider(name, spec, input, change) {
@@ -61,7 +63,7 @@ function slider(name, spec, input, change) {
 }
 
 // One thing to set. kind: "number", "word" or "file".
-export function field({ name, label, help, kind = "number", words = [], most = null }, change) {
+export function field({ name, label, help, kind = "number", words = [], limits = [null, null] }, change) {
   const id = `field-${name}`, about = `${id}-help`, problem = `${id}-problem`;
   const described = { "aria-describedby": `${help ? `${about} ` : ""}${problem}` };
   let input;
@@ -79,7 +81,8 @@ export function field({ name, label, help, kind = "number", words = [], most = n
   }
   if (kind !== "word") input.value = state[name] ?? "";
   const spec = kind === "number" ? SLIDERS[name] : null;
-  const within = spec && most !== null && spec.high > most ? { ...spec, high: most } : spec;
+  const [least, most] = limits;
+  const within = spec && { ...spec, low: Math.max(spec.low, least ?? spec.low), high: Math.min(spec.high, most ?? spec.high) };
   const pair = html("div", { class: "pair" }, spec ? slider(name, within, input, change) : null, input);
   const said = help ? html("p", { class: "help", id: about }, help) : null;
   const upload = kind === "file" ? fileInput(label, input, name, change) : null;

@@ -174,7 +174,7 @@ export class Guarantee extends View {
   async drawLadder() {
     this.attained.textContent = "";
     if (state.view === "threshold") {
-      this.ladder.say("A threshold has one analysis, which is exact.");
+      this.ladder.say("A threshold has one analysis.");
       return;
     }
     const turn = this.turn, { delta } = this.here;
@@ -187,7 +187,8 @@ export class Guarantee extends View {
       note: row.adversary, kind: row.upper === null ? "least" : "",
     }));
     const last = found.rows.at(-1);
-    this.attained.textContent = `Actual neighbouring datasets reach an epsilon of at least ${last.lower_text}: no analysis can promise less.`;
+    const whose = last.adversary.split("; ").at(-1);
+    this.attained.textContent = `Some ${whose} reach an epsilon of at least ${last.lower_text}; no correct bound for this protocol is smaller.`;
     this.ladder.show((width) => bars({ rows, width, title: "epsilon by what the adversary knows" }),
       ["analysis", "lower", "upper", "adversary"],
       found.rows.map((row) => [row.analysis, row.lower_text, row.upper_text, row.adversary]),

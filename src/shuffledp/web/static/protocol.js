@@ -5,7 +5,9 @@ import { field, group, segments } from "./form.js";
 import { state } from "./state.js";
 
 const VIEWS = { shuffle: "messages", aggregate: "only sums", threshold: "large counts" };
-const MORE = ["sample_rate", "sampling", "colluding", "dropouts", "messages", "neighbours", "analysis", "rtol"];
+// Options of a round beside its randomizer, for users who send messages and for reports that are counted.
+export const OF_USERS = ["sample_rate", "sampling", "colluding", "dropouts", "messages", "neighbours"];
+const OF_REPORTS = ["colluding", "messages", "neighbours"];
 const TITLES = {
   rr: "randomized response", "pure-ldp": "any eps0-LDP randomizer", unary: "unary encoding (RAPPOR)",
   oue: "optimized unary encoding", subset: "subset selection", hashing: "local hashing",
@@ -17,7 +19,28 @@ const SIZES = ["k", "dimension"];  // of the values, not of the noise
 const MATRIX = "0.75,0.25\n0.25,0.75\n";
 
 export const titleOf = (name) => TITLES[name] ?? name;
+// The least and the largest value that the view supports.
+const limitsOf = ({ least, most, shuffled }) => (state.view === "shuffle" && shuffled) || [least, most];
 const spoken = (name) => name.replaceAll("_", " ");
+
+// Fields for these options, and for the width of the bracket.
+export function people(registry, names, change, ...more) {
+  const neighbours = Object.entries(registry.neighbours).map(([name, [word]]) => [name === "replace" ? "" : name, word]);
+  const sampling = [["", "fixed (usual)"], ...registry.sampling.map((each) => [each, each])];
+  const count = names === OF_REPORTS ? "a count" : "a count, or a share below 1";
+  const known = {
+    sample_rate: { label: "sample rate", help: "share of the users, at random, that sends in each round" },
+    sampling: { label: "sampling", kind: "word", words: sampling },
+    colluding: { label: "colluding users", help: count },
+    dropouts: { label: "dropouts", help: count },
+    messages: { label: "messages of each user", help: "in a round, protected together" },
+    neighbours: { label: "neighbours", kind: "word", words: neighbours },
+    rtol: { label: "relative width", help: "of the certified bracket; the usual one if left empty" },
+  };
+  const open = [...names, "analysis", "rtol"].some((name) => state[name]);
+  return html("details", { class: "group", open }, html("summary", {}, "Sampling, collusion, neighbours …"),
+    names.map((name) => field({ name, ...known[name] }, change)), more, field({ name: "rtol", ...known.rtol }, change));
+}
 
 export class Protocol {
   constructor(registry) {
@@ -63,30 +86,17 @@ export class Protocol {
     }, change);
     const at = state.ask === "epsilon" ? "delta" : "epsilon";
     const analyses = this.randomizer?.analyses ?? this.registry.analyses;
-    const more = [
-      field({ name: "sample_rate", label: "sample rate", help: "share of the users, at random, that sends in each round" }, change),
-      field({ name: "sampling", label: "sampling", kind: "word", words: words(this.registry.sampling, "fixed (usual)") }, change),
-      field({ name: "colluding", label: "colluding users", help: "a count, or a share below 1" }, change),
-      field({ name: "dropouts", label: "dropouts", help: "a count, or a share below 1" }, change),
-      field({ name: "messages", label: "messages of each user", help: "in a round, protected together" }, change),
-      field({ name: "analysis", label: "analysis", kind: "word", words: words(analyses.filter((each) => each !== "best"), "best") }, change),
-    ];
-    const neighbours = Object.entries(this.registry.neighbours).map(([name, [word]]) => [name === "replace" ? "" : name, word]);
-    const shared = [
-      field({ name: "neighbours", label: "neighbours", kind: "word", words: neighbours }, change),
-      field({ name: "rtol", label: "relative width", help: "of the certified bracket; 0.001 if left empty" }, change),
-    ];
-    const open = MORE.some((name) => state[name]);
+    const analysis = field({ name: "analysis", label: "analysis", kind: "word", words: words(analyses.filter((each) => each !== "best"), "best") }, change);
     return [
       group("Protocol", seen, of_reports ? this.reports(change) : this.users(change)),
       group("Guarantee", asked, field({ name: at, label: at }, change)),
-      html("details", { class: "group", open }, html("summary", {}, "Sampling, collusion, neighbours …"), of_reports ? shared : [...more, ...shared]),
+      of_reports ? people(this.registry, OF_REPORTS, change) : people(this.registry, OF_USERS, change, analysis),
     ];
   }
 
   reports(change) {
     const fields = this.registry.reports.map((each) =>
-      field({ name: each.name, label: spoken(each.name), help: each.meaning, most: each.most }, change));
+      field({ name: each.name, label: spoken(each.name), help: each.meaning, limits: limitsOf(each) }, change));
     return [...fields, field({ name: "rounds", label: "rounds" }, change)];
   }
 
@@ -96,7 +106,7 @@ export class Protocol {
     return [
       field({ name: "randomizer", label: "randomizer", kind: "word", words, help: kind.meaning }, change),
       ...kind.parameters.map((each) => field({
-        name: each.name, label: spoken(each.name), kind: each.file ? "file" : "number", most: each.most,
+        name: each.name, label: spoken(each.name), kind: each.file ? "file" : "number", limits: limitsOf(each),
         help: each.meaning + (each.needed ? "" : " (optional)"),
       }, change)),
       field({ name: "users", label: "users", help: "in each round" }, change),
@@ -107,8 +117,8 @@ export class Protocol {
   // The fields of a question, and the texts of its files.
   asked(but = []) {
     const own = state.view === "threshold"
-      ? ["rate", "threshold", "neighbours"]
-      : ["randomizer", ...this.randomizer.parameters.map(({ name }) => name), "users", ...MORE.slice(0, -1)];
+      ? ["rate", "threshold", ...OF_REPORTS]
+      : ["randomizer", ...this.randomizer.parameters.map(({ name }) => name), "users", ...OF_USERS, "analysis"];
     const fields = {}, files = {};
     for (const name of ["view", ...own, "rounds", "rtol"]) {
       if (!state[name] || but.includes(name) || (name === "view" && state.view === "shuffle")) continue;

@@ -3,14 +3,20 @@
 const USUAL = {
   tab: "guarantee", ask: "epsilon", view: "shuffle", randomizer: "pure-ldp",
   users: "10000", rounds: "1", delta: "1e-6", epsilon: "1", eps0: "4",
-  values: "16", task: "count", seen: "any", rate: "0.1", threshold: "20",
+  task: "count", seen: "any", rate: "0.1", threshold: "20",
 };
 
 export const state = { ...USUAL };
 
 export function read() {
   for (const name of Object.keys(state)) delete state[name];
-  Object.assign(state, USUAL, Object.fromEntries(new URLSearchParams(location.search)));
+  const query = new URLSearchParams(location.search);
+  // what is said twice is shown as both, for the server to refuse: neither is taken for the other
+  for (const name of new Set([...query.keys()])) query.set(name, query.getAll(name).join(", "));
+  Object.assign(state, USUAL, Object.fromEntries(query));
+  // an earlier name of k on the tab Choose
+  if (state.values && (state.tab === "choose" || !state.k)) state.k = state.values;
+  delete state.values;
   const plan = new URLSearchParams(location.hash.slice(1)).get("plan");
   if (plan !== null) state.plan = plan;
 }
