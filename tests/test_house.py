@@ -91,7 +91,8 @@ def test_imports_go_one_way_along_the_pipeline(file: Path) -> None:
 def test_no_command_loads_the_server() -> None:
     """Not even `serve` does, before it is called."""
     code = (
-        "import sys, shuffledp.cli.app\n"
+        "import sys, shuffledp.cli.app as app\n"
+        "assert len([*app.cli.commands.values()]) == len(app.COMMANDS)\n"
         "print([name for name in sys.modules if 'fastapi' in name or 'uvicorn' in name"
         " or 'shuffledp.web' in name])"
     )

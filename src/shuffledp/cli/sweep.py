@@ -11,9 +11,9 @@ import click
 from .._support.files import STDIN
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import NEIGHBOURS
+from ..randomizers.analyses import LADDER
 from ..records import DESCRIPTION, described
 from ..rounds import KINDS_OF_SAMPLES
-from ..tools.adversaries import LADDER
 from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
 from ..tools.sweep_file import Row

@@ -13,13 +13,11 @@ from ..accountant import repeated
 from ..errors import OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers import Randomizer
+from ..randomizers.analyses import LADDER
 from ..rounds import RoundOfUsers
 from ..shuffle import Shuffle
 from .ladder import Ladder
 from .protocol import of_users
-
-#: From the most to the least that the adversary is given.
-LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
 
 
 class Row(NamedTuple):

@@ -17,7 +17,7 @@ from ..cli.app import cli
 from ..cli.numbers import Number, Numbers
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY
-from ..tools.adversaries import LADDER
+from ..randomizers.analyses import LADDER
 from ..tools.protocol import WORDS
 
 #: Options of any text that do nothing but say something.
