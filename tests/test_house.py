@@ -107,3 +107,15 @@ def test_the_top_level_is_short() -> None:
 def test_files_stay_short() -> None:
     lines = {file: len(file.read_text().splitlines()) for file in SOURCE.rglob("*.py")}
     assert [file for file, count in lines.items() if count > 500] == []
+
+
+def test_every_function_has_a_name() -> None:
+    """One called `_`, such as a registered implementation, cannot be told apart in a traceback."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    nameless = [
+        f"{file.relative_to(SOURCE)}:{node.lineno}"
+        for file in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, functions) and not node.name.strip("_")
+    ]
+    assert nameless == []

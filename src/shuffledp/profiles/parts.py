@@ -53,7 +53,7 @@ def attained_parts(law: Any, users: int, neighbours: str = "replace") -> Sequenc
 
 
 @round_parts.register
-def _(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
+def _parts_of_columns(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
     """Independent columns: those in which the two values differ.
 
     How many of them differ in which way is not always the same. Those that may differ either way
@@ -72,7 +72,9 @@ def _(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
 
 
 @attained_parts.register
-def _(law: BitColumns, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+def _attained_by_columns(
+    law: BitColumns, users: int, neighbours: str = "replace"
+) -> Sequence[Parts]:
     """All others hold one of the values in question, or neither, whichever bits are less random."""
     bits = law.law
     if not bits.telling:
@@ -101,14 +103,16 @@ def _column(bits: BinaryLaw, users: int, held: int | None = None) -> PairProfile
 
 
 @round_parts.register
-def _(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
+def _parts_of_gaussian_shares(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
     """The shares of all users add up to noise of variance users sigma^2, in sums that differ by 1
     at most."""
     return [(GaussianProfile(1 / (law.sigma * math.sqrt(users))), 1)]
 
 
 @attained_parts.register
-def _(law: GaussianShare, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+def _attained_by_gaussian_shares(
+    law: GaussianShare, users: int, neighbours: str = "replace"
+) -> Sequence[Parts]:
     """The values 1 and 0."""
     return [round_parts(law, users)] * 2
 
@@ -116,7 +120,7 @@ def _(law: GaussianShare, users: int, neighbours: str = "replace") -> Sequence[P
 @round_parts.register(PoissonNoise)
 @round_parts.register(BinomialNoise)
 @round_parts.register(NegativeBinomialNoise)
-def _(law: Noise, users: int, neighbours: str = "replace") -> Parts:
+def _parts_of_noise(law: Noise, users: int, neighbours: str = "replace") -> Parts:
     """One count has a message more, and another one has it less if the value is replaced."""
     noise = law.of_users(users)
     gained = PairProfile(one_more(noise, more=True), one_more(noise, more=False))
@@ -126,13 +130,13 @@ def _(law: Noise, users: int, neighbours: str = "replace") -> Parts:
 @replaced_parts.register(PoissonNoise)
 @replaced_parts.register(BinomialNoise)
 @replaced_parts.register(NegativeBinomialNoise)
-def _(law: Noise, users: int) -> Parts:
+def _replaced_parts_of_noise(law: Noise, users: int) -> Parts:
     noise = law.of_users(users)
     return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
 
 
 @round_parts.register
-def _(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
+def _parts_of_dummies(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
     # of two values there are no other messages: a law over classes, without clones to count
     law_of = law.law.classes if law.values == 2 else law.law
     return [(round_profile(law_of, law.total + 1), 1)]
@@ -142,7 +146,9 @@ def _(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
 @attained_parts.register(BinomialNoise)
 @attained_parts.register(NegativeBinomialNoise)
 @attained_parts.register(UniformDummies)
-def _(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+def _attained_by_noise_messages(
+    law: Any, users: int, neighbours: str = "replace"
+) -> Sequence[Parts]:
     """All datasets are alike: what other users send is known and is taken away. In both orders."""
     parts = round_parts(law, users, neighbours)
     return [parts, swapped(parts)]

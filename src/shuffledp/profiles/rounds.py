@@ -37,7 +37,7 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
 
 
 @round_profile.register
-def _(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
+def _three_point_profile(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
     few_clones = users * law.clone * law.other <= tuning.SOME_CLONES
     if few_clones and not idle:
         return ThreePointProfile(law, users)
@@ -45,7 +45,7 @@ def _(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
 
 
 @round_profile.register
-def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
+def _class_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
     if not law.laws:
         return NothingLost()
     few_of_all = law.values and not idle and users <= of_laws.FEW_USERS
@@ -54,24 +54,24 @@ def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
 
 
 @round_profile.register
-def _(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
+def _binary_profile(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
     if idle:
         raise NotImplementedError("of sampled rounds as one only the blanket is known")
     return BinaryProfile.of_both(law, users) if law.telling else NothingLost()
 
 
 @round_profile.register
-def _(law: DensityLaw, users: int, idle: int = 0) -> PrivacyProfile:
+def _density_profile(law: DensityLaw, users: int, idle: int = 0) -> PrivacyProfile:
     return DensityProfile(law, users, idle)
 
 
 @round_profile.register
-def _(law: PairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
+def _pairs_profile(law: PairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
     return PairsProfile(law.matrix, users, idle)
 
 
 @round_profile.register
-def _(law: LeadingPairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
+def _leading_pairs_profile(law: LeadingPairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
     return round_profile(law.among(users), users, idle)
 
 
