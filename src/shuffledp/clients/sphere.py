@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validate
-from .._support.caps import cap_moment, cap_share
 from .._support.numeric import Array
 from ..errors import InvalidParameter
 from .base import Client, checked_counts, in_blocks, whole_messages
+from .caps import cap_moment, cap_share
 from .counts import Counts, MeanEstimate
 from .entropy import Coin, Source, Whole
 from .noise import normal, with_sign
