@@ -105,7 +105,7 @@ Sensitivity = Annotated[
 ]
 
 
-class Noise(Given):
+class CentralNoise(Given):
     """Noise on what neighbours, those that are named, change by no more than its sensitivity."""
 
     neighbours: str
@@ -117,7 +117,7 @@ class Noise(Given):
 
 
 @dataclass(frozen=True)
-class GaussianNoise(Noise):
+class GaussianNoise(CentralNoise):
     """The central Gaussian mechanism: noise of standard deviation `sigma` on a number, or on each
     coordinate of a vector that neighbours change by a length of `sensitivity` at most.
 
@@ -152,7 +152,7 @@ class GaussianNoise(Noise):
 
 
 @dataclass(frozen=True)
-class LaplaceNoise(Noise):
+class LaplaceNoise(CentralNoise):
     """The central Laplace mechanism: noise of scale `scale` on a number that neighbours change by
     `sensitivity` at most.
 

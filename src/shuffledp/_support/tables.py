@@ -10,11 +10,11 @@ from .text import line_width, rounded_down, rounded_up, wrapped
 _INDENT = "    "
 _MOST_ROWS = 100  # of the brackets in a notebook
 
-Row = Sequence[str]
+TableRow = Sequence[str]
 
 
 def text_table(
-    head: Row, rows: Sequence[Row], left: Sequence[int] = (), *, room: int | None = None
+    head: TableRow, rows: Sequence[TableRow], left: Sequence[int] = (), *, room: int | None = None
 ) -> str:
     """Columns flush right, but those listed in `left`. Columns for which a terminal has no room go
     to further lines, a little to the right; nothing is cut.
@@ -59,7 +59,9 @@ def _groups(widths: Sequence[int], room: int) -> list[tuple[int, int]]:
     return [*groups, (start, len(widths))]
 
 
-def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | None = None) -> str:
+def html_table(
+    caption: str, head: TableRow, rows: Sequence[TableRow], named_by: int | None = None
+) -> str:
     """A plain table, since notebooks bring their own style; screen readers are told which cell is
     the name of a column and, if there is one, of a row.
 

@@ -18,7 +18,7 @@ from .base import Client, checked_counts, in_blocks, whole_messages
 from .caps import cap_moment, cap_share
 from .counts import Counts, MeanEstimate
 from .entropy import Coin, Source, Whole
-from .noise import normal, with_sign
+from .exact_noise import normal, with_sign
 
 # proof constants: docs/theory.md, "Constants"
 _DIGITS = 52  # of normal variables
