@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
-from shuffledp.composition.grading import Grading, beside_kinks, cells_for, on_lattice
+from shuffledp.composition.grading import Grading, cells_for, on_lattice
 from shuffledp.composition.influence import _widened, aims_around, costs, log_inverse_delta
 from shuffledp.composition.kinds import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
@@ -77,26 +77,6 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
         gains = np.maximum(-np.expm1(step * index[:, None] - mirrored * pld.losses), 0.0)
         beyond = pld.infinite if mirrored > 0 else orders[1][1].samples.upper[-1]
         assert (gains @ masses + beyond >= exact * (1 - 1e-12)).all()
-
-
-def test_points_beside_a_kink_are_added() -> None:
-    step, losses, masses = 0.01, np.array([0.4567]), np.array([0.5])
-    index = np.arange(0, 101, 10, dtype=np.int64)
-    samples = Samples(
-        *(profile(losses, masses, step * index.astype(float))[i] for i in (0, 0, 1, 2))
-    )
-    unknown = Samples.without_slopes(samples.lower, samples.upper)  # the chords beside it tell
-    for known in (samples, unknown):
-        # rounding may look like a kink elsewhere, which costs a sample; this one must be found
-        assert {45, 46} <= set(beside_kinks(step, index, known).tolist())
-
-
-def test_a_profile_without_kinks_needs_no_more_points() -> None:
-    step, index = 0.01, np.arange(0, 101, 10, dtype=np.int64)
-    epsilon = step * index.astype(float)
-    value, slope = np.exp(-np.exp(epsilon)), np.exp(-np.exp(epsilon))
-    for samples in (Samples(value, value, slope, slope), Samples.without_slopes(value, value)):
-        assert len(beside_kinks(step, index, samples)) == 0
 
 
 @pytest.mark.parametrize("side", [*BOTH, None])

@@ -9,18 +9,16 @@ import math
 from collections.abc import Callable
 
 from .._support.numeric import Bounds, Side
-from ..composition.compose import Composition, Deltas, Sums, sums_near
+from ..composition.compose import Composition
 from ..composition.grading import Fineness
-from ..composition.influence import aims_around, epsilon_about, log_inverse_delta
-from ..composition.split_sum import split
+from ..composition.influence import aims_around, log_inverse_delta
 from ..composition.tilted_sum import (
     INFINITE,
     LatticeTooLong,
     TiltedSum,
     infinite_mass,
-    with_shorter_window,
 )
-from ..composition.tilts import Parts, least_tilt, tilt_for_delta
+from ..composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
 from . import tuning
 from .certificate import certified, improved, narrower, not_certified
 from .crossing import crossing
@@ -37,11 +35,11 @@ def epsilon_bounds(
     """Certified epsilon at 0 < delta < 1. `refine`: on finer lattices if need be."""
 
     def above(upper: Parts) -> float:
-        return _crossing(composition, upper, delta, Side.UPPER, about)[1]
+        return _crossing(composition, upper, delta, Side.UPPER)[1]
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
         high = above(upper)
-        low = _crossing(composition, lower, delta, Side.LOWER, about)[0]
+        low = _crossing(composition, lower, delta, Side.LOWER)[0]
         if high == math.inf:
             # infinite losses may have just the probability delta, up to rounding: hopeless
             reached = infinite_mass(upper) <= delta * (1 + tuning.NEARLY_REACHED)
@@ -49,7 +47,6 @@ def epsilon_bounds(
         wanted = rtol * max(high, tuning.SMALL_EPSILON)
         return certified(low, high), (high - low) / wanted
 
-    about = epsilon_about(composition.lattices.outlines, -math.log(delta))
     worst = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
     return _refined(composition, "epsilon", attempt, above, math.log(delta), rtol, worst, refine)
 
@@ -64,13 +61,13 @@ def delta_bounds(
         epsilon = composition.max_loss
 
     def above(upper: Parts) -> float:
-        return sums_near(upper, epsilon, about).delta(epsilon, Side.UPPER)
+        return _sum_near(upper, epsilon).delta(epsilon, Side.UPPER)
 
     def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
         surely = infinite_mass(lower) * (1 - INFINITE)
         if surely >= 1 - tuning.NEARLY_ALL:  # as much as there is
             return certified(surely, 1.0), 1.0
-        below = sums_near(lower, epsilon, about)
+        below = _sum_near(lower, epsilon)
         high, low = above(upper), below.delta(epsilon, Side.LOWER)
         if epsilon == composition.max_loss:  # only infinite losses exceed it
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
@@ -79,7 +76,7 @@ def delta_bounds(
         nearby = epsilon * (1 - rtol)
         goal = below.delta(nearby, Side.LOWER)
         if high > goal:  # next to the largest loss its tilt is another one
-            goal = max(goal, sums_near(lower, nearby, about).delta(nearby, Side.LOWER))
+            goal = max(goal, _sum_near(lower, nearby).delta(nearby, Side.LOWER))
         if high <= goal:
             return certified(low, high), 1.0
         known = 0 < low < goal
@@ -87,7 +84,7 @@ def delta_bounds(
         return certified(low, high), min(excess, tuning.UNKNOWN)
 
     log_delta = -log_inverse_delta(composition.lattices.outlines, epsilon)
-    about, worst = math.exp(log_delta), Bounds(0.0, 1.0)
+    worst = Bounds(0.0, 1.0)
     return _refined(composition, "delta", attempt, above, log_delta, rtol, worst, refine)
 
 
@@ -165,29 +162,16 @@ def _finer(fineness: Fineness, bounds: Bounds[float], excess: float, above: floa
 
 
 def _crossing(
-    composition: Composition, parts: Parts, delta: float, side: Side, about: float
+    composition: Composition, parts: Parts, delta: float, side: Side
 ) -> tuple[float, float]:
-    """Where delta is crossed, which is `about` there; if one tilt does not fit, by the number of
-    rare large losses too."""
+    """Where delta is crossed."""
     if infinite_mass(parts) * (1 + side * INFINITE) > delta:
         return math.inf, math.inf
-    saddle = tilt_for_delta(parts, delta)[0]
-    tilt = with_shorter_window(parts, least_tilt(parts, about, delta), saddle)
-    total = TiltedSum(parts, tilt)
-    found = _root(composition, total, delta, total.about(delta), side)
-    if total.sharp(at := min(found[1], composition.max_loss)):
-        return found
-    apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
-    both = Sums(total, apart) if apart else Sums(total)
-    if tilt != saddle and not both.sharp(at):
-        both = Sums(both, TiltedSum(parts, saddle))
-    return _root(composition, both, delta, at, side)
-
-
-def _root(
-    composition: Composition, total: Deltas, delta: float, guess: float, side: Side
-) -> tuple[float, float]:
-    top = composition.max_loss
+    total, top = TiltedSum(parts, tilt_for_delta(parts, delta)[0]), composition.max_loss
     if not composition.bounded and total.delta(top, side) > delta:
         return math.inf, math.inf
-    return crossing(lambda e: total.delta(e, side), delta, guess, top)
+    return crossing(lambda e: total.delta(e, side), delta, total.about(delta), top)
+
+
+def _sum_near(parts: Parts, epsilon: float) -> TiltedSum:
+    return TiltedSum(parts, tilt_for_epsilon(parts, epsilon))

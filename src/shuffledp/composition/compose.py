@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -20,9 +19,8 @@ from . import tuning
 from .grading import Fineness
 from .kinds import kinds_of
 from .lattice import Lattices
-from .split_sum import split
-from .tilted_sum import LatticeTooLong, TiltedSum, is_sharp, with_shorter_window
-from .tilts import Parts, least_tilt, log_mgf, tilt_for_epsilon
+from .tilted_sum import LatticeTooLong, TiltedSum
+from .tilts import Parts, log_mgf, tilt_for_epsilon
 
 
 class Composition:
@@ -61,50 +59,6 @@ class Composition:
                 self.fineness = self.fineness.times(0.5)
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
-
-
-class Deltas(Protocol):
-    """What a sum of losses is asked for."""
-
-    def delta(self, epsilon: float, side: Side) -> float:
-        """An upper bound of delta if side is UPPER, else a lower one."""
-        ...
-
-
-class Sums:
-    """The law of one sum in several ways. All of them are sound, so the best value counts."""
-
-    def __init__(self, *ways: Deltas) -> None:
-        self._ways = ways
-
-    def delta(self, epsilon: float, side: Side) -> float:
-        best = min if side is Side.UPPER else max
-        return best(way.delta(epsilon, side) for way in self._ways)
-
-    def sharp(self, epsilon: float) -> bool:
-        return is_sharp(self.delta, epsilon)
-
-
-def sums_near(parts: Parts, epsilon: float, about: float) -> Deltas:
-    """For delta near an epsilon, which is expected to be `about` so much; if one tilt does not fit,
-    by the number of rare large losses too."""
-    saddle = tilt_for_epsilon(parts, epsilon)
-    tilt = with_shorter_window(parts, least_tilt(parts, epsilon, about), saddle)
-    total = TiltedSum(parts, tilt)
-    if total.sharp(epsilon):
-        return total
-    ways: list[Deltas] = [total]
-    scale, smaller = math.inf, total.delta(epsilon, Side.UPPER)
-    while smaller < 0.1 * scale:  # the terms that count depend on delta itself
-        scale = smaller
-        apart = split(parts, scale, lambda term, _: tilt_for_epsilon(term, epsilon))
-        if apart is None:
-            break
-        ways.append(apart)
-        smaller = apart.delta(epsilon, Side.UPPER)
-    if tilt != saddle and not Sums(*ways).sharp(epsilon):
-        ways.append(TiltedSum(parts, saddle))
-    return Sums(*ways)
 
 
 def _at_many(parts: Parts, epsilon: Array, side: Side) -> Array:

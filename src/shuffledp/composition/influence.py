@@ -58,11 +58,6 @@ def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
     return found
 
 
-def epsilon_about(outlines: Parts, log_inverse_delta: float) -> float:
-    """About epsilon at a delta."""
-    return _around(outlines, log_inverse_delta).epsilon
-
-
 class Costs(NamedTuple):
     """What cells of width h around some losses of a round cost, over h^2 and for each unit of
     loss, in relative epsilon."""

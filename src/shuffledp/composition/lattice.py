@@ -19,9 +19,9 @@ from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
 from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
-from ..profiles.samples import Samples, joined
+from ..profiles.samples import Samples
 from . import tuning
-from .grading import Fineness, Grading, beside_kinks, cells_for, on_lattice
+from .grading import Fineness, Grading, cells_for, on_lattice
 from .influence import Costs, costs
 from .kinds import Kind
 from .pld import PLD, Sampled, lower_pld, upper_pld
@@ -250,9 +250,4 @@ def _sampled(
         return sampler(np.where(at_end, largest, epsilon))
 
     samples = sampled(index)
-    more = index[:0] if profile.smooth else beside_kinks(step, index, samples)
-    if len(more):
-        index, samples = np.append(index, more), joined([samples, sampled(more)])
-        order = np.argsort(index)
-        index, samples = index[order], samples.rows(order)
     return Sampled(index, samples, not profile.bounded and bool(step * float(index[-1]) >= largest))

@@ -46,8 +46,6 @@ BETWEEN = 6
 PER_SPREAD, SOME_POINTS = 8.0, 1 << 14
 #: Samples of a profile at most, kinks apart: some hundred are usual.
 MOST_SAMPLES = 1 << 11
-#: So many times the mean bend of the cells around it is a kink, which is sampled more closely.
-KINK = 3.0
 #: Width at which profiles are sampled, as a share of what the lattice costs; and that of densities,
 #: whose time goes into samples.
 SHARE, DEAR_SHARE = 0.5, 1.5
@@ -83,24 +81,9 @@ OUTSIDE = 1e-13
 WINDOW_TILTS = 16
 #: Halvings of the range of the tilt: it need not be exact, and each costs a pass over the masses.
 TILT_STEPS = 12
-#: Relative error of delta that rounding may cost for the sake of a smaller tilt, and the power of e
-#: by which that may be larger anyway.
-DIGITS_LOST, HARDLY_WORSE = 3e-6, 0.5
-#: How much longer the window of the saddle point may be: it leaves more digits.
-LONGER = 1.5
-#: Upper and lower values a larger factor apart mean that a tilt does not fit the sum.
-SHARP = 1.0001
 #: Deviations of the sum between the centres of tilts, for delta at many epsilons, and how many
 #: centres at most: two away it still has twelve digits.
 CENTRES, MOST_CENTRES = 2.0, 400.0
-#: A tail so far, as a power of e, below its log-concave majorant is split.
-GAP = 10.0
-#: Rounds with a rare large loss, on average, up to which these are counted.
-EXPECTED = 0.01
-#: Terms of a split sum, each of which is a transform.
-MOST_TERMS = 40
-#: Share of delta that terms left out may have: far below every width.
-NEGLIGIBLE = 1e-8
 
 # Bundles
 
