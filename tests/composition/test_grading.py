@@ -10,7 +10,7 @@ import pytest
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
 from shuffledp.composition.grading import Grading, cells_for, on_lattice
-from shuffledp.composition.influence import _widened, aims_around, costs, log_inverse_delta
+from shuffledp.composition.influence import _widened, aims_between, costs, log_inverse_delta
 from shuffledp.composition.kinds import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.samples import Samples
@@ -144,13 +144,13 @@ def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
     round_ = Shuffle(Gaussian(0.35), 10**9)
     (kind,) = kinds_of([(round_.profile, 10)])
     outlines = [(kind.outline, 10)]
-    aims = aims_around(outlines, -math.log(1e-8))
+    aims = aims_between(outlines, *[-math.log(1e-8)] * 2)
     assert aims == (-math.log(1e-8),)
     (cells,) = cells_for(outlines, costs(outlines, aims), 3e-4)
     losses = Grading(kind.outline, cells, 33.0).losses(round_.profile.max_loss)
     assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
     light = Shuffle(PureLDP(1.0), 10**6).profile
-    assert len(aims_around([(kinds_of([(light, 10)])[0].outline, 10)], 18.0)) == 2
+    assert len(aims_between([(kinds_of([(light, 10)])[0].outline, 10)], 18.0, 18.0)) == 2
 
 
 @pytest.mark.parametrize("reach", [0, 1, 2, 3, 7, 8, 100])

@@ -37,19 +37,6 @@ LATTICES = 8
 #: How much finer a lattice is if it is the only one: single pairs of datasets have few losses,
 #: which cells do not fit. Sums of two columns attain 0.9499 of 0.9505 with it, 0.9485 without.
 ONLY_ATTEMPT = 2.0
-#: How much of the width asked for cells, and samples, of the next lattice should cost.
-CELLS_WIDTH, SAMPLES_WIDTH = 0.45, 0.35
-#: A lower delta that is a smaller share of the upper one means that profiles were not sampled where
-#: it matters, not that they were sampled too coarsely.
-RESOLVED = 0.5
-#: log(1/delta) that differ by no larger a share are sampled for alike: twice would be in vain.
-AS_BEFORE = 0.03
-#: How many times too wide a delta is taken to be whose lower side is not known, and at most.
-UNKNOWN = 4.0
-#: Infinite losses so near to delta, relatively, are not told apart from it by finer lattices.
-NEARLY_REACHED = 1e-9
-#: Infinite losses whose probability lacks so little of 1 are all that there is.
-NEARLY_ALL = 1e-6
 
 # Root finding
 

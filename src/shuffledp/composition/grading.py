@@ -18,22 +18,6 @@ from .pld import PLD
 from .tilts import Parts
 
 
-class Fineness(NamedTuple):
-    """How fine lattices are: what their cells cost in width falls with the square of the
-    resolution, what their samples are wide with the sharpness."""
-
-    resolution: float = 1.0
-    sharpness: float = 1.0
-
-    def times(self, factor: float) -> Fineness:
-        """In the same proportion of both costs."""
-        return Fineness(self.resolution * factor, self.sharpness * factor**2)
-
-    def towards(self, wanted: Fineness, most: Fineness) -> Fineness:
-        """As fine as is wanted, but no finer than `most` where it is not already."""
-        return Fineness(*map(max, self, map(min, wanted, most)))
-
-
 class Cells(NamedTuple):
     """How wide cells may be around some losses."""
 

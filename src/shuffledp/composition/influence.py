@@ -22,14 +22,17 @@ from .tilted_sum import LatticeTooLong, TiltedSum, infinite_mass
 from .tilts import Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
 
 
-def aims_around(outlines: Parts, log_inverse_delta: float) -> tuple[float, ...]:
-    """Steps of a ladder of log(1/delta) below and above a question's, which others share. Where
-    epsilon changes much from one to the next, since a rare large loss makes it, its own alone."""
+def aims_between(outlines: Parts, least: float, most: float) -> tuple[float, ...]:
+    """log(1/delta) for which a lattice is sampled: steps of a ladder that enclose least .. most.
+
+    Questions in the same step share a lattice. Where epsilon changes much within one step, because
+    a rare large loss decides it, the lattice is for `most` alone.
+    """
     factor = max(tuning.RUNG, 1.01)
-    rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(factor))
-    steps = factor**rung, factor ** (rung + 1)
-    if _heavy(outlines, steps[1]):
-        return (log_inverse_delta,)
+    first, last = (math.floor(math.log(max(x, 1.0)) / math.log(factor)) for x in (least, most))
+    steps = tuple(factor**step for step in range(first, last + 2))
+    if first == last and _heavy(outlines, steps[1]):
+        return (most,)
     return steps
 
 

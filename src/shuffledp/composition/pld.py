@@ -10,7 +10,7 @@ symmetric: one profile serves both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -72,11 +72,6 @@ class Sampled:
     index: NDArray[np.int64]
     samples: Samples
     flat: bool = False
-
-    @property
-    def lowest(self) -> Sampled:
-        """If the lower values were exact."""
-        return replace(self, samples=replace(self.samples, upper=self.samples.lower))
 
 
 @dataclass(frozen=True, eq=False)
