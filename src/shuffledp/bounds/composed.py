@@ -17,7 +17,7 @@ from ..composition.influence import aims_between, log_inverse_delta
 from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
 from ..composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
 from . import tuning
-from .certificate import certified, improved, narrower, not_certified
+from .certificate import NEGLIGIBLE_DELTA, certified, improved, narrower, not_certified
 from .crossing import crossing
 
 #: Excess width of a bracket with one trivial side, about; only time depends on it.
@@ -171,7 +171,7 @@ class _DeltaAt(_Question):
         if epsilon == self._composition.max_loss:  # only infinite losses exceed it
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
         bounds = certified(low, high)
-        if high <= max((1 + self.rtol) * low, tuning.NEGLIGIBLE_DELTA):
+        if high <= max((1 + self.rtol) * low, NEGLIGIBLE_DELTA):
             return _Attempt(bounds, 1.0)
         goal = _delta(lower, nearby, Side.LOWER)
         if high <= goal:

@@ -13,7 +13,7 @@ from .._support.numeric import Array, Bounds, Side
 from ..errors import NotCertified
 from ..profiles.accuracy import aim, depth_for
 from ..profiles.base import Parts, PrivacyProfile, merged, swapped
-from . import one_round, tuning
+from . import one_round
 from .certificate import not_certified
 
 if TYPE_CHECKING:  # loaded with the first question about several rounds
@@ -106,7 +106,8 @@ class _Order:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
                 if not (self._refine or self._composition.dear):
-                    self._composition.fineness = tuning.ONLY_ATTEMPT
+                    # single pairs of datasets have few losses, which wide cells do not fit
+                    self._composition.fineness = 2.0
             return self._composition
 
     @property

@@ -19,7 +19,7 @@ from . import tuning
 from .kinds import kinds_of
 from .lattice import Lattices
 from .tilted_sum import LatticeTooLong, TiltedSum
-from .tilts import Parts, log_mgf, tilt_for_epsilon
+from .tilts import DEEPEST, Parts, log_mgf, tilt_for_epsilon
 
 
 class Composition:
@@ -38,7 +38,7 @@ class Composition:
 
     def depth_for(self, log_inverse_delta: float) -> float:
         """The depth of a round's profile that deltas of the composition need."""
-        return min(log_inverse_delta + tuning.DEEPER + math.log(self.rounds), tuning.DEEPEST)
+        return min(log_inverse_delta + tuning.DEEPER + math.log(self.rounds), DEEPEST)
 
     def deltas(
         self, epsilon: Array, least: float, rtol: float, sides: Sequence[Side] = BOTH
@@ -49,7 +49,7 @@ class Composition:
         """
         depth = self.depth_for(-math.log(least))
         aims = tuple(-math.log(least) * share for share in tuning.GRADED)
-        for _ in range(tuning.COARSER):
+        for _ in range(8):  # no lattice that is short enough is coarser
             try:
                 parts = self.lattices.parts(depth, rtol, self.fineness, aims)
                 on = {Side.LOWER: parts.lower, Side.UPPER: parts.upper}
@@ -64,7 +64,8 @@ def _at_many(parts: Parts, epsilon: Array, side: Side) -> Array:
     """delta at each epsilon, by the two nearest of a few tilts."""
     end = float(epsilon.max())
     deviation = math.sqrt(log_mgf(parts, 0.0)[2])
-    apart = max(tuning.CENTRES * deviation, end / tuning.MOST_CENTRES, 1e-300)
+    # two deviations from its centre a tilted sum still has twelve digits
+    apart = max(2 * deviation, end / 400, 1e-300)
     # no two centres are nearer to each other than that, and none is farther from an epsilon
     before, after = np.floor(epsilon / apart), np.ceil(epsilon / apart)
     best = np.minimum if side is Side.UPPER else np.maximum

@@ -85,7 +85,7 @@ def cells_for(outlines: Parts, found: Sequence[Costs], width: float) -> list[Cel
         spread = math.sqrt(float(pld.masses @ pld.losses**2))
         # an outline may miss where the losses are
         widest = np.minimum(np.abs(losses) + spread, 1.0)
-        widest *= min(tuning.WIDEST_CELL * math.sqrt(width), 0.5)
+        widest *= min(12 * math.sqrt(width), 0.5)
         cells.append(Cells(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
     return cells
 

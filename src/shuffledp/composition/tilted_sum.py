@@ -44,7 +44,7 @@ class TiltedSum:
         self._step = parts[0][0].step
         self._log_mgf, mean, _ = log_mgf(parts, tilt)
         self.infinite = infinite_mass(parts)
-        self._outside = tuning.OUTSIDE  # mass, on either side of the window
+        self._outside = 1e-13  # mass on either side of the window: as much as rounding costs
         first, last = _window(parts, tilt, self._log_mgf, mean, self._outside)
         size = 2 * round_up((last - first + 1) / 2)
         if size > (longest or tuning.MAX_POINTS):
@@ -216,7 +216,7 @@ def _window(
     ends = []
     for direction in (-1, 1):
         best = math.inf
-        for t in np.geomspace(least, 20 / deviation, tuning.WINDOW_TILTS):
+        for t in np.geomspace(least, 20 / deviation, 16):
             there = tilt + direction * t
             excess = sum(count * pld.log_norm(there) for pld, count in parts) - log_norm
             best = min(best, (excess + need) / t)

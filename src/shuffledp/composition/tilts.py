@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from . import tuning
 from .pld import PLD
+
+#: log(1/delta) of the smallest delta that a double can hold, nearly.
+DEEPEST = 680.0
 
 #: PLDs on one lattice and how often each is used.
 Parts = Sequence[tuple[PLD, int]]
@@ -52,7 +54,7 @@ def _solve_tilt(parts: Parts, reached: Callable[[float, Cumulants], bool]) -> fl
     if largest == 0:
         return 0.0
     low, high = -25.0, min(50.0, math.log(1e15 / largest))  # exponents of e
-    for _ in range(tuning.TILT_STEPS):
+    for _ in range(12):  # the tilt need not be exact
         middle = math.exp((low + high) / 2)
         cumulants = log_mgf(parts, middle)
         if middle * cumulants[1] >= 1e6 or reached(middle, cumulants):
