@@ -164,17 +164,22 @@ def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) ->
 def _each(
     label: str,
     values: Array,
-    ask: Callable[[float, float], Bounds[float]],
+    ask: Callable[[float, float, tuple[float, float] | None], Bounds[float]],
     rtol: float,
     wide: bool = False,
 ) -> Bounds[float] | Bounds[Array]:
-    """Bounds at each value; if they may be `wide`, whatever was certified."""
+    """Bounds at each value; if they may be `wide`, whatever was certified.
+
+    Several values share their lattices, which are made for the range of all of them.
+    """
     rtol = validate.tolerance(rtol)
     one = partial(anyway, ask) if wide else ask
+    inner = values[(values > 0) & (values < 1)] if label == "epsilon" else values
+    together = (float(inner.min()), float(inner.max())) if inner.size > 1 else None
     each = []
     with progress(label, values.size if values.size > 1 else None) as done:
         for value in values.ravel():
-            each.append(one(float(value), rtol))
+            each.append(one(float(value), rtol, together))
             done(1)
     if values.ndim == 0:
         return each[0]
