@@ -132,7 +132,7 @@ SHARED_MODULES_TO_RENAME = {
     "gaussian": {"profiles/gaussian.py", "randomizers/gaussian.py"},
     "lattice": {"composition/lattice.py", "engines/lattice.py"},
     "matrix": {"laws/matrix.py", "profiles/matrix.py"},
-    "rounds": {"bounds/rounds.py", "profiles/rounds.py", "rounds.py"},
+    "rounds": {"profiles/rounds.py", "rounds.py"},
 }
 SHARED_CLASSES_TO_RENAME = {
     "Bracket": {"composition/lattice.py", "engines/problem.py"},
@@ -142,9 +142,7 @@ SHARED_CLASSES_TO_RENAME = {
     "Grid": {"bounds/boundary.py", "engines/gridded.py"},
     "Lattices": {"composition/lattice.py", "engines/one_positive.py"},
     "Nodes": {"composition/between_counts.py", "engines/bit_nodes.py", "engines/nodes.py"},
-    "Order": {"bounds/rounds.py", "laws/binary.py"},
     "Polygon": {"composition/pld.py", "profiles/polygon.py"},
-    "Rounds": {"bounds/rounds.py", "profiles/mixture.py"},
     "Search": {"profiles/binary.py", "randomizers/parameter.py"},
     "Side": {"_support/numeric.py", "bounds/crossing.py"},
     "Sum": {"engines/lattice.py", "engines/one_positive.py"},

@@ -17,11 +17,11 @@ from ._support.progress import progress
 from .errors import NotCertified
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
-    from .bounds.rounds import Rounds
+    from .bounds.certified_rounds import CertifiedRounds
     from .profiles.base import Parts, PrivacyProfile
 
     #: A question to rounds.
-    Ask = Callable[[Rounds], Bounds[float]]
+    Ask = Callable[[CertifiedRounds], Bounds[float]]
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3
@@ -81,7 +81,7 @@ class Guarantee(ABC):
 
     @property
     @abstractmethod
-    def _answers(self) -> Rounds:
+    def _answers(self) -> CertifiedRounds:
         """The rounds that are asked about."""
 
 
@@ -139,7 +139,10 @@ class Mechanism(Guarantee):
 
     def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)
-        rounds = (bounds.rounds.Rounds(choice, refine=False, both=False) for choice in choices)
+        rounds = (
+            bounds.certified_rounds.CertifiedRounds(choice, refine=False, both=False)
+            for choice in choices
+        )
         return max((anyway(ask, each).lower for each in rounds), default=0.0)
 
     @property
@@ -149,8 +152,8 @@ class Mechanism(Guarantee):
         return ()
 
     @property
-    def _answers(self) -> Rounds:
-        return bounds.rounds.Rounds(self.parts)
+    def _answers(self) -> CertifiedRounds:
+        return bounds.certified_rounds.CertifiedRounds(self.parts)
 
 
 def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:

@@ -93,7 +93,7 @@ class _Attempt(NamedTuple):
     excess: float
 
 
-class _Question(ABC):
+class _CompositionQuestion(ABC):
     """A number that is asked for, to a relative width `rtol` in epsilon."""
 
     name: str
@@ -119,7 +119,7 @@ class _Question(ABC):
         return bounds.lower == bounds.upper
 
 
-class _EpsilonAt(_Question):
+class _EpsilonAt(_CompositionQuestion):
     name = "epsilon"
 
     @property
@@ -157,7 +157,7 @@ class _EpsilonAt(_Question):
         return crossing(lambda e: total.delta(e, side), delta, total.about(delta), top)
 
 
-class _DeltaAt(_Question):
+class _DeltaAt(_CompositionQuestion):
     name = "delta"
 
     @property
@@ -191,7 +191,10 @@ def _delta(parts: Parts, epsilon: float, side: Side) -> float:
 
 
 def _search(
-    composition: Composition, question: _Question, log_range: tuple[float, ...], refine: bool
+    composition: Composition,
+    question: _CompositionQuestion,
+    log_range: tuple[float, ...],
+    refine: bool,
 ) -> Bounds[float]:
     """Try lattices until the bracket is narrow enough.
 

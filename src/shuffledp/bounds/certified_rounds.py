@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # loaded with the first question about several rounds
     from .composed import Range
 
 
-class Rounds:
+class CertifiedRounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
     Of profiles of one order of the neighbours (`PrivacyProfile.reverse`), both orders are composed
@@ -32,7 +32,7 @@ class Rounds:
     def __init__(self, parts: Parts, *, refine: bool = True, both: bool = True) -> None:
         forward, backward = merged(parts), swapped(parts)
         orders = [forward] if forward == backward or not both else [forward, backward]
-        self._orders = [_Order(kinds, refine) for kinds in orders]
+        self._orders = [_OneOrder(kinds, refine) for kinds in orders]
 
     @property
     def compositions(self) -> Sequence[Composition]:
@@ -73,7 +73,7 @@ class Rounds:
         return np.asarray(np.max(each, axis=0))
 
     def _larger(
-        self, what: str, ask: Callable[[_Order], Bounds[float]], rtol: float
+        self, what: str, ask: Callable[[_OneOrder], Bounds[float]], rtol: float
     ) -> Bounds[float]:
         """Of the orders; one that is too wide does not matter if it is the smaller one."""
         narrow, wide = [], []
@@ -89,7 +89,7 @@ class Rounds:
         return largest
 
 
-class _Order:
+class _OneOrder:
     """Rounds in one order of the neighbours. Keeps the composition for later questions, which may
     come from several threads."""
 
