@@ -135,7 +135,6 @@ SHARED_MODULES_TO_RENAME = {
     "rounds": {"profiles/rounds.py", "rounds.py"},
 }
 SHARED_CLASSES_TO_RENAME = {
-    "Bracket": {"composition/lattice.py", "engines/problem.py"},
     "Cells": {"composition/grading.py", "laws/cells.py", "profiles/sender_count.py"},
     "Choice": {"engines/choice.py", "tools/choices.py"},
     "Counts": {"clients/counts.py", "profiles/two_counts.py"},

@@ -9,9 +9,10 @@ import pytest
 
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
-from shuffledp.composition.grading import Grading, cells_for, on_lattice
+from shuffledp.composition.grading import Fineness, Grading, cells_for, on_lattice
 from shuffledp.composition.influence import _widened, aims_between, costs, log_inverse_delta
 from shuffledp.composition.kinds import kinds_of
+from shuffledp.composition.lattice import Lattices
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.samples import Samples
 
@@ -175,3 +176,22 @@ def test_delta_is_guessed_from_outlines(
     (kind,) = kinds_of([(round_.profile, rounds)])
     guess = log_inverse_delta([(kind.outline, rounds)], epsilon)
     assert abs(guess - log_delta) < 0.15 * log_delta
+
+
+@pytest.mark.parametrize(("sigma", "users"), [(0.12, 10**6), (0.3, 1000)])
+def test_a_few_samples_tell_what_narrower_ones_would_save(sigma: float, users: int) -> None:
+    """Against every sixth sample at the narrower width: with little noise and many users, those
+    that cost most cannot be narrowed."""
+    lattices = Lattices(kinds_of(Shuffle(Gaussian(sigma), users).parts))
+    aims, depth, rtol, finer = (14.0,), 30.0, 2e-2, Fineness(1.0, 8.0)
+    made = lattices.parts(depth, rtol, Fineness(), aims)
+    found = lattices.width_left(made, depth, rtol, finer, aims)
+    profile, sampled, _, _ = made.samples[0]
+    (each,) = costs(lattices.outlines, aims)
+    losses = made.step * sampled.index.astype(float)
+    cost = (np.interp(losses, *each) * np.gradient(losses))[::6]
+    width = lattices._sample_width(rtol, finer)
+    narrow = profile.sampler(depth, width)(losses[::6])
+    every = sampled.samples.rows(np.arange(0, len(losses), 6))
+    actual = (cost @ narrow.relative_widths) / (cost @ every.relative_widths)
+    assert 0.6 * actual <= found <= 1.6 * actual

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from covering import covering
-from oracles import columns
+from oracles import columns, envelopes
 from shuffledp import (
     Accountant,
     Aggregate,
@@ -285,3 +285,51 @@ def test_small_samples_are_answered(sampling: str, ones: int, p: Fraction, q: Fr
             assert low <= epsilon * (1 + 1e-9)
             assert epsilon <= high * (1 + 1e-9)
             assert high <= (1 + 1.01e-3) * low
+
+
+#: (1s of a value, p, q, users, how they are sampled, rate), and what is asked.
+SMALL = [
+    ((1, F(57, 64), F(55, 128), 4, "poisson", F(5, 8)), "epsilon", (0.1, 1e-2)),
+    ((1, F(51, 64), F(15, 32), 7, "poisson", F(1, 4)), "delta", (0.0, 0.0149)),
+    ((1, F(0.9170160788298091), F(0.8580029722220581), 7, "poisson", F(1, 4)), "epsilon", (1e-3,)),
+    ((1, F(0.7253817235457606), F(0.4757559259813684), 8, "fixed", F(7, 8)), "epsilon", (1e-2,)),
+    ((1, F(57, 64), F(1, 128), 7, "poisson", F(0.05)), "delta", (6.9, 6.9577)),
+    ((2, F(35, 64), F(33, 64), 4, "poisson", F(5, 8)), "delta", (0.0, 0.05)),
+]
+
+
+@pytest.mark.parametrize(("round_of", "what", "asked"), SMALL)
+def test_few_senders_are_answered(
+    round_of: tuple[int, Fraction, Fraction, int, str, Fraction], what: str, asked: tuple[float]
+) -> None:
+    """Profiles of few senders have kinks, which lattices must not miss: against the same theorem
+    in exact fractions."""
+    ones, p, q, users, sampling, rate = round_of
+    chance = envelopes.poisson(users, rate) if sampling == "poisson" else {int(rate * users): F(1)}
+    exact = envelopes.SampledColumns(ones, p, q, users, chance)
+    encoding = UnaryEncoding(2 * ones, p=float(p), q=float(q), ones=ones)
+    round_ = Aggregate(encoding, users, sample_rate=float(rate), sampling=sampling)
+    for at in asked:
+        if what == "delta":
+            bounds = round_.delta_bounds(at)
+            truth = exact.delta(F(math.exp(at)))
+            assert bounds.lower <= truth * F(1 + 1e-9)
+            assert truth <= F(bounds.upper * (1 + 1e-9))
+        else:
+            bounds = round_.epsilon_bounds(at)
+            assert bounds.upper <= (1 + 1.01e-3) * bounds.lower
+            assert exact.delta(F(math.exp(bounds.lower * (1 - 1e-9)))) >= F(at)
+            assert exact.delta(F(math.exp(bounds.upper * (1 + 1e-9)))) <= F(at)
+
+
+def test_next_to_the_largest_loss_of_a_sample() -> None:
+    """Only if everybody sends are there such losses: that is seldom, and counts by itself."""
+    p, q, users, rate = F(57, 64), F(0.007636032559872108), 7, F(0.05)
+    exact = envelopes.SampledColumns(1, p, q, users, envelopes.poisson(users, rate))
+    encoding = UnaryEncoding(2, p=float(p), q=float(q))
+    round_ = Aggregate(encoding, users, sample_rate=float(rate), sampling="poisson")
+    largest = math.log(exact.largest)
+    bounds = round_.delta_bounds(largest * (1 - 1e-12))
+    assert bounds.lower <= exact.delta(F(math.exp(largest * (1 - 1.1e-12))))
+    # no more than at an epsilon that is a thousandth smaller
+    assert bounds.upper <= exact.delta(F(math.exp(largest * (1 - 1e-3))))

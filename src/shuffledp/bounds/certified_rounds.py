@@ -107,7 +107,7 @@ class _OneOrder:
                 self._composition = Composition(self._kinds)
                 if not (self._refine or self._composition.dear):
                     # single pairs of datasets have few losses, which wide cells do not fit
-                    self._composition.fineness = 2.0
+                    self._composition.fineness = self._composition.fineness.times(2.0)
             return self._composition
 
     @property

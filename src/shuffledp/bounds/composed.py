@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition
+from ..composition.grading import Fineness
 from ..composition.influence import aims_between, log_inverse_delta
+from ..composition.lattice import PLDBracket
 from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
 from ..composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
 from . import tuning
@@ -111,6 +113,10 @@ class _CompositionQuestion(ABC):
         """Bounds from the PLDs above and below the rounds."""
 
     @abstractmethod
+    def upper_value(self, upper: Parts) -> float:
+        """The upper bound from PLDs above the rounds."""
+
+    @abstractmethod
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         """log(1/delta) to sample for, once `bounds` are known."""
 
@@ -129,7 +135,7 @@ class _EpsilonAt(_CompositionQuestion):
 
     def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
         low = self._crossing(lower, Side.LOWER)[0]
-        high = self._crossing(upper, Side.UPPER)[1]
+        high = self.upper_value(upper)
         bounds = certified(low, high)
         if low == high:
             return _Attempt(bounds, 1.0)
@@ -139,6 +145,9 @@ class _EpsilonAt(_CompositionQuestion):
             hopeless = mass <= self._at * (1 + rounding)
             return _Attempt(bounds, math.inf if hopeless else _ONE_SIDED)
         return _Attempt(bounds, (high - low) / (self.rtol * max(high, tuning.SMALL_EPSILON)))
+
+    def upper_value(self, upper: Parts) -> float:
+        return self._crossing(upper, Side.UPPER)[1]
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         return -math.log(self._at)
@@ -167,9 +176,7 @@ class _DeltaAt(_CompositionQuestion):
     def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
-        high = _delta(upper, epsilon, Side.UPPER)
-        if epsilon == self._composition.max_loss:  # only infinite losses exceed it
-            high = min(high, infinite_mass(upper) * (1 + INFINITE))
+        high = self.upper_value(upper)
         bounds = certified(low, high)
         if high <= max((1 + self.rtol) * low, NEGLIGIBLE_DELTA):
             return _Attempt(bounds, 1.0)
@@ -179,6 +186,12 @@ class _DeltaAt(_CompositionQuestion):
         if not 0 < low < goal:
             return _Attempt(bounds, _ONE_SIDED)
         return _Attempt(bounds, math.log(high / low) / math.log(goal / low))
+
+    def upper_value(self, upper: Parts) -> float:
+        high = _delta(upper, self._at, Side.UPPER)
+        if self._at == self._composition.max_loss:  # only infinite losses exceed it
+            high = min(high, infinite_mass(upper) * (1 + INFINITE))
+        return high
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         # delta may be far smaller than an upper bound that was not sampled for it
@@ -221,7 +234,7 @@ def _search(
         except LatticeTooLong:
             if best is not trivial:
                 break
-            fineness /= 2
+            fineness = fineness.times(0.5)
             continue
         if excess <= 1:
             composition.fineness = fineness
@@ -236,9 +249,18 @@ def _search(
         new_aims = aims_between(outlines, found, found)
         refined = _are_alike(new_aims, aims)
         if refined:
-            # half of the width that was asked for, so that no third lattice is needed
-            finer = min(fineness * min(math.sqrt(2 * excess), 8.0), max(most, fineness))
-            if finer == fineness:
+            of_cells = _share_of_cells(question, plds, bounds) * excess
+            of_samples = excess - of_cells
+            wanted = Fineness(
+                fineness.resolution * math.sqrt(min(max(2.2 * of_cells, 1.0), 64.0)),
+                fineness.sharpness * min(max(2.9 * of_samples, 1.0), 64.0),
+            )
+            finer = fineness.towards(wanted, most)
+            stuck = wanted.sharpness > most.sharpness <= fineness.sharpness
+            if composition.dear and finer.sharpness > fineness.sharpness:
+                left = composition.lattices.width_left(plds, depth, question.rtol, most, aims)
+                stuck = left * of_samples > 2
+            if stuck or finer == fineness:  # samples cannot be narrowed, or nothing can
                 break
             fineness = finer
         else:
@@ -251,3 +273,14 @@ def _are_alike(aims: tuple[float, ...], others: tuple[float, ...]) -> bool:
     if len(aims) != len(others):
         return False
     return max(abs(new / old - 1) for new, old in zip(aims, others, strict=True)) <= 0.03
+
+
+def _share_of_cells(
+    question: _CompositionQuestion, plds: PLDBracket, bounds: Bounds[float]
+) -> float:
+    """The share of the width of `bounds` that cells of the lattice cost; samples cost the rest."""
+    width = bounds.upper - bounds.lower
+    if bounds.lower == 0 or width == math.inf:
+        return 1.0
+    share = (question.upper_value(plds.upper_if_exact) - bounds.lower) / width
+    return min(max(share, 0.0), 1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from ..profiles.subsampled import SubsampledProfile, subsampled
 from . import tuning
 from .between_counts import AtShares, Hiding, Nodes
 from .compose import Composition
+from .grading import Fineness
 from .kinds import Kind, kinds_of
 from .lattice import Lattices
 from .short_sum import ShortSum, has_few_terms
@@ -53,11 +54,22 @@ class ComposedProfile(PrivacyProfile):
 
     @property
     def dear(self) -> bool:
-        return True
+        return not self._few_kinks
 
     @property
     def slow(self) -> bool:
-        return True
+        return not self._few_kinks
+
+    @cached_property
+    def _few_kinks(self) -> bool:
+        """Have all rounds together few losses? Each is moved to two points of a lattice."""
+        logs = []
+        for profile, count in self.rounds:
+            forward, backward = profile.kinks, (profile.reverse or profile).kinks
+            if forward is None or backward is None:
+                return False
+            logs.append(count * math.log(2 * (len(forward) + len(backward)) + 1))
+        return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
 
     @cached_property
     def _kinds(self) -> Sequence[Kind]:
@@ -98,20 +110,24 @@ class ComposedProfile(PrivacyProfile):
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if (depth, rtol) not in self._made:
             aim = rtol / of_profiles.LEAST_AIM  # lattices aim at less than they are asked for
-            self._made[depth, rtol] = self._few(depth, aim) or self._many(depth, aim)
+            fineness = self._fineness(rtol)
+            few = self._few(depth, aim, fineness)
+            self._made[depth, rtol] = few or self._many(depth, aim, fineness)
         return self._made[depth, rtol]
 
-    def _few(self, depth: float, rtol: float) -> Sampler | None:
+    def _fineness(self, width: float) -> Fineness:
+        """Profiles that are straight between kinks cost nothing but what moves their atoms to the
+        lattice: its step, which is the square root of 4 `width` for other ones."""
+        straight = all(profile.kinks is not None for profile, _ in self.rounds)
+        return Fineness(max((4 * width) ** -0.25, 1.0)) if straight else Fineness()
+
+    def _few(self, depth: float, rtol: float, fineness: Fineness) -> Sampler | None:
         """Term by term, if there are few terms: one or two rounds, or few users."""
-        if not has_few_terms(self._lattices.outlines, 64 * UNIT):  # what rounding leaves is none
-            return None
+        if not self._few_kinks and not has_few_terms(self._lattices.outlines, 64 * UNIT):
+            return None  # what rounding leaves is no term
         aims = tuple(depth * share for share in tuning.GRADED)
         try:
-            parts = partial(self._lattices.parts, depth + tuning.DEEPER, rtol, 1.0, aims)
-            made = parts()
-            # as few losses as this stay few on the finest lattice, which hardly moves them
-            if all(len(pld.masses) <= 64 for pld, _ in (*made.lower, *made.upper)):
-                made = parts(sparse=True)
+            made = self._lattices.parts(depth + tuning.DEEPER, rtol, fineness, aims)
         except LatticeTooLong:
             return None
         if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
@@ -129,9 +145,10 @@ class ComposedProfile(PrivacyProfile):
 
         return sample
 
-    def _many(self, depth: float, rtol: float) -> Sampler:
+    def _many(self, depth: float, rtol: float, fineness: Fineness) -> Sampler:
         """In a table: a sum of many losses takes a while."""
         composition = Composition(self.rounds, self._lattices)
+        composition.fineness = fineness
         deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in self._kinds))
         end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
         number = math.ceil(tuning.TABLED * end / (deviation * math.sqrt(rtol))) + 1
@@ -275,5 +292,5 @@ def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
     known = line > 0  # else the line is 0 itself
     lower, least, most = (known * x for x in (line, last.slope_low, last.slope_high))
     below = Samples(lower, np.minimum(last.upper, above), least, most)
-    gap = np.maximum(above - line - (last.upper - last.lower), 0.0)
+    gap = np.maximum(above - line - share * (last.upper - last.lower), 0.0)
     return Between(below, above, gap, least)

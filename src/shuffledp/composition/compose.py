@@ -16,6 +16,7 @@ import numpy as np
 from .._support.numeric import BOTH, Array, Side
 from ..profiles.base import PrivacyProfile
 from . import tuning
+from .grading import Fineness
 from .kinds import kinds_of
 from .lattice import Lattices
 from .tilted_sum import LatticeTooLong, TiltedSum
@@ -34,7 +35,7 @@ class Composition:
         self.bounded = all(profile.bounded for profile, _ in rounds)
         self.rounds = sum(count for _, count in rounds)
         self.dear = any(profile.dear for profile, _ in rounds)
-        self.fineness = 1.0  # grows when a query finds the lattice too coarse
+        self.fineness = Fineness()  # grows when a query finds the lattice too coarse
 
     def depth_for(self, log_inverse_delta: float) -> float:
         """The depth of a round's profile that deltas of the composition need."""
@@ -55,7 +56,7 @@ class Composition:
                 on = {Side.LOWER: parts.lower, Side.UPPER: parts.upper}
                 return [_at_many(on[side], epsilon, side) for side in sides]
             except LatticeTooLong:
-                self.fineness /= 2
+                self.fineness = self.fineness.times(0.5)
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
 

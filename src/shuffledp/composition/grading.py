@@ -18,6 +18,26 @@ from .pld import PLD
 from .tilts import Parts
 
 
+class Fineness(NamedTuple):
+    """How fine a lattice is: the width of its cells goes with the square of the resolution, that
+    of its samples with the sharpness.
+
+    One number for both would do, but for noise on numbers: 100 rounds of Gaussian(0.2) and 10^4
+    users need sharper samples only, and take 16 s instead of 5 if their cells are refined, too.
+    """
+
+    resolution: float = 1.0
+    sharpness: float = 1.0
+
+    def times(self, factor: float) -> Fineness:
+        """Finer in the same proportion of both widths."""
+        return Fineness(self.resolution * factor, self.sharpness * factor**2)
+
+    def towards(self, wanted: Fineness, most: Fineness) -> Fineness:
+        """`wanted`, but no finer than `most` where it is not already."""
+        return Fineness(*map(max, self, map(min, wanted, most)))
+
+
 class Cells(NamedTuple):
     """How wide cells may be around some losses."""
 
@@ -59,6 +79,13 @@ def _spaced(losses: Array, cells: Array) -> Array:
     places = np.linspace(0.0, count[-1], math.ceil(number) + 1)
     spaced: Array = np.interp(places, count, np.append(0.0, losses))
     return spaced
+
+
+def around(kinks: Array, step: float, largest: float) -> Array:
+    """The lattice points on either side of each kink, from 0 to the largest loss: between them a
+    profile is straight, so that no other samples are needed."""
+    places = step * np.concatenate([[0.0], np.floor(kinks / step), np.ceil(kinks / step)])
+    return np.append(np.unique(np.minimum(places, largest)), largest)
 
 
 def on_lattice(losses: Array, step: float, largest: float) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,9 @@ from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
 from ..profiles.accuracy import aim
 from ..profiles.base import PrivacyProfile
-from ..profiles.samples import Samples
+from ..profiles.samples import Samples, joined
 from . import tuning
-from .grading import Grading, cells_for, on_lattice
+from .grading import Fineness, Grading, around, cells_for, on_lattice
 from .influence import Costs, costs
 from .kinds import Kind
 from .pld import PLD, Sampled, lower_pld, upper_pld
@@ -35,12 +36,32 @@ _ENDS_BEFORE = 2.0**-46
 Gradings = Mapping[PrivacyProfile, Grading]
 
 
+class SampledRound(NamedTuple):
+    """A profile on a lattice, that of its other order, and how many rounds it bounds from above."""
+
+    profile: PrivacyProfile
+    forward: Sampled
+    reverse: Sampled | None
+    rounds: int
+
+
 @dataclass(frozen=True, eq=False)
-class Bracket:
-    """Upper and lower PLDs of all rounds."""
+class PLDBracket:
+    """Upper and lower PLDs of all rounds, and the samples that they were made of."""
 
     upper: Parts
     lower: Parts
+    step: float
+    samples: Sequence[SampledRound]
+
+    @property
+    def upper_if_exact(self) -> Parts:
+        """The upper PLDs if the lower values of all samples were exact: what cells alone cost."""
+        found = []
+        for _, forward, reverse, rounds in self.samples:
+            pld = upper_pld(self.step, forward.lowest, reverse and reverse.lowest)
+            found.append((pld, rounds))
+        return found
 
 
 class Lattices:
@@ -55,46 +76,76 @@ class Lattices:
         own, other = leading.max_loss, (leading.reverse or leading).max_loss
         self._anchor = own if own > 1e-9 * other else other
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
-        self.made: dict[tuple[float, ...], Bracket] = {}
+        self.made: dict[tuple[float, ...], PLDBracket] = {}
         self._costs: dict[tuple[float, ...], Sequence[Costs]] = like._costs if like else {}
 
     def parts(
         self,
         depth: float,
         rtol: float,
-        fineness: float,
+        fineness: Fineness,
         aims: tuple[float, ...],
-        sparse: bool = False,
-    ) -> Bracket:
+    ) -> PLDBracket:
         """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
-        The width is about that of rtol at a fineness of 1. `sparse`: losses are added up term by
-        term, so that a lattice may be as fine as the longest transform allows."""
-        key = depth, rtol, fineness, *aims, float(sparse)
+        The width is about that of rtol at a fineness of 1."""
+        key = depth, rtol, *fineness, *aims
         made = self.made.get(key)
         if made is None:
-            made = self._make(depth, rtol, fineness, aims, sparse)
+            made = self._make(depth, rtol, fineness, aims)
             too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.made)[:too_many]:  # keep memory bounded
                 self.made.pop(old, None)
             self.made[key] = made
         return made
 
-    def finest(self, rtol: float) -> float:
-        """Finer lattices are not worth their time."""
-        if not _dear(self._kinds):
-            return math.inf
-        room = _aim(self._kinds, rtol) / max(of_profiles.LEAST_DEAR, 1e-300)
-        return min(math.sqrt(room), tuning.DEAREST)
-
-    def _make(
+    def width_left(
         self,
+        made: PLDBracket,
         depth: float,
         rtol: float,
-        fineness: float,
+        fineness: Fineness,
         aims: tuple[float, ...],
-        sparse: bool,
-    ) -> Bracket:
-        wide, resolution = _aim(self._kinds, rtol), fineness
+    ) -> float:
+        """Estimate the share of the samples' width that another fineness would leave.
+
+        A sample costs its relative width times what cells cost there. 16 samples, spread evenly
+        over these costs, are evaluated at the other width.
+        """
+        found = dict(zip((kind.outline for kind in self._kinds), self._counting(aims), strict=True))
+        outlines = {member: kind.outline for kind in self._kinds for member, _ in kind.members}
+        before = after = 0.0
+        for profile, sampled, _, count in made.samples:
+            losses = made.step * sampled.index.astype(float)
+            costs_at = np.interp(losses, *found[outlines[profile]]) * np.gradient(losses)
+            each = count * costs_at * sampled.samples.relative_widths
+            total = float(each.sum())
+            if total == 0:
+                continue
+            chosen = np.searchsorted(np.cumsum(each) / total, (np.arange(16) + 0.5) / 16)
+            chosen, weights = np.unique(np.minimum(chosen, len(each) - 1), return_counts=True)
+            sampler = profile.sampler(depth, self._sample_width(rtol, fineness))
+            narrower = sampler(np.minimum(losses[chosen], profile.max_loss)).relative_widths
+            ratio = narrower / sampled.samples.relative_widths[chosen]
+            before += total
+            after += total * float(np.average(ratio, weights=weights))
+        return after / before if before > 0 else 1.0
+
+    def _sample_width(self, rtol: float, fineness: Fineness) -> float:
+        """The relative width at which profiles are sampled."""
+        share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
+        return min(share * _aim(self._kinds, rtol) / fineness.sharpness, tuning.WIDEST_SAMPLES)
+
+    def finest(self, rtol: float) -> Fineness:
+        """Finer lattices are not worth their time."""
+        if not _dear(self._kinds):
+            return Fineness(math.inf, math.inf)
+        room = _aim(self._kinds, rtol) / max(of_profiles.LEAST_DEAR, 1e-300)
+        return Fineness().times(min(math.sqrt(room), tuning.DEAREST))
+
+    def _make(
+        self, depth: float, rtol: float, fineness: Fineness, aims: tuple[float, ...]
+    ) -> PLDBracket:
+        wide, resolution = _aim(self._kinds, rtol), fineness.resolution
         cells = cells_for(self.outlines, self._counting(aims), wide / resolution**2)
         gradings, rounds = {}, []
         strides = _strides(self._kinds, rtol, resolution)
@@ -103,11 +154,10 @@ class Lattices:
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, depth)
                 rounds.append((profile, above, below))
-        step = self._step(min(strides), gradings, resolution, sparse)
-        share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
-        fine = min(share * wide / fineness**2, tuning.WIDEST_SAMPLES)
+        step = self._step(min(strides), gradings, resolution)
+        fine = self._sample_width(rtol, fineness)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
-        upper, lower = [], []
+        upper, lower, samples = [], [], []
         for profile, above, below in rounds:
             reverse = None
             if profile.reverse is not None:  # often among the rounds, too
@@ -117,17 +167,17 @@ class Lattices:
             plds = _discretize(profile, step, sampled[profile], reverse)
             upper.append((plds[0], above))
             lower.append((plds[1], below))
-        return Bracket(upper, lower)
+            samples.append(SampledRound(profile, sampled[profile], reverse, above))
+        return PLDBracket(upper, lower, step, samples)
 
-    def _step(self, stride: float, gradings: Gradings, resolution: float, sparse: bool) -> float:
+    def _step(self, stride: float, gradings: Gradings, resolution: float) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
         longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
-        finer = max(stride / tuning.FINER / max(resolution, 1.0), longest)
-        wanted = min(stride, (longest if sparse else finer) or finer)
+        wanted = min(stride, max(stride / tuning.FINER / max(resolution, 1.0), longest))
         if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
-            wanted = max(wanted, _narrowest(gradings) / tuning.FINE_ENOUGH)
+            wanted = max(_narrowest(gradings) / tuning.FINE_ENOUGH, longest)
         divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
@@ -228,7 +278,11 @@ def _sampled(
 ) -> Sampled:
     """A profile on a lattice: of positive losses, or of the negative ones."""
     largest, sampler = profile.max_loss, profile.sampler(grading.depth, rtol)
-    index = on_lattice(grading.losses(largest, _side(profile, losses)), step, largest)
+    kinks = profile.kinks
+    if kinks is None:
+        index = on_lattice(grading.losses(largest, _side(profile, losses)), step, largest)
+    else:
+        index = on_lattice(around(kinks, step, largest), step, largest)
 
     def sampled(index: NDArray[np.int64]) -> Samples:
         epsilon: Array = step * index.astype(float)
@@ -237,4 +291,12 @@ def _sampled(
         return sampler(np.where(at_end, largest, epsilon))
 
     samples = sampled(index)
+    # chords beside a kink tell slopes that are missing
+    missing = index[~np.isfinite(samples.slope_high)] if kinks is not None else index[:0]
+    more = np.setdiff1d(np.concatenate([missing - 1, missing + 1]), index)
+    more = more[(more > 0) & (more < index[-1])]
+    if len(more):
+        index, samples = np.append(index, more), joined([samples, sampled(more)])
+        order = np.argsort(index)
+        index, samples = index[order], samples.rows(order)
     return Sampled(index, samples, not profile.bounded and bool(step * float(index[-1]) >= largest))

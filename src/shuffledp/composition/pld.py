@@ -10,7 +10,7 @@ symmetric: one profile serves both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -71,6 +71,11 @@ class Sampled:
     index: NDArray[np.int64]
     samples: Samples
     flat: bool = False
+
+    @property
+    def lowest(self) -> Sampled:
+        """The same if the lower values were exact."""
+        return replace(self, samples=replace(self.samples, upper=self.samples.lower))
 
 
 @dataclass(frozen=True, eq=False)

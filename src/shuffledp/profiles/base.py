@@ -74,6 +74,13 @@ class PrivacyProfile(ABC):
         return False
 
     @property
+    def kinks(self) -> Array | None:
+        """About the losses at which the profile bends, if it is linear in e^epsilon between a few
+        of them; None if that is not known. They say where to sample: nothing is proven with them.
+        """
+        return None
+
+    @property
     def family(self) -> tuple[Hashable, int]:
         """What it shares with all profiles that differ from it in the number of users only, and
         that number: the more users, the smaller the profile. By default it is the only one."""

@@ -8,8 +8,9 @@ more than the largest H(m) found are cut into smaller ones (docs/theory.md, "Bin
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..engines.two_binomials import TwoBinomials
 from ..laws.binary import BinaryLaw, BinaryPair, Order
 from . import tuning
 from .base import PrivacyProfile, Sampler
+from .convex import convex_corners
 from .samples import Samples
 
 # proof constants: docs/theory.md, "Constants"
@@ -61,7 +63,7 @@ class BinaryProfile(PrivacyProfile):
 
     @property
     def slow(self) -> bool:
-        return self.held is None
+        return self.held is None and self.users > tuning.ALL_SINGLE
 
     @property
     def last_slope(self) -> float:
@@ -74,6 +76,19 @@ class BinaryProfile(PrivacyProfile):
         )
         log_high = log_share(high, rest)
         return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
+
+    @property
+    def kinks(self) -> Array | None:
+        """Of few users: the corners of the largest P(s >= t) - alpha Q(s >= t) over all m and t."""
+        return _corners(self) if self.users <= tuning.ALL_SINGLE and self.bounded else None
+
+    @property
+    def each_held(self) -> list[Sequence[int]]:
+        """Of each order: how many others may hold the value that sends its message more often."""
+        if self.held is None:
+            return [range(self.users)] * len(self.orders)
+        other = self.users - 1 - self.held
+        return [[self.held if order is Order.FORWARD else other] for order in self.orders]
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if self.held is None and not self.bounded:
@@ -158,14 +173,16 @@ class _Search:
         where = np.repeat(np.arange(size), orders * (len(edges) - 1))
         order = np.tile(np.repeat(np.arange(orders), len(edges) - 1), size)
         first, last = (np.tile(x, size * orders) for x in (edges[:-1], edges[1:] - 1))
-        ends = np.flatnonzero((first == last) & ((first == 0) | (last == others)))
-        self._learn(where[ends], order[ends], first[ends])
+        single = first == last
+        if others >= tuning.ALL_SINGLE:
+            single &= (first == 0) | (last == others)
+        self._learn(where[single], order[single], first[single])
         return self._bounded(where, order, first, last)
 
     def _only(self, held: int) -> _Bounded:
         """The one m of each order: it counts those with the message that the first sends more."""
         count = len(self._outer)
-        each = [held if o is Order.FORWARD else self._others - held for o in self._profile.orders]
+        each = [m for (m,) in self._profile.each_held]
         where = np.repeat(np.arange(len(self._epsilon)), count)
         order = np.tile(np.arange(count), len(self._epsilon))
         m = np.tile(np.array(each[:count], dtype=float), len(self._epsilon))
@@ -242,6 +259,31 @@ class _Bounded(NamedTuple):
         end = start + np.diff(parts, axis=1) - 1
         row, column = np.nonzero(end >= start)
         return self.where[row], self.order[row], start[row, column], end[row, column]
+
+
+@lru_cache(maxsize=64)
+def _corners(profile: BinaryProfile) -> Array:
+    """About the losses at which the profile of few users bends.
+
+    It is the largest of the lines v - alpha s, with v and s the masses of an event {>= t} under P
+    and Q. The slopes of the concave hull of all points (s, v) are where the largest line changes.
+    """
+    others = profile.users - 1
+    tails = [np.zeros((2, 1))]
+    for pair, held in zip(_pairs(profile, Side.LOWER), profile.each_held, strict=False):
+        own, other = np.array([pair.not_p, pair.p]), np.array([pair.not_q, pair.q])
+        for m in held:
+            rest = reduce(np.convolve, [own] * m + [other] * (others - m), np.ones(1))
+            laws = np.array([np.convolve(rest, bit) for bit in (other, own)])
+            tails.append(np.cumsum(laws[:, ::-1], axis=1))
+    s, v = np.concatenate(tails, axis=1)
+    order = np.lexsort((-v, s))
+    s, v = s[order], v[order]
+    first = np.diff(s, prepend=-1.0) > 0
+    s, v = s[first], v[first]
+    hull = convex_corners(s, -v)
+    alpha = np.diff(v[hull]) / np.diff(s[hull])
+    return np.sort(np.log(alpha[alpha > 1]))
 
 
 def _largest(where: Index, value: Array) -> Index:

@@ -59,6 +59,10 @@ class PairProfile(PrivacyProfile):
         return self.forward.slow
 
     @property
+    def kinks(self) -> Array | None:
+        return self.forward.kinks
+
+    @property
     def family(self) -> tuple[Hashable, int]:
         (family, users), (other, _) = self.forward.family, self.backward.family
         return ("pair", family, other), users

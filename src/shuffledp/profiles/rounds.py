@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import lru_cache, singledispatch
+from itertools import combinations_with_replacement
 from typing import ClassVar
 
 import numpy as np
@@ -159,6 +160,16 @@ class ClassProfile(PrivacyProfile):
         return normal if normal < tuning.NORMAL and not self.of_all else None
 
     @property
+    def kinks(self) -> Array | None:
+        """Of one law and few users: where a sum of scores changes its sign."""
+        if len(self.laws) > 1 or self.idle or self.of_all or not self.bounded:
+            return None
+        (law,) = self.laws
+        if math.comb(len(law.u) + self.users, self.users) > tuning.MOST_KINKS:
+            return None
+        return _sign_changes(law, self.users)
+
+    @property
     def family(self) -> tuple[Hashable, int]:
         return super().family if self.idle or self.of_all else (self.laws, self.users)
 
@@ -181,6 +192,22 @@ class ClassProfile(PrivacyProfile):
             return larger_of(first(epsilon), others[0](epsilon))
 
         return both
+
+
+@lru_cache(maxsize=64)
+def _sign_changes(law: ClassLaw, users: int) -> Array:
+    """About the losses at which the scores of some messages, of any classes, add up to 0."""
+    u, v, blanket = np.array([law.u, law.v, law.blanket])
+    covered = blanket > 0
+    scores = (np.array([u, v]) / np.where(covered, blanket, 1.0))[:, covered]
+    sums = [np.array([u, v])[:, ~covered]]
+    classes = range(scores.shape[1])
+    for count in range(1, users + 1):
+        chosen = list(combinations_with_replacement(classes, count))
+        sums.append(scores[:, chosen].sum(axis=2))
+    first, second = np.concatenate(sums, axis=1)
+    some = first > second
+    return np.unique(np.log(first[some] / second[some]))
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,9 @@ LOOKED_AT = 8
 #: with 0.5 compositions of 1,000 senders take a third longer.
 CUT_ABOVE, MOST_BUCKETS = 0.9, 2000
 
+#: Up to so many kinks are looked for, and few of them are close together.
+MOST_KINKS = 500
+
 # Binary messages (binary.py)
 
 #: Up to so many other users every number m of those with the one value is evaluated.
