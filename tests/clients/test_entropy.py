@@ -137,7 +137,7 @@ def test_what_floats_are_sure_of_is_right(is_normal: bool) -> None:
 @pytest.mark.parametrize(("is_normal", "whole"), [(False, 0), (True, 2)])
 def test_digits_are_drawn_until_it_is_clear(is_normal: bool, whole: int) -> None:
     """From no digits at all: the share that is accepted is the mean of e^-gamma."""
-    source, trials = Planted(seed=whole), 3000
+    source, trials = Planted(seed=whole), 1500
     share = sum(accepts(whole, 0, 0, is_normal, source, bits=0) for _ in range(trials)) / trials
     with mpmath.workdps(20):
         mean = float(mpmath.quad(lambda x: mpmath.exp(-gamma(whole, x, is_normal)), [0, 1]))

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles.branches import laws_of
 from oracles.randomizers import exact_exp
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, UnaryEncoding
@@ -66,12 +67,12 @@ def column_of(kind: Any, given: dict[str, Any], key: bytes) -> int:
     return message[0]
 
 
-@pytest.mark.parametrize("eps0", EPS0)
-@pytest.mark.parametrize(("kind", "given"), SMALL, ids=str)
+@pytest.mark.parametrize(("small", "eps0"), covering(SMALL, EPS0), ids=str)
 def test_laws_of_small_clients(
-    kind: Any, given: dict[str, Any], eps0: float, monkeypatch: pytest.MonkeyPatch
+    small: tuple[Any, dict[str, Any]], eps0: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never more than e^eps0, and next to what the definition says."""
+    kind, given = small
     randomizer: Randomizer = kind(**given, eps0=eps0)
     client = randomizer.client
     assert isinstance(client, CountingClient)

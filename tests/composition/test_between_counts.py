@@ -8,6 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
+from covering import covering
 from shuffledp import PureLDP, RandomizedResponse, Shuffle
 from shuffledp.composition import between_counts
 from shuffledp.composition.between_counts import Hiding, Known, Nodes
@@ -47,9 +48,9 @@ MEANS: list[tuple[int, Callable[[int], Fraction]]] = [
 ]
 
 
-@pytest.mark.parametrize(("rounds", "mean"), MEANS)
-@pytest.mark.parametrize("width", [0.0, 1e-4])
-def test_between_two_counts(rounds: int, mean: Callable[[int], Fraction], width: float) -> None:
+@pytest.mark.parametrize(("case", "width"), covering(MEANS, [0.0, 1e-4]))
+def test_between_two_counts(case: tuple[int, Callable[[int], Fraction]], width: float) -> None:
+    rounds, mean = case
     counts = np.arange(NODES.few, NODES.many + 1)
 
     def at(count: int) -> Known:

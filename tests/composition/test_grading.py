@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from covering import covering
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
 from shuffledp.composition.grading import Fineness, Grading, cells_for, on_lattice
@@ -39,7 +40,7 @@ def delta_of(pld: PLD, epsilon: Array) -> Array:
     return total
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_polygons_enclose_profiles_with_kinks_between_samples(seed: int) -> None:
     rng = random.Random(seed)
     losses, masses = symmetric_pair(rng)
@@ -57,7 +58,7 @@ def test_polygons_enclose_profiles_with_kinks_between_samples(seed: int) -> None
     assert lower.max() > 0 or len(index) < 25
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: int) -> None:
     """A bracket at alpha = 1 far wider than a cell would make the first chord as steep; after a
     hundred rounds what there is too much has grown by its hundredth power."""
@@ -80,16 +81,19 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
         assert (gains @ masses + beyond >= exact * (1 - 1e-12)).all()
 
 
-@pytest.mark.parametrize("side", [*BOTH, None])
-@pytest.mark.parametrize("width", [1e-6, 1e-3])
-@pytest.mark.parametrize("aims", [(3.0,), (30.0, 40.0), (680.0,)])
 @pytest.mark.parametrize(
-    "round_",
-    [
-        Shuffle(PureLDP(4.0), 1000),
-        Shuffle(RandomizedResponse(4, eps0=1.0), 10**8),
-        Shuffle(Gaussian(0.5), 10**4),
-    ],
+    ("round_", "width", "aims", "side"),
+    covering(
+        [
+            Shuffle(PureLDP(4.0), 1000),
+            Shuffle(RandomizedResponse(4, eps0=1.0), 10**8),
+            Shuffle(Gaussian(0.5), 10**4),
+        ],
+        [1e-6, 1e-3],
+        [(3.0,), (30.0, 40.0), (680.0,)],
+        [*BOTH, None],
+        every=3,
+    ),
 )
 def test_points_reach_from_0_to_the_largest_loss(
     round_: Shuffle, width: float, aims: tuple[float, ...], side: Side | None
@@ -109,7 +113,7 @@ def test_points_reach_from_0_to_the_largest_loss(
     assert len(points) < 2100
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(16))
 def test_a_rare_large_loss_is_kept_by_wide_cells(seed: int) -> None:
     """Between 1 and 12 nothing happens; cells there may be wide, and the mass at 12 is not lost."""
     rng = random.Random(seed)

@@ -45,8 +45,12 @@ def test_fair_tail_sums_against_exact_sums_everywhere(trials: int) -> None:
         check(trials, start, 1.0)
 
 
-@pytest.mark.parametrize("trials", [101, 200, 480, 900, 1900, 2500, 10**4, 10**6, 10**8])
-@pytest.mark.parametrize("deviations", [0.0, 0.3, 1.0, 4.0, 12.0, 37.0])
+@pytest.mark.parametrize(
+    ("trials", "deviations"),
+    covering(
+        [101, 200, 480, 900, 1900, 2500, 10**4, 10**6, 10**8], [0.0, 0.3, 1.0, 4.0, 12.0, 37.0]
+    ),
+)
 def test_fair_tail_sums_against_exact_sums(trials: int, deviations: float) -> None:
     start = math.floor(trials / 2 + deviations * math.sqrt(trials) / 2) + 1
     if start <= trials:

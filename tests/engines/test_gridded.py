@@ -79,8 +79,10 @@ def test_it_has_twelve_digits() -> None:
     assert np.asarray(found.change_error).max() < 5e-12
 
 
-@pytest.mark.parametrize("large", [1e-3, 0.5, 20.0])
-@pytest.mark.parametrize("seed", range(2, 8))  # with few and with 3000 nodes
+@pytest.mark.parametrize(
+    ("seed", "large"),
+    covering(range(2, 8), [1e-3, 0.5, 20.0]),  # with few and with 3000 nodes
+)
 def test_nodes_that_are_left_out_are_charged(
     seed: int, large: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ def test_any_law_is_enclosed(law: Law, users: int, threshold: Fraction) -> None:
 
 
 @pytest.mark.parametrize("points", [4, 64, 1 << 12])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(10))
 def test_rare_positive_scores_on_coarse_and_fine_lattices(
     seed: int, points: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,7 +61,7 @@ def test_rare_positive_scores_on_coarse_and_fine_lattices(
 def test_two_users_with_little_noise_against_quadrature(sigma: float, epsilon: float) -> None:
     """The blanket's delta: one user's ratio r exceeds alpha and what the other one, who is idle or
     in either half of the blanket, takes from it. The probability of both being above is nothing."""
-    with mpmath.workdps(30):
+    with mpmath.workdps(18):  # the comparison needs 6
         s, alpha = mpmath.mpf(sigma), mpmath.exp(epsilon)
 
         def tail(loss: mpmath.mpf, side: int) -> mpmath.mpf:  # log r beyond it, under either input
@@ -99,7 +99,7 @@ def test_scores_of_all_sizes_in_many_rounds() -> None:
     which one user alone has a Gaussian mechanism."""
     sigma, delta = 0.15, 1e-6
     bounds = (
-        Accountant().compose(Shuffle(Gaussian(sigma), 10), 100).epsilon_bounds(delta, rtol=2e-3)
+        Accountant().compose(Shuffle(Gaussian(sigma), 10), 100).epsilon_bounds(delta, rtol=0.05)
     )
     with mpmath.workdps(50):
         mu = 10 / mpmath.mpf(sigma)

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles import bits
 from shuffledp._support.numeric import Side
 from shuffledp.engines.tilted_bits import Ranges
@@ -47,9 +48,9 @@ def rows(epsilon: float, first: list[int], last: list[int]) -> Ranges:
     return Ranges(np.full(size, epsilon), np.array(first, float), np.array(last, float))
 
 
-@pytest.mark.parametrize("users", USERS)
-@pytest.mark.parametrize(("q", "p"), CASES)
-def test_single_m_against_whole_numbers(q: float, p: float, users: int) -> None:
+@pytest.mark.parametrize(("case", "users"), covering(CASES, USERS))
+def test_single_m_against_whole_numbers(case: tuple[float, float], users: int) -> None:
+    q, p = case
     law, others = law_of(q, p), users - 1
     every = list(range(users))
     for epsilon in places(law, users):

@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles import noise as oracle
 from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.one_more import one_more
@@ -23,8 +24,7 @@ NOISES: list[Noise] = [
 SHARES = np.array([0.0, 1e-3, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0, 1.1])
 
 
-@pytest.mark.parametrize("more", [True, False])
-@pytest.mark.parametrize("noise", NOISES, ids=repr)
+@pytest.mark.parametrize(("noise", "more"), covering(NOISES, [True, False]), ids=repr)
 def test_against_all_counts(noise: Noise, more: bool) -> None:
     profile = one_more(noise, more)
     epsilon = np.unique(np.append(SHARES * min(profile.max_loss, 8.0), [0.01, 0.1, 0.5, 1.0, 2.0]))

@@ -6,16 +6,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles import noise as oracle
 from shuffledp.profiles.threshold import ThresholdProfile
 
 CASES = [(0.3, 1), (0.5, 4), (0.9, 6), (0.1, 3), (0.02, 2), (0.25, 20)]
 
 
-@pytest.mark.parametrize("more", [True, False])
-@pytest.mark.parametrize(("rate", "threshold"), CASES)
-def test_against_every_number_of_others(rate: float, threshold: int, more: bool) -> None:
+@pytest.mark.parametrize(("case", "more"), covering(CASES, [True, False]))
+def test_against_every_number_of_others(case: tuple[float, int], more: bool) -> None:
     """Up to 1,000 of them. Where the worst is beyond, the others are no larger."""
+    rate, threshold = case
     profile = ThresholdProfile(rate, threshold, more)
     shares = np.array([0.0, 0.01, 0.2, 0.5, 0.7, 0.9, 0.95, 1.0, 1.2])
     epsilon = np.unique(np.append(shares * profile.max_loss, [0.1, 0.5, 1.0, 2.0, 4.0]))

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from covering import covering
 from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.two_counts import TwoCountsProfile, countable, counts_of
@@ -52,8 +53,7 @@ def exact(noise: Noise, epsilon: float) -> mpmath.mpf:
         return total
 
 
-@pytest.mark.parametrize("width", [1e-9, 1e-4, 1.0])
-@pytest.mark.parametrize("noise", NOISES, ids=str)
+@pytest.mark.parametrize(("noise", "width"), covering(NOISES, [1e-9, 1e-4, 1.0]), ids=str)
 def test_against_all_pairs_of_counts(noise: Noise, width: float) -> None:
     found = TwoCountsProfile(noise).sampler(60.0, width)(np.array(EPSILONS))
     for i, epsilon in enumerate(EPSILONS):

@@ -10,6 +10,7 @@ import pytest
 from mpmath import mpf
 
 import oracles
+from covering import covering
 from shuffledp.published import (
     balle2019,
     clone_rdp,
@@ -205,14 +206,15 @@ def test_girgis_finds_the_best_order(rounds: int) -> None:
     assert girgis2021.epsilon(3.0, 100_000, 0.01, rounds, 1e-5) == pytest.approx(every, rel=1e-12)
 
 
-@pytest.mark.parametrize("analysis", ["clones", "stronger-clones"])
 @pytest.mark.parametrize(
-    ("users", "eps0", "order"),
-    [(1, 1.0, 2.0), (50, 1.0, 1.5), (60, 4.0, 3.3), (100, 0.001, 1.01), (40, 30.0, 40.0)],
+    ("case", "analysis"),
+    covering(
+        [(1, 1.0, 2.0), (50, 1.0, 1.5), (60, 4.0, 3.3), (100, 0.001, 1.01), (40, 30.0, 40.0)],
+        ["clones", "stronger-clones"],
+    ),
 )
-def test_clone_rdp_against_enumeration(
-    users: int, eps0: float, order: float, analysis: str
-) -> None:
+def test_clone_rdp_against_enumeration(case: tuple[int, float, float], analysis: str) -> None:
+    users, eps0, order = case
     atoms = oracles.clone_pair_atoms(users, eps0, analysis)
     moment = mpmath.fsum(q * (p / q) ** mpf(order) for _, p, q in atoms)
     reference = mpmath.log(moment) / (mpf(order) - 1)

@@ -118,18 +118,21 @@ def test_many_users_against_enumeration(eps0: float, users: int, delta: float, n
 
 
 @pytest.mark.parametrize(
-    "randomizer",
-    [
-        PureLDP(0.3),
-        PureLDP(4.0),
-        RandomizedResponse(2, eps0=1.0),
-        RandomizedResponse(10, gamma=0.6),
-        SubsetSelection(10, 3, 1.0),
-    ],
+    ("randomizer", "asked"),
+    covering(
+        [
+            PureLDP(0.3),
+            PureLDP(4.0),
+            RandomizedResponse(2, eps0=1.0),
+            RandomizedResponse(10, gamma=0.6),
+            SubsetSelection(10, 3, 1.0),
+        ],
+        [(10, 1e-2), (500, 1e-8), (10**6, 1e-6)],
+    ),
     ids=repr,
 )
-@pytest.mark.parametrize(("users", "delta"), [(10, 1e-2), (500, 1e-8), (10**6, 1e-6)])
-def test_certified_value_is_never_above(randomizer: Randomizer, users: int, delta: float) -> None:
+def test_certified_value_is_never_above(randomizer: Randomizer, asked: tuple[int, float]) -> None:
+    users, delta = asked
     ours = Shuffle(randomizer, users).epsilon_bounds(delta).lower
     for name, epsilon in values(randomizer, users, 1.0, 1, delta).items():
         assert ours <= epsilon, name

@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 import pytest
 
+from covering import covering
 from oracles import randomizers as written
 from shuffledp import Aggregate, Shuffle, UnaryEncoding
 from shuffledp.guarantee import anyway
@@ -55,13 +56,14 @@ def log(x: Fraction) -> float:
     return math.log(x.numerator) - math.log(x.denominator)
 
 
-@pytest.mark.parametrize("view", ["shuffle", "aggregate"])
-@pytest.mark.parametrize(("p", "q"), BITS)
-@pytest.mark.parametrize(("k", "ones", "users"), SIZES)
+@pytest.mark.parametrize(
+    ("size", "bits", "view"), covering(SIZES, BITS, ["shuffle", "aggregate"], every=3)
+)
 def test_few_columns_against_every_dataset(
-    k: int, ones: int, users: int, p: Fraction, q: Fraction, view: str
+    size: tuple[int, int, int], bits: tuple[Fraction, Fraction], view: str
 ) -> None:
     """The largest loss is reached; of one user's message the bound is the truth."""
+    (k, ones, users), (p, q) = size, bits
     pairs = list(neighbours(messages(k, ones, p, q), users, view))
     encoding = UnaryEncoding(k, p=float(p), q=float(q), ones=ones)
     round_ = Shuffle(encoding, users) if view == "shuffle" else Aggregate(encoding, users)

@@ -103,10 +103,10 @@ def test_every_randomizer_attains_more_in_several_rounds(name: str) -> None:
     randomizer = REGISTRY[name](**REGISTRY[name].example)
     survey = Shuffle(randomizer, 50)
     accountant = Accountant().compose(survey, 4)
-    attained = accountant.attained_epsilon(1e-4, rtol=0.01)
-    assert survey.attained_epsilon(1e-4) < attained <= accountant.get_epsilon(1e-4, rtol=0.01)
-    delta = accountant.attained_delta(attained / 2, rtol=0.01)
-    upper = accountant.get_delta(attained / 2, rtol=0.01)
+    attained = accountant.attained_epsilon(1e-4, rtol=0.1)
+    assert survey.attained_epsilon(1e-4) < attained <= accountant.get_epsilon(1e-4, rtol=0.1)
+    delta = accountant.attained_delta(attained / 2, rtol=0.1)
+    upper = accountant.get_delta(attained / 2, rtol=0.1)
     assert survey.attained_delta(attained / 2) < delta <= upper
 
 
@@ -118,7 +118,7 @@ def test_unusual_rounds(options: dict[str, float]) -> None:
     survey = Shuffle(RandomizedResponse(3, eps0=1.0), 100, **options)  # type: ignore[arg-type]
     accountant = Accountant().compose(survey, 3)
     attained = accountant.attained_epsilon(1e-3, rtol=0.01)
-    assert 0 < survey.attained_epsilon(1e-3) < attained <= accountant.get_epsilon(1e-3)
+    assert 0 < survey.attained_epsilon(1e-3) < attained <= accountant.get_epsilon(1e-3, rtol=0.01)
 
 
 def test_the_attained_pair_of_one_user_is_the_composition_itself() -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles.densities import Ratio, attained, blanket, gaussian_ratio, laplace_ratio
 from shuffledp import Gaussian, Laplace, Shuffle
 from shuffledp._support.numeric import UNIT, Array
@@ -25,6 +26,13 @@ NOISE: list[tuple[DensityRandomizer, Ratio]] = [
     (Laplace(9.0), laplace_ratio(9.0)),
 ]
 NAMES = [repr(randomizer) for randomizer, _ in NOISE]
+
+
+def named(value: object) -> str:
+    """The randomizer of a pair in NOISE, or a number of users."""
+    return repr(value[0] if isinstance(value, tuple) else value)
+
+
 ACCURATE = 1e-6  # relative error of the references
 
 
@@ -42,11 +50,11 @@ def test_both_orders_of_attained_profiles_enclose_the_truth(
             assert max(truths) * (1 - ACCURATE) <= samples.upper[0]
 
 
-@pytest.mark.parametrize(("randomizer", "ratio"), NOISE, ids=NAMES)
-@pytest.mark.parametrize("users", [3, 20])
+@pytest.mark.parametrize(("users", "noise"), covering([3, 20], NOISE), ids=named)
 def test_attained_values_reach_the_truth(
-    randomizer: DensityRandomizer, ratio: Ratio, users: int
+    users: int, noise: tuple[DensityRandomizer, Ratio]
 ) -> None:
+    randomizer, ratio = noise
     round_ = Shuffle(randomizer, users)
     for epsilon in (0.0, 0.8, 3.0):
         truth = max(attained(ratio, users, epsilon))
@@ -57,13 +65,11 @@ def test_attained_values_reach_the_truth(
     assert epsilon * (1 - 5e-3) <= found <= epsilon + 1e-3 * ACCURATE * truth / slope + 1e-9
 
 
-@pytest.mark.parametrize(("randomizer", "ratio"), NOISE, ids=NAMES)
-@pytest.mark.parametrize("users", [2, 3])
-def test_analyzed_pairs_are_answered(
-    randomizer: DensityRandomizer, ratio: Ratio, users: int
-) -> None:
+@pytest.mark.parametrize(("users", "noise"), covering([2, 3], NOISE), ids=named)
+def test_analyzed_pairs_are_answered(users: int, noise: tuple[DensityRandomizer, Ratio]) -> None:
     """At the usual width, and on both sides of the truth. Merged cells are below it, by a share
     that goes with the square of their width."""
+    randomizer, ratio = noise
     end = min(randomizer.max_loss, 50.0 if users == 2 else 45.0)
     for epsilon in (0.0, 1.0):
         coarse, fine = (blanket(ratio, users, epsilon, end, nodes) for nodes in (250, 500))

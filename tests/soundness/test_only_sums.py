@@ -38,7 +38,7 @@ def aggregate(
 
 
 @pytest.mark.parametrize(
-    ("size", "bits", "neighbours"), covering(SIZES, BITS, ["replace", "remove"], every=3)
+    ("size", "bits", "neighbours"), covering(SIZES, BITS, ["replace", "remove"], every=4)
 )
 def test_no_dataset_is_above(
     size: tuple[int, int, int], bits: tuple[Fraction, Fraction], neighbours: str
@@ -251,23 +251,25 @@ def alone(columns: int, p: Fraction, q: Fraction, alpha: Fraction) -> Fraction:
     return total
 
 
-@pytest.mark.parametrize(
-    ("ones", "p", "q"),
-    [
-        (1, F(25, 32), F(1, 2)),
-        (1, F(31, 32), F(7, 64)),
-        (1, F(1, 4), F(1, 8)),
-        (2, F(25, 32), F(1, 2)),
-        (2, F(31, 32), F(7, 64)),
-    ],
-)
-@pytest.mark.parametrize("sampling", ["fixed", "poisson"])
-def test_small_samples_are_answered(sampling: str, ones: int, p: Fraction, q: Fraction) -> None:
+ENCODINGS = [
+    (1, F(25, 32), F(1, 2)),
+    (1, F(31, 32), F(7, 64)),
+    (1, F(1, 4), F(1, 8)),
+    (2, F(25, 32), F(1, 2)),
+    (2, F(31, 32), F(7, 64)),
+]
+
+
+@pytest.mark.parametrize(("encoding", "sampling"), covering(ENCODINGS, ["fixed", "poisson"]))
+def test_small_samples_are_answered(
+    encoding: tuple[int, Fraction, Fraction], sampling: str
+) -> None:
     """One of four users sends, or one user does with some probability: both are known exactly."""
-    encoding = UnaryEncoding(2 * ones, p=float(p), q=float(q), ones=ones)
+    ones, p, q = encoding
+    bits = UnaryEncoding(2 * ones, p=float(p), q=float(q), ones=ones)
     users, share = (4, F(1, 4)) if sampling == "fixed" else (1, F(1))
     g = F(1, 4)
-    round_ = Aggregate(encoding, users, sample_rate=float(g), sampling=sampling)
+    round_ = Aggregate(bits, users, sample_rate=float(g), sampling=sampling)
 
     def truth(alpha: Fraction) -> Fraction:
         return g * alone(2 * ones, p, q, 1 + (alpha - 1) / share)

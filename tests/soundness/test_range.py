@@ -17,7 +17,7 @@ EPS0 = (1e-3, 0.1, 1.0, 4.0, 10.0, 20.0)
 ROUNDS = (1, 2, 100, 10**4)
 
 
-@pytest.mark.parametrize(("users", "eps0", "rounds"), covering(USERS, EPS0, ROUNDS, every=4))
+@pytest.mark.parametrize(("users", "eps0", "rounds"), covering(USERS, EPS0, ROUNDS, every=6))
 def test_bracket_over_the_range(users: int, eps0: float, rounds: int) -> None:
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(eps0), users), rounds=rounds)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from covering import covering
 from shuffledp import Accountant, Shuffle
 from shuffledp.guarantee import anyway
 from shuffledp.randomizers import NoisyHistogram
@@ -107,11 +108,13 @@ def test_two_rounds() -> None:
 
 
 @pytest.mark.parametrize(
-    "noise",
-    [{"poisson": 0.02}, {"bernoulli": 0.3}, {"negative_binomial": (0.1, 0.5)}],
+    ("users", "noise"),
+    covering(
+        [50, 3000, 10**5, 10**8],
+        [{"poisson": 0.02}, {"bernoulli": 0.3}, {"negative_binomial": (0.1, 0.5)}],
+    ),
     ids=str,
 )
-@pytest.mark.parametrize("users", [50, 3000, 10**5, 10**8])
 def test_brackets_are_narrow(users: int, noise: dict[str, Any]) -> None:
     round_ = Shuffle(NoisyHistogram(**noise), users, sample_rate=0.1, sampling="poisson")
     lower, upper = round_.epsilon_bounds(1e-3 if users < 10**5 else 1e-9)

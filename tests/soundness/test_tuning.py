@@ -55,7 +55,7 @@ def extremes(name: str, value: Any) -> list[Any]:
 
 
 #: Probes for each constant, beside those that it is known to decide.
-FEW = 3
+FEW = 2
 
 
 class Watched(ModuleType):

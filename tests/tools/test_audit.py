@@ -164,7 +164,7 @@ def test_a_biased_generator_is_caught() -> None:
         lies = np.where(others >= values, others + 1, others)
         return np.where(rng.random(len(values)) < honest, values, lies)
 
-    found = audit(randomizer, client, trials=400_000)
+    found = audit(randomizer, client, trials=200_000)
     assert not found.holds and found.surprises
 
 

@@ -86,7 +86,7 @@ def test_truth_against_enumeration(case: int) -> None:
 def test_every_analysis_of_the_named_randomizers_holds(
     randomizer: Randomizer, rows: written.Rows
 ) -> None:
-    users = 2 if len(rows[0]) > 8 else 3
+    users = 2 if len(rows[0]) > 7 else 3
     for analysis in randomizer.analyses:
         result = verify(randomizer, users, analysis, epsilons=[0.0, 0.5, 1.2])
         assert result.holds, str(result)

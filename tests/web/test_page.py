@@ -4,8 +4,9 @@ import json
 import shlex
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Download, Page
@@ -33,18 +34,32 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def tab(server: Server, browser: Browser) -> Iterator[Page]:
+    """One tab for all tests: for each new one a browser starts processes."""
+    found = browser.new_page(base_url=server.url)
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def page(server: Server, browser: Browser) -> Iterator[Page]:
-    """A new tab that writes nothing to the console and asks nobody but the server."""
-    tab = browser.new_page(base_url=server.url, viewport={"width": 1300, "height": 900})
+def page(server: Server, tab: Page) -> Iterator[Page]:
+    """A page that writes nothing to the console and asks nobody but the server."""
+    tab.set_viewport_size({"width": 1300, "height": 900})
+    tab.emulate_media(color_scheme="light", reduced_motion="no-preference")
     said: list[str] = []
     asked: list[str] = []
-    # a browser itself tells of every answer that is not 200
-    tab.on("console", lambda m: None if "status of 4" in m.text else said.append(m.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
-    tab.on("request", lambda request: asked.append(request.url))
+    listeners: dict[Any, Callable[[Any], None]] = {
+        # a browser itself tells of every answer that is not 200
+        "console": lambda m: None if "status of 4" in m.text else said.append(m.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: asked.append(request.url),
+    }
+    for event, listener in listeners.items():
+        tab.on(event, listener)
     yield tab
-    tab.close()
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
     assert not said
     assert all(url.startswith((server.url, "blob:", "data:")) for url in asked)
 
