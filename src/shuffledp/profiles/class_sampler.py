@@ -70,8 +70,16 @@ class ClassSampler:
     def __call__(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
         found = self.largest(epsilon, np.ones((len(self._u), len(epsilon)), dtype=bool))
-        slope = np.where(epsilon == self._end.max(), self._last_slope, found.slope_low)
-        return Samples(found.lower, np.minimum(found.upper, 1.0), slope, found.slope_high)
+        end, slope = float(self._end.max()), self._last_slope
+        low, high = found.slope_low, found.slope_high
+        if slope == 0:
+            return Samples(found.lower, np.minimum(found.upper, 1.0), low, high)
+        # the profile is convex, so it is at least its tangent at the largest loss, where it is 0
+        left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
+        tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - _SLACK)
+        steeper = (tangent > found.lower) | (epsilon == end)
+        low, high = np.where(steeper, slope, low), np.where(tangent > found.lower, slope, high)
+        return Samples(np.maximum(found.lower, tangent), np.minimum(found.upper, 1.0), low, high)
 
     def largest(
         self, epsilon: Array, wanted: NDArray[np.bool_], known: Array | None = None

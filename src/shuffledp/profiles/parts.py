@@ -133,9 +133,7 @@ def _(law: Noise, users: int) -> Parts:
 
 @round_parts.register
 def _(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
-    # of two values there are no other messages: a law over classes, without clones to count
-    law_of = law.law.classes if law.values == 2 else law.law
-    return [(round_profile(law_of, law.total + 1), 1)]
+    return [(round_profile(law.law, law.total + 1), 1)]
 
 
 @attained_parts.register(PoissonNoise)

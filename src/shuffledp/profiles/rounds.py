@@ -24,7 +24,6 @@ from . import tuning
 from .base import PrivacyProfile, Sampler
 from .binary import BinaryProfile
 from .class_sampler import ClassSampler
-from .clone_sampler import ThreePointSampler
 from .matrix import PairsProfile
 from .samples import Samples, larger_of
 
@@ -38,9 +37,6 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
 
 @round_profile.register
 def _(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    few_clones = users * law.clone * law.other <= tuning.SOME_CLONES
-    if few_clones and not idle:
-        return ThreePointProfile(law, users)
     return round_profile(law.classes, users, idle)
 
 
@@ -84,51 +80,6 @@ class NothingLost(PrivacyProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return lambda epsilon: Samples(*np.zeros((4, len(epsilon))))
-
-
-@dataclass(frozen=True)
-class ThreePointProfile(PrivacyProfile):
-    """Profile of a shuffled round under a three-point score law (the clone analyses)."""
-
-    law: ThreePointLaw
-    users: int
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return tuning.DEPTHS
-
-    @property
-    def max_loss(self) -> float:
-        return self.law.eps0 if self.bounded else math.log(self.users + 1)
-
-    @property
-    def bounded(self) -> bool:
-        return math.isfinite(self.law.eps0)
-
-    @property
-    def family(self) -> tuple[Hashable, int]:
-        return self.law, self.users
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        return self._counted(depth, rtol) or self._by_classes.sampler(depth, rtol)
-
-    def values(self, depth: float, rtol: float) -> Sampler:
-        return self._counted(depth, rtol) or self._by_classes.values(depth, rtol)
-
-    @property
-    def about_zero(self) -> float | None:
-        return self._by_classes.about_zero
-
-    @property
-    def _by_classes(self) -> PrivacyProfile:
-        return round_profile(self.law.classes, self.users)
-
-    def _counted(self, depth: float, rtol: float) -> Sampler | None:
-        """By the number of clones, if it spreads so little that this is quicker."""
-        most = tuning.FEW_CLONES if rtol > tuning.NARROW else tuning.SOME_CLONES
-        if self.users * self.law.clone * self.law.other <= most:
-            return ThreePointSampler(self.law, self.users, depth)
-        return None
 
 
 @dataclass(frozen=True)

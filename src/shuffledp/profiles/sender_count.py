@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines import binomial
 from . import tuning
-from .clone_sampler import bernstein
+
+
+def bernstein(variance: float, depth: float) -> float:
+    """A distance from the mean that a sum of bounded terms exceeds with probability < e^-depth.
+
+    Bernstein's inequality for independent terms that differ from their means by at most 1.
+    """
+    return depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * depth * variance)
 
 
 class Bucket(NamedTuple):

@@ -38,25 +38,10 @@ ROUGH, FEW_LAWS, WORTH_A_LOOK = (0.1, 0.01), 8, 50.0
 #: (law, epsilon) pairs prepared at once.
 ROWS = 1 << 12
 
-# Clone counts (clone_sampler.py)
-
-#: (epsilon, count) pairs evaluated at once.
-BLOCK = 1 << 18
-#: Counts above the mean with a probability below e^-37 share a bucket: one more digit than a
-#: double has, and the fewer clones matter more.
-ABOVE = 37.0
-#: Buckets that halve the counts far below the mean.
-HALVINGS = 59
-
 # Profiles of rounds (rounds.py)
 
 #: Depths for profiles to which every step of depth costs: densities.
 FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
-#: Variance of the number of clones up to which each number is evaluated; beyond, the Fourier engine
-#: is quicker: 100 rounds of 10,000 users at eps0 = 2 take 35 ms with it, 400 ms without. And if
-#: brackets narrower than NARROW are asked for, as of a single round: 10,000 users at eps0 = 4 take
-#: 23 ms for a relative width of 1e-8.
-FEW_CLONES, SOME_CLONES, NARROW = 150.0, 4000.0, 1e-5
 #: What delta at epsilon = 0 may be for sums to be taken for normal ones, for a guess where to look.
 NORMAL = 0.1
 #: Share of the width that is left to cells, and of that the engines' share. 40 random compositions
