@@ -13,7 +13,7 @@ from covering import covering
 from shuffledp import Accountant, Gaussian, Shuffle
 from shuffledp._support.numeric import Array
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
-from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.samples import Samples
 

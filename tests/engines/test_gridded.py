@@ -19,7 +19,7 @@ from shuffledp.engines.gridded import gridded, lively_nodes
 from shuffledp.engines.nodes import Missing, Nodes
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.tilted_law import TiltedLaw, tilted
-from shuffledp.laws.density import DensityLaw
+from shuffledp.laws.density_law import DensityLaw
 from shuffledp.profiles.class_sampler import ClassSampler
 
 
@@ -152,7 +152,7 @@ def test_asking_for_more_than_nodes_can_give_costs_little(epsilon: float) -> Non
     law = Gaussian(0.3).law("blanket")
     assert isinstance(law, DensityLaw)
     cutting = law.cut(1.9e-4, 37.0, 1000)
-    laws = law.enclosed(cutting, cutting.alone(1000 * math.expm1(epsilon))).below.laws
+    laws = law.enclosed(cutting, cutting.one_score_reaches(1000 * math.expm1(epsilon))).below.laws
     coarse, fine = (
         ClassSampler(laws, 1000, width, 37.0)(np.array([epsilon])) for width in (2.3e-5, 1e-6)
     )

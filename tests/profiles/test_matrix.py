@@ -16,8 +16,8 @@ from shuffledp import (
 )
 from shuffledp.accountant import repeated
 from shuffledp.laws import tuning as of_laws
-from shuffledp.laws.classes import ClassLaw
-from shuffledp.laws.matrix import Matrix, PairsLaw, pair_law
+from shuffledp.laws.class_law import ClassLaw
+from shuffledp.laws.matrix_law import Matrix, PairsLaw, pair_law
 from shuffledp.profiles import tuning
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.matrix import PairsProfile

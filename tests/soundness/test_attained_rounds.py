@@ -25,8 +25,8 @@ from shuffledp import (
 )
 from shuffledp.bounds.rounds import Rounds
 from shuffledp.guarantee import anyway
-from shuffledp.laws.classes import ClassLaws
-from shuffledp.laws.matrix import pair_law
+from shuffledp.laws.class_law import ClassLaws
+from shuffledp.laws.matrix_law import pair_law
 from shuffledp.mechanisms import ApproximateDP
 from shuffledp.profiles.one_pair import PairProfile
 from shuffledp.profiles.rounds import round_profile

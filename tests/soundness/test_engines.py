@@ -27,7 +27,7 @@ from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
-from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.profiles.class_sampler import ClassSampler
 
 UNIT = Fraction(1, 2**53)

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._support.numeric import BOTH, UNIT, Array, Side
-from ..laws.classes import ClassLaws
-from ..laws.three_point import ThreePointLaw
+from ..laws.class_law import ClassLaws, ThreePointLaw
 from ..profiles import tuning as of_profiles
 from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
 from ..profiles.mixture import Between, Ends, Remembered

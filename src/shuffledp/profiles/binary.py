@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, Side, log_share
 from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
-from ..laws.binary import BinaryLaw, BinaryPair, Order
+from ..laws.binary_law import BinaryLaw, BinaryPair, Order
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from ..engines.problem import ScoreSums
-from ..laws.classes import ClassLaw
+from ..laws.class_law import ClassLaw
 from . import tuning
 from .samples import Samples
 
@@ -46,10 +46,9 @@ class ClassSampler:
         self._width = min(width, tuning.WIDEST)
         values = max(len(law.u) for law in laws)
         # [laws, values], filled up with classes without mass
-        self._u, self._v, self._blanket = (
-            np.array([[*column, *[0.0] * (values - len(column))] for column in columns])
-            for columns in zip(*((law.u, law.v, law.blanket) for law in laws), strict=True)
-        )
+        self._u, self._v, self._blanket = columns = np.zeros((3, len(laws), values))
+        for i, law in enumerate(laws):
+            columns[:, i, : len(law.u)] = law.u, law.v, law.blanket
         self._error = max(law.mass_error for law in laws)
         self._choice = Choice(users, values, users * math.exp(-depth))
         covered = self._blanket > 0
@@ -170,10 +169,10 @@ def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     """
     if not law.bounded() or law.mass_error or law.max_loss(users) < largest:
         return 0.0
-    rows = list(zip(law.u, law.v, law.blanket, strict=True))
-    top = max(u / v for u, v, _ in rows if v > 0) * (1 - 2.0**-51)
-    others = math.fsum(w for u, v, w in rows if u < top * v) * (1 + _SLACK)
-    log_alone = (users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK)
-    alone = math.exp(log_alone)
-    mass = math.fsum(v * (alone if w > 0 else 1.0) for u, v, w in rows if 0 < top * v <= u)
+    u, v, w = law.u, law.v, law.blanket
+    top = float((u[v > 0] / v[v > 0]).max()) * (1 - 2.0**-51)
+    others = math.fsum(w[u < top * v]) * (1 + _SLACK)
+    alone = math.exp((users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK))
+    largest_ratio = (v > 0) & (top * v <= u)
+    mass = math.fsum((v * np.where(w > 0, alone, 1.0))[largest_ratio])
     return mass * (1 - _SLACK)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..laws.noise import NegativeBinomialNoise
+from ..laws.noise_law import NegativeBinomialNoise
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples

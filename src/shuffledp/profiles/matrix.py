@@ -12,9 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from .._support.numeric import Array
-from ..laws.classes import ClassLaw
-from ..laws.dominating import dominating_law
-from ..laws.matrix import Matrix, pair_law
+from ..laws.class_law import ClassLaw
+from ..laws.matrix_law import Matrix, dominating_law, pair_law
 from . import tuning
 from .base import PrivacyProfile
 from .class_sampler import ClassSampler, last_slope
@@ -38,9 +37,7 @@ class PairsProfile(PrivacyProfile):
         least = np.where(rows > 0, rows, np.inf).min(axis=0)
         used = np.isfinite(least)
         base = rows.min(axis=0)
-        columns = rows.max(axis=0)[used], least[used], base[used]
-        u, v, blanket = (tuple(column.tolist()) for column in columns)
-        return ClassLaw(u, v, blanket)
+        return ClassLaw(rows.max(axis=0)[used], least[used], base[used])
 
     @cached_property
     def max_loss(self) -> float:

@@ -19,7 +19,7 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.beta_integrals import Shape, integrals
 from ..engines.binomial import log_pmf
 from ..engines.point_masses import log_negative_binomial, log_poisson
-from ..laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from ..laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .few_dummies import FewDummiesProfile

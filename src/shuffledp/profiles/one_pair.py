@@ -51,10 +51,6 @@ class PairProfile(PrivacyProfile):
         return self.forward.dear
 
     @property
-    def smooth(self) -> bool:
-        return self.forward.smooth
-
-    @property
     def slow(self) -> bool:
         return self.forward.slow
 

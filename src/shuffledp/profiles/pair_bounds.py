@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..laws.classes import ClassLaw
+from ..laws.class_law import ClassLaw
 from . import tuning
 
 # proof constants: docs/theory.md, "Constants"
@@ -112,10 +112,10 @@ class PairBounds:
 
     def _dominating_scores(self, epsilon: float) -> tuple[Array, Array]:
         law = self._dominating()
-        u, v, w = (np.array(column) for column in (law.u, law.v, law.blanket))
-        some = w > 0
-        scores: Array = (u[some] - math.exp(epsilon) * v[some]) / w[some]
-        return scores, w[some]
+        covered = law.blanket > 0
+        u, v, w = (column[covered] for column in (law.u, law.v, law.blanket))
+        scores: Array = (u - math.exp(epsilon) * v) / w
+        return scores, w
 
     def _tilt(self, z: Array, weights: Array, epsilon: float) -> float:
         """theta > 0 near the least bound E e^(theta S)/(e theta) for these scores."""

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
-from ..laws.binary import BinaryLaw, Order
-from ..laws.noise import (
+from ..laws.binary_law import BinaryLaw, BitColumns, Order
+from ..laws.noise_law import (
     BinomialNoise,
+    GaussianShare,
     NegativeBinomialNoise,
     Noise,
     PoissonNoise,
     UniformDummies,
 )
-from ..laws.sums import BitColumns, GaussianShare
 from .base import Parts, swapped
 from .binary import BinaryProfile
 from .gaussian import GaussianProfile
@@ -60,7 +60,7 @@ def _(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
     have the larger profile of both, which is conservative unless bits are symmetric.
     """
     bits = law.law
-    if not bits.telling:
+    if not bits.depends_on_value:
         return []
     either, column = BinaryProfile.of_both(bits, users), _column(bits, users)
     if neighbours == "remove":
@@ -75,7 +75,7 @@ def _(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
 def _(law: BitColumns, users: int, neighbours: str = "replace") -> Sequence[Parts]:
     """All others hold one of the values in question, or neither, whichever bits are less random."""
     bits = law.law
-    if not bits.telling:
+    if not bits.depends_on_value:
         return [[], []]
     ones, zeros = (_column(bits, users, held) for held in (users - 1, 0))
     quieter = bits.q * bits.not_q - bits.p * bits.not_p  # are ones, than zeros

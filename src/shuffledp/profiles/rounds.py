@@ -13,13 +13,10 @@ import numpy as np
 from .._support.numeric import BOTH, Array
 from ..laws import tuning as of_laws
 from ..laws.base import Law
-from ..laws.binary import BinaryLaw
-from ..laws.cells import Range
-from ..laws.classes import ClassLaw, ClassLaws, sampled_loss
-from ..laws.density import DensityLaw
-from ..laws.few_users import mixed_laws
-from ..laws.matrix import LeadingPairsLaw, PairsLaw
-from ..laws.three_point import ThreePointLaw
+from ..laws.binary_law import BinaryLaw
+from ..laws.class_law import ClassLaw, ClassLaws, ThreePointLaw, mixed_laws, sampled_loss
+from ..laws.density_law import DensityLaw
+from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .binary import BinaryProfile
@@ -53,7 +50,7 @@ def _(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
 def _(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
     if idle:
         raise NotImplementedError("of sampled rounds as one only the blanket is known")
-    return BinaryProfile.of_both(law, users) if law.telling else NothingLost()
+    return BinaryProfile.of_both(law, users) if law.depends_on_value else NothingLost()
 
 
 @round_profile.register
@@ -144,15 +141,11 @@ class DensityProfile(PrivacyProfile):
 
     @property
     def depths(self) -> Sequence[float]:
-        return tuning.FINE_DEPTHS
+        return tuning.DEPTHS
 
     @property
     def dear(self) -> bool:
         return True
-
-    @property
-    def smooth(self) -> bool:
-        return not self.bounded  # at the largest loss there is an atom; the laws of cells have many
 
     @property
     def max_loss(self) -> float:
@@ -187,36 +180,37 @@ class _DensitySampler:
     def __init__(self, profile: DensityProfile, depth: float, width: float, slopes: bool) -> None:
         self._profile, self._depth, self._width, self._slopes = profile, depth, width, slopes
         self._cutting = profile.law.cut(width * tuning.CELL_SHARE, depth, profile.users)
-        self._made: dict[Range | None, tuple[ClassSampler, ClassSampler]] = {}
+        self._made: dict[bool, tuple[ClassSampler, ClassSampler]] = {}
 
     def __call__(self, epsilon: Array) -> Samples:
         population = self._profile.users + self._profile.idle
         # the mean of a score is 1 - alpha
         sums = population * np.expm1(np.minimum(epsilon, 600.0))
-        ranges = [self._cutting.alone(total) for total in sums.tolist()]
+        one_large = np.array([self._cutting.one_score_reaches(total) for total in sums.tolist()])
         found, inside = np.empty((4, len(epsilon))), self._profile.some_left(epsilon)
-        for one in set(ranges):
-            same = np.flatnonzero([other == one for other in ranges])
-            found[:, same] = self._sample(epsilon[same], one)
+        for large in (False, True):
+            rows = np.flatnonzero(one_large == large)
+            if len(rows):
+                found[:, rows] = self._sample(epsilon[rows], large)
         return Samples(found[0] * inside, found[1] * inside, found[2], found[3])
 
-    def _sample(self, epsilon: Array, alone: Range | None) -> Array:
-        lower, upper = self._samplers(alone)
+    def _sample(self, epsilon: Array, one_large: bool) -> Array:
+        lower, upper = self._samplers(one_large)
         high = upper(epsilon)
         if self._width >= tuning.OUTLINE_WIDTH:
             return np.array(Samples.without_slopes(0 * high.lower, high.upper).columns)
         low = lower(epsilon)
         return np.array([low.lower, high.upper, low.slope_low, low.slope_high])
 
-    def _samplers(self, alone: Range | None) -> tuple[ClassSampler, ClassSampler]:
-        if alone not in self._made:
+    def _samplers(self, one_large: bool) -> tuple[ClassSampler, ClassSampler]:
+        if one_large not in self._made:
             profile, cutting = self._profile, self._cutting
-            below, above = profile.law.enclosed(cutting, alone)
+            below, above = profile.law.enclosed(cutting, one_large)
             width = cutting.width * tuning.ENGINE_SHARE
             rest = profile.users, width, self._depth, profile.idle
             sides = zip((below, above), BOTH, strict=True)
             lower, upper = (
                 ClassSampler(laws.laws, *rest, (side,), self._slopes) for laws, side in sides
             )
-            self._made[alone] = lower, upper
-        return self._made[alone]
+            self._made[one_large] = lower, upper
+        return self._made[one_large]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
-from ..laws.classes import sampled_loss
+from ..laws.class_law import sampled_loss
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
 
@@ -51,10 +51,6 @@ class SubsampledProfile(PrivacyProfile):
     @property
     def dear(self) -> bool:
         return self.full.dear
-
-    @property
-    def smooth(self) -> bool:
-        return self.full.smooth
 
     @property
     def slow(self) -> bool:

@@ -40,8 +40,6 @@ ROWS = 1 << 12
 
 # Profiles of rounds (rounds.py)
 
-#: Depths for profiles to which every step of depth costs: densities.
-FINE_DEPTHS = (20.0, 25.0, 32.0, 40.0, 50.0, 60.0, 75.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 #: What delta at epsilon = 0 may be for sums to be taken for normal ones, for a guess where to look.
 NORMAL = 0.1
 #: Share of the width that is left to cells, and of that the engines' share. 40 random compositions

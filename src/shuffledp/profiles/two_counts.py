@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..laws.noise import NegativeBinomialNoise, Noise
+from ..laws.noise_law import NegativeBinomialNoise, Noise
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .one_more import one_more, point_masses

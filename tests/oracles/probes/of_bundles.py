@@ -12,7 +12,7 @@ import oracles
 from shuffledp import PureLDP, Shuffle
 from shuffledp.composition.between_counts import Hiding, Known, Nodes
 from shuffledp.composition.bundle import BundledRounds
-from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.subsampled import SubsampledProfile
 

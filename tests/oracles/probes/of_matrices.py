@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import FiniteRandomizer, Shuffle
-from shuffledp.laws.matrix import Matrix
+from shuffledp.laws.matrix_law import Matrix
 from shuffledp.profiles.matrix import PairsProfile
 
 from .common import Checked

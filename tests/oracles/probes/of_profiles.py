@@ -15,9 +15,9 @@ from oracles import bits, noise
 from oracles.heavy_tails import delta_of_one_large_score
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
 from shuffledp.composition.bundle import as_one
-from shuffledp.laws.binary import BinaryLaw
-from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
-from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.laws.binary_law import BinaryLaw
+from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.binary import BinaryProfile
 from shuffledp.profiles.class_sampler import ClassSampler
 from shuffledp.profiles.one_more import one_more

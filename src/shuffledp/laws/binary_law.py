@@ -1,4 +1,4 @@
-"""The law of randomizers with two messages: how rarely and how often one of them is sent."""
+"""Laws of binary messages: one bit per user, or several bits that are summed column by column."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Order(IntEnum):
 class BinaryPair(NamedTuple):
     """Two laws of one bit: it is 1 with probability p, or with probability q < p.
 
-    Each of the numbers has a relative error of at most 4 units, their difference too.
+    Each of the numbers, and their difference, has a relative error of at most 4 units of rounding.
     """
 
     p: float
@@ -36,7 +36,7 @@ class BinaryPair(NamedTuple):
 
     @property
     def flipped(self) -> BinaryPair:
-        """The same with 0 and 1 exchanged: what the other law sends more often is a 1."""
+        """The pair with 0 and 1 exchanged, so that the other law sends 1 more often."""
         return BinaryPair(self.not_q, self.q, self.not_p, self.p, self.gap)
 
 
@@ -44,20 +44,27 @@ class BinaryPair(NamedTuple):
 class BinaryLaw:
     """Every value sends 1 with some probability in [q, p], and both ends occur.
 
-    Given are q, p and their complements, each with a relative error of at most `error`.
+    Parameters
+    ----------
+    p, not_p, q, not_q : float
+        The largest and the smallest probability of a 1, each with its complement.
+    known_loss : float, optional
+        The largest loss of one user, if it is known more precisely than from these.
+    error : float
+        Relative error of each of the four probabilities.
     """
 
     p: float
     not_p: float
     q: float
     not_q: float
-    known_loss: float | None = None  # the largest loss of one user, if it is known better
+    known_loss: float | None = None
     error: float = _ENTRIES
 
     def pair(self, side: Side) -> BinaryPair:
-        """An interval [q, p] that contains the true one if side is UPPER, else is inside of it.
+        """An interval [q, p] that contains the true one if side is UPPER, else lies inside it.
 
-        Whatever is sent in the smaller interval is a post-processing of what is in the larger.
+        The messages of the smaller interval are a post-processing of those of the larger one.
         """
         less, more = 1 - side * self.error, 1 + side * self.error
         if self.p <= 0.5:
@@ -70,17 +77,17 @@ class BinaryLaw:
         return BinaryPair(1 - not_p, not_p, q, 1 - q, (0.5 - q) + (0.5 - not_p))
 
     @property
-    def telling(self) -> bool:
-        """Do messages depend on values? A tiny probability may tell what its complement hides."""
+    def depends_on_value(self) -> bool:
+        """Whether messages depend on values; of p and 1 - p the smaller one is the precise one."""
         return self.p > self.q or self.not_q > self.not_p
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """Those that have to be looked at: one if both are alike."""
+        """The orders that differ: one if the law is symmetric."""
         return (Order.FORWARD,) if self.symmetric else (Order.FORWARD, Order.BACKWARD)
 
     def seen_from(self, order: Order) -> tuple[float, float, float, float]:
-        """p, 1 - p, q and 1 - q of the message that the first sends more often."""
+        """p, 1 - p, q and 1 - q of the message that the first value sends more often."""
         if order is Order.FORWARD:
             return self.p, self.not_p, self.q, self.not_q
         return self.not_q, self.q, self.not_p, self.p
@@ -89,7 +96,7 @@ class BinaryLaw:
         return all(self.seen_from(order)[2] > 0 for order in orders)
 
     def revealed(self, orders: Sequence[Order]) -> float:
-        """How likely a message is that only one of the two values can send; 0 if there is none."""
+        """The largest probability of a message that only one of the values can send, or 0."""
         return max(
             high for high, _, low, _ in (*map(self.seen_from, orders), (0.0,) * 4) if not low
         )
@@ -99,10 +106,10 @@ class BinaryLaw:
         return self.q == self.not_p and self.p == self.not_q
 
     def max_loss(self, users: int, orders: Sequence[Order]) -> float:
-        """An upper bound of the finite losses, with whatever the other users hold.
+        """An upper bound of the finite losses, whatever the other users hold.
 
-        A message that only one of two values can send gives itself away, unless others send it too:
-        then all but one of them may.
+        A message that only one of two values can send reveals the value, unless other users send
+        it too; then all of them but one may have sent it.
         """
         if self.known_loss is not None:
             return self.known_loss
@@ -113,7 +120,7 @@ class BinaryLaw:
         return max(losses)
 
     def thinned(self, rate: float) -> NoReturn:
-        raise NotImplementedError("of sampled rounds as one only the blanket is known")
+        raise NotImplementedError("sampled rounds as a whole are known for the blanket only")
 
     def worst(self, epsilon: float, users: int) -> BinaryLaw:
         return self
@@ -121,3 +128,43 @@ class BinaryLaw:
     @property
     def reversed(self) -> BinaryLaw:
         return self  # of both orders
+
+
+@dataclass(frozen=True)
+class BitColumns:
+    """Bits that are sent independently and added up column by column.
+
+    Parameters
+    ----------
+    law : BinaryLaw
+        A 1 is sent as 1 with the larger probability of this law, a 0 with the smaller one.
+    columns : int
+        Length of a value, which is a vector of bits.
+    ones : int
+        The most bits of a value that are 1; at least one bit is.
+    zero : bool
+        Whether the vector of zeros exists, too; it stands for no value at all.
+    """
+
+    law: BinaryLaw
+    columns: int = 1
+    ones: int = 1
+    zero: bool = False
+
+    @property
+    def differing(self) -> tuple[tuple[int, int], ...]:
+        """Numbers of columns where only the first or only the second value has a 1: maximal pairs.
+
+        Both are `ones` if there are twice as many columns. Otherwise the two values differ in all
+        columns at most, and each has a 1 that the other lacks, unless there is a single column.
+        """
+        least = min(max(self.columns - self.ones, 1), self.ones)
+        most = min(self.ones, max(self.columns - 1, 1))
+        return tuple(
+            (first, min(self.ones, self.columns - first)) for first in range(least, most + 1)
+        )
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The neighbouring relations that are defined."""
+        return ("replace", "remove") if self.zero else ("replace",)
