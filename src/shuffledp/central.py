@@ -14,8 +14,8 @@ from ._support import validate
 from ._support.text import plain
 from .guarantee import NEIGHBOURS
 from .profiles.base import Parts, PrivacyProfile
-from .profiles.gaussian import GaussianProfile
-from .profiles.rounds import round_profile
+from .profiles.closed_form import GaussianProfile
+from .profiles.parts import round_profile
 from .randomizers import Analysis, Laplace, Parameter
 from .randomizers.parameter import parameters_of
 from .rounds import RoundOfReports

@@ -13,7 +13,7 @@ from shuffledp import Gaussian, Laplace, Shuffle
 from shuffledp._support.numeric import UNIT, Array
 from shuffledp.laws import tuning
 from shuffledp.laws.density_law import DensityLaw, Tails
-from shuffledp.profiles.rounds import round_profile
+from shuffledp.profiles.parts import round_profile
 from shuffledp.randomizers import DensityRandomizer
 
 NOISE: list[tuple[DensityRandomizer, Ratio]] = [

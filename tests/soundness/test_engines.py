@@ -28,7 +28,7 @@ from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
 from shuffledp.laws.class_law import ThreePointLaw
-from shuffledp.profiles.class_sampler import ClassSampler
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
 
 UNIT = Fraction(1, 2**53)
 Sides = tuple[Array, Array]
@@ -288,7 +288,7 @@ def test_clone_laws(seed: int) -> None:
         chance = 1 / big if law == ThreePointLaw.clones(eps0) else 2 / (big + 1)
     users = min(round(10 ** draw.uniform(0, 12)), max(int(1 / min(law.clone, law.other)), 8))
     depth, width = draw.choice([50.0, 700.0]), draw.choice([1e-2, 1e-4, 1e-7])
-    sampler = ClassSampler(law.classes.laws, users, width, depth=depth)
+    sampler = ClassSampler(LawTable(law.classes.laws, users), width, depth=depth)
     samples = sampler(np.array([epsilon]))
     alpha = fraction(mpmath.exp(mpmath.mpf(epsilon)))
     if big is None:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from .._support.numeric import Array, Side
 from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
-from ..profiles.accuracy import aim
-from ..profiles.base import PrivacyProfile
+from ..profiles.base import PrivacyProfile, aim
 from ..profiles.samples import Samples, joined
 from . import tuning
 from .grading import Fineness, Grading, beside_kinks, cells_for, on_lattice

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._support.numeric import Side
-from ..profiles.convex import convex_corners
+from ..profiles.samples import convex_corners
 from . import tuning
 from .pld import PLD
 from .tilted_sum import INFINITE, TiltedSum, infinite_mass

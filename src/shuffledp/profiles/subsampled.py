@@ -1,4 +1,4 @@
-"""The theorem for samples of any mechanism (docs/theory.md, "Sampling")."""
+"""Samples of the users of any mechanism (docs/theory.md, section 11)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SubsampledProfile(PrivacyProfile):
 
 
 def subsampled(inner: Sampler, rate: float) -> Sampler:
-    """Of a share of all users, where `inner` is of the round of those who take part."""
+    """The sampler of a share `rate` of all users, from that of the round of those who take part."""
 
     def sample(epsilon: Array) -> Samples:
         # the slope in alpha is that of the full round

@@ -3,7 +3,7 @@
 With c other reports in the bin, each kept with probability p, the counts are P = Bin(c + 1, p) and
 Q = Bin(c, p), and those below the threshold K look the same. At every alpha the worst c is known in
 closed form, in both orders, and the divergence is a binomial stop-loss.
-Proofs: docs/theory.md, "Noise messages and thresholds".
+Proofs: docs/theory.md, section 15.
 """
 
 from __future__ import annotations
@@ -27,16 +27,26 @@ _SLACK = 64 * UNIT
 
 
 def worst_reports(rate: float, threshold: int, epsilon: Array) -> Array:
-    """All reports in the bin, the one in question included, that are worst at an epsilon."""
+    """The worst number of reports in the bin at each epsilon, the differing one included."""
     x = np.exp(-epsilon) * (np.expm1(epsilon) + rate)
     return np.maximum(np.ceil((threshold - 1) / x), float(threshold))
 
 
 @dataclass(frozen=True)
 class ThresholdProfile(PrivacyProfile):
-    """The divergence of (P, Q) if `more`, else of (Q, P): the largest over all numbers of reports
-    in the bin, or that of so many `reports`, the one in question included, of which at least K - 1
-    are kept on average."""
+    """The profile of (P, Q) if `more`, else of (Q, P).
+
+    Parameters
+    ----------
+    rate : float
+        The probability p that a report is kept.
+    threshold : int
+        The smallest count K that is shown.
+    more : bool
+    reports : int, optional
+        Reports in the bin, the differing one included, of which at least K - 1 are kept on average.
+        By default the worst number counts, at every epsilon.
+    """
 
     rate: float
     threshold: int
@@ -45,7 +55,7 @@ class ThresholdProfile(PrivacyProfile):
 
     @property
     def _least(self) -> int:
-        """Reports in the bin that are told apart from one less, if all are kept."""
+        """The fewest reports that can be distinguished from one less, if all are kept."""
         return self.threshold if self.reports is None else max(self.reports, self.threshold)
 
     @property

@@ -4,7 +4,7 @@ H_alpha((N+1, N')||(N, N'+1)) is the mean over N' of f(alpha r(N')), where r(s) 
 Pr[N = s] and f the divergence of (N+1, N), a polygon with a corner at every r(s). Both are added up
 count by count: all terms are positive. If there are many counts, those of N' are put together, in
 their mean from below (Jensen); from above each is parted between the means around it.
-Proofs: docs/theory.md, "Noise messages and thresholds".
+Proofs: docs/theory.md, section 15.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from . import tuning
 from .base import PrivacyProfile, Sampler
 from .one_more import one_more, point_masses
 from .samples import Samples, joined
+from .sender_count import bernstein
 
 # proof constants: docs/theory.md, "Constants"
 #: As in one_more.py: errors of masses of infinite loss, and log(1/mass) that is told from 0.
@@ -30,8 +31,10 @@ _MASS, _DEEPEST = 256 * UNIT, 715.0
 
 
 class Counts(NamedTuple):
-    """Counts in a row, their masses and ratios r, up to a relative `error`. The others have a
-    probability of at most `rest`, one more of them than there are included."""
+    """Consecutive counts from `first` on, their masses and ratios r, up to a relative `error`.
+
+    All other counts together have a probability of at most `rest`, also one count later.
+    """
 
     first: int
     mass: Array
@@ -41,15 +44,15 @@ class Counts(NamedTuple):
 
 
 def countable(noise: Noise) -> bool:
-    """Are there few enough counts, and does r grow with them?"""
+    """Whether there are few enough counts to add up, and r grows with them."""
     log_concave = not isinstance(noise, NegativeBinomialNoise) or noise.shape >= 1
     return log_concave and noise.moments[1] <= tuning.COUNTED**2
 
 
 def counts_of(noise: Noise, depth: float) -> Counts:
-    """All counts but some with a probability of e^-depth."""
+    """All counts but some with a total probability of at most e^-depth."""
     mean, variance = noise.moments
-    reach = depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * depth * variance)
+    reach = bernstein(variance, depth)
     while True:
         first = max(math.floor(mean - reach), 0)
         last = math.ceil(min(mean + reach, noise.most))
@@ -149,13 +152,13 @@ class TwoCountsProfile(PrivacyProfile):
         return True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        counts = counts_of(self.noise, depth + tuning.MARGIN)
+        counts = counts_of(self.noise, depth + 12)
         tail, law = _Tail(self.noise, counts), _grouped(counts, self._starts(counts, rtol))
         error = 2 * (counts.error + tail.error) + UNIT * (4 * len(counts.mass) + 64)
         # ratios and their means err like epsilons do
         turned = UNIT * (len(counts.mass) + 64)
 
-        rows = max(tuning.LOOKED_UP // len(law.point), 1)
+        rows = max((1 << 13) // len(law.point), 1)  # arrays that stay in the cache
 
         def sample(epsilon: Array) -> Samples:
             blocks = [epsilon[i : i + rows] for i in range(0, len(epsilon), rows)]
@@ -179,10 +182,13 @@ class TwoCountsProfile(PrivacyProfile):
         return sample
 
     def _starts(self, counts: Counts, rtol: float) -> NDArray[np.intp]:
-        """Where groups start. A loss is large where N' is small: many messages matter less. The
-        first and the last count are alone."""
+        """The first count of each group; the first and the last count form groups by themselves.
+
+        Groups are the root of 16 rtol standard deviations wide, at most a tenth, and wider above
+        the mean: a loss is large where N' is small.
+        """
         mean, variance = self.noise.moments
-        width = math.sqrt(variance * min(tuning.GROUPS * rtol, tuning.WIDEST_GROUP))
+        width = math.sqrt(variance * min(16 * rtol, 0.01))
         count = counts.first + np.arange(len(counts.mass), dtype=float)
         beyond = np.maximum(count - mean, 0.0) ** 2 / max(variance, 1e-300)
         size = np.maximum(width * np.exp(np.minimum(beyond / 6, 50.0)), 1.0)

@@ -110,5 +110,4 @@ DECIDES: dict[str, list[Probe]] = {
     "FEW_ROUNDS": [mixed_rounds],
     "FEW_KINDS": [mixed_rounds],
     "ALIKE": [mixed_rounds],
-    "MOST_AIM": [densities],
 }

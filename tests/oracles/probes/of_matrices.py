@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shuffledp import FiniteRandomizer, Shuffle
 from shuffledp.laws.matrix_law import Matrix
-from shuffledp.profiles.matrix import PairsProfile
+from shuffledp.profiles.pairs_profile import PairsProfile
 
 from .common import Checked
 

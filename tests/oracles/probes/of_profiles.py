@@ -18,8 +18,8 @@ from shuffledp.composition.bundle import as_one
 from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
-from shuffledp.profiles.binary import BinaryProfile
-from shuffledp.profiles.class_sampler import ClassSampler
+from shuffledp.profiles.binary_profile import BinaryProfile
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.parts import replaced_parts
 from shuffledp.profiles.sender_count import SenderCount
@@ -42,7 +42,7 @@ def samplers() -> Iterator[Checked]:
     for which, (users, eps0) in PARTS.items():
         law = ThreePointLaw.stronger_clones(eps0)
         for laws in (law.classes.laws, law.classes.laws + law.thinned(0.5).laws):
-            found = ClassSampler(laws, users, 1e-3)(EPSILONS)
+            found = ClassSampler(LawTable(laws, users), 1e-3)(EPSILONS)
             for i, exact in enumerate(exact_clones(which)):
                 # thinned, the law is smaller; the largest of both is that of the first
                 yield (found.lower[i], found.upper[i]), (exact, exact)
