@@ -114,7 +114,7 @@ class Lattices:
             for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
                 gradings[profile] = Grading(kind.outline, cell, depth)
                 rounds.append((profile, above, below))
-        step = self._step(min(strides), gradings, resolution, sparse)
+        step = self._step(min(strides), resolution, sparse)
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
         fine = min(share * wide / fineness.sharpness, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
@@ -131,15 +131,13 @@ class Lattices:
             samples.append((sampled[profile], reverse, above))
         return Bracket(upper, lower, step, samples)
 
-    def _step(self, stride: float, gradings: Gradings, resolution: float, sparse: bool) -> float:
+    def _step(self, stride: float, resolution: float, sparse: bool) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
         longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
         finer = max(stride / tuning.FINER / max(resolution, 1.0), longest)
         wanted = min(stride, (longest if sparse else finer) or finer)
-        if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
-            wanted = max(wanted, _narrowest(gradings) / tuning.FINE_ENOUGH)
         divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
@@ -217,15 +215,6 @@ def _discretize(
     return upper_pld(step, forward, reverse), lower
 
 
-def _narrowest(gradings: Gradings) -> float:
-    """The smallest distance of losses at which a profile is to be sampled."""
-    gaps = (
-        np.diff(grading.losses(profile.max_loss, _side(profile, Side.UPPER)))
-        for profile, grading in gradings.items()
-    )
-    return min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
-
-
 def _side(profile: PrivacyProfile, losses: Side) -> Side | None:
     """None if negative losses are mirror images of the positive ones."""
     return None if profile.swapped is profile else losses
@@ -249,7 +238,7 @@ def _sampled(
         return sampler(np.where(at_end, largest, epsilon))
 
     samples = sampled(index)
-    more = index[:0] if profile.smooth else beside_kinks(step, index, samples)
+    more = beside_kinks(step, index, samples)
     if len(more):
         index, samples = np.append(index, more), joined([samples, sampled(more)])
         order = np.argsort(index)

@@ -89,11 +89,6 @@ class PrivacyProfile(ABC):
         return False
 
     @property
-    def smooth(self) -> bool:
-        """Whether the profile has no kinks, although its samples may have."""
-        return False
-
-    @property
     def family(self) -> tuple[Hashable, int]:
         """A key that profiles share if they differ in the number of users only, and that number.
 
