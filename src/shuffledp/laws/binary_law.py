@@ -15,7 +15,7 @@ from .._support.numeric import UNIT, Side
 _ENTRIES = 16 * UNIT
 
 
-class Order(IntEnum):
+class ValueOrder(IntEnum):
     """Which of the two values in question is the first one."""
 
     FORWARD = 0  # the one that sends more 1s
@@ -82,20 +82,22 @@ class BinaryLaw:
         return self.p > self.q or self.not_q > self.not_p
 
     @property
-    def orders(self) -> tuple[Order, ...]:
+    def orders(self) -> tuple[ValueOrder, ...]:
         """The orders that differ: one if the law is symmetric."""
-        return (Order.FORWARD,) if self.symmetric else (Order.FORWARD, Order.BACKWARD)
+        return (
+            (ValueOrder.FORWARD,) if self.symmetric else (ValueOrder.FORWARD, ValueOrder.BACKWARD)
+        )
 
-    def seen_from(self, order: Order) -> tuple[float, float, float, float]:
+    def seen_from(self, order: ValueOrder) -> tuple[float, float, float, float]:
         """p, 1 - p, q and 1 - q of the message that the first value sends more often."""
-        if order is Order.FORWARD:
+        if order is ValueOrder.FORWARD:
             return self.p, self.not_p, self.q, self.not_q
         return self.not_q, self.q, self.not_p, self.p
 
-    def bounded(self, orders: Sequence[Order]) -> bool:
+    def bounded(self, orders: Sequence[ValueOrder]) -> bool:
         return all(self.seen_from(order)[2] > 0 for order in orders)
 
-    def revealed(self, orders: Sequence[Order]) -> float:
+    def revealed(self, orders: Sequence[ValueOrder]) -> float:
         """The largest probability of a message that only one of the values can send, or 0."""
         return max(
             high for high, _, low, _ in (*map(self.seen_from, orders), (0.0,) * 4) if not low
@@ -105,7 +107,7 @@ class BinaryLaw:
     def symmetric(self) -> bool:
         return self.q == self.not_p and self.p == self.not_q
 
-    def max_loss(self, users: int, orders: Sequence[Order]) -> float:
+    def max_loss(self, users: int, orders: Sequence[ValueOrder]) -> float:
         """An upper bound of the finite losses, whatever the other users hold.
 
         A message that only one of two values can send reveals the value, unless other users send

@@ -1,7 +1,7 @@
 """The profile of rounds of binary messages: the largest over all values of the other users.
 
 The worst datasets have two values only: m of the n - 1 others send 1 with probability p, the rest
-with probability q. Every m is in some range whose upper bound was evaluated; ranges that may hold
+with probability q. Every m lies in a range whose upper bound was evaluated; ranges that may hold
 more than the largest H(m) found are cut into smaller ones (docs/theory.md, section 13).
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, Side, log_share
 from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
-from ..laws.binary_law import BinaryLaw, BinaryPair, Order
+from ..laws.binary_law import BinaryLaw, BinaryPair, ValueOrder
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
@@ -37,7 +37,7 @@ class BinaryProfile(PrivacyProfile):
     ----------
     law : BinaryLaw
     users : int
-    orders : tuple of Order
+    orders : tuple of ValueOrder
         The orders of the two values whose larger profile counts.
     held : int, optional
         If given, so many of the other users hold the value that sends more 1s, and the rest of them
@@ -46,7 +46,7 @@ class BinaryProfile(PrivacyProfile):
 
     law: BinaryLaw
     users: int
-    orders: tuple[Order, ...]
+    orders: tuple[ValueOrder, ...]
     held: int | None = None
 
     @classmethod
@@ -86,9 +86,9 @@ class BinaryProfile(PrivacyProfile):
 
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
-            inside = self.some_left(epsilon)
-            search = _Search(self, epsilon, rtol, depth)
-            lower, upper = (side * inside for side in search.run())
+            is_inside = self.some_left(epsilon)
+            search = _RangeSearch(self, epsilon, rtol, depth)
+            lower, upper = (side * is_inside for side in search.run())
             at_top = (epsilon == self.max_loss) & self.bounded
             low = np.where(at_top, self.last_slope, search.slope_low)
             return Samples(lower, upper, low, search.slope_high)
@@ -105,7 +105,7 @@ class BinaryProfile(PrivacyProfile):
         return Samples(level * (1 - error), upper, 0 * level, 0 * level)
 
 
-class _Search:
+class _RangeSearch:
     """A search for the largest H(m) at some epsilons, from both sides, over both orders."""
 
     def __init__(self, profile: BinaryProfile, epsilon: Array, rtol: float, depth: float) -> None:
@@ -119,13 +119,14 @@ class _Search:
         self.slope_high = np.ones(len(epsilon))
 
     def run(self) -> tuple[Array, Array]:
+        """Lower and upper bounds of the largest H(m), shape [epsilons]."""
         ranges = self._start()
         for _ in range(12):  # each step cuts ranges in three, so that the bounds have converged
             rows = np.flatnonzero(ranges.bound > self._sufficient()[ranges.where])
             if len(rows):
                 self._raise_lower_within(ranges.rows(rows[ranges.rows(rows).leading]))
             more = (ranges.bound > self._sufficient()[ranges.where]) & (ranges.last > ranges.first)
-            # near epsilon = 0 every m is about as bad
+            # close to epsilon = 0 every m has about the same H(m)
             if more.sum() > tuning.MOST_RANGES * max(len(self._epsilon), 16):
                 number = np.bincount(ranges.where[more], minlength=len(self._epsilon))
                 more &= number[ranges.where] <= tuning.MOST_RANGES
@@ -139,8 +140,8 @@ class _Search:
 
     def _sufficient(self) -> Array:
         """The value up to which bounds need no refinement: the width in epsilon and in delta."""
-        steep: Array = self._epsilon * np.exp(self._epsilon) * self.slope_low
-        sufficient = self.lower + self._rtol * (0.5 * steep + 0.5 * self.lower)
+        slope: Array = self._epsilon * np.exp(self._epsilon) * self.slope_low
+        sufficient = self.lower + self._rtol * (0.5 * slope + 0.5 * self.lower)
         return np.maximum(sufficient, self._negligible)
 
     def _start(self) -> _Bounded:
@@ -163,7 +164,9 @@ class _Search:
     def _start_at(self, held: int) -> _Bounded:
         """The only m of each order, the users with the value that sends the message more often."""
         count = len(self._outer)
-        each = [held if o is Order.FORWARD else self._others - held for o in self._profile.orders]
+        each = [
+            held if o is ValueOrder.FORWARD else self._others - held for o in self._profile.orders
+        ]
         where = np.repeat(np.arange(len(self._epsilon)), count)
         order = np.tile(np.arange(count), len(self._epsilon))
         m = np.tile(np.array(each[:count], dtype=float), len(self._epsilon))
@@ -252,4 +255,4 @@ def _pairs(profile: BinaryProfile, side: Side) -> list[BinaryPair]:
     pair = profile.law.pair(side)
     if pair.gap <= 0:
         return []
-    return [pair if order is Order.FORWARD else pair.flipped for order in profile.orders]
+    return [pair if order is ValueOrder.FORWARD else pair.flipped for order in profile.orders]

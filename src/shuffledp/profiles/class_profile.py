@@ -266,7 +266,7 @@ def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     u, v, w = law.u, law.v, law.blanket
     top = float((u[v > 0] / v[v > 0]).max()) * (1 - 2.0**-51)
     others = math.fsum(w[u < top * v]) * (1 + _SLACK)
-    alone = math.exp((users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK))
+    no_cover = math.exp((users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK))
     largest_ratio = (v > 0) & (top * v <= u)
-    mass = math.fsum((v * np.where(w > 0, alone, 1.0))[largest_ratio])
+    mass = math.fsum((v * np.where(w > 0, no_cover, 1.0))[largest_ratio])
     return mass * (1 - _SLACK)

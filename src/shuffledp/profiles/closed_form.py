@@ -124,7 +124,7 @@ class Polygon:
         """The largest symmetric profile for which all the guarantees (epsilon, delta) hold.
 
         A profile is convex in alpha and has the mirror image 1 - alpha + alpha f(1/alpha) below
-        alpha = 1. The chord from a guarantee to its own mirror image bounds the profile at
+        alpha = 1. The chord from a guarantee to its mirror image bounds the profile at
         alpha = 1 by delta + (1 - delta) tanh(epsilon/2).
         """
         order = np.lexsort((delta, epsilon))

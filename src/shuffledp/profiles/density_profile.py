@@ -81,12 +81,12 @@ class _DensitySampler:
         # the mean of a score is 1 - alpha
         sums = population * np.expm1(np.minimum(epsilon, 600.0))
         one_large = np.array([self._cutting.one_score_reaches(total) for total in sums.tolist()])
-        found, inside = np.empty((4, len(epsilon))), self._profile.some_left(epsilon)
+        found, is_inside = np.empty((4, len(epsilon))), self._profile.some_left(epsilon)
         for large in (False, True):
             rows = np.flatnonzero(one_large == large)
             if len(rows):
                 found[:, rows] = self._sample(epsilon[rows], large)
-        return Samples(found[0] * inside, found[1] * inside, found[2], found[3])
+        return Samples(found[0] * is_inside, found[1] * is_inside, found[2], found[3])
 
     def _sample(self, epsilon: Array, one_large: bool) -> Array:
         lower, upper = self._samplers(one_large)
@@ -97,6 +97,7 @@ class _DensitySampler:
         return np.array([low.lower, high.upper, low.slope_low, low.slope_high])
 
     def _samplers(self, one_large: bool) -> tuple[ClassSampler, ClassSampler]:
+        """Samplers of the laws below and above, made once for each set of cells."""
         if one_large not in self._made:
             profile, cutting = self._profile, self._cutting
             below, above = profile.law.enclosed(cutting, one_large)

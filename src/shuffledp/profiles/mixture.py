@@ -59,7 +59,7 @@ class Remembered(Generic[Which]):
         return self._known[which]
 
 
-class Rounds(Protocol):
+class RoundsBySenders(Protocol):
     """Rounds by the number of honest senders, of which one is carried out."""
 
     @property
@@ -108,13 +108,16 @@ class SampledRounds:
         return round_profile(self.law, m * senders, m * (self.count.honest - senders))
 
     def bracket(self, depth: float, rtol: float) -> Ends:
+        """Buckets lie between the rounds of their node and of their last count."""
+
         def evaluate(senders: int, epsilon: Array) -> Samples:
             return self.profile(senders).sampler(depth, rtol)(epsilon)
 
-        at = Remembered(evaluate)
+        sample_of = Remembered(evaluate)
 
         def ends(bucket: Bucket, epsilon: Array) -> Between:
-            below, above = at(bucket.node, epsilon), at(bucket.last, epsilon).upper
+            below = sample_of(bucket.node, epsilon)
+            above = sample_of(bucket.last, epsilon).upper
             return Between(below, above, np.maximum(above - below.upper, 0.0), below.slope_low)
 
         return ends
@@ -125,7 +128,7 @@ class MixtureProfile(PrivacyProfile):
     """The mean of the profiles of rounds over the number of senders, which the adversary sees."""
 
     count: SenderCount
-    rounds: Rounds
+    rounds: RoundsBySenders
 
     @property
     def depths(self) -> Sequence[float]:
@@ -159,8 +162,8 @@ class MixtureProfile(PrivacyProfile):
         mixed = _Mixed(self.count, ends, depth, 0.5 * rtol, self.rounds.most)
 
         def sample(epsilon: Array) -> Samples:
-            inside, found = self.some_left(epsilon), mixed(np.asarray(epsilon, dtype=float))
-            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
+            is_inside, found = self.some_left(epsilon), mixed(np.asarray(epsilon, dtype=float))
+            return replace(found, lower=found.lower * is_inside, upper=found.upper * is_inside)
 
         return sample
 
@@ -186,6 +189,7 @@ class _Mixed:
         return self._cut(epsilon)
 
     def _cut(self, epsilon: Array) -> Samples:
+        """Samples of the mean, after cutting buckets until they are narrow enough."""
         known: dict[tuple[int, ...], tuple[Array, ...]] = {}
         while True:
             buckets = self._cells.buckets(self._nodes)
@@ -223,6 +227,11 @@ class _Mixed:
     def _mean(
         self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array
     ) -> Samples:
+        """Samples of the mean over buckets.
+
+        lower and upper have the shape [buckets], below [buckets, 4, epsilons] and above
+        [buckets, epsilons]. Sums are charged with one rounding per bucket.
+        """
         charge = UNIT * (len(lower) + 8)
         positive = lower > 0  # an unknown slope is infinite
         low, high, flat, steep = np.einsum("i,ijk->jk", lower[positive], below[positive])

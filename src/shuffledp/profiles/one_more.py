@@ -30,7 +30,7 @@ from .samples import Samples
 THRESHOLD_ERROR = 32 * UNIT
 #: Errors of a point mass in units of the distance from the mean, and those of Stirling's series.
 _MASS, _SERIES = 64 * UNIT, 2e-13
-#: log(1/mass) beyond which a double underflows: nothing is told from 0 there.
+#: log(1/mass) beyond which a double underflows.
 _DEEPEST = 715.0
 #: A scale for infinite losses, if there are no finite ones.
 _NO_LOSS = 1e-6
@@ -96,15 +96,17 @@ class OneMoreProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        inside = epsilon < self._visible_loss * (1 + THRESHOLD_ERROR)
-        terms = _terms(self.noise, self.more, np.where(inside, epsilon, 0.0))
+        is_inside = epsilon < self._visible_loss * (1 + THRESHOLD_ERROR)
+        terms = _terms(self.noise, self.more, np.where(is_inside, epsilon, 0.0))
         lower, upper, low, high = evaluated(terms, epsilon, 1 + epsilon + self.max_loss)
         last = self._last(np.ones(len(epsilon)))
         return Samples(
-            np.where(inside, np.maximum(lower, last.lower), last.lower),
-            np.where(inside, upper, last.upper),
-            np.where(inside, low, self._last_slope * (self.bounded & (epsilon == self.max_loss))),
-            np.where(inside, high, 1.0 * (epsilon <= self.max_loss)),
+            np.where(is_inside, np.maximum(lower, last.lower), last.lower),
+            np.where(is_inside, upper, last.upper),
+            np.where(
+                is_inside, low, self._last_slope * (self.bounded & (epsilon == self.max_loss))
+            ),
+            np.where(is_inside, high, 1.0 * (epsilon <= self.max_loss)),
         )
 
     @property
@@ -128,7 +130,7 @@ class OneMoreProfile(PrivacyProfile):
 
 
 class _Corners(NamedTuple):
-    """Of counts 1, 2, ...: alpha, falling; the profile there; and minus the slope to the left."""
+    """Corners of counts 1, 2, ...: alpha, decreasing; the profile; minus the slope to the left."""
 
     alpha: Array
     value: Array
@@ -172,14 +174,16 @@ class LogConvexProfile(PrivacyProfile):
         return self._sample
 
     def _sample(self, epsilon: Array) -> Samples:
+        """The polygon: in closed form up to alpha = 1/theta, a chord, then corner by corner."""
         epsilon = np.asarray(epsilon, dtype=float)
         alpha, excess = np.exp(epsilon), np.expm1(epsilon)
         # all counts but 0 matter: 1 - alpha Pr[N > 0], which is exact up to alpha = 1/theta
         log_none = self._log_none
-        none, some, error = math.exp(log_none), -math.expm1(log_none), _ERROR * (1 - log_none)
+        none, positive = math.exp(log_none), -math.expm1(log_none)  # Pr[N = 0], Pr[N > 0]
+        error = _ERROR * (1 - log_none)
         before = alpha * none - excess
         before_error = error * (alpha * none + excess)
-        # by the corner to the right, which is the last one that was worked out if there is none
+        # from the corner to the right, or from the last one that is evaluated
         corners = self._corners
         at = np.maximum(np.searchsorted(-corners.alpha, -alpha, side="right") - 1, 0)
         corner, value, slope = (column[at] for column in corners)
@@ -191,18 +195,18 @@ class LogConvexProfile(PrivacyProfile):
         at_first = (none - self.noise.rest + 2 * error * (none + self.noise.rest)) * first
         share = np.clip((alpha - first) / max(last - first, UNIT), 0.0, 1.0)
         chord = (1 - share) * at_first + share * corners.value[-1] * (1 + relative)
-        chord = chord * (1 + _ERROR) + _ERROR * alpha * some
+        chord = chord * (1 + _ERROR) + _ERROR * alpha * positive
         upper = np.where(
             alpha < last, np.maximum(before + before_error, chord), after + after_error
         )
         lower = np.maximum(before - before_error, after - after_error)
-        steep, inside = np.where(before > after, some, slope), epsilon < self.max_loss
+        steep, is_inside = np.where(before > after, positive, slope), epsilon < self.max_loss
         # where it reaches 0: Q's mass of the largest loss
         steep = np.where(epsilon == self.max_loss, corners.slope[0], steep)
         sloping = epsilon <= self.max_loss
         return Samples(
-            np.where(inside & (lower > UNDERFLOW), lower, 0.0),
-            np.where(inside, np.minimum(upper + UNDERFLOW, 1.0), 0.0),
+            np.where(is_inside & (lower > UNDERFLOW), lower, 0.0),
+            np.where(is_inside, np.minimum(upper + UNDERFLOW, 1.0), 0.0),
             np.where(sloping, steep * max(1 - relative, 0.0), 0.0),
             np.where(sloping, np.minimum(steep * (1 + relative) + UNDERFLOW, 1.0), 0.0),
         )
@@ -362,6 +366,7 @@ def _negative_more(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
 
 
 def _negative_less(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
+    """A stop-loss below k of the law with one less as its shape, or of the law itself."""
     theta, rest, less = noise.theta, noise.rest, max(noise.shape - 1, 0.0)
     over = np.expm1(epsilon) + rest  # alpha - theta
     k = less * theta / over

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..laws import tuning as of_laws
 from ..laws.base import Law
-from ..laws.binary_law import BinaryLaw, BitColumns, Order
+from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
 from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
@@ -171,7 +171,7 @@ def attained_bit_column_parts(
 
 def _column(bits: BinaryLaw, users: int, held: int | None = None) -> PairProfile:
     """A column in which the first value has a 1 and the second a 0."""
-    orders = (BinaryProfile(bits, users, (order,), held) for order in Order)
+    orders = (BinaryProfile(bits, users, (order,), held) for order in ValueOrder)
     return PairProfile(*orders)
 
 

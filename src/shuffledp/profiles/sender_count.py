@@ -63,8 +63,8 @@ class CountCells(NamedTuple):
 
         A node that is a single count is a bucket by itself.
         """
-        alone = self.point[np.minimum(nodes + 1, len(self.point) - 1)] == self.point[nodes] + 1
-        return np.union1d(nodes, nodes[alone] + 1)
+        is_single = self.point[np.minimum(nodes + 1, len(self.point) - 1)] == self.point[nodes] + 1
+        return np.union1d(nodes, nodes[is_single] + 1)
 
     def buckets(self, nodes: NDArray[np.intp]) -> list[Bucket]:
         """Buckets of cells, from each start to before the next."""
@@ -141,6 +141,7 @@ class SenderCount:
         return min(binomial_variance, others * share * (1 - share), drawn)
 
     def _log_pmf(self, count: Array) -> Array:
+        """The logarithm of the binomial or hypergeometric probability of each count."""
         share = self._share
         p, q = share, 1 - share
         log_mass = binomial.log_pmf(np.array(float(self.honest)), count, p, q)

@@ -60,9 +60,9 @@ class SubsampledProfile(PrivacyProfile):
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
 
         def sample(epsilon: Array) -> Samples:
-            found, inside = sampled(epsilon), self.some_left(epsilon)
+            found, is_inside = sampled(epsilon), self.some_left(epsilon)
             lower, upper, low = (
-                side * inside for side in (found.lower, found.upper, found.slope_low)
+                side * is_inside for side in (found.lower, found.upper, found.slope_low)
             )
             return Samples(lower, upper, low, found.slope_high)
 
@@ -77,8 +77,8 @@ def subsampled(inner: Sampler, rate: float) -> Sampler:
         before, after = (magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
         found = inner(before)
         if np.isfinite(found.slope_high).all():  # along the line below
-            apart = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
-            lower = np.maximum(found.lower - found.slope_high * apart, 0.0)
+            distance = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
+            lower = np.maximum(found.lower - found.slope_high * distance, 0.0)
             slopes = found.slope_low, found.slope_high
         else:
             second = inner(after)

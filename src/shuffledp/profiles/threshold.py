@@ -62,8 +62,8 @@ class ThresholdProfile(PrivacyProfile):
     def max_loss(self) -> float:
         # with no finite loss at all, the other order's largest is a scale for the infinite one
         other = -math.log1p(-self.rate)
-        own = math.log(max(self._least * (1 - self.rate), 1.0)) if self.more else other
-        return (own or other) * (1 + THRESHOLD_ERROR)
+        loss = math.log(max(self._least * (1 - self.rate), 1.0)) if self.more else other
+        return (loss or other) * (1 + THRESHOLD_ERROR)
 
     @property
     def bounded(self) -> bool:
@@ -74,17 +74,17 @@ class ThresholdProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        inside = epsilon < self.max_loss
+        is_inside = epsilon < self.max_loss
         terms = self._more if self.more else self._less
         # epsilons err in units of epsilon and of the other order's largest loss
         scale = epsilon - math.log1p(-self.rate)
-        sides = evaluated(terms(np.where(inside, epsilon, 0.0)), epsilon, scale)
+        sides = evaluated(terms(np.where(is_inside, epsilon, 0.0)), epsilon, scale)
         # all reports are kept and one more than there may be is shown: that tells everything
         infinite = math.exp(max(self._least * math.log(self.rate), -1000.0)) * self.more
         error = infinite * _SLACK * (1 + abs(math.log(infinite))) if infinite else 0.0
         least, most = max(infinite - error, 0.0), infinite + error + UNDERFLOW * self.more
-        lower, upper, low, high = (np.where(inside, side, 0.0) for side in sides)
-        return Samples(np.maximum(lower, least), np.where(inside, upper, most), low, high)
+        lower, upper, low, high = (np.where(is_inside, side, 0.0) for side in sides)
+        return Samples(np.maximum(lower, least), np.where(is_inside, upper, most), low, high)
 
     def _more(self, epsilon: Array) -> Terms:
         """E[(X - k)_+; X >= K] alpha / (m (1-p)) with X ~ Bin(m, p), k = m (1 - (1-p)/alpha)."""

@@ -26,11 +26,11 @@ from .samples import Samples, joined
 from .sender_count import bernstein
 
 # proof constants: docs/theory.md, "Constants"
-#: As in one_more.py: errors of masses of infinite loss, and log(1/mass) that is told from 0.
+#: As in one_more.py: errors of masses of infinite loss, and log(1/mass) of the smallest of them.
 _MASS, _DEEPEST = 256 * UNIT, 715.0
 
 
-class Counts(NamedTuple):
+class NoiseCounts(NamedTuple):
     """Consecutive counts from `first` on, their masses and ratios r, up to a relative `error`.
 
     All other counts together have a probability of at most `rest`, also one count later.
@@ -49,7 +49,7 @@ def countable(noise: Noise) -> bool:
     return log_concave and noise.moments[1] <= tuning.COUNTED**2
 
 
-def counts_of(noise: Noise, depth: float) -> Counts:
+def counts_of(noise: Noise, depth: float) -> NoiseCounts:
     """All counts but some with a total probability of at most e^-depth."""
     mean, variance = noise.moments
     reach = bernstein(variance, depth)
@@ -64,16 +64,16 @@ def counts_of(noise: Noise, depth: float) -> Counts:
         above = mass[-1] * ratio[-1] / max(ratio[-1] - 1, 1e-300) if last < noise.most else 0.0
         rest = 1.01 * (below + above)
         if rest <= math.exp(-depth):
-            return Counts(first, mass, ratio[:-1], float(error.max()), rest)
+            return NoiseCounts(first, mass, ratio[:-1], float(error.max()), rest)
         reach *= 1.5
 
 
 class _Tail:
     """f, the divergence of (N+1, N), at any alpha >= 0."""
 
-    def __init__(self, noise: Noise, counts: Counts) -> None:
+    def __init__(self, noise: Noise, counts: NoiseCounts) -> None:
         self._noise, self._before = noise, counts.first - 1
-        # of infinite losses there are some if N has a largest value
+        # there are infinite losses if N has a largest value
         log_infinite = noise.log_infinite(more=True)
         infinite = math.exp(log_infinite) if log_infinite > -_DEEPEST else 0.0
         self.error = _MASS * (1 - log_infinite) if infinite else 0.0
@@ -101,9 +101,12 @@ class _Grouped(NamedTuple):
     above: Array
 
 
-def _grouped(counts: Counts, start: NDArray[np.intp]) -> _Grouped:
-    """Counts put together, from each start to before the next, the first and the last one alone:
-    in their means from below, and parted between the means around each of them from above."""
+def _grouped(counts: NoiseCounts, start: NDArray[np.intp]) -> _Grouped:
+    """Groups of counts, from each start to before the next.
+
+    From below, a group is at its mean (Jensen); from above, each count is split between the means
+    around it. The first and the last count have to be groups by themselves.
+    """
     ratio, last = counts.ratio, np.append(start[1:], len(counts.mass)) - 1
     mass = np.add.reduceat(counts.mass, start)
     mean = np.add.reduceat(counts.mass * ratio, start) / np.maximum(mass, 1e-300)
@@ -152,6 +155,7 @@ class TwoCountsProfile(PrivacyProfile):
         return True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Sums over groups of counts; masses, ratios and sums are charged with their roundings."""
         counts = counts_of(self.noise, depth + 12)
         tail, law = _Tail(self.noise, counts), _grouped(counts, self._starts(counts, rtol))
         error = 2 * (counts.error + tail.error) + UNIT * (4 * len(counts.mass) + 64)
@@ -181,7 +185,7 @@ class TwoCountsProfile(PrivacyProfile):
 
         return sample
 
-    def _starts(self, counts: Counts, rtol: float) -> NDArray[np.intp]:
+    def _starts(self, counts: NoiseCounts, rtol: float) -> NDArray[np.intp]:
         """The first count of each group; the first and the last count form groups by themselves.
 
         Groups are the root of 16 rtol standard deviations wide, at most a tenth, and wider above
