@@ -25,7 +25,7 @@ import numpy as np
 from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.bounds import Bounds
 from shuffledp.reproduce.clone_pld import ClonePair
-from shuffledp.reproduce.fourier_accountant import Composed, Grid, GridPLD
+from shuffledp.reproduce.fourier_accountant import Composed, GridPLD, LossGrid
 
 from .measuring import timed
 
@@ -37,7 +37,7 @@ QUERIES = ("epsilon", "delta")
 
 def composed(users: int, rounds: int, tau: float | None) -> Composed:
     pair = ClonePair(users, EPS0, tau=tau)
-    return GridPLD.of(pair.atoms(), pair.infinite, Grid()).compose(rounds)
+    return GridPLD.of(pair.atoms(), pair.infinite, LossGrid()).compose(rounds)
 
 
 def paper(query: str, users: int, rounds: int, tau: float | None, epsilon: float) -> float:

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import uvicorn
 
-from shuffledp.web.app import application
 from shuffledp.web.limits import Limits
 from shuffledp.web.pool import Pool
+from shuffledp.web.routes import application
 from shuffledp.web.server import hosts_of, listening, settings
 
 

@@ -20,12 +20,12 @@ from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
-    from .bounds.rounds import Rounds
+    from .bounds.certified_rounds import CertifiedRounds
     from .bounds.target import Calibration
     from .profiles.base import Parts
 
     #: A question to rounds, and the width of the answer.
-    Ask = Callable[[Rounds, float], Bounds[float]]
+    Ask = Callable[[CertifiedRounds, float], Bounds[float]]
 
 
 class Accountant(Guarantee):
@@ -42,7 +42,7 @@ class Accountant(Guarantee):
 
     def __init__(self) -> None:
         self._rounds: dict[Mechanism, int] = {}
-        self._known: Rounds | None = None
+        self._known: CertifiedRounds | None = None
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
     def compose(self, round_: Mechanism, rounds: int = 1) -> Self:
@@ -130,7 +130,7 @@ class Accountant(Guarantee):
             return one
         choices = [tuple(chain(*choice)) for choice in zip(*each, strict=True)]
         # nothing is promised about the width, and a second lattice takes several times as long
-        of = partial(bounds.rounds.Rounds, refine=False, both=False)
+        of = partial(bounds.certified_rounds.CertifiedRounds, refine=False, both=False)
         rounds = [of(choice) for choice in dict.fromkeys(choices)]
         if len(rounds) > 1:
             rounds.sort(key=lambda choice: anyway(ask, choice, bounds.tuning.ROUGH_RTOL).lower)
@@ -233,11 +233,11 @@ class Accountant(Guarantee):
         return html_table(caption, head, rows, named_by=3)
 
     @property
-    def _answers(self) -> Rounds:
+    def _answers(self) -> CertifiedRounds:
         with self._lock:
             if self._known is None:
                 each = (_times(round_.parts, count) for round_, count in self.rounds)
-                self._known = bounds.rounds.Rounds([*chain(*each)])
+                self._known = bounds.certified_rounds.CertifiedRounds([*chain(*each)])
             return self._known
 
 

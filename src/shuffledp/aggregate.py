@@ -100,7 +100,11 @@ class Aggregate(RoundOfUsers):
         """Of one column the worst datasets of all are known."""
         every = profiles.parts.round_parts(self.law, self.messages * self.honest, self.neighbours)
         alone = self.sample_rate == 1 and sum(count for _, count in every) == 1
-        return anyway(ask, bounds.rounds.Rounds(every)).lower if alone else super()._attained(ask)
+        return (
+            anyway(ask, bounds.certified_rounds.CertifiedRounds(every)).lower
+            if alone
+            else super()._attained(ask)
+        )
 
     @property
     def attained_parts(self) -> Sequence[Parts]:

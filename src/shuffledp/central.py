@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from . import profiles
 from ._support import validate
 from ._support.text import plain
 from .guarantee import NEIGHBOURS
-from .profiles.base import Parts, PrivacyProfile
-from .profiles.closed_form import GaussianProfile
-from .profiles.parts import round_profile
 from .randomizers import Analysis, Laplace, Parameter
 from .randomizers.parameter import parameters_of
 from .rounds import RoundOfReports
+
+if TYPE_CHECKING:
+    from .profiles.base import Parts, PrivacyProfile
 
 GIVEN = Analysis(
     name="given",
@@ -104,7 +105,7 @@ Sensitivity = Annotated[
 ]
 
 
-class Noise(Given):
+class CentralNoise(Given):
     """Noise on what neighbours, those that are named, change by no more than its sensitivity."""
 
     neighbours: str
@@ -116,7 +117,7 @@ class Noise(Given):
 
 
 @dataclass(frozen=True)
-class GaussianNoise(Noise):
+class GaussianNoise(CentralNoise):
     """The central Gaussian mechanism: noise of standard deviation `sigma` on a number, or on each
     coordinate of a vector that neighbours change by a length of `sensitivity` at most.
 
@@ -134,8 +135,11 @@ class GaussianNoise(Noise):
 
     @property
     def profile(self) -> PrivacyProfile:
+        from .profiles.closed_form import GaussianProfile  # loaded with the first question
+
         # the quotient errs by one unit
-        return GaussianProfile(math.nextafter(self.sensitivity / self.sigma, math.inf))
+        loss = math.nextafter(self.sensitivity / self.sigma, math.inf)
+        return GaussianProfile(loss)
 
     @property
     def explained(self) -> Analysis:
@@ -148,7 +152,7 @@ class GaussianNoise(Noise):
 
 
 @dataclass(frozen=True)
-class LaplaceNoise(Noise):
+class LaplaceNoise(CentralNoise):
     """The central Laplace mechanism: noise of scale `scale` on a number that neighbours change by
     `sensitivity` at most.
 
@@ -171,7 +175,7 @@ class LaplaceNoise(Noise):
     def profile(self) -> PrivacyProfile:
         """Of one user who adds the noise: nobody else hides them."""
         loss = math.nextafter(self.sensitivity / self.scale, math.inf)
-        return round_profile(Laplace(loss).law("best"), 1)
+        return profiles.parts.round_profile(Laplace(loss).law("best"), 1)
 
     @property
     def explained(self) -> Analysis:

@@ -17,11 +17,11 @@ from ._support.progress import progress
 from .errors import NotCertified
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
-    from .bounds.rounds import Rounds
+    from .bounds.certified_rounds import CertifiedRounds
     from .profiles.base import Parts, PrivacyProfile
 
     #: A question to rounds.
-    Ask = Callable[[Rounds], Bounds[float]]
+    Ask = Callable[[CertifiedRounds], Bounds[float]]
 
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3
@@ -81,7 +81,7 @@ class Guarantee(ABC):
 
     @property
     @abstractmethod
-    def _answers(self) -> Rounds:
+    def _answers(self) -> CertifiedRounds:
         """The rounds that are asked about."""
 
 
@@ -139,7 +139,10 @@ class Mechanism(Guarantee):
 
     def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)
-        rounds = (bounds.rounds.Rounds(choice, refine=False, both=False) for choice in choices)
+        rounds = (
+            bounds.certified_rounds.CertifiedRounds(choice, refine=False, both=False)
+            for choice in choices
+        )
         return max((anyway(ask, each).lower for each in rounds), default=0.0)
 
     @property
@@ -149,8 +152,8 @@ class Mechanism(Guarantee):
         return ()
 
     @property
-    def _answers(self) -> Rounds:
-        return bounds.rounds.Rounds(self.parts)
+    def _answers(self) -> CertifiedRounds:
+        return bounds.certified_rounds.CertifiedRounds(self.parts)
 
 
 def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:
@@ -164,17 +167,22 @@ def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) ->
 def _each(
     label: str,
     values: Array,
-    ask: Callable[[float, float], Bounds[float]],
+    ask: Callable[[float, float, tuple[float, float] | None], Bounds[float]],
     rtol: float,
     wide: bool = False,
 ) -> Bounds[float] | Bounds[Array]:
-    """Bounds at each value; if they may be `wide`, whatever was certified."""
+    """Bounds at each value; if they may be `wide`, whatever was certified.
+
+    Several values share their lattices, which are made for the range of all of them.
+    """
     rtol = validate.tolerance(rtol)
     one = partial(anyway, ask) if wide else ask
+    inner = values[(values > 0) & (values < 1)] if label == "epsilon" else values
+    together = (float(inner.min()), float(inner.max())) if inner.size > 1 else None
     each = []
     with progress(label, values.size if values.size > 1 else None) as done:
         for value in values.ravel():
-            each.append(one(float(value), rtol))
+            each.append(one(float(value), rtol, together))
             done(1)
     if values.ndim == 0:
         return each[0]

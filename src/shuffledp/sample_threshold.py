@@ -130,7 +130,7 @@ class SampleThreshold(RoundOfReports):
         # of a single bin the worst number of reports is reached, whatever the question is
         single = [(self._pair(), 1)]
         several = [] if self.parts == single else self.attained_parts[:1]
-        of = bounds.rounds.Rounds
+        of = bounds.certified_rounds.CertifiedRounds
         rounds = [of(single), *(of(parts, refine=False) for parts in several)]
         return max(anyway(ask, choice).lower for choice in rounds)
 

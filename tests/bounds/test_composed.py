@@ -2,61 +2,25 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from shuffledp import Accountant, Gaussian, Laplace, PureLDP, Shuffle
-from shuffledp._support.numeric import Bounds
-from shuffledp.bounds.composed import _finer
+from shuffledp.bounds import composed
 from shuffledp.composition.compose import Composition
-from shuffledp.composition.grading import Fineness
 from shuffledp.errors import NotCertified
-from shuffledp.randomizers import NoisyHistogram
+from shuffledp.profiles.base import merged
+from shuffledp.randomizers import NoisyHistogram, Randomizer
 
 
-def test_what_is_too_wide_is_made_finer() -> None:
-    first, bounds = Fineness(), Bounds(1.0, 1.1)
-    cells = _finer(first, bounds, 2.0, above=1.1)
-    assert cells.resolution > 1.4
-    assert cells.sharpness == 1
-    samples = _finer(first, bounds, 2.0, above=1.0)
-    assert samples.resolution == 1
-    assert samples.sharpness > 2
-    both = _finer(first, bounds, 4.0, above=1.05)
-    assert min(both) > 1.4
-
-
-@pytest.mark.parametrize(
-    ("bounds", "excess", "above"),
-    [
-        (Bounds(0.0, 1.0), 1.01, 1.0),
-        (Bounds(0.0, math.inf), 64.0, math.inf),
-        (Bounds(1.0, math.inf), 64.0, 2.0),
-        (Bounds(1.0, 1.1), 1.01, 0.9),
-        (Bounds(1.0, 1.1), 1.01, 1.0785),
-        (Bounds(1.0, 1.1), 1e300, 1.05),
-    ],
-)
-def test_something_always_becomes_finer_and_nothing_without_bound(
-    bounds: Bounds[float], excess: float, above: float
-) -> None:
-    resolution, sharpness = _finer(Fineness(), bounds, excess, above)
-    assert resolution * sharpness > 1.1
-    assert 1 <= resolution <= 8
-    assert 1 <= sharpness <= 64
-
-
-def test_no_finer_than_is_wanted_or_worth_its_time() -> None:
-    first, wanted = Fineness(2.0, 4.0), Fineness(3.0, 9.0)
-    assert first.towards(wanted, Fineness(math.inf, math.inf)) == wanted
-    assert first.towards(wanted, Fineness(2.5, 6.0)) == (2.5, 6.0)
-    assert first.towards(wanted, Fineness(1.0, 5.0)) == (2.0, 5.0)
+def test_expensive_lattices_have_a_finest_one() -> None:
     quick, dear = (
         Composition([(Shuffle(randomizer, 100).profile, 2)]).lattices
         for randomizer in (PureLDP(1.0), Laplace(1.0))
     )
-    assert min(quick.finest(1e-9)) == math.inf
-    assert dear.finest(1e-9) == (1, 1)
-    assert dear.finest(1e-3).resolution > 2
+    assert quick.finest(1e-9) == math.inf
+    assert dear.finest(1e-9) == 1
+    assert dear.finest(1e-3) > 2
 
 
 def test_a_delta_far_below_what_outlines_tell_is_looked_for_deeper() -> None:
@@ -75,3 +39,30 @@ def test_looking_elsewhere_is_no_refinement_in_vain() -> None:
     survey = Shuffle(noise, 3969040, sample_rate=314348 / 3969040)
     lower, upper = Accountant().compose(survey, 10).delta_bounds(0.000638)
     assert 0 < lower <= upper < 1.01 * lower
+
+
+@pytest.mark.parametrize("randomizer", [PureLDP(4.0), Gaussian(1.0)], ids=repr)
+def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer) -> None:
+    deltas = np.geomspace(1e-12, 1e-4, 9)
+    rounds = merged([(Shuffle(randomizer, 10_000).profile, 4)])
+    curve, each = Composition(rounds), Composition(rounds)
+    ends = float(deltas.min()), float(deltas.max())
+    for delta in deltas.tolist():
+        shared = composed.epsilon_bounds(curve, delta, 1e-3, together=ends)
+        alone = composed.epsilon_bounds(each, delta, 1e-3)
+        assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
+        assert shared.upper - shared.lower <= 1e-3 * shared.upper
+        at_epsilon = composed.delta_bounds(curve, shared.upper, 1e-3, together=(0.05, 10.0))
+        assert at_epsilon.lower <= delta
+    assert len(curve.lattices.made) < len(each.lattices.made)
+
+
+def test_arrays_are_answered_like_their_elements() -> None:
+    accountant = Accountant().compose(Shuffle(PureLDP(4.0), 10_000), 4)
+    deltas = np.array([[0.0, 1.0], [1e-6, 1e-9]])
+    lower, upper = accountant.epsilon_bounds(deltas)
+    for i, j in np.ndindex(deltas.shape):
+        alone = accountant.epsilon_bounds(float(deltas[i, j]))
+        assert lower[i, j] <= alone.upper
+        assert alone.lower <= upper[i, j]
+    assert accountant.get_epsilon([]).shape == (0,)

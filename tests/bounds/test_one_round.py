@@ -5,8 +5,7 @@ import pytest
 
 from shuffledp import FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.numeric import Bounds
-from shuffledp.bounds import tuning
-from shuffledp.profiles import tuning as of_profiles
+from shuffledp.bounds import crossing
 from shuffledp.randomizers import Gaussian, Laplace, RandomizedResponse, Randomizer
 
 MATRIX = ((0.5, 0.3, 0.2), (0.2, 0.5, 0.3), (0.1, 0.2, 0.7))
@@ -20,10 +19,9 @@ def test_nothing_is_lost_where_delta_is_large(
     eps0: float, users: int, delta: float, doubted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if delta at epsilon = 0 was taken to be larger than it is."""
-    if not doubted:
-        monkeypatch.setattr(tuning, "FAR_ABOVE", 0.0)
-        monkeypatch.setattr(of_profiles, "NORMAL", np.inf)
     round_ = Shuffle(RandomizedResponse(16, eps0=eps0), users)
+    if not doubted:
+        monkeypatch.setattr(type(round_.profile), "about_zero", 1e300)
     assert round_.delta_bounds(0.0).upper <= delta
     assert round_.epsilon_bounds(delta) == Bounds(0.0, 0.0)
 
@@ -35,7 +33,7 @@ def test_a_wrong_guess_costs_time_only(
 ) -> None:
     round_ = Shuffle(RandomizedResponse(16, eps0=3.0), users)
     right = round_.epsilon_bounds(1e-6)
-    monkeypatch.setattr(tuning, "AROUND", tuple(factor * x for x in tuning.AROUND))
+    monkeypatch.setattr(crossing, "_AROUND", tuple(factor * x for x in crossing._AROUND))
     lower, upper = round_.epsilon_bounds(1e-6)
     assert right.lower <= upper <= 1.00001 * lower
     assert lower <= right.upper

@@ -9,9 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shuffledp.clients.entropy import BITS, Coin, Source, rounded_at_random
-from shuffledp.clients.inversion import Inversion, of_fractions
-from shuffledp.clients.matrix import MatrixClient
-from shuffledp.clients.noise import (
+from shuffledp.clients.exact_noise import (
     _WHOLE_PARTS,
     _judged,
     accepts,
@@ -19,6 +17,8 @@ from shuffledp.clients.noise import (
     normal,
     with_sign,
 )
+from shuffledp.clients.inversion import Inversion, of_fractions
+from shuffledp.clients.matrix_client import MatrixClient
 from shuffledp.errors import InvalidParameter
 
 

@@ -20,8 +20,8 @@ from shuffledp import (
     UnaryEncoding,
     calibrate,
 )
-from shuffledp._support.caps import cap_moment, cap_share
 from shuffledp.clients import Counts, Estimate, MeanEstimate
+from shuffledp.clients.caps import cap_moment, cap_share
 from shuffledp.clients.hashing import PRIME, hashed, times
 from shuffledp.clients.sphere import SphereClient
 from shuffledp.errors import InvalidParameter, ShuffleDPError

@@ -19,7 +19,7 @@ from shuffledp.clients.columns import ColumnsClient
 from shuffledp.clients.hashing import HashClient
 from shuffledp.clients.interval import IntervalClient
 from shuffledp.clients.noisy import DIGITS, NoisyClient
-from shuffledp.clients.one_bit import OneBitClient
+from shuffledp.clients.one_bit_client import OneBitClient
 from shuffledp.clients.response import ResponseClient
 from shuffledp.clients.sphere import SphereClient
 from shuffledp.clients.subsets import SubsetsClient

@@ -9,8 +9,8 @@ import pytest
 
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
-from shuffledp.composition.grading import Grading, beside_kinks, cells_for, on_lattice
-from shuffledp.composition.influence import _widened, aims_around, costs, log_inverse_delta
+from shuffledp.composition.grading import Grading, cells_for, on_lattice
+from shuffledp.composition.influence import _widened, aims_between, costs, log_inverse_delta
 from shuffledp.composition.kinds import kinds_of
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.samples import Samples
@@ -79,26 +79,6 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
         assert (gains @ masses + beyond >= exact * (1 - 1e-12)).all()
 
 
-def test_points_beside_a_kink_are_added() -> None:
-    step, losses, masses = 0.01, np.array([0.4567]), np.array([0.5])
-    index = np.arange(0, 101, 10, dtype=np.int64)
-    samples = Samples(
-        *(profile(losses, masses, step * index.astype(float))[i] for i in (0, 0, 1, 2))
-    )
-    unknown = Samples.without_slopes(samples.lower, samples.upper)  # the chords beside it tell
-    for known in (samples, unknown):
-        # rounding may look like a kink elsewhere, which costs a sample; this one must be found
-        assert {45, 46} <= set(beside_kinks(step, index, known).tolist())
-
-
-def test_a_profile_without_kinks_needs_no_more_points() -> None:
-    step, index = 0.01, np.arange(0, 101, 10, dtype=np.int64)
-    epsilon = step * index.astype(float)
-    value, slope = np.exp(-np.exp(epsilon)), np.exp(-np.exp(epsilon))
-    for samples in (Samples(value, value, slope, slope), Samples.without_slopes(value, value)):
-        assert len(beside_kinks(step, index, samples)) == 0
-
-
 @pytest.mark.parametrize("side", [*BOTH, None])
 @pytest.mark.parametrize("width", [1e-6, 1e-3])
 @pytest.mark.parametrize("aims", [(3.0,), (30.0, 40.0), (680.0,)])
@@ -164,13 +144,13 @@ def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
     round_ = Shuffle(Gaussian(0.35), 10**9)
     (kind,) = kinds_of([(round_.profile, 10)])
     outlines = [(kind.outline, 10)]
-    aims = aims_around(outlines, -math.log(1e-8))
+    aims = aims_between(outlines, *[-math.log(1e-8)] * 2)
     assert aims == (-math.log(1e-8),)
     (cells,) = cells_for(outlines, costs(outlines, aims), 3e-4)
     losses = Grading(kind.outline, cells, 33.0).losses(round_.profile.max_loss)
     assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
     light = Shuffle(PureLDP(1.0), 10**6).profile
-    assert len(aims_around([(kinds_of([(light, 10)])[0].outline, 10)], 18.0)) == 2
+    assert len(aims_between([(kinds_of([(light, 10)])[0].outline, 10)], 18.0, 18.0)) == 2
 
 
 @pytest.mark.parametrize("reach", [0, 1, 2, 3, 7, 8, 100])

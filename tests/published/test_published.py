@@ -13,12 +13,12 @@ import oracles
 from shuffledp.published import (
     balle2019,
     clone_rdp,
-    composition,
     erlingsson2019,
     feldman2021,
     girgis2021,
     koskela2023,
 )
+from shuffledp.published import composition_theorems as theorems
 from shuffledp.published.rdp import epsilon_of_rdp
 
 
@@ -263,19 +263,19 @@ def test_composition_against_mpmath() -> None:
     def single(delta: float) -> float:
         return 0.01 * math.sqrt(-math.log(delta))
 
-    assert composition.basic(single, 50, 1e-6) == pytest.approx(50 * single(2e-8), rel=1e-14)
+    assert theorems.basic(single, 50, 1e-6) == pytest.approx(50 * single(2e-8), rel=1e-14)
     best = min(
         (eps := mpf(single((1 - share) * 1e-6 / 500)))
         * mpmath.sqrt(1000 * mpmath.log(1 / (share * mpf(1e-6))))
         + 500 * eps * (mpmath.exp(eps) - 1)
-        for share in composition.SHARES
+        for share in theorems.SHARES
     )
-    assert close(composition.advanced(single, 500, 1e-6), best)
-    assert composition.better(single, 500, 1e-6) == composition.advanced(single, 500, 1e-6)
-    assert composition.better(single, 2, 1e-6) == composition.basic(single, 2, 1e-6)
-    sampled = composition.subsampled(single, 0.25)
+    assert close(theorems.advanced(single, 500, 1e-6), best)
+    assert theorems.better(single, 500, 1e-6) == theorems.advanced(single, 500, 1e-6)
+    assert theorems.better(single, 2, 1e-6) == theorems.basic(single, 2, 1e-6)
+    sampled = theorems.subsampled(single, 0.25)
     assert close(sampled(1e-6), mpmath.log(1 + (mpmath.exp(mpf(single(4e-6))) - 1) / 4))
-    assert composition.subsampled(lambda delta: 400.0, 0.5)(1e-6) == pytest.approx(
+    assert theorems.subsampled(lambda delta: 400.0, 0.5)(1e-6) == pytest.approx(
         400 - math.log(2), rel=1e-15
     )
     assert sampled(0.3) == 0

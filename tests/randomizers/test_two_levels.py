@@ -11,7 +11,7 @@ import pytest
 import oracles
 from covering import covering
 from shuffledp import RandomizedResponse, Shuffle
-from shuffledp._support.caps import best_threshold, cap_moment, cap_overlap, cap_share
+from shuffledp.clients.caps import best_threshold, cap_moment, cap_overlap, cap_share
 from shuffledp.laws.class_law import ClassLaw, ClassLaws
 from shuffledp.randomizers import OneBit, Piecewise, PrivUnit, SquareWave, TwoLevelRandomizer
 

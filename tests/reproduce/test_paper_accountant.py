@@ -12,9 +12,15 @@ import pytest
 import oracles
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.reproduce import claims
+from shuffledp.reproduce.binomial_laws import (
+    binomial,
+    fair_row,
+    hoeffding_window,
+    log_fair_centres,
+    logs,
+)
 from shuffledp.reproduce.clone_pld import ClonePair
-from shuffledp.reproduce.fourier_accountant import Grid, GridPLD
-from shuffledp.reproduce.laws import binomial, fair_row, hoeffding_window, log_fair_centres, logs
+from shuffledp.reproduce.fourier_accountant import GridPLD, LossGrid
 from shuffledp.reproduce.result import Settings
 
 
@@ -85,7 +91,7 @@ def test_both_placements_bracket_the_exact_composition(rounds: int, analysis: st
     eps0, users = 1.5, 6
     atoms = oracles.clone_pair_atoms(users, eps0, analysis, 40)
     exact_atoms = oracles.compose_atoms([atoms] * rounds, 40)
-    pair, grid = ClonePair(users, eps0, analysis), Grid(10.0, 200_000)
+    pair, grid = ClonePair(users, eps0, analysis), LossGrid(10.0, 200_000)
     epsilons = np.array([0.0, 0.1, 0.7, 1.3, 2.2])
     low, high = (
         GridPLD.of(pair.atoms(), 0.0, grid, side).compose(rounds) for side in ("left", "right")
@@ -108,7 +114,7 @@ def test_periodisation_charge_covers_the_wrapped_mass() -> None:
     ]
     wrapped = 0.0
     for width in (16.0, 20.0, 24.0):
-        composed = GridPLD.of(pair.atoms(), 0.0, Grid(width, 1 << 16)).compose(rounds)
+        composed = GridPLD.of(pair.atoms(), 0.0, LossGrid(width, 1 << 16)).compose(rounds)
         error = np.abs(composed.delta(epsilons) - exact) - rounds * composed.grid.step
         assert error.max() <= composed.periodisation + composed.rounding
         assert 0 < composed.periodisation <= 1
@@ -117,7 +123,7 @@ def test_periodisation_charge_covers_the_wrapped_mass() -> None:
 
 
 def test_mass_at_infinity_is_charged_every_round() -> None:
-    grid = Grid(20.0, 1000)
+    grid = LossGrid(20.0, 1000)
     pld = GridPLD.of([(np.zeros(1), np.array([0.75]))], 0.25, grid)
     for rounds in (1, 2, 7):
         delta = float(pld.compose(rounds).delta(np.array([3.0]))[0])
@@ -126,7 +132,7 @@ def test_mass_at_infinity_is_charged_every_round() -> None:
 
 def test_epsilon_is_the_first_grid_point_that_fits() -> None:
     pair = ClonePair(200, 2.0)
-    composed = GridPLD.of(pair.atoms(), 0.0, Grid(10.0, 100_000)).compose(3)
+    composed = GridPLD.of(pair.atoms(), 0.0, LossGrid(10.0, 100_000)).compose(3)
     for delta in (0.1, 1e-2, 1e-5):
         epsilon = composed.epsilon(delta)
         around = composed.delta(np.array([epsilon - composed.grid.step, epsilon]))
@@ -137,12 +143,12 @@ def test_epsilon_is_the_first_grid_point_that_fits() -> None:
 @pytest.mark.parametrize(("half_width", "points"), [(0.0, 10), (1.0, 7), (1.0, 2), (-2.0, 100)])
 def test_unusable_grids_are_refused(half_width: float, points: int) -> None:
     with pytest.raises(InvalidParameter, match="even number of points"):
-        Grid(half_width, points)
+        LossGrid(half_width, points)
 
 
 def test_losses_beyond_the_grid_are_refused() -> None:
     with pytest.raises(OutOfRange, match="wider grid"):
-        GridPLD.of(ClonePair(3, 4.0).atoms(), 0.0, Grid(3.0, 100))
+        GridPLD.of(ClonePair(3, 4.0).atoms(), 0.0, LossGrid(3.0, 100))
 
 
 def test_hoeffding_window_holds_what_it_says() -> None:

@@ -10,7 +10,7 @@ import pytest
 import oracles
 from shuffledp.reproduce import claims
 from shuffledp.reproduce.clone_pld import ClonePair
-from shuffledp.reproduce.fourier_accountant import Grid, GridPLD
+from shuffledp.reproduce.fourier_accountant import GridPLD, LossGrid
 from shuffledp.reproduce.krr_pld import PrintedRandomizedResponse
 from shuffledp.reproduce.result import Settings
 
@@ -95,7 +95,7 @@ def test_true_divergences_against_the_oracle() -> None:
 
 def test_subsampled_pairs_against_two_users() -> None:
     """The counterexample of docs/paper.md, by the accountant: the closed pair covers it."""
-    pair, grid = ClonePair(1, math.log(3)), Grid(4.0, 400_000)
+    pair, grid = ClonePair(1, math.log(3)), LossGrid(4.0, 400_000)
     printed = GridPLD.of(pair.subsampled_atoms(0.5), 0.0, grid).compose(2)
     closed = GridPLD.of(pair.closed_atoms(0.5), 0.0, grid).compose(2)
     epsilon = np.array([math.log(1.1)])

@@ -23,7 +23,7 @@ from shuffledp import (
     RandomizedResponse,
     Shuffle,
 )
-from shuffledp.bounds.rounds import Rounds
+from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.guarantee import anyway
 from shuffledp.laws.class_law import ClassLaws
 from shuffledp.laws.matrix_law import pair_law
@@ -72,7 +72,7 @@ def test_a_pair_in_one_order_against_its_exact_product(users: int, zeros: bool) 
         pair, other = pair_of(rows, values, holder, users), pair_of(rows, (1, 2), 1, users)
         exact = [datasets(rows, values, [holder] * (users - 1))] * 2
         exact += [datasets(rows, (1, 2), [1] * (users - 1))]
-        rounds = Rounds([(pair, 2), (other, 1)], both=False)
+        rounds = CertifiedRounds([(pair, 2), (other, 1)], both=False)
         for epsilon in EPSILONS:
             truth = float(divergence(exact, written.exact_exp(epsilon)))
             bounds = anyway(rounds.delta_bounds, epsilon, 1e-3)

@@ -23,7 +23,7 @@ from shuffledp import (
 )
 from shuffledp.bounds import Bounds
 from shuffledp.bounds.boundary import Decimals, Multiples, boundary
-from shuffledp.bounds.rounds import Rounds
+from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.errors import Infeasible, InvalidParameter
 from shuffledp.randomizers import Randomizer
 
@@ -282,13 +282,15 @@ def test_boundary_of_a_jittery_function(
 def test_a_wide_bracket_counts_by_its_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was certified decides, as narrow as asked for or not."""
     survey = Shuffle(PureLDP(4.0), 10_000)
-    ask = Rounds.epsilon_bounds
+    ask = CertifiedRounds.epsilon_bounds
 
-    def wide(self: Rounds, delta: float, rtol: float) -> Bounds[float]:
+    def wide(
+        self: CertifiedRounds, delta: float, rtol: float, together: None = None
+    ) -> Bounds[float]:
         lower, upper = ask(self, delta, rtol)
         raise NotCertified("too wide", Bounds(0.5 * lower, 2 * upper))
 
-    monkeypatch.setattr(Rounds, "epsilon_bounds", wide)
+    monkeypatch.setattr(CertifiedRounds, "epsilon_bounds", wide)
     found = calibrate("rounds", survey, epsilon=1.0, delta=1e-6)
     assert found.achieved.upper <= 1.0
     assert found.beyond_achieved is not None and found.beyond_achieved.upper > 1.0

@@ -9,9 +9,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .tables import html_table
-from .text import rounded_down, rounded_up
-
 Array = NDArray[np.float64]
 
 #: Half the distance of 1 from the next double: the relative error of one rounded operation.
@@ -36,8 +33,6 @@ class Side(IntEnum):
 
 
 BOTH = (Side.LOWER, Side.UPPER)
-
-_SHOWN = 100  # rows in a notebook
 
 FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
@@ -67,9 +62,6 @@ class Bounds(NamedTuple, Generic[FloatOrArray]):
     upper: FloatOrArray
 
     def _repr_html_(self: Any) -> str:
-        both = zip(np.ravel(self.lower)[:_SHOWN], np.ravel(self.upper), strict=False)
-        rows = [(rounded_down(float(low), 7), rounded_up(float(high), 7)) for low, high in both]
-        count = np.size(self.lower)
-        part = f", the first {_SHOWN} of {count:,}" if count > _SHOWN else ""
-        caption = f"lower <= exact value of the analyzed pair <= upper{part}"
-        return html_table(caption, ("lower", "upper"), rows)
+        from .tables import html_bounds  # only notebooks need it
+
+        return html_bounds(np.ravel(self.lower).tolist(), np.ravel(self.upper).tolist())

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .text import line_width, wrapped
+from .text import line_width, rounded_down, rounded_up, wrapped
 
 #: Before what has no room in the first line of a row.
 _INDENT = "    "
+_MOST_ROWS = 100  # of the brackets in a notebook
 
-Row = Sequence[str]
+TableRow = Sequence[str]
 
 
 def text_table(
-    head: Row, rows: Sequence[Row], left: Sequence[int] = (), *, room: int | None = None
+    head: TableRow, rows: Sequence[TableRow], left: Sequence[int] = (), *, room: int | None = None
 ) -> str:
     """Columns flush right, but those listed in `left`. Columns for which a terminal has no room go
     to further lines, a little to the right; nothing is cut.
@@ -58,7 +59,9 @@ def _groups(widths: Sequence[int], room: int) -> list[tuple[int, int]]:
     return [*groups, (start, len(widths))]
 
 
-def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | None = None) -> str:
+def html_table(
+    caption: str, head: TableRow, rows: Sequence[TableRow], named_by: int | None = None
+) -> str:
     """A plain table, since notebooks bring their own style; screen readers are told which cell is
     the name of a column and, if there is one, of a row.
 
@@ -86,3 +89,17 @@ def html_table(caption: str, head: Row, rows: Sequence[Row], named_by: int | Non
 def html_facts(caption: str, facts: Sequence[tuple[str, str]]) -> str:
     """What is to be said of one thing, line by line, each with its name."""
     return html_table(caption, (), facts, named_by=0)
+
+
+def html_bounds(lower: Sequence[float], upper: Sequence[float]) -> str:
+    """Return the first brackets as an HTML table, each side rounded outwards to seven digits.
+
+    >>> html_bounds([0.25], [0.5]).partition("<tbody>")[2]
+    '<tr><td>0.25</td><td>0.5</td></tr></tbody></table>'
+    """
+    shown = zip(lower[:_MOST_ROWS], upper[:_MOST_ROWS], strict=True)
+    rows = [(rounded_down(low, 7), rounded_up(high, 7)) for low, high in shown]
+    count = len(lower)
+    part = f", the first {_MOST_ROWS} of {count:,}" if count > _MOST_ROWS else ""
+    caption = f"lower <= exact value of the analyzed pair <= upper{part}"
+    return html_table(caption, ("lower", "upper"), rows)

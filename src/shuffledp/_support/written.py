@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
-from typing import Any
 
 from ..errors import InvalidParameter
 from .validate import show
@@ -14,21 +13,6 @@ from .validate import show
 GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 _UNITS = {"%": -2, "k": 3, "M": 6, "G": 9}
 _THOUSAND = "a thousand is 1000, 1_000, 1,000, 1e3 or 1k"
-
-
-class WrittenFloat(float):
-    """A float that remembers its text, for `tomllib.loads(..., parse_float=WrittenFloat)`.
-
-    >>> WrittenFloat("1.000").text
-    '1.000'
-    """
-
-    text: str
-
-    def __new__(cls, text: str) -> WrittenFloat:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
 
 
 def decimal_of(text: str) -> Decimal:
@@ -98,18 +82,3 @@ def written_number(text: str, *, whole: bool = False, share: bool = False) -> fl
             f"{shown} is a count with a decimal point; give one without ({_THOUSAND}){less}."
         )
     return int(number)
-
-
-def read_number(name: str, value: Any, *, whole: bool = False, share: bool = False) -> Any:
-    """A value of a TOML file: texts and floats are read as written, anything else is kept.
-
-    >>> read_number("users", "2M", whole=True), read_number("colluding", 3, share=True)
-    (2000000, 3)
-    """
-    text = value.text if isinstance(value, WrittenFloat) else value
-    if not isinstance(text, str):
-        return value
-    try:
-        return written_number(text, whole=whole, share=share)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"{name}={error}") from None

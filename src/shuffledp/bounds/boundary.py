@@ -10,6 +10,9 @@ from typing import NamedTuple, Protocol
 from .._support.numeric import Bounds
 from . import tuning
 
+#: Stands for log(epsilon / target) where epsilon is infinite, and its negative where it is 0.
+_FAR = 50.0
+
 #: Certified bounds of epsilon at a value and a relative width.
 Evaluate = Callable[[float, float], Bounds[float]]
 #: Positive if and only if the value at an index misses the target.
@@ -156,20 +159,21 @@ def approach(
     index = min(max(grid.index(start), grid.first), grid.last)
     good: int | None = None
     bad: int | None = None
-    stride, width = tuning.STRIDE if steepness is None else tuning.MOST_STRIDE, math.inf
+    # a short first stride as long as it is not known how fast epsilon changes
+    stride, width = 0.7 if steepness is None else 1.5, math.inf
     while True:
         good, bad = (good, index) if height(index) > 0 else (index, bad)
         if good is not None and height(good) >= -near:
             break
         if good is None or bad is None:
             away = abs(height(index) + near / 2)
-            if abs(height(index)) < tuning.FAR:
-                stride = min(away / max(steepness or 1.0, tuning.FLATTEST), stride)
+            if abs(height(index)) < _FAR:
+                stride = min(away / max(steepness or 1.0, 0.05), stride)
             ahead = _stepped(grid, index, -sign if good is None else sign, stride)
             if ahead == index:
                 break
             steepness = _steepness(grid, height, index, ahead)
-            index, stride = ahead, tuning.MOST_STRIDE
+            index, stride = ahead, 1.5
         elif abs(bad - good) == 1 or abs(_log(grid, bad) - _log(grid, good)) < near / 10:
             break
         else:
@@ -177,7 +181,7 @@ def approach(
             aimed = _between(grid, good, bad, lambda i: height(i) + near / 2)
             first, last = sorted((good, bad))
             # certified values are not quite smooth, and they may jump to infinity
-            slow = width > before / 2 or height(bad) == tuning.FAR
+            slow = width > before / 2 or height(bad) == _FAR
             index = (good + bad) // 2 if slow else min(max(aimed, first + 1), last - 1)
     return Found(good, bad, seen)
 
@@ -198,7 +202,7 @@ def _steepness(grid: Grid, height: Height, a: int, b: int) -> float:
 def _height(upper: float, target: float) -> float:
     """log(upper / target), positive if and only if the target is missed."""
     if upper <= 0 or math.isinf(upper):
-        return -tuning.FAR if upper <= 0 else tuning.FAR
+        return -_FAR if upper <= 0 else _FAR
     ratio = math.log(upper / target)
     return max(ratio, 1e-15) if upper > target else min(ratio, 0.0)
 

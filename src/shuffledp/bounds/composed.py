@@ -1,193 +1,253 @@
-"""Certified epsilon and delta of many rounds, from their composition.
+"""Certified epsilon and delta of several rounds, from their composition.
 
-A question is tried on a lattice, and again on finer ones until its bracket is narrow enough.
+A question is answered on a lattice of privacy losses. If the bracket is too wide, another lattice
+is tried: one that is sampled where the answer turned out to be, or a finer one. The bounds of
+every lattice are certified; the search affects time and width only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 from .._support.numeric import Bounds, Side
-from ..composition.compose import Composition, Deltas, Sums, sums_near
-from ..composition.grading import Fineness
-from ..composition.influence import aims_around, epsilon_about, log_inverse_delta
-from ..composition.split_sum import split
-from ..composition.tilted_sum import (
-    INFINITE,
-    LatticeTooLong,
-    TiltedSum,
-    infinite_mass,
-    with_shorter_window,
-)
-from ..composition.tilts import Parts, least_tilt, tilt_for_delta
+from ..composition.compose import Composition
+from ..composition.influence import aims_between, log_inverse_delta
+from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
+from ..composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
 from . import tuning
-from .certificate import certified, improved, narrower, not_certified
+from .certificate import NEGLIGIBLE_DELTA, certified, improved, narrower, not_certified
 from .crossing import crossing
 
-#: From upper PLDs to an upper value.
-Above = Callable[[Parts], float]
-#: From upper and lower PLDs to bounds and how many times too wide these are.
-Attempt = Callable[[Parts, Parts], tuple[Bounds[float], float]]
+#: Excess width of a bracket with one trivial side, about; only time depends on it.
+_ONE_SIDED = 8.0
+
+#: The smallest and the largest of several values that are asked for together.
+Range = tuple[float, float]
 
 
 def epsilon_bounds(
-    composition: Composition, delta: float, rtol: float, refine: bool = True
+    composition: Composition,
+    delta: float,
+    rtol: float,
+    refine: bool = True,
+    together: Range | None = None,
 ) -> Bounds[float]:
-    """Certified epsilon at 0 < delta < 1. `refine`: on finer lattices if need be."""
+    """Certified epsilon at 0 < delta < 1.
 
-    def above(upper: Parts) -> float:
-        return _crossing(composition, upper, delta, Side.UPPER, about)[1]
+    Parameters
+    ----------
+    composition : Composition
+        The rounds.
+    delta : float
+        Where epsilon is asked for.
+    rtol : float
+        Relative width of the bracket.
+    refine : bool
+        Try other lattices if the first bracket is too wide.
+    together : tuple of float, optional
+        Range of all deltas of a curve: these share their first lattice.
 
-    def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-        high = above(upper)
-        low = _crossing(composition, lower, delta, Side.LOWER, about)[0]
-        if high == math.inf:
-            # infinite losses may have just the probability delta, up to rounding: hopeless
-            reached = infinite_mass(upper) <= delta * (1 + tuning.NEARLY_REACHED)
-            return certified(low, high), 1.0 if low == math.inf else math.inf if reached else 64.0
-        wanted = rtol * max(high, tuning.SMALL_EPSILON)
-        return certified(low, high), (high - low) / wanted
+    Returns
+    -------
+    Bounds
+        Lower and upper epsilon.
 
-    about = epsilon_about(composition.lattices.outlines, -math.log(delta))
-    worst = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
-    return _refined(composition, "epsilon", attempt, above, math.log(delta), rtol, worst, refine)
+    Raises
+    ------
+    NotCertified
+        If no lattice gives the width; carries the narrowest bracket.
+    """
+    least, most = together or (delta, delta)
+    log_range = -math.log(most), -math.log(least)
+    return _search(composition, _EpsilonAt(composition, delta, rtol), log_range, refine)
 
 
 def delta_bounds(
-    composition: Composition, epsilon: float, rtol: float, refine: bool = True
+    composition: Composition,
+    epsilon: float,
+    rtol: float,
+    refine: bool = True,
+    together: Range | None = None,
 ) -> Bounds[float]:
-    """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol))."""
+    """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol)).
+
+    The other parameters are those of `epsilon_bounds`.
+    """
     if epsilon >= composition.max_loss:
         if composition.bounded:
             return Bounds(0.0, 0.0)
         epsilon = composition.max_loss
+    least, most = together or (epsilon, epsilon)
+    outlines, top = composition.lattices.outlines, composition.max_loss
+    log_range = tuple(log_inverse_delta(outlines, min(end, top)) for end in (least, most))
+    return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range, refine)
 
-    def above(upper: Parts) -> float:
-        return sums_near(upper, epsilon, about).delta(epsilon, Side.UPPER)
 
-    def attempt(upper: Parts, lower: Parts) -> tuple[Bounds[float], float]:
-        surely = infinite_mass(lower) * (1 - INFINITE)
-        if surely >= 1 - tuning.NEARLY_ALL:  # as much as there is
-            return certified(surely, 1.0), 1.0
-        below = sums_near(lower, epsilon, about)
-        high, low = above(upper), below.delta(epsilon, Side.LOWER)
-        if epsilon == composition.max_loss:  # only infinite losses exceed it
+class _Attempt(NamedTuple):
+    """What one lattice certifies. `excess`: the width over the width that was asked for; at most
+    1 if the bracket is narrow enough, infinite if no finer lattice can help."""
+
+    bounds: Bounds[float]
+    excess: float
+
+
+class _CompositionQuestion(ABC):
+    """A number that is asked for, to a relative width `rtol` in epsilon."""
+
+    name: str
+
+    def __init__(self, composition: Composition, at: float, rtol: float) -> None:
+        self._composition, self._at, self.rtol = composition, at, rtol
+
+    @property
+    @abstractmethod
+    def trivial_bounds(self) -> Bounds[float]:
+        """What is known before any lattice is made."""
+
+    @abstractmethod
+    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+        """Bounds from the PLDs above and below the rounds."""
+
+    @abstractmethod
+    def log_inverse_delta(self, bounds: Bounds[float]) -> float:
+        """log(1/delta) to sample for, once `bounds` are known."""
+
+    def is_narrow(self, bounds: Bounds[float]) -> bool:
+        """Are bounds from several lattices narrow enough?"""
+        return bounds.lower == bounds.upper
+
+
+class _EpsilonAt(_CompositionQuestion):
+    name = "epsilon"
+
+    @property
+    def trivial_bounds(self) -> Bounds[float]:
+        bounded = self._composition.bounded
+        return Bounds(0.0, self._composition.max_loss if bounded else math.inf)
+
+    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+        low = self._crossing(lower, Side.LOWER)[0]
+        high = self._crossing(upper, Side.UPPER)[1]
+        bounds = certified(low, high)
+        if low == high:
+            return _Attempt(bounds, 1.0)
+        if high == math.inf:
+            # no lattice can tell if infinite losses have just the probability delta
+            mass, rounding = infinite_mass(upper), 1e-9
+            hopeless = mass <= self._at * (1 + rounding)
+            return _Attempt(bounds, math.inf if hopeless else _ONE_SIDED)
+        return _Attempt(bounds, (high - low) / (self.rtol * max(high, tuning.SMALL_EPSILON)))
+
+    def log_inverse_delta(self, bounds: Bounds[float]) -> float:
+        return -math.log(self._at)
+
+    def is_narrow(self, bounds: Bounds[float]) -> bool:
+        return bounds.upper - bounds.lower <= self.rtol * bounds.upper
+
+    def _crossing(self, parts: Parts, side: Side) -> tuple[float, float]:
+        """Two epsilons, next to each other, between which one side of delta is crossed."""
+        delta, top = self._at, self._composition.max_loss
+        if infinite_mass(parts) * (1 + side * INFINITE) > delta:
+            return math.inf, math.inf
+        total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
+        if not self._composition.bounded and total.delta(top, side) > delta:
+            return math.inf, math.inf
+        return crossing(lambda e: total.delta(e, side), delta, total.about(delta), top)
+
+
+class _DeltaAt(_CompositionQuestion):
+    name = "delta"
+
+    @property
+    def trivial_bounds(self) -> Bounds[float]:
+        return Bounds(0.0, 1.0)
+
+    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+        epsilon, nearby = self._at, self._at * (1 - self.rtol)
+        low = _delta(lower, epsilon, Side.LOWER)
+        high = _delta(upper, epsilon, Side.UPPER)
+        if epsilon == self._composition.max_loss:  # only infinite losses exceed it
             high = min(high, infinite_mass(upper) * (1 + INFINITE))
-        if high <= max((1 + rtol) * low, tuning.NEGLIGIBLE_DELTA):
-            return certified(low, high), 1.0
-        nearby = epsilon * (1 - rtol)
-        goal = below.delta(nearby, Side.LOWER)
-        if high > goal:  # next to the largest loss its tilt is another one
-            goal = max(goal, sums_near(lower, nearby, about).delta(nearby, Side.LOWER))
+        bounds = certified(low, high)
+        if high <= max((1 + self.rtol) * low, NEGLIGIBLE_DELTA):
+            return _Attempt(bounds, 1.0)
+        goal = _delta(lower, nearby, Side.LOWER)
         if high <= goal:
-            return certified(low, high), 1.0
-        known = 0 < low < goal
-        excess = math.log(high / low) / math.log(goal / low) if known else tuning.UNKNOWN
-        return certified(low, high), min(excess, tuning.UNKNOWN)
+            return _Attempt(bounds, 1.0)
+        if not 0 < low < goal:
+            return _Attempt(bounds, _ONE_SIDED)
+        return _Attempt(bounds, math.log(high / low) / math.log(goal / low))
 
-    log_delta = -log_inverse_delta(composition.lattices.outlines, epsilon)
-    about, worst = math.exp(log_delta), Bounds(0.0, 1.0)
-    return _refined(composition, "delta", attempt, above, log_delta, rtol, worst, refine)
+    def log_inverse_delta(self, bounds: Bounds[float]) -> float:
+        # delta may be far smaller than an upper bound that was not sampled for it
+        resolved = bounds.lower >= bounds.upper / 2
+        return -math.log(max(bounds.upper if resolved else bounds.lower, 1e-300))
 
 
-def _refined(
+def _delta(parts: Parts, epsilon: float, side: Side) -> float:
+    return TiltedSum(parts, tilt_for_epsilon(parts, epsilon)).delta(epsilon, side)
+
+
+def _search(
     composition: Composition,
-    what: str,
-    attempt: Attempt,
-    above: Above,
-    log_delta: float,
-    rtol: float,
-    worst: Bounds[float],
+    question: _CompositionQuestion,
+    log_range: tuple[float, ...],
     refine: bool,
 ) -> Bounds[float]:
-    """Repeat an attempt on finer lattices until its bracket is narrow enough. `log_delta`: of the
-    delta that is given or, as far as that is known before, asked for."""
-    best, fineness, succeeded, refined, in_vain = worst, composition.fineness, False, False, 0
-    outlines, looks = composition.lattices.outlines, 2 if what == "delta" else 0
-    aims = aims_around(outlines, -log_delta)
+    """Try lattices until the bracket is narrow enough.
+
+    The next lattice is sampled for the delta that was found, if that is another one than was
+    sampled for, and else a finer one. What is returned is the bracket of a lattice, or the
+    intersection of several; NotCertified carries that if a refinement has not narrowed it or is not
+    affordable.
+
+    Parameters
+    ----------
+    log_range : tuple of float
+        log(1/delta), from the smallest to the largest, for which the first lattice is sampled.
+    """
+    outlines, most = composition.lattices.outlines, composition.lattices.finest(question.rtol)
+    trivial = best = question.trivial_bounds
+    fineness = composition.fineness
+    aims, refined = aims_between(outlines, *log_range), False
+    patience = 1 if composition.dear else 2  # refinements without progress
     for _ in range(tuning.LATTICES):
         try:
             depth = composition.depth_for(aims[-1])
-            parts = composition.lattices.parts(depth, rtol, fineness, aims)
-            bounds, excess = attempt(parts.upper, parts.lower)
+            plds = composition.lattices.parts(depth, question.rtol, fineness, aims)
+            bounds, excess = question.attempt(plds.upper, plds.lower)
         except LatticeTooLong:
-            if succeeded:
+            if best is not trivial:
                 break
-            fineness = fineness.times(0.5)  # too much was asked for: find out what can be had
+            fineness /= 2
             continue
         if excess <= 1:
             composition.fineness = fineness
             return bounds
-        last, best, succeeded = best, narrower(best, bounds), True
-        in_vain += refined and last.lower > 0 and not improved(last, best)
-        if best.upper - best.lower <= (rtol if what == "epsilon" else 0.0) * best.upper:
-            return best  # each side by another lattice
-        if in_vain >= (1 if composition.dear else 2) or not refine or math.isinf(excess):
-            break  # a finer lattice would cost several times as much
-        before, unresolved = aims, what == "delta" and bounds.lower < tuning.RESOLVED * bounds.upper
-        if looks and bounds.upper > 0:  # it was not known where to look
-            looks -= 1
-            # delta may be far smaller than its upper bound
-            found = max(bounds.lower, 1e-300) if unresolved else bounds.upper
-            aims = _unless_alike(aims_around(outlines, -math.log(found)), aims)
-        refined = aims == before
+        before, best = best, narrower(best, bounds)
+        if question.is_narrow(best):
+            return best
+        patience -= refined and before.lower > 0 and not improved(before, best)
+        if not (patience and refine) or math.isinf(excess):
+            break
+        found = question.log_inverse_delta(bounds)
+        new_aims = aims_between(outlines, found, found)
+        refined = _are_alike(new_aims, aims)
         if refined:
-            if unresolved and composition.dear:
-                break
-            wanted = _finer(fineness, bounds, excess, above(parts.of_cells))
-            most = composition.lattices.finest(rtol)
-            finer = fineness.towards(wanted, most)
-            # finer cells are of no use to samples that cannot be had any narrower
-            if finer == fineness or wanted.sharpness > most.sharpness <= fineness.sharpness:
+            # half of the width that was asked for, so that no third lattice is needed
+            finer = min(fineness * min(math.sqrt(2 * excess), 8.0), max(most, fineness))
+            if finer == fineness:
                 break
             fineness = finer
-    raise not_certified(what, best, rtol)
+        else:
+            aims = new_aims
+    raise not_certified(question.name, best, question.rtol)
 
 
-def _unless_alike(aims: tuple[float, ...], before: tuple[float, ...]) -> tuple[float, ...]:
-    """Aims that differ from others in earnest, or else those."""
-    apart = (abs(new / old - 1) for new, old in zip(aims, before, strict=False))
-    alike = len(aims) == len(before) and max(apart) <= tuning.AS_BEFORE
-    return before if alike else aims
-
-
-def _finer(fineness: Fineness, bounds: Bounds[float], excess: float, above: float) -> Fineness:
-    """What is too wide by itself: cells, which cost what is below the value `above`, or samples."""
-    width = bounds.upper - bounds.lower
-    share = (above - bounds.lower) / width if bounds.lower > 0 and width < math.inf else 1.0
-    of_cells = min(max(share, 0.0), 1.0) * excess
-    of_samples = excess - of_cells
-    return Fineness(
-        fineness.resolution * math.sqrt(min(max(of_cells / tuning.CELLS_WIDTH, 1.0), 64.0)),
-        fineness.sharpness * min(max(of_samples / tuning.SAMPLES_WIDTH, 1.0), 64.0),
-    )
-
-
-def _crossing(
-    composition: Composition, parts: Parts, delta: float, side: Side, about: float
-) -> tuple[float, float]:
-    """Where delta is crossed, which is `about` there; if one tilt does not fit, by the number of
-    rare large losses too."""
-    if infinite_mass(parts) * (1 + side * INFINITE) > delta:
-        return math.inf, math.inf
-    saddle = tilt_for_delta(parts, delta)[0]
-    tilt = with_shorter_window(parts, least_tilt(parts, about, delta), saddle)
-    total = TiltedSum(parts, tilt)
-    found = _root(composition, total, delta, total.about(delta), side)
-    if total.sharp(at := min(found[1], composition.max_loss)):
-        return found
-    apart = split(parts, delta, lambda term, ways: tilt_for_delta(term, delta / ways)[0])
-    both = Sums(total, apart) if apart else Sums(total)
-    if tilt != saddle and not both.sharp(at):
-        both = Sums(both, TiltedSum(parts, saddle))
-    return _root(composition, both, delta, at, side)
-
-
-def _root(
-    composition: Composition, total: Deltas, delta: float, guess: float, side: Side
-) -> tuple[float, float]:
-    top = composition.max_loss
-    if not composition.bounded and total.delta(top, side) > delta:
-        return math.inf, math.inf
-    return crossing(lambda e: total.delta(e, side), delta, guess, top)
+def _are_alike(aims: tuple[float, ...], others: tuple[float, ...]) -> bool:
+    """Would lattices for these log(1/delta) be sampled alike?"""
+    if len(aims) != len(others):
+        return False
+    return max(abs(new / old - 1) for new, old in zip(aims, others, strict=True)) <= 0.03

@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.numeric import BOTH, Array
-from . import tuning
+
+#: Calls after which a search ends with what was certified so far; it takes less than ten.
+_MOST_CALLS = 100
+#: Where a function of which little is known is evaluated, relative to where it should cross.
+_AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
+#: Crossings below this share of the largest place are not told apart from 0.
+_NOTHING = 1e-12
 
 
 def crossing(
@@ -107,8 +113,8 @@ def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rou
     """
     side, lowest, highest = (_Side(level, top, rough=True) for _ in range(3))
     x = guess
-    for _ in range(tuning.MOST_CALLS):
-        places = np.unique(np.minimum(np.multiply(tuning.AROUND, x), top))
+    for _ in range(_MOST_CALLS):
+        places = np.unique(np.minimum(np.multiply(_AROUND, x), top))
         lower, upper = sample(places)
         # smoothing errs on both sides alike: the middle is far nearer than either of them
         lower = np.where(lower > 0, lower, upper)
@@ -116,7 +122,7 @@ def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rou
             for place, value in zip(places.tolist(), values.tolist(), strict=True):
                 which.learn(place, value)
         x = side.expected()
-        if places[0] <= x <= places[-1] or x <= tuning.NOTHING * top:
+        if places[0] <= x <= places[-1] or x <= _NOTHING * top:
             break
     return Rough(x, max(highest.expected() - lowest.expected(), 0.0))
 
@@ -141,14 +147,14 @@ def enclose(
     """
     sides = (_Side(level, top), _Side(level, top))
     places = np.asarray(start, dtype=float)
-    for _ in range(tuning.MOST_CALLS):
+    for _ in range(_MOST_CALLS):
         for side, values in zip(sides, sample(places), strict=True):
             for x, value in zip(places.tolist(), values.tolist(), strict=True):
                 side.learn(x, value)
         low, high = sides[0].low, sides[1].high
         expected = [side.expected() for side in sides]
         gap = (expected[1] - expected[0]) / max(high, 1e-300)
-        tol = max(rtol, 0.03 * gap, min(tuning.COARSE * gap, loose))
+        tol = max(rtol, 0.03 * gap, min(4 * gap, loose))
         narrow = high - low <= enough * high
         wanted = [
             side.next_place(x, sign * tol, narrow)
@@ -192,7 +198,7 @@ class _Side:
         if not self._rough:
             best = best[:3]
         elif self.low > 0 and self.high < self._top:
-            best = best[: len(tuning.AROUND)]
+            best = best[: len(_AROUND)]
         else:  # beyond all places a line is as good as it gets
             best = best[:: max(len(best) - 1, 1)]
         if len(best) < 2:
@@ -211,7 +217,7 @@ class _Side:
     def next_place(self, expected: float, shift: float, narrow: bool) -> float | None:
         """Where to look next: a little beyond where the function should cross; None when done."""
         width = self.high - self.low
-        if width <= abs(shift) * self.high or self.high <= tuning.NOTHING * self._top:
+        if width <= abs(shift) * self.high or self.high <= _NOTHING * self._top:
             return None
         near = self.high <= expected * (1 + 2 * shift) or self.low >= expected * (1 + 2 * shift)
         if near and narrow:

@@ -11,8 +11,11 @@ from .._support.numeric import Array, Bounds
 from ..profiles import tuning as of_profiles
 from ..profiles.base import PrivacyProfile, Sampler, aim, depth_for
 from . import tuning
-from .certificate import certified, improved, narrower, not_certified
+from .certificate import NEGLIGIBLE_DELTA, certified, improved, narrower, not_certified
 from .crossing import Sides, enclose, rough_crossing
+
+#: A bracket so many times too wide is not resolved at all: no refinement can help.
+_HOPELESS = 30.0
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
@@ -22,13 +25,13 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     look, width = _outline(profile), _width(profile, rtol)
     rough = profile.values(depth, look)
     at_zero = profile.about_zero
-    if at_zero is None or at_zero < tuning.FAR_ABOVE * delta:
+    if at_zero is None or at_zero < 4 * delta:
         at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
         if at_zero <= delta:
             return Bounds(0.0, 0.0)
     normal = min(_normal_epsilon(at_zero, delta), top)
-    loose = min(tuning.LOOSE, tuning.LOOSE_SHARE * rtol)
-    search = loose if profile.slow else tuning.SEARCH
+    loose = min(tuning.LOOSE, 0.05 * rtol)
+    search = loose if profile.slow else 2.5e-10  # far below the width of any bracket
     guess, gap = rough_crossing(_sides(rough), delta, normal, top)
     # where both sides should have crossed delta: the distance between them goes with the width
     away = loose * guess + gap / 2 * min(width / look, 1.0)
@@ -49,7 +52,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds
         last, best = best, narrower(best, bounds)
-        hopeless = high - low > tuning.HOPELESS * rtol * max(high, tuning.SMALL_EPSILON)
+        hopeless = high - low > _HOPELESS * rtol * max(high, tuning.SMALL_EPSILON)
         if hopeless or (refinement and not improved(last, best)):
             break
         start = np.array([low, high])
@@ -64,7 +67,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
             return Bounds(0.0, 0.0)
         epsilon = top
     point, before = np.array([epsilon]), np.array([epsilon * (1 - rtol)])
-    near = top * (1 - tuning.NEAR_TOP)
+    near = top * (1 - 2.0**-30)  # closer to the top, scores are lost in rounding
     if profile.bounded and epsilon > near:
         # delta is convex in e^epsilon and 0 at the top: below the chord that starts at `near`
         point[0] = near
@@ -76,13 +79,13 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         s = sampler(point)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
-        if bounds.upper <= max((1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
+        if bounds.upper <= max((1 + rtol) * lower, NEGLIGIBLE_DELTA):
             return bounds
         lower = float(sampler(before).lower[0])
         if bounds.upper <= lower:
             return bounds
         last, best = best, narrower(best, bounds)
-        hopeless = bounds.upper > tuning.HOPELESS * lower
+        hopeless = bounds.upper > _HOPELESS * lower
         if hopeless or (refinement and not improved(last, best)):
             break
     raise not_certified("delta", best, rtol)
@@ -92,9 +95,9 @@ def _width(profile: PrivacyProfile, rtol: float) -> float:
     """The width of a first attempt: much narrower than asked for where that costs next to nothing,
     so that a bracket reads as one number."""
     if profile.dear and profile.slow:
-        return tuning.SLOW * rtol
+        return 0.8 * rtol
     if profile.dear:
-        return aim(rtol) * (tuning.DEAR_SINGLE if profile.bounded else tuning.ENDLESS_SINGLE)
+        return aim(rtol) * (0.1 if profile.bounded else 0.5)
     return aim(rtol) * tuning.SINGLE
 
 
@@ -102,7 +105,7 @@ def _outline(profile: PrivacyProfile) -> float:
     """The width at which to find out where to look closely."""
     if profile.slow:
         return of_profiles.FIRST_LOOK
-    return tuning.DEAR_OUTLINE if profile.dear else tuning.OUTLINE
+    return 1e-3 if profile.dear else 3e-4
 
 
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:

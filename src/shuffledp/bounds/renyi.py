@@ -58,7 +58,7 @@ def _divergences(profile: PrivacyProfile, orders: Array, local: float, rtol: flo
     else:
         found = orders * local**2 / 2 * (1 + 16 * UNIT)
     depth, needed = 0.0, 1.0
-    for _ in range(tuning.DEPTHS):
+    for _ in range(2):  # deep enough for what counted in the first attempt
         deeper = depth_for(needed, profile.depths)
         if deeper <= depth:
             break
@@ -66,7 +66,8 @@ def _divergences(profile: PrivacyProfile, orders: Array, local: float, rtol: flo
         pair = _Pair(both, depth, aim(rtol, slow=True), local, orders)
         values, needed = pair.divergences(rtol)
         if profile.dear:
-            needed = min(needed, tuning.DEEP)
+            # deeper, the divergences of the noise alone are as good and far cheaper
+            needed = min(needed, 135.0)
         found = np.minimum(found, values)
     return found
 
@@ -91,16 +92,16 @@ class _Pair:
 
     def divergences(self, rtol: float) -> tuple[Array, float]:
         """At each order; and the depth at which all that counts can be told from nothing."""
-        first = np.geomspace(tuning.SMALLEST, 1.0, tuning.FIRST)
+        first = np.geomspace(1e-6, 1.0, 48)
         epsilon = np.unique(np.concatenate([[0.0, 1.0], first])) * self._end
         values = self._values(epsilon)
-        for _ in range(tuning.PASSES):
+        for _ in range(12):  # each cuts cells into four
             _, excess = self._cells(epsilon, values)
-            coarse = np.flatnonzero(excess.max(axis=0) > rtol / tuning.CELLS)
-            places = np.arange(1, tuning.PIECES) / tuning.PIECES
+            coarse = np.flatnonzero(excess.max(axis=0) > rtol / 10)
+            places = np.arange(1, 4) / 4
             left, width = epsilon[coarse, None], np.diff(epsilon)[coarse, None]
             more = np.setdiff1d((left + width * places).ravel(), epsilon)
-            if len(more) == 0 or len(epsilon) + len(more) > tuning.MOST_CELLS:
+            if len(more) == 0 or len(epsilon) + len(more) > tuning.MOST_RENYI_CELLS:
                 break
             order = np.argsort(np.append(epsilon, more))
             epsilon = np.append(epsilon, more)[order]
@@ -108,8 +109,8 @@ class _Pair:
         logs, _ = self._cells(epsilon, values)
         total = np.logaddexp(np.logaddexp.reduce(logs, axis=1), self._beyond())
         shares = np.exp(np.minimum(logs - total[:, None], 0.0)).max(axis=0)
-        counts = values[:, :-1].max(axis=0)[shares > rtol / tuning.CELLS]
-        needed = tuning.HIDDEN - math.log(max(counts.min(initial=1.0), UNDERFLOW))
+        counts = values[:, :-1].max(axis=0)[shares > rtol / 10]
+        needed = 8.0 - math.log(max(counts.min(initial=1.0), UNDERFLOW))
         return self._from_integrals(total), needed
 
     def _values(self, epsilon: Array) -> Array:

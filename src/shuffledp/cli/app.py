@@ -1,4 +1,4 @@
-"""The command line: all commands, and how each of them ends."""
+"""The command line: the table of commands, and how each of them ends."""
 
 from __future__ import annotations
 
@@ -11,27 +11,79 @@ from collections.abc import Sequence
 import click
 
 from .. import __version__
-from .account import account
-from .adversaries import adversaries
-from .audit import audit
-from .calibrate import calibrate
-from .choose import choose
-from .compare import compare
-from .epsilon import delta, epsilon
-from .plot import plot
+from .lazy import CommandEntry, LazyGroup
 from .report import BAD_INPUT, BUG, complaint, end_with, json_report
-from .reproduce import reproduce
-from .risk import risk
-from .serve import serve
-from .simulate import simulate
-from .sweep import sweep
-from .verify import verify
 
+#: Every command: where it is found, and its summary in the list of commands.
+COMMANDS = {
+    "epsilon": CommandEntry(
+        "epsilon:epsilon",
+        "Which epsilon holds at a given delta; exit code 3 if none is certified.",
+    ),
+    "delta": CommandEntry(
+        "epsilon:delta",
+        "Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.",
+    ),
+    "risk": CommandEntry(
+        "risk:risk",
+        "How much an attacker can find out: advantage, error rates, Renyi divergences.",
+    ),
+    "adversaries": CommandEntry(
+        "adversaries:adversaries",
+        "What each piece of the adversary's knowledge costs.",
+    ),
+    "compare": CommandEntry(
+        "compare:compare",
+        "Every bound of the literature that applies, beside ours, and why the others do not.",
+    ),
+    "calibrate": CommandEntry(
+        "calibrate:calibrate",
+        "The largest or smallest value of one parameter that meets a target.",
+    ),
+    "choose": CommandEntry(
+        "choose:choose",
+        "Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.",
+    ),
+    "account": CommandEntry(
+        "account:account",
+        "The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.",
+    ),
+    "sweep": CommandEntry(
+        "sweep:sweep",
+        "A table of certified values for every combination of parameters.",
+    ),
+    "plot": CommandEntry(
+        "plot:plot",
+        "Pictures of certified values, with their brackets as bands.",
+    ),
+    "verify": CommandEntry(
+        "verify:verify",
+        "Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.",
+    ),
+    "audit": CommandEntry(
+        "audit:audit",
+        "Ask a client for many messages and hold them against its claim; exit code 1 if it fails.",
+    ),
+    "simulate": CommandEntry(
+        "simulate:simulate",
+        "One round on data of your own: true against estimated, beside the certified guarantee.",
+    ),
+    "reproduce": CommandEntry(
+        "reproduce:reproduce",
+        'Regenerate the paper "Tight Accounting in the Shuffle Model of Differential Privacy".',
+    ),
+    "serve": CommandEntry(
+        "serve:serve",
+        "A page on this machine: the numbers of all commands to look at, and their JSON by HTTP.",
+    ),
+}
 #: A shell that completes a command line asks through this variable, and gives no arguments.
 _COMPLETION = "_SHUFFLEDP_COMPLETE"
 
 
 @click.group(
+    cls=LazyGroup,
+    entries=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Every printed upper value is rounded up: it is safe to publish. The exit code is 0 "
     "only if the question was answered as asked; 1: the answer is no; 2: bad input; 3: not "
@@ -56,13 +108,6 @@ def cli() -> None:
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize
       shuffledp serve --open
     """
-
-
-for command in (
-    epsilon, delta, risk, adversaries, compare, calibrate, choose, account, sweep, plot, verify,
-    audit, simulate, reproduce, serve,
-):  # fmt: skip
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -12,9 +12,9 @@ import click
 from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers import REGISTRY, Randomizer
+from ..randomizers.analyses import LADDER
 from ..randomizers.base import known_parameters
 from ..rounds import KINDS_OF_SAMPLES, Round
-from ..tools.adversaries import LADDER
 from ..tools.protocol import ANY, OF_REPORTS, SHARES, VIEWS, randomizer_of, round_of, split
 from .numbers import Number, Numbers
 

@@ -11,12 +11,12 @@ import click
 from .._support.files import STDIN
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import NEIGHBOURS
+from ..randomizers.analyses import LADDER
 from ..records import DESCRIPTION, described
 from ..rounds import KINDS_OF_SAMPLES
-from ..tools.adversaries import LADDER
 from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
 from ..tools.sweep import sweep as run_sweep
-from ..tools.sweep_file import Row
+from ..tools.sweep_file import SweepRow
 from .figure import PICTURE, draw
 from .options import JSON, RTOL, command, completes, numbers, options, randomizer_options
 from .report import ANSWER_IS_NO, json_report
@@ -112,7 +112,7 @@ def sweep(
         sys.exit(ANSWER_IS_NO)
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: SweepRow) -> dict[str, Any]:
     """A row as the round that it is; of a round that cannot be, what was asked for."""
     try:
         said = described(round_of(row))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .base import MeanClient
 from .entropy import Source, rounded_at_random
-from .noise import exponential, normal, with_sign
+from .exact_noise import exponential, normal, with_sign
 
 #: Binary digits of the scale of the noise in a message, at most.
 DIGITS = 40

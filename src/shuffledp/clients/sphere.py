@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validate
-from .._support.caps import cap_moment, cap_share
 from .._support.numeric import Array
 from ..errors import InvalidParameter
 from .base import Client, checked_counts, in_blocks, whole_messages
+from .caps import cap_moment, cap_share
 from .counts import Counts, MeanEstimate
 from .entropy import Coin, Source, Whole
-from .noise import normal, with_sign
+from .exact_noise import normal, with_sign
 
 # proof constants: docs/theory.md, "Constants"
 _DIGITS = 52  # of normal variables

@@ -21,11 +21,13 @@ from ..profiles.base import Sampler
 from ..profiles.samples import Samples
 from ..profiles.sender_count import bernstein
 from ..profiles.subsampled import magnified
-from . import tuning
 
 # proof constants: docs/theory.md, "Constants"
 #: Sums of so many positive terms at most, with exponents down to minus the sum of the last two.
 _ROUNDING, _MOST_TERMS, _MOST_BENT, _STEEPEST = 2.0**-24, 1 << 20, 100.0, 300.0
+#: How seldom, as powers of e, so many others hide a user that it is charged: 16 is too much for
+#: 100 senders, 7 is too little for 1,000. Any numbers are sound.
+_SELDOM = (9.0, 13.0, 18.0)
 #: Differences of two values, over the larger one, and what is made of them.
 _DIFFERENCE = 16 * UNIT
 
@@ -103,7 +105,7 @@ class Hiding:
     def _bends(self, first: int, last: int) -> Iterator[_Bends]:
         """For counts from the first to the last, with more or fewer others who hide the user."""
         mean = last * self.chance
-        for seldom in tuning.SELDOM:
+        for seldom in _SELDOM:
             reach = bernstein(mean * (1 - self.chance), seldom)
             most = math.ceil((mean + reach) * (1 + 2.0**-40))
             if most >= first or last - first > _MOST_TERMS:
@@ -161,8 +163,8 @@ class _Reference:
     def __init__(self, nodes: Nodes, bend: float, side: Side, steps: Counts) -> None:
         first, middle, last = nodes[1:] if side is Side.UPPER else nodes[:3]
         place = np.arange(first - middle, last - middle, dtype=float)
-        steepest = min(tuning.STEEPEST, _STEEPEST)
-        slopes = np.linspace(-steepest, steepest, tuning.SLOPES) / (last - first)
+        # slopes of about 1 are usual, and steps of 0.05 cost less than a hundredth of a range
+        slopes = np.linspace(-6.0, 6.0, 241) / (last - first)
         exponent = slopes[:, None] * place - bend / 2 * place**2
         falls = np.exp(exponent - exponent.max(axis=1, keepdims=True))
         before, after = falls[:, : middle - first], falls[:, middle - first :]

@@ -27,7 +27,6 @@ from ..profiles.subsampled import SubsampledProfile, subsampled
 from . import tuning
 from .between_counts import AtShares, Hiding, Nodes
 from .compose import Composition
-from .grading import Fineness
 from .kinds import Kind, kinds_of
 from .lattice import Lattices
 from .short_sum import ShortSum, has_few_terms
@@ -106,7 +105,7 @@ class ComposedProfile(PrivacyProfile):
             return None
         aims = tuple(depth * share for share in tuning.GRADED)
         try:
-            parts = partial(self._lattices.parts, depth + tuning.DEEPER, rtol, Fineness(), aims)
+            parts = partial(self._lattices.parts, depth + tuning.DEEPER, rtol, 1.0, aims)
             made = parts()
             # as few losses as this stay few on the finest lattice, which hardly moves them
             if all(len(pld.masses) <= 64 for pld, _ in (*made.lower, *made.upper)):

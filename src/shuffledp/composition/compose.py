@@ -10,19 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from .._support.numeric import BOTH, Array, Side
 from ..profiles.base import PrivacyProfile
 from . import tuning
-from .grading import Fineness
 from .kinds import kinds_of
 from .lattice import Lattices
-from .split_sum import split
-from .tilted_sum import LatticeTooLong, TiltedSum, is_sharp, with_shorter_window
-from .tilts import Parts, least_tilt, log_mgf, tilt_for_epsilon
+from .tilted_sum import LatticeTooLong, TiltedSum
+from .tilts import DEEPEST, Parts, log_mgf, tilt_for_epsilon
 
 
 class Composition:
@@ -37,11 +34,11 @@ class Composition:
         self.bounded = all(profile.bounded for profile, _ in rounds)
         self.rounds = sum(count for _, count in rounds)
         self.dear = any(profile.dear for profile, _ in rounds)
-        self.fineness = Fineness()  # grows when a query finds the lattice too coarse
+        self.fineness = 1.0  # grows when a query finds the lattice too coarse
 
     def depth_for(self, log_inverse_delta: float) -> float:
         """The depth of a round's profile that deltas of the composition need."""
-        return min(log_inverse_delta + tuning.DEEPER + math.log(self.rounds), tuning.DEEPEST)
+        return min(log_inverse_delta + tuning.DEEPER + math.log(self.rounds), DEEPEST)
 
     def deltas(
         self, epsilon: Array, least: float, rtol: float, sides: Sequence[Side] = BOTH
@@ -52,66 +49,23 @@ class Composition:
         """
         depth = self.depth_for(-math.log(least))
         aims = tuple(-math.log(least) * share for share in tuning.GRADED)
-        for _ in range(tuning.COARSER):
+        for _ in range(8):  # no lattice that is short enough is coarser
             try:
                 parts = self.lattices.parts(depth, rtol, self.fineness, aims)
                 on = {Side.LOWER: parts.lower, Side.UPPER: parts.upper}
                 return [_at_many(on[side], epsilon, side) for side in sides]
             except LatticeTooLong:
-                self.fineness = self.fineness.times(0.5)
+                self.fineness /= 2
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
-
-
-class Deltas(Protocol):
-    """What a sum of losses is asked for."""
-
-    def delta(self, epsilon: float, side: Side) -> float:
-        """An upper bound of delta if side is UPPER, else a lower one."""
-        ...
-
-
-class Sums:
-    """The law of one sum in several ways. All of them are sound, so the best value counts."""
-
-    def __init__(self, *ways: Deltas) -> None:
-        self._ways = ways
-
-    def delta(self, epsilon: float, side: Side) -> float:
-        best = min if side is Side.UPPER else max
-        return best(way.delta(epsilon, side) for way in self._ways)
-
-    def sharp(self, epsilon: float) -> bool:
-        return is_sharp(self.delta, epsilon)
-
-
-def sums_near(parts: Parts, epsilon: float, about: float) -> Deltas:
-    """For delta near an epsilon, which is expected to be `about` so much; if one tilt does not fit,
-    by the number of rare large losses too."""
-    saddle = tilt_for_epsilon(parts, epsilon)
-    tilt = with_shorter_window(parts, least_tilt(parts, epsilon, about), saddle)
-    total = TiltedSum(parts, tilt)
-    if total.sharp(epsilon):
-        return total
-    ways: list[Deltas] = [total]
-    scale, smaller = math.inf, total.delta(epsilon, Side.UPPER)
-    while smaller < 0.1 * scale:  # the terms that count depend on delta itself
-        scale = smaller
-        apart = split(parts, scale, lambda term, _: tilt_for_epsilon(term, epsilon))
-        if apart is None:
-            break
-        ways.append(apart)
-        smaller = apart.delta(epsilon, Side.UPPER)
-    if tilt != saddle and not Sums(*ways).sharp(epsilon):
-        ways.append(TiltedSum(parts, saddle))
-    return Sums(*ways)
 
 
 def _at_many(parts: Parts, epsilon: Array, side: Side) -> Array:
     """delta at each epsilon, by the two nearest of a few tilts."""
     end = float(epsilon.max())
     deviation = math.sqrt(log_mgf(parts, 0.0)[2])
-    apart = max(tuning.CENTRES * deviation, end / tuning.MOST_CENTRES, 1e-300)
+    # two deviations from its centre a tilted sum still has twelve digits
+    apart = max(2 * deviation, end / 400, 1e-300)
     # no two centres are nearer to each other than that, and none is farther from an epsilon
     before, after = np.floor(epsilon / apart), np.ceil(epsilon / apart)
     best = np.minimum if side is Side.UPPER else np.maximum

@@ -12,27 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
-from ..profiles.samples import Samples
 from . import tuning
 from .influence import Costs
 from .pld import PLD
 from .tilts import Parts
-
-
-class Fineness(NamedTuple):
-    """How fine lattices are: what their cells cost in width falls with the square of the
-    resolution, what their samples are wide with the sharpness."""
-
-    resolution: float = 1.0
-    sharpness: float = 1.0
-
-    def times(self, factor: float) -> Fineness:
-        """In the same proportion of both costs."""
-        return Fineness(self.resolution * factor, self.sharpness * factor**2)
-
-    def towards(self, wanted: Fineness, most: Fineness) -> Fineness:
-        """As fine as is wanted, but no finer than `most` where it is not already."""
-        return Fineness(*map(max, self, map(min, wanted, most)))
 
 
 class Cells(NamedTuple):
@@ -102,35 +85,13 @@ def cells_for(outlines: Parts, found: Sequence[Costs], width: float) -> list[Cel
         spread = math.sqrt(float(pld.masses @ pld.losses**2))
         # an outline may miss where the losses are
         widest = np.minimum(np.abs(losses) + spread, 1.0)
-        widest *= min(tuning.WIDEST_CELL * math.sqrt(width), 0.5)
+        widest *= min(12 * math.sqrt(width), 0.5)
         cells.append(Cells(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
     return cells
 
 
 def _area(x: Array, y: Array) -> float:
     return float(np.diff(x) @ (y[1:] + y[:-1])) / 2
-
-
-def beside_kinks(step: float, index: NDArray[np.int64], samples: Samples) -> NDArray[np.int64]:
-    """More lattice points: on either side of where the lines below a profile cross, in cells in
-    which it bends far more than in those around them. A few outcomes have so much mass."""
-    excess = np.expm1(step * index.astype(float))
-    width, fall = np.diff(excess), samples.lower[:-1] - samples.lower[1:]
-    # minus the slopes at both ends of a cell; where no engine tells them the chords beside it do
-    known, chord = np.isfinite(samples.slope_high), np.pad(fall / width, 1, mode="edge")
-    steep = np.where(known, samples.slope_high, chord[:-1])[:-1]
-    flat = np.where(known, samples.slope_low, chord[1:])[1:]
-    bend = np.maximum(steep - flat, 0.0)
-    near = (np.pad(bend, (2, 0))[:-2] + np.pad(bend, (0, 2))[2:]) / 2  # not of the cells beside it
-    sure = samples.slope_low[:-1] - samples.slope_high[1:]  # what the slopes leave open is none
-    sure = np.where(known[:-1] & known[1:], sure, bend)
-    kinked = (sure > tuning.KINK * near) & (np.diff(index) > 1)
-    first, bend = index[:-1][kinked], bend[kinked]
-    place = (fall - flat * width)[kinked] / np.maximum(bend, 1e-300)
-    place = np.clip(place, 0.0, width[kinked])
-    below = np.floor(np.log1p(excess[:-1][kinked] + place) / step).astype(np.int64)
-    below = np.clip(below, first, index[1:][kinked] - 1)
-    return np.setdiff1d(np.concatenate([below, below + 1]), index)
 
 
 def sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:

@@ -19,32 +19,35 @@ from .._support.numeric import Array, Side
 from . import tuning
 from .pld import PLD
 from .tilted_sum import LatticeTooLong, TiltedSum, infinite_mass
-from .tilts import Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
+from .tilts import DEEPEST, Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
 
 
-def aims_around(outlines: Parts, log_inverse_delta: float) -> tuple[float, ...]:
-    """Steps of a ladder of log(1/delta) below and above a question's, which others share. Where
-    epsilon changes much from one to the next, since a rare large loss makes it, its own alone."""
+def aims_between(outlines: Parts, least: float, most: float) -> tuple[float, ...]:
+    """log(1/delta) for which a lattice is sampled: steps of a ladder that enclose least .. most.
+
+    Questions in the same step share a lattice. Where epsilon changes much within one step, because
+    a rare large loss decides it, the lattice is for `most` alone.
+    """
     factor = max(tuning.RUNG, 1.01)
-    rung = math.floor(math.log(max(log_inverse_delta, 1.0)) / math.log(factor))
-    steps = factor**rung, factor ** (rung + 1)
-    if _heavy(outlines, steps[1]):
-        return (log_inverse_delta,)
+    first, last = (math.floor(math.log(max(x, 1.0)) / math.log(factor)) for x in (least, most))
+    steps = tuple(factor**step for step in range(first, last + 2))
+    if first == last and _heavy(outlines, steps[1]):
+        return (most,)
     return steps
 
 
 def _heavy(outlines: Parts, aim: float) -> bool:
     """Does epsilon change much from one step of the ladder of log(1/delta) to this one?"""
     below, above = (_around(outlines, x).epsilon for x in (aim / max(tuning.RUNG, 1.01), aim))
-    return above > tuning.HEAVY * below
+    return above > 1.3 * below  # light tails have 1.07
 
 
 def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
     """About log(1/delta) at an epsilon, by the losses that count at the delta that was found
     before: rarer ones, which may not even be resolved, would spoil the tilt."""
-    rounds, seen_at = sum(count for _, count in outlines), tuning.DEEPEST
+    rounds, seen_at = sum(count for _, count in outlines), DEEPEST
     spread = math.sqrt(log_mgf(outlines, 0.0)[2] / rounds)
-    for _ in range(tuning.GUESSES):
+    for _ in range(10):
         seen = _seen(outlines, math.exp(-seen_at))
         total = _sum(seen, tilt_for_epsilon(seen, epsilon), spread)
         delta = total.delta(epsilon, Side.UPPER)
@@ -56,11 +59,6 @@ def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
         else:
             break
     return found
-
-
-def epsilon_about(outlines: Parts, log_inverse_delta: float) -> float:
-    """About epsilon at a delta."""
-    return _around(outlines, log_inverse_delta).epsilon
 
 
 class Costs(NamedTuple):
@@ -84,7 +82,7 @@ def costs(outlines: Parts, aims: Sequence[float]) -> list[Costs]:
 def _finer(pld: PLD) -> PLD:
     """An outline with losses between its own, and their masses as if these had a density."""
     density, number = pld.masses / _gaps(pld), len(pld.index)
-    place = np.linspace(0, number - 1, (number - 1) * max(tuning.BETWEEN, 1) + 1)
+    place = np.linspace(0, number - 1, (number - 1) * 6 + 1)
     own = np.arange(number)
     index = np.rint(np.interp(place, own, pld.index)).astype(np.int64)
     index, first = np.unique(index, return_index=True)
@@ -122,10 +120,10 @@ def _around(outlines: Parts, aim: float) -> _Around:
 def _costs_at(outlines: Parts, aim: float) -> list[Array]:
     rounds = sum(count for _, count in outlines)
     seen, tilt, spread, epsilon = _around(outlines, aim)
-    unsure = tuning.UNSURE * epsilon
+    unsure = 0.03 * epsilon  # about how well an outline tells epsilon
     if unsure <= spread * math.sqrt(rounds) or not _heavy(outlines, aim):
         unsure = 0.0
-    few = rounds <= tuning.FEW_ROUNDS  # of many, one more or less makes no difference
+    few = rounds <= 8  # of many, one more or less makes no difference
     common = max(range(len(seen)), key=lambda i: seen[i][1])
     found: list[Array] = []
     for i, (pld, count) in enumerate(outlines):
@@ -188,10 +186,10 @@ def _frequent(pld: PLD, least: float) -> PLD:
 def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
     """About the sum of the losses, of which one has this root mean square, on a coarse lattice."""
     largest = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
-    step = max(spread / tuning.PER_SPREAD, 1e-12 * largest, 1e-300)
+    step = max(spread / 8, 1e-12 * largest, 1e-300)
     while True:
         try:
-            return TiltedSum(_on_lattice(parts, step), tilt, max(tuning.SOME_POINTS, 64))
+            return TiltedSum(_on_lattice(parts, step), tilt, 1 << 14)  # a millisecond
         except LatticeTooLong:
             step *= 4
 

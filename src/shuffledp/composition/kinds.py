@@ -16,6 +16,10 @@ from ..profiles.samples import Samples
 from . import tuning
 from .pld import PLD, Sampled, upper_pld
 
+#: Lattice points of an outline, far above the ratio of the largest loss to any other that matters:
+#: only points with mass cost anything.
+_OUTLINE_STEPS = 1 << 40
+
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -65,15 +69,15 @@ def _rank(kind: Kind) -> tuple[float, ...]:
 
 def _outline(profile: PrivacyProfile) -> PLD:
     """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
-    steps = tuning.OUTLINE_STEPS
-    index = np.unique(np.geomspace(1, steps, tuning.OUTLINE_POINTS).astype(np.int64))
-    index = np.append(0, index[index > steps * tuning.OUTLINE_LEAST])
+    steps = _OUTLINE_STEPS
+    index = np.unique(np.geomspace(1, steps, 220).astype(np.int64))
+    index = np.append(0, index[index > steps * 1e-9])
     orders = [profile] if profile.reverse is None else [profile, profile.reverse]
     step = max(order.max_loss for order in orders) / steps
     sampled = []
     for order in orders:
         places = np.minimum(step * index, order.max_loss)
-        about = order.outlined(places, tuning.OUTLINE_WIDTH)
+        about = order.outlined(places, 0.2)
         sampled.append(Sampled(index, Samples.without_slopes(about, about)))
     outline = upper_pld(step, *sampled)
     # samples that are not narrow leave more than there is at the smallest losses
@@ -86,7 +90,7 @@ def _outline(profile: PrivacyProfile) -> PLD:
 
 def _spread(outline: PLD) -> float:
     """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
-    largest = outline.step * tuning.OUTLINE_STEPS
+    largest = outline.step * _OUTLINE_STEPS
     if outline.masses @ -np.expm1(-np.maximum(outline.losses, 0.0)) < 1e-12 * largest:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * outline.infinite) * largest

@@ -18,9 +18,9 @@ from .._support.numeric import Array, Side
 from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
 from ..profiles.base import PrivacyProfile, aim
-from ..profiles.samples import Samples, joined
+from ..profiles.samples import Samples
 from . import tuning
-from .grading import Fineness, Grading, beside_kinks, cells_for, on_lattice
+from .grading import Grading, cells_for, on_lattice
 from .influence import Costs, costs
 from .kinds import Kind
 from .pld import PLD, Sampled, lower_pld, upper_pld
@@ -36,22 +36,10 @@ Gradings = Mapping[PrivacyProfile, Grading]
 
 @dataclass(frozen=True, eq=False)
 class Bracket:
-    """Upper and lower PLDs of all rounds, and what they were made of: samples of each kind, those
-    of its other order, and how many rounds they bound from above."""
+    """Upper and lower PLDs of all rounds."""
 
     upper: Parts
     lower: Parts
-    step: float
-    samples: Sequence[tuple[Sampled, Sampled | None, int]]
-
-    @property
-    def of_cells(self) -> Parts:
-        """The upper ones if the lower values of the samples were exact, which tells what the cells
-        alone cost."""
-        return [
-            (upper_pld(self.step, forward.lowest, reverse and reverse.lowest), count)
-            for forward, reverse, count in self.samples
-        ]
 
 
 class Lattices:
@@ -73,14 +61,14 @@ class Lattices:
         self,
         depth: float,
         rtol: float,
-        fineness: Fineness,
+        fineness: float,
         aims: tuple[float, ...],
         sparse: bool = False,
     ) -> Bracket:
         """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
         The width is about that of rtol at a fineness of 1. `sparse`: losses are added up term by
         term, so that a lattice may be as fine as the longest transform allows."""
-        key = depth, rtol, *fineness, *aims, float(sparse)
+        key = depth, rtol, fineness, *aims, float(sparse)
         made = self.made.get(key)
         if made is None:
             made = self._make(depth, rtol, fineness, aims, sparse)
@@ -90,22 +78,22 @@ class Lattices:
             self.made[key] = made
         return made
 
-    def finest(self, rtol: float) -> Fineness:
+    def finest(self, rtol: float) -> float:
         """Finer lattices are not worth their time."""
         if not _dear(self._kinds):
-            return Fineness(math.inf, math.inf)
+            return math.inf
         room = _aim(self._kinds, rtol) / max(of_profiles.LEAST_DEAR, 1e-300)
-        return Fineness().times(min(math.sqrt(room), tuning.DEAREST))
+        return min(math.sqrt(room), tuning.DEAREST)
 
     def _make(
         self,
         depth: float,
         rtol: float,
-        fineness: Fineness,
+        fineness: float,
         aims: tuple[float, ...],
         sparse: bool,
     ) -> Bracket:
-        wide, resolution = _aim(self._kinds, rtol), fineness.resolution
+        wide, resolution = _aim(self._kinds, rtol), fineness
         cells = cells_for(self.outlines, self._counting(aims), wide / resolution**2)
         gradings, rounds = {}, []
         strides = _strides(self._kinds, rtol, resolution)
@@ -116,9 +104,9 @@ class Lattices:
                 rounds.append((profile, above, below))
         step = self._step(min(strides), resolution, sparse)
         share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
-        fine = min(share * wide / fineness.sharpness, tuning.WIDEST_SAMPLES)
+        fine = min(share * wide / fineness**2, tuning.WIDEST_SAMPLES)
         sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
-        upper, lower, samples = [], [], []
+        upper, lower = [], []
         for profile, above, below in rounds:
             reverse = None
             if profile.reverse is not None:  # often among the rounds, too
@@ -128,8 +116,7 @@ class Lattices:
             plds = _discretize(profile, step, sampled[profile], reverse)
             upper.append((plds[0], above))
             lower.append((plds[1], below))
-            samples.append((sampled[profile], reverse, above))
-        return Bracket(upper, lower, step, samples)
+        return Bracket(upper, lower)
 
     def _step(self, stride: float, resolution: float, sparse: bool) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
@@ -238,9 +225,4 @@ def _sampled(
         return sampler(np.where(at_end, largest, epsilon))
 
     samples = sampled(index)
-    more = beside_kinks(step, index, samples)
-    if len(more):
-        index, samples = np.append(index, more), joined([samples, sampled(more)])
-        order = np.argsort(index)
-        index, samples = index[order], samples.rows(order)
     return Sampled(index, samples, not profile.bounded and bool(step * float(index[-1]) >= largest))

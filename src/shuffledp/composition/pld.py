@@ -10,7 +10,7 @@ symmetric: one profile serves both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
 from ..profiles.samples import Samples, chord_slopes, convex_corners
-from . import tuning
 
 # proof constants: docs/theory.md, "Constants"
 _ULP = 2 * UNIT
@@ -71,11 +70,6 @@ class Sampled:
     index: NDArray[np.int64]
     samples: Samples
     flat: bool = False
-
-    @property
-    def lowest(self) -> Sampled:
-        """If the lower values were exact."""
-        return replace(self, samples=replace(self.samples, upper=self.samples.lower))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +234,7 @@ def _flatter(
     the bracket of its sample at alpha = 1 may be: narrow cells beside it would be as steep.
     """
     least = float(max(forward.value[-1], reverse.value[-1]))
-    for _ in range(tuning.FLATTER):
+    for _ in range(16):  # what is left then is scaled away
         value = float(forward.value[0])
         first = [order for order in (forward, reverse) if len(order.index) > 1]
         widths = [float(np.expm1(step * order.index[1])) for order in first]

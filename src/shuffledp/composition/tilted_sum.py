@@ -8,7 +8,6 @@ where a plain FFT has an absolute floor near 1e-16. docs/theory.md ("Composition
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class TiltedSum:
         self._step = parts[0][0].step
         self._log_mgf, mean, _ = log_mgf(parts, tilt)
         self.infinite = infinite_mass(parts)
-        self._outside = tuning.OUTSIDE  # mass, on either side of the window
+        self._outside = 1e-13  # mass on either side of the window: as much as rounding costs
         first, last = _window(parts, tilt, self._log_mgf, mean, self._outside)
         size = 2 * round_up((last - first + 1) / 2)
         if size > (longest or tuning.MAX_POINTS):
@@ -167,10 +166,6 @@ class TiltedSum:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return self._losses, np.nan_to_num(masses * self._untilted) / self._step
 
-    def sharp(self, epsilon: float) -> bool:
-        """Does rounding leave four digits of delta(epsilon)?"""
-        return is_sharp(self.delta, epsilon)
-
     def _delta(self, epsilon: float, side: Side) -> float:
         epsilon -= side * (LOSS_ERROR * epsilon + self._loss_error)
         start = int(np.searchsorted(self._losses, epsilon, side="right"))
@@ -192,21 +187,6 @@ class TiltedSum:
         if side is Side.LOWER:
             return value if value > UNDERFLOW else 0.0
         return min(1.0, value + UNDERFLOW)
-
-
-def is_sharp(delta: Callable[[float, Side], float], epsilon: float) -> bool:
-    """Are the upper and the lower value of a sum next to each other?"""
-    return delta(epsilon, Side.UPPER) <= tuning.SHARP * delta(epsilon, Side.LOWER)
-
-
-def with_shorter_window(parts: Parts, tilt: float, saddle: float) -> float:
-    """A tilt instead of the saddle point, if that saves much."""
-    lengths = []
-    for each in (tilt, saddle):
-        total, mean, _ = log_mgf(parts, each)
-        first, last = _window(parts, each, total, mean, tuning.OUTSIDE)
-        lengths.append(last - first + 1)
-    return tilt if tuning.LONGER * lengths[0] < lengths[1] else saddle
 
 
 def _dot(a: Array, b: Array | float) -> float:
@@ -236,7 +216,7 @@ def _window(
     ends = []
     for direction in (-1, 1):
         best = math.inf
-        for t in np.geomspace(least, 20 / deviation, tuning.WINDOW_TILTS):
+        for t in np.geomspace(least, 20 / deviation, 16):
             there = tilt + direction * t
             excess = sum(count * pld.log_norm(there) for pld, count in parts) - log_norm
             best = min(best, (excess + need) / t)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._support.transforms import transform_error
-from . import tuning
 from .pld import PLD
+
+#: log(1/delta) of the smallest delta that a double can hold, nearly.
+DEEPEST = 680.0
 
 #: PLDs on one lattice and how often each is used.
 Parts = Sequence[tuple[PLD, int]]
@@ -27,27 +28,6 @@ def log_mgf(parts: Parts, tilt: float) -> Cumulants:
 def tilt_for_epsilon(parts: Parts, epsilon: float) -> float:
     """The tilt that centres the sum at epsilon; 0 if it is centred above epsilon already."""
     return _solve_tilt(parts, lambda tilt, cumulants: cumulants[1] >= epsilon)
-
-
-def least_tilt(parts: Parts, epsilon: float, delta: float) -> float:
-    """The smallest tilt that leaves digits of delta(epsilon), which is about `delta`; of rare large
-    losses a larger one sees far more than there are. If none does, one that is hardly worse than
-    `tilt_for_epsilon`, at which Chernoff's bound is least."""
-    rounding = sum(count for _, count in parts) * transform_error(tuning.MAX_POINTS)
-    reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
-    deviation = max(math.sqrt(log_mgf(parts, 0.0)[2]), 1e-300)
-
-    def log_noise(tilt: float, total: float) -> float:
-        """About log of what rounding and what is outside the window add to delta."""
-        losses = min(1 / max(tilt, 1e-300), reach) / deviation  # that count, each with its rounding
-        return (
-            total - tilt * epsilon + math.log(tuning.OUTSIDE + rounding * (1 + math.sqrt(losses)))
-        )
-
-    largest = tilt_for_epsilon(parts, epsilon)
-    least = log_noise(largest, log_mgf(parts, largest)[0])
-    enough = max(math.log(delta) + math.log(tuning.DIGITS_LOST), least + tuning.HARDLY_WORSE)
-    return _solve_tilt(parts, lambda tilt, k: log_noise(tilt, k[0]) <= enough or k[1] >= epsilon)
 
 
 def tilt_for_delta(parts: Parts, delta: float) -> tuple[float, float]:
@@ -74,7 +54,7 @@ def _solve_tilt(parts: Parts, reached: Callable[[float, Cumulants], bool]) -> fl
     if largest == 0:
         return 0.0
     low, high = -25.0, min(50.0, math.log(1e15 / largest))  # exponents of e
-    for _ in range(tuning.TILT_STEPS):
+    for _ in range(12):  # the tilt need not be exact
         middle = math.exp((low + high) / 2)
         cumulants = log_mgf(parts, middle)
         if middle * cumulants[1] >= 1e6 or reached(middle, cumulants):

@@ -16,7 +16,7 @@ from ..randomizers import Laplace, PureLDP, RandomizedResponse
 from ..shuffle import Shuffle
 from . import balle2019, clone_rdp, erlingsson2019, feldman2021, girgis2021, koskela2023
 from .bound import PublishedBound, local_epsilon_of
-from .composition import for_one_round
+from .composition_theorems import for_one_round
 
 _PURE, _RR = "any eps0-LDP randomizer", "k-ary randomized response"
 _LOOSE = ", delta(epsilon) = Pr[Z >= epsilon], a loose upper bound of the divergence"

@@ -12,7 +12,7 @@ from ..bounds.crossing import crossing
 from ..errors import InvalidParameter, OutOfRange
 
 
-class Rule(Protocol):
+class EpsilonRule(Protocol):
     """Epsilon of `rounds` rounds; raises OutOfRange, with the reason, where it does not apply."""
 
     def __call__(
@@ -35,7 +35,7 @@ class PublishedBound:
     name: str
     source: str  # authors, year, venue, theorem
     applies_to: str
-    rule: Rule
+    rule: EpsilonRule
     proven: bool = True
 
     def epsilon(

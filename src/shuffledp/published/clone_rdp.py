@@ -25,7 +25,7 @@ from .._support.numeric import Array
 from ..engines import binomial
 from ..errors import InvalidParameter
 from ..laws.class_law import ThreePointLaw
-from ._binomial import interval, masses
+from ._binomial_buckets import interval, masses
 from .bound import checked_delta
 from .rdp import climb, epsilon_of_rdp
 

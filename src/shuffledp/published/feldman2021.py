@@ -11,7 +11,7 @@ from .._support.numeric import Array, Bounds
 from ..bounds.crossing import crossing
 from ..engines import binomial
 from ..errors import OutOfRange
-from ._binomial import interval, masses
+from ._binomial_buckets import interval, masses
 from .bound import checked
 
 PAPER = "Feldman, McMillan, Talwar 2021 (FOCS)"

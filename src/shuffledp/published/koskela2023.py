@@ -18,7 +18,7 @@ import numpy as np
 from .._support import validate
 from ..engines import binomial
 from ..errors import OutOfRange
-from ._binomial import interval
+from ._binomial_buckets import interval
 from .bound import checked_delta
 
 PAPER = "Koskela, Heikkila, Honkela 2023 (TMLR)"

@@ -8,7 +8,7 @@ import pkgutil
 
 from .analyses import Analysis
 from .base import REGISTRY, Randomizer, register
-from .density import DensityRandomizer
+from .density_randomizer import DensityRandomizer
 from .finite import FiniteRandomizer, MatrixRandomizer
 from .gaussian import Gaussian
 from .hadamard_response import HadamardResponse

@@ -19,6 +19,9 @@ SAMPLED = (
     "then amplified by sampling, as a bound, for each number of honest senders (Zhu, Dong, Wang "
     "2022, Proposition 30; docs/theory.md, sections 11 and 12)"
 )
+#: The names of all analyses of shuffled messages, from the most to the least that the adversary is
+#: given.
+LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
 _THIS_RANDOMIZER = f"every honest user applies this randomizer, {FRESH}"
 
 

@@ -92,7 +92,7 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def client(self) -> Client:
-        from ..clients.matrix import MatrixClient
+        from ..clients.matrix_client import MatrixClient
 
         return MatrixClient(self._matrix.rows)
 

@@ -15,7 +15,7 @@ from .. import laws
 from .._support.numeric import UNIT, Array
 from .._support.text import plain
 from .base import register
-from .density import DensityRandomizer
+from .density_randomizer import DensityRandomizer
 from .parameter import Parameter, Search
 
 if TYPE_CHECKING:

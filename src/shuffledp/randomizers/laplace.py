@@ -15,7 +15,7 @@ from .._support.numeric import UNIT, Array
 from .._support.text import plain
 from .analyses import KNOWN_AND_PURE, Analysis
 from .base import register
-from .density import DensityRandomizer
+from .density_randomizer import DensityRandomizer
 from .parameter import LocalEpsilon
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class OneBit(MembershipRandomizer):
 
     @cached_property
     def client(self) -> Client:
-        from ..clients.one_bit import OneBitClient
+        from ..clients.one_bit_client import OneBitClient
 
         return OneBitClient(ratio(self.eps0))
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from .._support.caps import best_threshold, cap_overlap, cap_share
 from .._support.text import plain
 from .base import register
 from .exact import ratio
@@ -43,14 +42,20 @@ class PrivUnit(TwoLevelRandomizer):
     @cached_property
     def threshold(self) -> float:
         """An output is in the cap of a vector if its product with it is no less than this."""
+        from ..clients.caps import best_threshold
+
         return best_threshold(self.dimension, self.eps0)
 
     @cached_property
     def share(self) -> float:
+        from ..clients.caps import cap_share
+
         return cap_share(self.dimension, self.threshold)
 
     @cached_property
     def third_alone(self) -> float:
+        from ..clients.caps import cap_overlap
+
         # of a vector at right angles to the other two
         return max(self.share - 2 * cap_overlap(self.dimension, self.threshold), 0.0)
 

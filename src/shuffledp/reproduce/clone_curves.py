@@ -10,7 +10,7 @@ import numpy as np
 from .._support.numeric import Array
 from . import ours
 from .clone_pld import ClonePair
-from .fourier_accountant import Grid, GridPLD
+from .fourier_accountant import GridPLD, LossGrid
 from .result import CLONES, PAPER, PAPER_STRONGER, STRONGER, Curve, counted, table
 
 TAU = 1e-12
@@ -18,7 +18,7 @@ METHODS = {"clones": (PAPER, CLONES), "stronger-clones": (PAPER_STRONGER, STRONG
 
 
 def paper_bracket(
-    pair: ClonePair, grid: Grid, rounds: Sequence[int], epsilons: Array
+    pair: ClonePair, grid: LossGrid, rounds: Sequence[int], epsilons: Array
 ) -> dict[int, tuple[Array, Array, Array]]:
     """What the paper's accountant proves of delta: masses moved left and right, all charged.
 
@@ -41,7 +41,7 @@ def paper_bracket(
 
 
 def compare(
-    users: int, eps0: float, rounds: Sequence[int], epsilons: Array, grid: Grid, analysis: str
+    users: int, eps0: float, rounds: Sequence[int], epsilons: Array, grid: LossGrid, analysis: str
 ) -> tuple[list[Curve], list[dict[str, Any]]]:
     """Curves of both, and one row for each point: do the two brackets meet?"""
     paper_method, our_method = METHODS[analysis]

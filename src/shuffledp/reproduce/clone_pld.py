@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .binomial_laws import binomial, fair_row, hoeffding_window, log_fair_centres, logs
 from .fourier_accountant import Atoms
-from .laws import binomial, fair_row, hoeffding_window, log_fair_centres, logs
 
 CLONES, STRONGER = "clones", "stronger-clones"
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._support.numeric import Array
 from ..published import feldman2021
 from .clone_curves import TAU, compare
-from .fourier_accountant import Grid
+from .fourier_accountant import LossGrid
 from .result import Curve, Panel, Result, Settings
 
 USERS, EPS0, ROUNDS, WIDTH = 10_000, 4.0, (1, 2, 3, 4), 20.0
@@ -17,7 +17,7 @@ FLOOR = 1e-14  # below tau, where the paper's curves turn flat
 
 
 def run(settings: Settings) -> Result:
-    grid = Grid(WIDTH, settings.points)
+    grid = LossGrid(WIDTH, settings.points)
     panels: list[Panel] = []
     rows: list[dict[str, Any]] = []
     rounds = (1, 4) if settings.quick else ROUNDS

@@ -9,7 +9,7 @@ from ..published.bound import or_nan
 from . import ours
 from .clone_curves import TAU
 from .clone_pld import ClonePair
-from .fourier_accountant import Grid, GridPLD
+from .fourier_accountant import GridPLD, LossGrid
 from .result import AS_ONE, CLONES, STRONGER, Curve, Panel, Result, Settings
 
 EPS0, RATE, WIDTH = 3.0, 0.01, 4.0
@@ -20,7 +20,7 @@ CLOSED_STRONGER = "paper's accountant on the closed stronger pair"
 
 
 def run(settings: Settings) -> Result:
-    grid = Grid(WIDTH, settings.points)
+    grid = LossGrid(WIDTH, settings.points)
     if settings.quick:
         users, rounds = [10**4, 10**5, 10**6], [1, 10, 1000]
     else:
@@ -44,7 +44,7 @@ def run(settings: Settings) -> Result:
     )
 
 
-def _point(users: int, rounds: list[int], grid: Grid) -> list[dict[str, Any]]:
+def _point(users: int, rounds: list[int], grid: LossGrid) -> list[dict[str, Any]]:
     """All epsilons at delta = 1/n for one population."""
     delta = 1 / users
     pair = ClonePair(round(RATE * users), EPS0, tau=TAU * 1e-3)

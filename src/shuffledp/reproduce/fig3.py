@@ -11,7 +11,7 @@ from ..published import balle2019
 from ..published.bound import or_nan
 from ..randomizers import RandomizedResponse
 from . import ours
-from .fourier_accountant import Grid, GridPLD
+from .fourier_accountant import GridPLD, LossGrid
 from .krr_pld import PrintedRandomizedResponse
 from .result import Curve, Panel, Result, Settings, counted, table
 
@@ -22,7 +22,7 @@ TRUE = {"A_s": "strong", "A_w": "blanket"}
 
 
 def run(settings: Settings) -> Result:
-    grid = Grid(WIDTH, settings.points)
+    grid = LossGrid(WIDTH, settings.points)
     points = 9 if settings.quick else 33
     plds = {(name, joint): _printed(name, joint, grid) for name in TRUE for joint in (False, True)}
     panels, rows = [], []
@@ -58,7 +58,7 @@ def run(settings: Settings) -> Result:
     )  # fmt: skip
 
 
-def _printed(adversary: str, joint: bool, grid: Grid) -> GridPLD:
+def _printed(adversary: str, joint: bool, grid: LossGrid) -> GridPLD:
     law = PrintedRandomizedResponse(USERS, K, GAMMA, adversary, joint, TAU)
     return GridPLD.of(counted(law.atoms(), USERS, f"k-RR, {adversary}"), law.infinite, grid)
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._support.numeric import Array
 from ..randomizers import Gaussian
 from . import gaussian_shuffle, ours
-from .gaussian_shuffle import CUBE, Estimate
+from .gaussian_shuffle import CUBE, MonteCarloEstimate
 from .result import Curve, Panel, Result, Settings, counted
 
 SIGMA = 2.0
@@ -96,7 +96,7 @@ def _many(settings: Settings) -> list[Curve]:
     return curves
 
 
-def _estimate(users: int, epsilons: Array, settings: Settings, where: str) -> Estimate:
+def _estimate(users: int, epsilons: Array, settings: Settings, where: str) -> MonteCarloEstimate:
     samples = settings.draws if where == "cube" else max(settings.draws // 10, 1)
     chunks = gaussian_shuffle.monte_carlo(users, SIGMA, epsilons, samples, settings.seed, where)
     label = f"Monte Carlo, n={users}, {where}"

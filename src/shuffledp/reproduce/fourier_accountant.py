@@ -26,7 +26,7 @@ _NUDGE = 1e-6
 
 
 @dataclass(frozen=True)
-class Grid:
+class LossGrid:
     """m points on [-L, L); the captions of the paper say L = 20, m = 10^7."""
 
     half_width: float = 20.0
@@ -48,13 +48,13 @@ class Grid:
 class GridPLD:
     """Masses on the grid and the mass at infinite loss."""
 
-    grid: Grid
+    grid: LossGrid
     mass: Array
     infinite: float
 
     @classmethod
     def of(
-        cls, atoms: Iterable[Atoms], infinite: float, grid: Grid, side: str = "right"
+        cls, atoms: Iterable[Atoms], infinite: float, grid: LossGrid, side: str = "right"
     ) -> GridPLD:
         """Move every atom to the next grid point on that side."""
         mass = np.zeros(grid.points)
@@ -124,7 +124,7 @@ class GridPLD:
 class Composed:
     """The composed distribution, ready for any number of questions."""
 
-    grid: Grid
+    grid: LossGrid
     mass: Array
     infinite: float
     periodisation: float

@@ -26,7 +26,7 @@ _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MonteCarloEstimate:
     """Monte Carlo means and their standard errors, one for each epsilon."""
 
     mean: Array
@@ -50,7 +50,7 @@ def beyond_the_cube(users: int, sigma: float) -> float:
 
 def monte_carlo(
     users: int, sigma: float, epsilons: Array, samples: int, seed: int, where: str = "cube"
-) -> Iterator[Estimate | None]:
+) -> Iterator[MonteCarloEstimate | None]:
     """Yields None after every chunk (so that progress can be shown) and the estimate at the end.
 
     where = "cube": points uniform on the cube, as in the paper. where = "law": points drawn from
@@ -84,7 +84,7 @@ def monte_carlo(
         yield None
     mean = total / done
     variance = np.maximum(squares / done - mean**2, 0.0)
-    yield Estimate(mean, np.sqrt(variance / max(done - 1, 1)), done)
+    yield MonteCarloEstimate(mean, np.sqrt(variance / max(done - 1, 1)), done)
 
 
 def on_sorted_grid(users: int, sigma: float, epsilons: Array, points: int) -> tuple[Array, int]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import Array
+from .binomial_laws import binomial, hoeffding_window, logs
 from .fourier_accountant import Atoms
-from .laws import binomial, hoeffding_window, logs
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import ours
 from .clone_curves import TAU, compare
-from .fourier_accountant import Grid, GridPLD
+from .fourier_accountant import GridPLD, LossGrid
 from .krr_pld import PrintedRandomizedResponse
 from .result import CLONES, STRONGER, Curve, Panel, Result, Settings
 
@@ -18,7 +18,7 @@ K, GAMMA, K_USERS = 4, 0.25, 10_000
 
 
 def run(settings: Settings) -> Result:
-    grid = Grid(WIDTH, settings.points)
+    grid = LossGrid(WIDTH, settings.points)
     panels: list[Panel] = []
     rows: list[dict[str, Any]] = []
     for users, reach in ((10**5, 0.65), (10**6, 0.2)):
@@ -50,7 +50,7 @@ def _local_epsilon() -> float:
     return math.log((1 - GAMMA + GAMMA / K) / (GAMMA / K))
 
 
-def _against_strong(rounds: int, grid: Grid, settings: Settings) -> Panel:
+def _against_strong(rounds: int, grid: LossGrid, settings: Settings) -> Panel:
     epsilons = np.linspace(0.0, 0.4 * math.sqrt(rounds), 6 if settings.quick else 31)
     law = PrintedRandomizedResponse(K_USERS, K, GAMMA, "A_s", True, TAU)
     composed = GridPLD.of(law.atoms(), law.infinite, grid).compose(rounds)

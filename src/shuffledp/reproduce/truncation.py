@@ -10,7 +10,7 @@ import numpy as np
 from . import ours
 from .clone_curves import TAU
 from .clone_pld import ClonePair
-from .fourier_accountant import Grid, GridPLD
+from .fourier_accountant import GridPLD, LossGrid
 from .result import CLONES, Curve, Panel, Result, Settings, counted
 
 EPS0, DELTA = 4.0, 1e-6
@@ -20,7 +20,7 @@ ALL, KEPT = "paper's PLD, all O(n^2) terms", "paper's PLD, Hoeffding O(n)"
 def run(settings: Settings) -> Result:
     largest_all = 3_000 if settings.quick else 30_000
     largest_kept = 10**5 if settings.quick else 10**6
-    grid = Grid(20.0, settings.points)
+    grid = LossGrid(20.0, settings.points)
     rows = []
     for users in [300, 1_000, 3_000, 10_000, 30_000, 10**5, 10**6, 10**7, 10**8, 10**9]:
         epsilon, seconds = _ours(users)
@@ -59,7 +59,7 @@ def _ours(users: int) -> tuple[float, float]:
     return epsilon, min(times)
 
 
-def _paper(pair: ClonePair, grid: Grid, epsilon: float) -> dict[str, float]:
+def _paper(pair: ClonePair, grid: LossGrid, epsilon: float) -> dict[str, float]:
     start = time.perf_counter()
     rows = counted(pair.atoms(), pair.users, f"PLD, n={pair.users}")
     pld = GridPLD.of(rows, pair.infinite, grid)
@@ -69,7 +69,7 @@ def _paper(pair: ClonePair, grid: Grid, epsilon: float) -> dict[str, float]:
     return {"terms": pair.terms, "seconds": seconds, "delta": delta, "missing_mass": 1 - kept}
 
 
-def _effect(users: int, grid: Grid, points: int) -> Panel:
+def _effect(users: int, grid: LossGrid, points: int) -> Panel:
     """delta(epsilon) with and without the truncation."""
     last = ours.clones(users, EPS0, "clones").epsilon_bounds(1e-14).upper
     epsilons = np.linspace(0.0, last, points)

@@ -13,16 +13,14 @@ from ..accountant import repeated
 from ..errors import OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..randomizers import Randomizer
+from ..randomizers.analyses import LADDER
 from ..rounds import RoundOfUsers
 from ..shuffle import Shuffle
 from .ladder import Ladder
 from .protocol import of_users
 
-#: From the most to the least that the adversary is given.
-LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
 
-
-class Row(NamedTuple):
+class AnalysisRow(NamedTuple):
     """One rung: certified bounds of epsilon under one analysis, or what is attained."""
 
     analysis: str
@@ -58,11 +56,11 @@ def adversaries(
     with progress("adversaries", len(rungs) + 1) as done:
         for name, above, gist in rungs:
             bounds = anyway(repeated(above, rounds).epsilon_bounds, delta, rtol=rtol)
-            rows.append(Row(name, bounds.lower, bounds.upper, gist))
+            rows.append(AnalysisRow(name, bounds.lower, bounds.upper, gist))
             done(1)
         attained = repeated(round_, rounds).attained_epsilon(delta, rtol=rtol)
     gist = f"is told nothing; {randomizer.attained_by}"
-    rows.append(Row("attained", attained, None, gist))
+    rows.append(AnalysisRow("attained", attained, None, gist))
     crowd = f"{int(rounds):,} x {round_.participants}"
     title = f"{randomizer!r}, {crowd}, delta = {plain(delta)}, {round_.relation}"
     return Ladder(title, tuple(rows))

@@ -22,7 +22,7 @@ from .choices import Choice
 from .protocol import of_users
 
 if TYPE_CHECKING:
-    from .choose import Question
+    from .choose import ChoiceQuestion
 
 
 class _Worse(Exception):
@@ -45,7 +45,7 @@ class Fit(NamedTuple):
 class Candidate:
     """A family of randomizers in a view, to be fitted to the target."""
 
-    question: Question
+    question: ChoiceQuestion
     kind: type[Randomizer]
     family: Family
     view: str

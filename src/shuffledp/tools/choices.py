@@ -21,7 +21,7 @@ from . import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .choose import Question
+    from .choose import ChoiceQuestion
 
 #: Whoever spends less than this share of the target is told of.
 _MOST_OF_IT = 0.95
@@ -87,7 +87,7 @@ class Choices(Sequence[Choice], Records):
     True
     """
 
-    question: Question
+    question: ChoiceQuestion
     choices: tuple[Choice, ...]
     unmet: tuple[Unmet, ...]
 

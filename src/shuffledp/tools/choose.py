@@ -75,7 +75,7 @@ def choose(
         dropouts=dropouts,
         messages=messages,
     )
-    question = Question(
+    question = ChoiceQuestion(
         task=task,
         size=_size(task, needed, sizes),
         people=people,
@@ -130,7 +130,7 @@ def _cap(max_eps0: float) -> float:
 
 
 @dataclass(frozen=True)
-class Question:
+class ChoiceQuestion:
     """What is to be estimated, of whom, within which budget."""
 
     task: str
@@ -164,7 +164,7 @@ class Question:
         return max(round(self.people.sample_rate * self.people.honest), 1)
 
     @property
-    def proxy(self) -> Question:
+    def proxy(self) -> ChoiceQuestion:
         """A single round of all who send that costs about as much: options are tried there, since
         samples and many rounds take longer. Of one sampled round it is the theorem for samples."""
         people, rate = self.people, self.people.sample_rate

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..published.bound import PublishedBound
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """One bound of the literature: its epsilon, or why it does not apply."""
 
     name: str
@@ -56,7 +56,7 @@ class Comparison(Records):
     rounds: int
     delta: float
     ours: Bounds[float]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
 
     def __str__(self) -> str:
         lines = [
@@ -67,7 +67,9 @@ class Comparison(Records):
             "",
             f"{'epsilon':>10}  {'ratio':>8}  bound",
         ]
-        ours = Row(f"shuffledp, {self.round.explained.name}", self.ours.upper, 1.0, "", "")
+        ours = ComparisonRow(
+            f"shuffledp, {self.round.explained.name}", self.ours.upper, 1.0, "", ""
+        )
         for row in (ours, *self.rows):
             if row.epsilon is not None:
                 note = f" ({row.reason})" if row.reason else ""
@@ -82,7 +84,7 @@ class Comparison(Records):
     def records(self) -> list[dict[str, Any]]:
         name = f"shuffledp, {self.round.explained.name}"
         ratio = 1.0 if 0 < self.ours.upper < math.inf else None
-        ours = Row(name, self.ours.upper, ratio, "certified by this package", "")
+        ours = ComparisonRow(name, self.ours.upper, ratio, "certified by this package", "")
         each = (row._asdict() for row in (ours, *self.rows))
         return [{"bound": row.pop("name"), **row} for row in each]
 
@@ -184,12 +186,14 @@ def compare(
     return Comparison(round_, rounds, delta, ours, tuple(rows))
 
 
-def _row(bound: PublishedBound, round_: Round, rounds: int, delta: float, ours: float) -> Row:
+def _row(
+    bound: PublishedBound, round_: Round, rounds: int, delta: float, ours: float
+) -> ComparisonRow:
     try:
         known = _comparable(round_)
         epsilon = bound.epsilon(known.randomizer, known.honest, known.sample_rate, rounds, delta)
     except OutOfRange as error:
-        return Row(bound.name, None, None, bound.source, str(error))
+        return ComparisonRow(bound.name, None, None, bound.source, str(error))
     reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
     ratio = epsilon / ours if 0 < ours < math.inf else None
-    return Row(bound.name, epsilon, ratio, bound.source, reason)
+    return ComparisonRow(bound.name, epsilon, ratio, bound.source, reason)

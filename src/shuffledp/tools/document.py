@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .._support.tables import Row, html_table, text_table
+from .._support.tables import TableRow, html_table, text_table
 from .._support.text import PAGE, line_width, wrapped
 
 #: For a screen and for A4 or letter paper: no entry of the account is torn apart between pages.
@@ -37,7 +37,7 @@ class Section:
 
     heading: str
     paragraphs: Sequence[str] = ()
-    table: tuple[Row, Sequence[Row]] | None = None
+    table: tuple[TableRow, Sequence[TableRow]] | None = None
     facts: Sequence[tuple[str, str]] = ()
     level: int = 2
     claims: bool = False  # does the first paragraph say what all of it is about?

@@ -11,11 +11,11 @@ from .._support.tables import html_table
 from .._support.text import rounded_down, rounded_up
 
 if TYPE_CHECKING:
-    from .adversaries import Row
+    from .adversaries import AnalysisRow
 
 
 @dataclass(frozen=True)
-class Ladder(Sequence["Row"], Records):
+class Ladder(Sequence["AnalysisRow"], Records):
     """Every analysis of one protocol, from the most to the least that the adversary is given.
 
     >>> from shuffledp import RandomizedResponse, adversaries
@@ -25,7 +25,7 @@ class Ladder(Sequence["Row"], Records):
     """
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[AnalysisRow, ...]
 
     def __getitem__(self, index: Any) -> Any:
         return self.rows[index]

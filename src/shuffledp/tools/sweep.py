@@ -21,13 +21,13 @@ from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
 from .protocol import ROUND_OPTIONS, counts, round_of
-from .sweep_file import Case, Row, SweepFile
+from .sweep_file import Case, SweepFile, SweepRow
 
 _MAX_ROWS = 10**7
 _SHOWN = 1000  # rows in a notebook
 
 
-class SweepTable(Sequence[Row], Records):
+class SweepTable(Sequence[SweepRow], Records):
     """Rows as dictionaries, one a protocol: parameters, certified bounds, and what went wrong.
 
     >>> from shuffledp import sweep
@@ -35,7 +35,7 @@ class SweepTable(Sequence[Row], Records):
     <SweepTable: 2 rows, 0 failed>
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[SweepRow]) -> None:
         self._rows = tuple(rows)
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class SweepTable(Sequence[Row], Records):
         return tuple(self._rows[0])
 
     @property
-    def failed(self) -> Sequence[Row]:
+    def failed(self) -> Sequence[SweepRow]:
         """The rows without a certified answer as narrow as asked for."""
         return tuple(row for row in self._rows if row["error"])
 
@@ -111,7 +111,7 @@ def sweep(
     instance(over, Mapping, wrong, "over")
     cases = _cases(over, fixed, tolerance(rtol))
     file = None if out is None else SweepFile(out, _columns(cases[0]))
-    rows: list[Row] = [] if file is None else file.resume(cases)
+    rows: list[SweepRow] = [] if file is None else file.resume(cases)
     with progress("rows", len(cases)) as report:
         report(len(rows))
         for new in _evaluated(cases[len(rows) :], jobs):
@@ -185,7 +185,7 @@ def _columns(case: Case) -> list[str]:
     return [*case, f"{query}_lower", f"{query}_upper", "error"]
 
 
-def evaluate(case: Case) -> Row:
+def evaluate(case: Case) -> SweepRow:
     """Never raises because of the case: a sweep goes on."""
     lower, upper, error = None, None, ""
     try:
@@ -209,7 +209,7 @@ def _bounds(case: Case) -> Bounds[float]:
     return accountant.delta_bounds(case["epsilon"], rtol=case["rtol"])
 
 
-def _evaluated(cases: Sequence[Case], jobs: int | None) -> Iterator[list[Row]]:
+def _evaluated(cases: Sequence[Case], jobs: int | None) -> Iterator[list[SweepRow]]:
     """Rows in the order of the cases, some at a time."""
     if isinstance(jobs, bool) or not isinstance(jobs, (int, type(None))) or jobs == 0:
         raise InvalidParameter(f"jobs={jobs!r} is not a number of cores; give 1, 2, ... or -1.")

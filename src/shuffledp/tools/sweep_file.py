@@ -17,7 +17,7 @@ from ..errors import InvalidParameter
 
 #: The parameters of a row, and the row itself.
 Case = dict[str, Any]
-Row = dict[str, Any]
+SweepRow = dict[str, Any]
 
 
 class SweepFile:
@@ -33,7 +33,7 @@ class SweepFile:
             raise InvalidParameter(f"out={self.path} is neither .csv nor .jsonl; name it so.")
         self._csv = self.path.suffix == ".csv"
 
-    def resume(self, cases: Sequence[Case]) -> list[Row]:
+    def resume(self, cases: Sequence[Case]) -> list[SweepRow]:
         """The rows of these cases that the file already has; a torn last line is cut off.
 
         A file with anything else in it is refused and left alone.
@@ -55,7 +55,7 @@ class SweepFile:
                 file.truncate(len("".join([head, *body]).encode()))
         return rows
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append(self, rows: Sequence[SweepRow]) -> None:
         with writing(self.path), self.path.open("a", encoding="utf-8", newline="") as file:
             file.write("".join(self._line(list(row.values())) for row in rows))
 
@@ -69,7 +69,7 @@ class SweepFile:
         except UnicodeDecodeError:
             raise self._another("it is not text") from None
 
-    def _row(self, number: int, pair: tuple[Case, str]) -> Row:
+    def _row(self, number: int, pair: tuple[Case, str]) -> SweepRow:
         """A line of the file as a row, if it is that of this case."""
         case, line = pair
         try:

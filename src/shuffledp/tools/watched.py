@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._support.numeric import Array
 from ..clients.base import whole_messages
 from ..clients.dummies import DummiesClient
-from ..clients.matrix import MatrixClient
+from ..clients.matrix_client import MatrixClient
 from ..clients.noisy import DIGITS, NoisyClient
 from ..errors import InvalidParameter
 from ..randomizers import (

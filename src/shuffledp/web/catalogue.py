@@ -11,10 +11,10 @@ from .._support import validate
 from ..errors import ShuffleDPError
 from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY, Randomizer
+from ..randomizers.analyses import LADDER
 from ..randomizers.parameter import Parameter, parameters_of
 from ..records import OF_USERS
 from ..rounds import KINDS_OF_SAMPLES
-from ..tools.adversaries import LADDER
 from ..tools.choose import TASKS
 from ..tools.protocol import OF_REPORTS, VIEWS
 from .limits import Limits

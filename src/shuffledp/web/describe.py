@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from .. import __version__
-from .questions import Field, Question, questions
+from .questions import CommandQuestion, Field, questions
 
 _ABOUT = (
     "Every route is a command of the shell and every field one of its options; the answer is what "
@@ -58,7 +58,7 @@ def openapi() -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": about, "paths": paths}
 
 
-def _operations(question: Question) -> dict[str, Any]:
+def _operations(question: CommandQuestion) -> dict[str, Any]:
     needed = [field.name for field in question.fields.values() if field.needed]
     properties = {name: _schema(field) for name, field in question.fields.items()}
     properties["format"] = {"enum": list(question.formats), "default": "json"}
@@ -118,7 +118,7 @@ def api_page() -> str:
     )
 
 
-def _section(question: Question) -> str:
+def _section(question: CommandQuestion) -> str:
     rows = []
     for field in question.fields.values():
         need = "needed" if field.needed else "" if field.default is None else f"{field.default}"

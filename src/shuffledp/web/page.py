@@ -19,7 +19,7 @@ from ..rounds import Round, RoundOfUsers
 from ..tools.choices import local_text
 from ..tools.protocol import round_of
 from .answers import Answer
-from .questions import Question, questions
+from .questions import CommandQuestion, questions
 
 #: Numbers with one safe side, and how they are printed.
 _PRINTED: dict[str, Callable[[float], str]] = {
@@ -61,7 +61,7 @@ def printed(value: Any) -> Any:
     return shown
 
 
-def field_of(message: str, question: Question) -> str | None:
+def field_of(message: str, question: CommandQuestion) -> str | None:
     """The field that a sentence is about: what is missing, or what it names first.
 
     >>> from shuffledp.web.page import field_of

@@ -17,7 +17,7 @@ from ..cli.app import cli
 from ..cli.numbers import Number, Numbers
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY
-from ..tools.adversaries import LADDER
+from ..randomizers.analyses import LADDER
 from ..tools.protocol import WORDS
 
 #: Options of any text that do nothing but say something.
@@ -51,7 +51,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Question:
+class CommandQuestion:
     """A command, as one may ask it."""
 
     name: str
@@ -112,7 +112,7 @@ def _text(field: Field, value: Any) -> str:
 
 
 @cache
-def questions() -> Mapping[str, Question]:
+def questions() -> Mapping[str, CommandQuestion]:
     """All of them, by the names of the commands."""
     found = {}
     for name, command in cli.commands.items():
@@ -123,7 +123,7 @@ def questions() -> Mapping[str, Question]:
             fixed = [f"--{option}={value}" for option, value in _ALWAYS.items() if option in names]
             about = (command.help or "").partition("\b")[0].strip()
             by_name = {field.name: field for field in fields}
-            found[name] = Question(name, about, by_name, formats, fixed)
+            found[name] = CommandQuestion(name, about, by_name, formats, fixed)
     return found
 
 

@@ -14,9 +14,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import InvalidParameter
-from .app import application
 from .guards import App
 from .limits import Limits
+from .routes import application
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _ANYWHERE = ("0.0.0.0", "::", "")

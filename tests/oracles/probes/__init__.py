@@ -5,7 +5,7 @@ is a probe of its own.
 """
 
 from .common import Probe
-from .of_bundles import bundles, counts_between, some_bundles, wide_bundles
+from .of_bundles import bundles, some_bundles, wide_bundles
 from .of_engines import (
     chosen_engines,
     enumerating_engines,
@@ -79,7 +79,6 @@ PROBES: list[Probe] = [
     chosen,
     sums_of_losses,
     bundles,
-    counts_between,
     readings,
 ]
 #: What the constants of a folder have to do with, the quickest first; of any other folder, all.
@@ -91,7 +90,7 @@ OF_FOLDER: dict[str, list[Probe]] = {
         attained_rounds, repeated_rounds, senders, matrices, *MATRICES, binary_messages, densities,
         mixed_rounds,
     ],
-    "composition": [counts_between, sums_of_losses, bundles, some_bundles, *ROUNDS],
+    "composition": [sums_of_losses, bundles, some_bundles, *ROUNDS],
     "bounds": [
         one_round, near_the_top, infinite_losses_twice, one_laplace, infinite_losses,
         attained_rounds, repeated_rounds, wide_bundles, too_wide_at_first, calibrated, chosen,
@@ -102,12 +101,8 @@ OF_FOLDER: dict[str, list[Probe]] = {
 #: Constants that change an answer of slower probes only: what these ask stays the same in others.
 DECIDES: dict[str, list[Probe]] = {
     "LATTICES": [too_wide_at_first],
-    "OUTLINE_WIDTH": [too_wide_at_first],
     "DEEPER": [too_wide_at_first, mixed_rounds],
-    "DEEPEST": [too_wide_at_first, mixed_rounds],
-    "SOME_POINTS": [too_wide_at_first, mixed_rounds],
     "WIDEST_SAMPLES": [too_wide_at_first],
-    "FEW_ROUNDS": [mixed_rounds],
     "FEW_KINDS": [mixed_rounds],
     "ALIKE": [mixed_rounds],
 }

@@ -10,7 +10,6 @@ import numpy as np
 
 import oracles
 from shuffledp import PureLDP, Shuffle
-from shuffledp.composition.between_counts import Hiding, Known, Nodes
 from shuffledp.composition.bundle import BundledRounds
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.profiles.sender_count import SenderCount
@@ -61,27 +60,3 @@ def bundles() -> Iterator[Checked]:
     for i, epsilon in enumerate((0.5, 2.0)):
         exact = exact_bundle(0.5, 40, epsilon)
         yield (found.lower[i], found.upper[i]), (exact, exact)
-
-
-def counts_between() -> Iterator[Checked]:
-    """One round in which nothing is lost once 40 others hide the user, each with probability 1/5:
-    known of some numbers of senders, asked for others."""
-    nodes, counts = Nodes(170, 190, 215, 235), np.array([195, 205])
-
-    def at(senders: int) -> Known:
-        value = np.full((2, 1), float(_few_hide(senders)))
-        return Known(value * (1 - 1e-15), value * (1 + 1e-15))
-
-    hiding = Hiding(0.2, 1)
-    lower, upper = hiding.lower(nodes, counts, at), hiding.upper(nodes, counts, at)
-    for i, count in enumerate(counts.tolist()):
-        exact = _few_hide(count)
-        yield (lower[i, 0], upper[i, 0]), (exact, exact)
-
-
-@cache
-def _few_hide(senders: int) -> mpmath.mpf:
-    with mpmath.workdps(60):
-        p, others = mpmath.mpf(0.2), senders - 1
-        masses = [mpmath.binomial(others, c) * p**c * (1 - p) ** (others - c) for c in range(41)]
-        return mpmath.fsum(masses)

@@ -12,14 +12,15 @@ import numpy as np
 from .._support.numeric import Array, Bounds, Side
 from ..errors import NotCertified
 from ..profiles.base import Parts, PrivacyProfile, aim, depth_for, merged, swapped
-from . import one_round, tuning
+from . import one_round
 from .certificate import not_certified
 
 if TYPE_CHECKING:  # loaded with the first question about several rounds
     from ..composition.compose import Composition
+    from .composed import Range
 
 
-class Rounds:
+class CertifiedRounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
     Of profiles of one order of the neighbours (`PrivacyProfile.reverse`), both orders are composed
@@ -30,7 +31,7 @@ class Rounds:
     def __init__(self, parts: Parts, *, refine: bool = True, both: bool = True) -> None:
         forward, backward = merged(parts), swapped(parts)
         orders = [forward] if forward == backward or not both else [forward, backward]
-        self._orders = [_Order(kinds, refine) for kinds in orders]
+        self._orders = [_OneOrder(kinds, refine) for kinds in orders]
 
     @property
     def compositions(self) -> Sequence[Composition]:
@@ -46,14 +47,23 @@ class Rounds:
         """The largest finite loss, from which on delta is constant."""
         return max(order.largest_loss for order in self._orders)
 
-    def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
-        """At any delta; 0 asks for pure DP."""
+    def epsilon_bounds(
+        self, delta: float, rtol: float, together: Range | None = None
+    ) -> Bounds[float]:
+        """At any delta; 0 asks for pure DP. `together`: the range of all deltas of a curve."""
         if delta == 0:
             return Bounds(*[self.max_loss()] * 2)
-        return self._larger("epsilon", lambda order: order.epsilon_bounds(delta, rtol), rtol)
+        return self._larger(
+            "epsilon", lambda order: order.epsilon_bounds(delta, rtol, together), rtol
+        )
 
-    def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
-        return self._larger("delta", lambda order: order.delta_bounds(epsilon, rtol), rtol)
+    def delta_bounds(
+        self, epsilon: float, rtol: float, together: Range | None = None
+    ) -> Bounds[float]:
+        """At any epsilon. `together`: the range of all epsilons of a curve."""
+        return self._larger(
+            "delta", lambda order: order.delta_bounds(epsilon, rtol, together), rtol
+        )
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
         """Upper values at many epsilons at once, sharp down to a delta of about `least`; of their
@@ -62,7 +72,7 @@ class Rounds:
         return np.asarray(np.max(each, axis=0))
 
     def _larger(
-        self, what: str, ask: Callable[[_Order], Bounds[float]], rtol: float
+        self, what: str, ask: Callable[[_OneOrder], Bounds[float]], rtol: float
     ) -> Bounds[float]:
         """Of the orders; one that is too wide does not matter if it is the smaller one."""
         narrow, wide = [], []
@@ -78,7 +88,7 @@ class Rounds:
         return largest
 
 
-class _Order:
+class _OneOrder:
     """Rounds in one order of the neighbours. Keeps the composition for later questions, which may
     come from several threads."""
 
@@ -95,8 +105,8 @@ class _Order:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
                 if not (self._refine or self._composition.dear):
-                    finer = self._composition.fineness.times(tuning.ONLY_ATTEMPT)
-                    self._composition.fineness = finer
+                    # single pairs of datasets have few losses, which wide cells do not fit
+                    self._composition.fineness = 2.0
             return self._composition
 
     @property
@@ -118,23 +128,23 @@ class _Order:
             return math.inf
         return self.largest_loss
 
-    def epsilon_bounds(self, delta: float, rtol: float) -> Bounds[float]:
+    def epsilon_bounds(self, delta: float, rtol: float, together: Range | None) -> Bounds[float]:
         if delta == 1 or not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.epsilon_bounds(self._only, delta, rtol)
         from . import composed
 
-        return composed.epsilon_bounds(self.composition, delta, rtol, self._refine)
+        return composed.epsilon_bounds(self.composition, delta, rtol, self._refine, together)
 
-    def delta_bounds(self, epsilon: float, rtol: float) -> Bounds[float]:
+    def delta_bounds(self, epsilon: float, rtol: float, together: Range | None) -> Bounds[float]:
         if not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.delta_bounds(self._only, epsilon, rtol)
         from . import composed
 
-        return composed.delta_bounds(self.composition, epsilon, rtol, self._refine)
+        return composed.delta_bounds(self.composition, epsilon, rtol, self._refine, together)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
         if not self._kinds:

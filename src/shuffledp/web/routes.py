@@ -23,7 +23,7 @@ from .describe import api_page, openapi
 from .guards import App, Guard, Refused, body_of
 from .limits import Limits
 from .pool import Asked, Busy, Died, Pool, TooLarge, TooLong
-from .questions import Question, questions
+from .questions import CommandQuestion, questions
 
 _TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown", "text": "text/plain"}
 _ID = re.compile(r"[\w-]{8,64}")
@@ -105,7 +105,7 @@ class _Desk:
         self._pool, self._limits = pool, limits
         self._open: dict[str, tuple[Asked, asyncio.Future[Any]]] = {}
 
-    def route(self, question: Question) -> Callable[[Request], Awaitable[Response]]:
+    def route(self, question: CommandQuestion) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             given = await self._given(request, question)
             format, files = given.pop("format", "json"), given.pop("files", {})
@@ -126,7 +126,7 @@ class _Desk:
         self._open[name][1].cancel()
         return Response(json_text({"cancelled": name}), media_type=_JSON)
 
-    async def _given(self, request: Request, question: Question) -> dict[str, Any]:
+    async def _given(self, request: Request, question: CommandQuestion) -> dict[str, Any]:
         """What a question says, all of it as texts."""
         if request.method == "GET":
             return question.from_query(request.query_params.multi_items())

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .numeric import Array
-from .transforms import gauss_legendre
+from .._support.numeric import Array
+from .._support.transforms import gauss_legendre
 
 #: The integrand is below e^-80 of its largest value beyond the interval that is looked at.
 _EXPONENT = 80.0
