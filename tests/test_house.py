@@ -132,21 +132,14 @@ SAME_INTERFACE = {"__init__", "base", "tuning"}
 #: Names of the core that are still shared. They are to go: remove a name from here when it has one
 #: place, and add none.
 SHARED_MODULES_TO_RENAME = {
-    "binary": {"laws/binary.py", "profiles/binary.py"},
-    "gaussian": {"profiles/gaussian.py", "randomizers/gaussian.py"},
     "lattice": {"composition/lattice.py", "engines/lattice.py"},
-    "matrix": {"laws/matrix.py", "profiles/matrix.py"},
-    "rounds": {"profiles/rounds.py", "rounds.py"},
 }
 SHARED_CLASSES_TO_RENAME = {
-    "Cells": {"composition/grading.py", "laws/cells.py", "profiles/sender_count.py"},
     "Choice": {"engines/choice.py", "tools/choices.py"},
-    "Counts": {"clients/counts.py", "profiles/two_counts.py"},
     "Grid": {"bounds/boundary.py", "engines/gridded.py"},
     "Lattices": {"composition/lattice.py", "engines/one_positive.py"},
     "Nodes": {"composition/between_counts.py", "engines/bit_nodes.py", "engines/nodes.py"},
-    "Polygon": {"composition/pld.py", "profiles/polygon.py"},
-    "Search": {"profiles/binary.py", "randomizers/parameter.py"},
+    "Polygon": {"composition/pld.py", "profiles/closed_form.py"},
     "Side": {"_support/numeric.py", "bounds/crossing.py"},
     "Sum": {"engines/lattice.py", "engines/one_positive.py"},
 }

@@ -77,7 +77,7 @@ class Aggregate(RoundOfUsers):
         """
         law = self.randomizer.sum_law()
         sampled = self.neighbours == "remove" and self.sample_rate < 1
-        if sampled and isinstance(law, laws.sums.BitColumns):
+        if sampled and isinstance(law, laws.binary_law.BitColumns):
             return replace(law, columns=max(law.columns, 2 * law.ones))
         return law
 

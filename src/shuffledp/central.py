@@ -135,7 +135,7 @@ class GaussianNoise(CentralNoise):
 
     @property
     def profile(self) -> PrivacyProfile:
-        from .profiles.gaussian import GaussianProfile  # loaded with the first question
+        from .profiles.closed_form import GaussianProfile  # loaded with the first question
 
         # the quotient errs by one unit
         loss = math.nextafter(self.sensitivity / self.sigma, math.inf)
@@ -175,7 +175,7 @@ class LaplaceNoise(CentralNoise):
     def profile(self) -> PrivacyProfile:
         """Of one user who adds the noise: nobody else hides them."""
         loss = math.nextafter(self.sensitivity / self.scale, math.inf)
-        return profiles.rounds.round_profile(Laplace(loss).law("best"), 1)
+        return profiles.parts.round_profile(Laplace(loss).law("best"), 1)
 
     @property
     def explained(self) -> Analysis:

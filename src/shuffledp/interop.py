@@ -23,7 +23,7 @@ from .composition.pld import PLD, Sampled, upper_pld
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
 from .mechanisms import MAX_LOSS, GivenPLD
-from .profiles.accuracy import depth_for
+from .profiles.base import depth_for
 from .profiles.samples import Samples, larger_of
 
 try:

@@ -21,7 +21,7 @@ from ._support.text import plain
 from .central import Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
-from .profiles.polygon import Polygon, PolygonProfile
+from .profiles.closed_form import Polygon, PolygonProfile
 
 #: Larger losses are as good as infinite.
 MAX_LOSS = 500.0

@@ -18,8 +18,7 @@ from .rounds import RoundOfReports
 
 if TYPE_CHECKING:  # loaded with the first question
     from .guarantee import Ask
-    from .profiles.base import Parts
-    from .profiles.one_pair import PairProfile
+    from .profiles.base import PairProfile, Parts
 
 THRESHOLD = Analysis(
     name="exact",
@@ -107,7 +106,7 @@ class SampleThreshold(RoundOfReports):
             profiles.threshold.ThresholdProfile(self.rate, self._effective, order, reports)
             for order in (True, False)
         )
-        return profiles.one_pair.PairProfile(more, less)
+        return profiles.base.PairProfile(more, less)
 
     def _composed(self, pair: PairProfile) -> Parts:
         """A user's reports are each in one bin, and missing from another if they are replaced."""

@@ -112,11 +112,9 @@ class Shuffle(RoundOfUsers):
         """Sampling and shuffling analyzed together, for one of the messages of a user."""
         m, count = self.messages, self._sender_count
         if count.least == count.most:
-            return profiles.rounds.round_profile(
-                law, m * count.most, m * (self.honest - count.most)
-            )
+            return profiles.parts.round_profile(law, m * count.most, m * (self.honest - count.most))
         if self.sampling == "poisson" and m == 1:
-            return profiles.rounds.round_profile(law.thinned(self.sample_rate), self.honest)
+            return profiles.parts.round_profile(law.thinned(self.sample_rate), self.honest)
         mixture = profiles.mixture
         return mixture.MixtureProfile(count, mixture.SampledRounds(law, count, m))
 
@@ -194,7 +192,7 @@ class Shuffle(RoundOfUsers):
 
     def _attained_by(self, law: Law) -> PrivacyProfile:
         if self.sample_rate == 1:
-            return profiles.rounds.round_profile(law, self.messages * self.honest)
+            return profiles.parts.round_profile(law, self.messages * self.honest)
         return self._sampled_as_one(law)
 
     @property
@@ -219,5 +217,5 @@ class Shuffle(RoundOfUsers):
         for epsilon in (_SMALL * largest, largest / 2):
             worst = law.worst(epsilon, self._typical)
             orders = (self._attained_by(order) for order in (worst, worst.reversed))
-            found.append([(profiles.one_pair.PairProfile(*orders), 1)])
+            found.append([(profiles.base.PairProfile(*orders), 1)])
         return found

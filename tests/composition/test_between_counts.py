@@ -13,7 +13,7 @@ from shuffledp import PureLDP, RandomizedResponse, Shuffle
 from shuffledp.composition import between_counts
 from shuffledp.composition.between_counts import Hiding, Known, Nodes
 from shuffledp.composition.bundle import BundledRounds
-from shuffledp.laws.classes import ClassLaw
+from shuffledp.laws.class_law import ClassLaw
 from shuffledp.profiles.mixture import MixtureProfile
 from shuffledp.profiles.subsampled import SubsampledProfile
 
@@ -113,5 +113,5 @@ def test_many_senders_are_certified() -> None:
 
 
 def test_laws_that_are_not_alike_in_both_orders_are_left_alone() -> None:
-    assert ClassLaw((0.6, 0.4), (0.4, 0.6), (0.3, 0.3)).symmetric
-    assert not ClassLaw((0.6, 0.4), (0.4, 0.6), (0.3, 0.4)).symmetric
+    assert ClassLaw((0.6, 0.4), (0.4, 0.6), (0.3, 0.3)).is_symmetric
+    assert not ClassLaw((0.6, 0.4), (0.4, 0.6), (0.3, 0.4)).is_symmetric

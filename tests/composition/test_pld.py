@@ -13,8 +13,8 @@ from covering import covering
 from shuffledp import Accountant, Gaussian, Shuffle
 from shuffledp._support.numeric import Array
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
-from shuffledp.laws.three_point import ThreePointLaw
-from shuffledp.profiles.clone_sampler import ThreePointSampler
+from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.samples import Samples
 
 
@@ -24,7 +24,7 @@ def discretize(users: int, eps0: float, top: float, divisions: int) -> tuple[PLD
     index = np.arange(divisions + 1)
     epsilon = step * index.astype(float)
     epsilon[-1] = top
-    samples = ThreePointSampler(law, users, 100.0)(epsilon)
+    samples = ClassSampler(LawTable(law.classes.laws, users), 1e-9, depth=100.0)(epsilon)
     return upper_pld(step, Sampled(index, samples)), lower_pld(step, Sampled(index, samples))
 
 
@@ -94,7 +94,8 @@ def test_infinite_loss_of_the_strong_adversary_on_both_sides() -> None:
     atoms = oracles.atoms_of_pair(oracles.strong_pair(3, gamma, users))
     law = ThreePointLaw(math.inf, 1 / 3, 2 / 3, 0.5)
     step, index = math.log(5) / 40, np.arange(41)
-    samples = ThreePointSampler(law, users, 100.0)(step * index.astype(float))
+    sampler = ClassSampler(LawTable(law.classes.laws, users), 1e-9, depth=100.0)
+    samples = sampler(step * index.astype(float))
     sampled = Sampled(index, samples, flat=True)
     upper, lower = upper_pld(step, sampled), lower_pld(step, sampled)
     for epsilon in np.linspace(0, 2, 60).tolist():

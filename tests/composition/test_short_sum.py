@@ -11,7 +11,7 @@ from shuffledp._support.numeric import Side
 from shuffledp.composition.pld import PLD
 from shuffledp.composition.short_sum import ShortSum
 from shuffledp.composition.table import Table
-from shuffledp.profiles.gaussian import GaussianProfile
+from shuffledp.profiles.closed_form import GaussianProfile
 
 
 def pld(step: float, index: list[int], masses: list[float], infinite: float) -> PLD:

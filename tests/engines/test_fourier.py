@@ -1,4 +1,4 @@
-"""The engine for any score law against exact sums and against the binomial engine."""
+"""The engine for any score law against exact sums and against the clone pair."""
 
 import math
 from fractions import Fraction
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import oracles
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp._support.numeric import Array
@@ -15,8 +16,6 @@ from shuffledp.engines.enumerated import enumerated_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.integrals import of_few_values
 from shuffledp.engines.problem import ScoreSums
-from shuffledp.laws.three_point import ThreePointLaw
-from shuffledp.profiles.clone_sampler import ThreePointSampler
 
 
 def sums_of(law: Law, users: int, threshold: Fraction) -> ScoreSums:
@@ -59,16 +58,18 @@ def sums_of_clones(eps0: float, users: int, epsilon: Array) -> ScoreSums:
 @pytest.mark.parametrize(
     ("users", "eps0"), [*covering([10**3, 10**5, 10**8], [0.5, 3.0, 8.0]), (10**10, 8.0)]
 )
-def test_stop_loss_against_the_binomial_engine(users: int, eps0: float) -> None:
-    """Two engines that share nothing, on the law that both can do."""
-    law = ThreePointLaw.stronger_clones(eps0)
-    epsilon = min(2 * eps0 / math.sqrt(1 + users * law.clone), 0.9 * eps0) * np.array([0.1, 1, 3])
+def test_stop_loss_against_the_clone_pair(users: int, eps0: float) -> None:
+    """Sums over the number of clones, which share nothing with the integral."""
+    clone = 2 / (math.exp(eps0) + 1)
+    epsilon = min(2 * eps0 / math.sqrt(1 + users * clone), 0.9 * eps0) * np.array([0.1, 1, 3])
     epsilon = np.minimum(epsilon, 0.9 * eps0)
-    reference = ThreePointSampler(law, users, 60.0)(epsilon)
     lower, upper, *_ = stop_loss(sums_of_clones(eps0, users, epsilon), 1e-5)
-    assert (lower / users <= reference.upper).all()
-    assert (upper / users >= reference.lower).all()
-    if users * law.clone > 100:
+    for i, e in enumerate(epsilon.tolist()):
+        buckets = min(4000, int(2e6 / math.sqrt(users * clone)))
+        least, most = oracles.clone_profile_bracket(users, eps0, e, buckets)
+        assert lower[i] / users <= most <= least * (1 + 1e-3) + 1e-29
+        assert least <= upper[i] / users
+    if users * clone > 100:
         assert (upper - lower <= 0.01 * upper).all()
 
 
@@ -81,13 +82,14 @@ def test_rows_of_too_many_nodes_are_evaluated_once(monkeypatch: pytest.MonkeyPat
         return of_few_values(law, nodes, cut, last)
 
     monkeypatch.setattr("shuffledp.engines.fourier.of_few_values", watched)
-    law, users, epsilon = ThreePointLaw.stronger_clones(3.0), 10**5, np.array([0.02, 0.05])
-    reference = ThreePointSampler(law, users, 60.0)(epsilon)
+    users, epsilon = 10**5, np.array([0.02, 0.05])
+    brackets = [oracles.clone_profile_bracket(users, 3.0, e, 10**4) for e in epsilon.tolist()]
+    least, most_delta = np.array(brackets).T
     for most in (tuning.MAX_NODES, 1000):
         monkeypatch.setattr(tuning, "MAX_NODES", most)
         lower, upper, *_ = stop_loss(sums_of_clones(3.0, users, epsilon), 1e-7)
-        assert (lower / users <= reference.upper).all()
-        assert (upper / users >= reference.lower).all()
+        assert (lower / users <= most_delta).all()
+        assert (upper / users >= least).all()
         assert (upper - lower <= 0.01 * upper).all()
         assert most / 2 < calls.pop() <= most
         assert not calls

@@ -19,8 +19,8 @@ from shuffledp.engines.gridded import gridded, lively_nodes
 from shuffledp.engines.nodes import Missing, Nodes
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.tilted_law import TiltedLaw, tilted
-from shuffledp.laws.density import DensityLaw
-from shuffledp.profiles.class_sampler import ClassSampler
+from shuffledp.laws.density_law import DensityLaw
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
 
 
 def some_law(draw: random.Random, values: int, last: bool) -> TiltedLaw:
@@ -154,9 +154,10 @@ def test_asking_for_more_than_nodes_can_give_costs_little(epsilon: float) -> Non
     law = Gaussian(0.3).law("blanket")
     assert isinstance(law, DensityLaw)
     cutting = law.cut(1.9e-4, 37.0, 1000)
-    laws = law.enclosed(cutting, cutting.alone(1000 * math.expm1(epsilon))).below.laws
+    laws = law.enclosed(cutting, cutting.one_score_reaches(1000 * math.expm1(epsilon))).below.laws
     coarse, fine = (
-        ClassSampler(laws, 1000, width, 37.0)(np.array([epsilon])) for width in (2.3e-5, 1e-6)
+        ClassSampler(LawTable(laws, 1000), width, 37.0)(np.array([epsilon]))
+        for width in (2.3e-5, 1e-6)
     )
     assert fine.upper[0] / fine.lower[0] <= coarse.upper[0] / coarse.lower[0]
     assert max(fine.lower[0], coarse.lower[0]) <= min(fine.upper[0], coarse.upper[0])

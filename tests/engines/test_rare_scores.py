@@ -12,7 +12,7 @@ import pytest
 from shuffledp import Accountant, RandomizedResponse, Shuffle, UnaryEncoding
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
-from shuffledp.profiles.class_sampler import ClassSampler
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.randomizers import HadamardResponse, Randomizer
 
 
@@ -87,7 +87,7 @@ def test_the_slope_at_the_largest_loss_against_its_closed_form() -> None:
     """k-ary randomized response: eps0 if no other message is random, or all those are x0."""
     k, eps0, users = 3, 2.0, 4
     profile = Shuffle(RandomizedResponse(k, eps0=eps0), users).profile
-    sampler = ClassSampler(profile.laws, users, 1e-4)  # type: ignore[attr-defined]
+    sampler = ClassSampler(LawTable(profile.laws, users), 1e-4)  # type: ignore[attr-defined]
     samples = sampler(np.array([1.0, profile.max_loss]))
     p = 1 / (mpmath.exp(eps0) + k - 1)
     exact = p * (1 - (k - 1) * p) ** (users - 1)

@@ -12,7 +12,7 @@ from oracles import bits
 from shuffledp._support.numeric import Side
 from shuffledp.engines.tilted_bits import Ranges
 from shuffledp.engines.two_binomials import TwoBinomials
-from shuffledp.laws.binary import BinaryLaw
+from shuffledp.laws.binary_law import BinaryLaw
 
 #: q < p: alike, far apart, very unlike, sure, nearly equal.
 CASES = [

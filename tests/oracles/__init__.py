@@ -1,6 +1,12 @@
 """Independent reference values for the tests: slow, simple, and free of the package's own code."""
 
-from .clones import clone_pair_atoms, clone_pair_fractions, clone_profile, clone_profile_large
+from .clones import (
+    clone_pair_atoms,
+    clone_pair_fractions,
+    clone_profile,
+    clone_profile_bracket,
+    clone_profile_large,
+)
 from .common import (
     GUARD_DIGITS,
     Atom,
@@ -53,6 +59,7 @@ __all__ = [
     "clone_pair_atoms",
     "clone_pair_fractions",
     "clone_profile",
+    "clone_profile_bracket",
     "clone_profile_large",
     "collect",
     "compose_atoms",

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-from shuffledp.laws.noise import BinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.noise_law import BinomialNoise, Noise, PoissonNoise
 
 #: Of outcomes, the masses under the two laws of a pair.
 Pair = tuple[list[mpf], list[mpf]]

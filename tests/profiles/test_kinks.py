@@ -9,10 +9,10 @@ import pytest
 
 from oracles import envelopes
 from shuffledp.composition.bundle import ComposedProfile
-from shuffledp.laws.binary import BinaryLaw, Order
-from shuffledp.laws.classes import ClassLaw
-from shuffledp.profiles.binary import BinaryProfile
-from shuffledp.profiles.rounds import ClassProfile
+from shuffledp.laws.binary_law import BinaryLaw, ValueOrder
+from shuffledp.laws.class_law import ClassLaw
+from shuffledp.profiles.binary_profile import BinaryProfile
+from shuffledp.profiles.class_profile import ClassProfile
 
 F = Fraction
 BITS = [(F(3, 4), F(1, 4)), (F(7, 8), F(19, 64)), (F(5, 16), F(1, 64))]
@@ -20,10 +20,10 @@ BITS = [(F(3, 4), F(1, 4)), (F(7, 8), F(19, 64)), (F(5, 16), F(1, 64))]
 
 @pytest.mark.parametrize("users", [1, 2, 5, 8])
 @pytest.mark.parametrize(("p", "q"), BITS)
-@pytest.mark.parametrize("order", list(Order))
-def test_binary_messages(order: Order, p: Fraction, q: Fraction, users: int) -> None:
+@pytest.mark.parametrize("order", list(ValueOrder))
+def test_binary_messages(order: ValueOrder, p: Fraction, q: Fraction, users: int) -> None:
     law = BinaryLaw(float(p), float(1 - p), float(q), float(1 - q))
-    ends = (p, q) if order is Order.FORWARD else (1 - q, 1 - p)
+    ends = (p, q) if order is ValueOrder.FORWARD else (1 - q, 1 - p)
     found = BinaryProfile(law, users, (order,)).kinks
     assert found is not None
     for alpha, bend in envelopes.bends(envelopes.events(users, *ends)):

@@ -20,7 +20,7 @@ from shuffledp import (
 from shuffledp._support.numeric import Array
 from shuffledp.composition.bundle import BundledRounds, _below
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.laws.noise import PoissonNoise
+from shuffledp.laws.noise_law import PoissonNoise
 from shuffledp.profiles.samples import Samples
 from shuffledp.profiles.sender_count import SenderCount
 

@@ -6,7 +6,7 @@ import pytest
 
 from covering import covering
 from oracles import noise as oracle
-from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.one_more import one_more
 
 NOISES: list[Noise] = [

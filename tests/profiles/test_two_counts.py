@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from covering import covering
-from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.two_counts import TwoCountsProfile, countable, counts_of
 

@@ -14,7 +14,7 @@ from oracles.randomizers import (
     unary_encoding,
 )
 from shuffledp import RandomizedResponse, UnaryEncoding
-from shuffledp.laws.classes import ClassLaw, ClassLaws
+from shuffledp.laws.class_law import ClassLaw, ClassLaws
 from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 
 

@@ -10,8 +10,8 @@ import pytest
 from shell import ok, run
 from shuffledp import Gaussian, Plan, Shuffle, calibrate, rounded_up, sweep, verify
 from shuffledp.errors import InvalidParameter, ShuffleDPError
-from shuffledp.laws.classes import ClassLaws
-from shuffledp.laws.density import DensityLaw
+from shuffledp.laws.class_law import ClassLaws
+from shuffledp.laws.density_law import DensityLaw
 from shuffledp.randomizers import REGISTRY, Randomizer
 from shuffledp.randomizers.base import known_parameters, register
 from shuffledp.randomizers.parameter import Parameter, parameters_of

@@ -12,7 +12,7 @@ import oracles
 from covering import covering
 from shuffledp import RandomizedResponse, Shuffle
 from shuffledp.clients.caps import best_threshold, cap_moment, cap_overlap, cap_share
-from shuffledp.laws.classes import ClassLaw, ClassLaws
+from shuffledp.laws.class_law import ClassLaw, ClassLaws
 from shuffledp.randomizers import OneBit, Piecewise, PrivUnit, SquareWave, TwoLevelRandomizer
 
 

@@ -25,11 +25,11 @@ from shuffledp import (
 )
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.guarantee import anyway
-from shuffledp.laws.classes import ClassLaws
-from shuffledp.laws.matrix import pair_law
+from shuffledp.laws.class_law import ClassLaws
+from shuffledp.laws.matrix_law import pair_law
 from shuffledp.mechanisms import ApproximateDP
-from shuffledp.profiles.one_pair import PairProfile
-from shuffledp.profiles.rounds import round_profile
+from shuffledp.profiles.base import PairProfile
+from shuffledp.profiles.parts import round_profile
 from shuffledp.randomizers import REGISTRY, Randomizer
 
 EPSILONS = (0.0, 0.1, 0.5, 1.2, 2.5)

@@ -13,9 +13,8 @@ from oracles.densities import Ratio, attained, blanket, gaussian_ratio, laplace_
 from shuffledp import Gaussian, Laplace, Shuffle
 from shuffledp._support.numeric import UNIT, Array
 from shuffledp.laws import tuning
-from shuffledp.laws.cells import Tails
-from shuffledp.laws.density import DensityLaw
-from shuffledp.profiles.rounds import round_profile
+from shuffledp.laws.density_law import DensityLaw, Tails
+from shuffledp.profiles.parts import round_profile
 from shuffledp.randomizers import DensityRandomizer
 
 NOISE: list[tuple[DensityRandomizer, Ratio]] = [
@@ -106,8 +105,7 @@ class TwoLosses:
 def test_one_wide_cell_is_split_outwards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the outputs whose loss is negative, E[(c - r)_+] with the ratios r of a law above is no
     smaller than what the cell's near end alone counts, up to the error of the masses."""
-    for name, value in (("FINE", 1), ("FEWEST_CELLS", 1e-3), ("MOST_CELLS", 1.0)):
-        monkeypatch.setattr(tuning, name, value)
+    monkeypatch.setattr(tuning, "MOST_CELLS", 1.0)
     density = TwoLosses()
     law = DensityLaw(density)
     (above,) = law.enclosed(law.cut(0.1, 25.0, 2)).above.laws

@@ -27,8 +27,8 @@ from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
-from shuffledp.laws.three_point import ThreePointLaw
-from shuffledp.profiles.clone_sampler import ThreePointSampler
+from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
 
 UNIT = Fraction(1, 2**53)
 Sides = tuple[Array, Array]
@@ -287,7 +287,8 @@ def test_clone_laws(seed: int) -> None:
         big = fraction(mpmath.exp(mpmath.mpf(eps0)))
         chance = 1 / big if law == ThreePointLaw.clones(eps0) else 2 / (big + 1)
     users = min(round(10 ** draw.uniform(0, 12)), max(int(1 / min(law.clone, law.other)), 8))
-    sampler = ThreePointSampler(law, users, draw.choice([50.0, 700.0]))
+    depth, width = draw.choice([50.0, 700.0]), draw.choice([1e-2, 1e-4, 1e-7])
+    sampler = ClassSampler(LawTable(law.classes.laws, users), width, depth=depth)
     samples = sampler(np.array([epsilon]))
     alpha = fraction(mpmath.exp(mpmath.mpf(epsilon)))
     if big is None:

@@ -20,7 +20,7 @@ from oracles import randomizers as written
 from oracles.grid import Exact, Floats, Verdict, judge
 from shuffledp import FiniteRandomizer, PureLDP, RandomizedResponse, Shuffle, UnaryEncoding
 from shuffledp.profiles.base import PrivacyProfile
-from shuffledp.profiles.rounds import round_profile
+from shuffledp.profiles.parts import round_profile
 from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 
 ANALYSES = ("best", "blanket", "stronger-clones", "clones")

@@ -20,7 +20,7 @@ from shuffledp import (
 )
 from shuffledp.accountant import repeated
 from shuffledp.guarantee import anyway
-from shuffledp.profiles.gaussian import GaussianProfile
+from shuffledp.profiles.closed_form import GaussianProfile
 
 F = Fraction
 ALPHAS = (F(1), F(9, 8), F(3, 2), F(2), F(3), F(6))

@@ -15,8 +15,8 @@ from shuffledp import FiniteRandomizer, PureLDP, RandomizedResponse, Shuffle, Un
 from shuffledp.cli.app import main
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.base import Law
-from shuffledp.laws.binary import BinaryLaw
-from shuffledp.laws.classes import ClassLaw, ClassLaws
+from shuffledp.laws.binary_law import BinaryLaw
+from shuffledp.laws.class_law import ClassLaw, ClassLaws
 from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 from shuffledp.randomizers.exact import exp_bracket
 
@@ -103,12 +103,7 @@ class Liar(FiniteRandomizer):
     def law(self, analysis: str) -> Law:
         law = super().law(analysis)
         assert isinstance(law, ClassLaws)
-        return ClassLaws(
-            tuple(
-                replace(one, blanket=tuple(self.more * mass for mass in one.blanket))
-                for one in law.laws
-            )
-        )
+        return ClassLaws(tuple(replace(one, blanket=self.more * one.blanket) for one in law.laws))
 
     def binary_law(self) -> None:
         """It lies about the blanket."""

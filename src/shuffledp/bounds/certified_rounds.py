@@ -11,8 +11,7 @@ import numpy as np
 
 from .._support.numeric import Array, Bounds, Side
 from ..errors import NotCertified
-from ..profiles.accuracy import aim, depth_for
-from ..profiles.base import Parts, PrivacyProfile, merged, swapped
+from ..profiles.base import Parts, PrivacyProfile, aim, depth_for, merged, swapped
 from . import one_round
 from .certificate import not_certified
 

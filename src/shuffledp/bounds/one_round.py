@@ -9,8 +9,7 @@ import numpy as np
 
 from .._support.numeric import Array, Bounds
 from ..profiles import tuning as of_profiles
-from ..profiles.accuracy import aim, depth_for
-from ..profiles.base import PrivacyProfile, Sampler
+from ..profiles.base import PrivacyProfile, Sampler, aim, depth_for
 from . import tuning
 from .certificate import NEGLIGIBLE_DELTA, certified, improved, narrower, not_certified
 from .crossing import Sides, enclose, rough_crossing

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..profiles.accuracy import aim, depth_for
-from ..profiles.base import Parts, PrivacyProfile, merged, swapped
-from ..profiles.gaussian import GaussianProfile
+from ..profiles.base import Parts, PrivacyProfile, aim, depth_for, merged, swapped
+from ..profiles.closed_form import GaussianProfile
 from . import tuning
 
 # proof constants: docs/theory.md, "Constants"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
 from ..profiles.base import Sampler
-from ..profiles.clone_sampler import bernstein
 from ..profiles.samples import Samples
+from ..profiles.sender_count import bernstein
 from ..profiles.subsampled import magnified
 
 # proof constants: docs/theory.md, "Constants"

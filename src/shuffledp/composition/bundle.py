@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 
 from .._support.numeric import BOTH, UNIT, Array, Side
-from ..laws.classes import ClassLaws
-from ..laws.three_point import ThreePointLaw
+from ..laws.class_law import ClassLaws, ThreePointLaw
 from ..profiles import tuning as of_profiles
-from ..profiles.base import Parts, PrivacyProfile, Sampler, merged, swapped
+from ..profiles.base import NothingLost, Parts, PrivacyProfile, Sampler, merged, swapped
 from ..profiles.mixture import Between, Ends, Remembered
 from ..profiles.parts import replaced_parts
-from ..profiles.rounds import NothingLost
 from ..profiles.samples import Samples
 from ..profiles.sender_count import Bucket, SenderCount
 from ..profiles.subsampled import SubsampledProfile, subsampled

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from .._support.numeric import Array, Side
 from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
-from ..profiles.accuracy import aim
-from ..profiles.base import PrivacyProfile
+from ..profiles.base import PrivacyProfile, aim
 from ..profiles.samples import Samples, joined
 from . import tuning
 from .grading import Fineness, Grading, around, cells_for, on_lattice
@@ -176,8 +175,8 @@ class Lattices:
         longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
         wanted = min(stride, max(stride / tuning.FINER / max(resolution, 1.0), longest))
-        if all(kind.profile.smooth for kind in self._kinds):  # else atoms are moved by a step
-            wanted = max(_narrowest(gradings) / tuning.FINE_ENOUGH, longest)
+        if all(kind.profile.dear for kind in self._kinds):  # densities have no atoms to be moved
+            wanted = max(_narrowest(gradings) / 2, longest)
         divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):

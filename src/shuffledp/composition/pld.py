@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
-from ..profiles.convex import chord_slopes, convex_corners
-from ..profiles.samples import Samples
+from ..profiles.samples import Samples, chord_slopes, convex_corners
 
 # proof constants: docs/theory.md, "Constants"
 _ULP = 2 * UNIT

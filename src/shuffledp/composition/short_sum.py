@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
-from ..profiles.polygon import Polygon
+from ..profiles.closed_form import Polygon
 from . import tuning
 from .tilted_sum import INFINITE, LOSS_ERROR, WIDEST, infinite_mass
 from .tilts import Parts

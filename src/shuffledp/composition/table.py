@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._support.numeric import UNIT, Array
-from ..profiles.convex import chord_slopes
-from ..profiles.samples import Samples
+from ..profiles.samples import Samples, chord_slopes
 
 # proof constants: docs/theory.md, "Constants"
 _ULP = 2 * UNIT

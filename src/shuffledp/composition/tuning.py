@@ -9,8 +9,8 @@ tests/soundness/test_tuning.py sets each of them to extreme values; see engines/
 MAX_DIVISIONS = 1 << 40
 LEAST_DIVISIONS = 16.0
 #: Lattice points in the width that cells would have if they were all alike: a lattice is cheap, and
-#: atoms are moved to it. Of smooth profiles no more than so many are needed in the narrowest cell.
-FINER, FINE_ENOUGH = 4.0, 2.0
+#: atoms are moved to it.
+FINER = 4.0
 #: Deviations of the sum that the longest transform should have room for.
 ROOM = 30.0
 #: What a round's profile need not resolve is e^-DEEPER of delta.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
-from ..laws.binary import BinaryPair
+from ..laws.binary_law import BinaryPair
 from . import tuning
 
 # proof constants: docs/theory.md, "Constants"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
-from ..laws.binary import BinaryPair
+from ..laws.binary_law import BinaryPair
 from . import tuning
 from .bit_nodes import STEEPEST, Nodes, terms, turned
 from .tilted_bits import BITS_ERROR, Ranges, TiltedBits

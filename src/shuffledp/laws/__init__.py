@@ -1,10 +1,10 @@
-"""Laws of the outputs of randomizers: what one message tells, before any users or rounds."""
+"""Laws of the outputs of randomizers: what one message reveals, before any users or rounds."""
 
 from typing import TYPE_CHECKING
 
 from .._support.later import modules_of
 
 if TYPE_CHECKING:
-    from . import binary, cells, classes, density, matrix, noise, sums, three_point  # noqa: F401
+    from . import binary_law, class_law, density_law, matrix_law, noise_law  # noqa: F401
 else:
     __getattr__ = modules_of(__name__)

@@ -1,4 +1,4 @@
-"""What a randomizer says of itself: the law of one message, without users, samples or rounds."""
+"""What a randomizer states about itself: the law of one message, without users or rounds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Protocol
 
 
 class Law(Protocol):
-    """How likely which messages are: from the user in question for either of two values, and from
-    every other user at least (the blanket) or exactly (of actual datasets).
+    """The probabilities of messages, from the differing user and from every other user.
 
-    `shuffledp.profiles` makes a profile of a law and a number of users.
+    The differing user has one of two values. The other users have at least the probabilities of
+    the blanket, or exactly those of an actual dataset. `shuffledp.profiles` makes a profile of a
+    law and a number of users.
     """
 
     def thinned(self, rate: float) -> Law:
@@ -17,10 +18,10 @@ class Law(Protocol):
         ...
 
     def worst(self, epsilon: float, users: int) -> Law:
-        """Of several laws the one that, with so many users, is about the largest at an epsilon."""
+        """Of several laws the one whose profile is about the largest at epsilon, for a guess."""
         ...
 
     @property
     def reversed(self) -> Law:
-        """The law with the two values in question swapped, if it is of one order of them."""
+        """The law with the two values swapped, if it is of one order of them."""
         ...

@@ -5,15 +5,6 @@ from typing import TYPE_CHECKING
 from .._support.later import modules_of
 
 if TYPE_CHECKING:
-    from . import (  # noqa: F401
-        base,
-        mixture,
-        one_pair,
-        parts,
-        rounds,
-        sender_count,
-        subsampled,
-        threshold,
-    )
+    from . import base, mixture, parts, sender_count, subsampled, threshold  # noqa: F401
 else:
     __getattr__ = modules_of(__name__)

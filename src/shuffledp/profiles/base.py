@@ -1,9 +1,17 @@
-"""Privacy profiles: delta as a function of epsilon for one round, certified both ways."""
+"""Privacy profiles: delta as a function of epsilon for one round, certified both ways.
+
+`PrivacyProfile` is what every profile offers; `PairProfile` adds the other order of the neighbours,
+and `NothingLost` is the profile of a round that reveals nothing. `aim` and `depth_for` say how
+accurately a profile is sampled for a question.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +20,15 @@ from .._support.numeric import Array
 from . import tuning
 from .samples import Samples
 
+#: Evaluates a profile at epsilons, shape [epsilons].
 Sampler = Callable[[Array], Samples]
 
 
 class PrivacyProfile(ABC):
-    """delta(epsilon) of one round, the supremum over neighbours in both orders; or of one order
-    only, with a `reverse`."""
+    """delta(epsilon) of one round.
+
+    It is the supremum over neighbours in both orders, or of one order only if there is a `reverse`.
+    """
 
     @property
     @abstractmethod
@@ -26,51 +37,55 @@ class PrivacyProfile(ABC):
 
     @property
     def farthest_loss(self) -> float:
-        """The largest finite loss, however unlikely: `max_loss` may be one from which on delta is
-        below every double."""
+        """The largest finite loss, however unlikely.
+
+        `max_loss` may be smaller: a loss from which on delta is below every double.
+        """
         return self.max_loss
 
     @property
     @abstractmethod
     def bounded(self) -> bool:
-        """Is that constant 0, that is, is there no infinite loss?"""
+        """Whether that constant is 0, so that there is no infinite loss."""
 
     @abstractmethod
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Evaluates the profile at epsilons >= 0, down to delta = e^-depth."""
+        """A function that evaluates the profile at epsilons >= 0.
+
+        Parameters
+        ----------
+        depth : float
+            Deltas are resolved relatively down to e^-depth.
+        rtol : float
+            Relative width in epsilon to aim for. Samples may be wider, never wrong.
+        """
 
     def values(self, depth: float, rtol: float) -> Sampler:
-        """The same for who needs no slopes, which may be missing."""
+        """The same as `sampler` for callers that need no slopes, which may be missing."""
         return self.sampler(depth, rtol)
 
     def outlined(self, epsilon: Array, width: float) -> Array:
-        """About delta at some epsilons, however small it is, for the scale of things: nothing is
-        proven with it."""
+        """A rough delta at each epsilon, however small it is; nothing is proven with it."""
         return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
 
     @property
     def about_zero(self) -> float | None:
-        """About delta at epsilon = 0, if that can be said without a sample."""
+        """A rough delta at epsilon = 0, if it is known without a sample."""
         return None
 
     @property
     def depths(self) -> Sequence[float]:
-        """The depths between which a sampler makes a difference; one if it resolves every delta."""
+        """The depths that make a difference to a sampler; one if it resolves every delta."""
         return tuning.DEPTHS[-1:]
 
     @property
     def dear(self) -> bool:
-        """Is narrowing a sample so dear that many of them should be no narrower than needed?"""
+        """Whether narrow samples are so expensive that they should be no narrower than needed."""
         return False
 
     @property
     def slow(self) -> bool:
-        """Does a sample take so long that there should be no more of them than needed?"""
-        return False
-
-    @property
-    def smooth(self) -> bool:
-        """Is it known to have no kinks, whatever its samples look like?"""
+        """Whether a sample takes so long that there should be no more samples than needed."""
         return False
 
     @property
@@ -82,23 +97,97 @@ class PrivacyProfile(ABC):
 
     @property
     def family(self) -> tuple[Hashable, int]:
-        """What it shares with all profiles that differ from it in the number of users only, and
-        that number: the more users, the smaller the profile. By default it is the only one."""
+        """A key that profiles share if they differ in the number of users only, and that number.
+
+        The more users, the smaller the profile. By default a profile is alone in its family.
+        """
         return self, 1
 
     @property
     def reverse(self) -> PrivacyProfile | None:
-        """If it is of pairs (P, Q) in this order only: the profile of (Q, P)."""
+        """The profile of (Q, P), if this one is of pairs (P, Q) in this order only."""
         return None
 
     @property
     def swapped(self) -> PrivacyProfile:
-        """Of the other order of the neighbours, with this one as its reverse."""
+        """The profile of the other order of the neighbours, with this one as its reverse."""
         return self
 
     def some_left(self, epsilon: Array) -> NDArray[np.bool_]:
-        """Where delta may be above 0."""
+        """Where delta may be above 0, shape [epsilons]."""
         return (epsilon < self.max_loss) | (not self.bounded)
+
+
+@dataclass(frozen=True)
+class NothingLost(PrivacyProfile):
+    """The profile of a round whose messages do not depend on the values."""
+
+    max_loss: ClassVar[float] = 0.0
+    bounded: ClassVar[bool] = True
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return lambda epsilon: Samples(*np.zeros((4, len(epsilon))))
+
+
+@dataclass(frozen=True)
+class PairProfile(PrivacyProfile):
+    """The profile `forward` of a pair (P, Q), together with the profile `backward` of (Q, P).
+
+    The two differ in general, and the losses of several rounds cannot be added up without both.
+    For several pairs they are the largest profiles in either order: together they are the profile
+    of one pair that dominates all of them, since both have the same value at epsilon = 0, the
+    largest total variation (docs/theory.md, "Only the sums are seen").
+    """
+
+    forward: PrivacyProfile
+    backward: PrivacyProfile
+
+    @property
+    def reverse(self) -> PrivacyProfile:
+        return self.backward
+
+    @property
+    def swapped(self) -> PairProfile:
+        return PairProfile(self.backward, self.forward)
+
+    @property
+    def max_loss(self) -> float:
+        return self.forward.max_loss
+
+    @property
+    def farthest_loss(self) -> float:
+        return self.forward.farthest_loss
+
+    @property
+    def bounded(self) -> bool:
+        return self.forward.bounded
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return self.forward.depths
+
+    @property
+    def dear(self) -> bool:
+        return self.forward.dear
+
+    @property
+    def slow(self) -> bool:
+        return self.forward.slow
+
+    @property
+    def kinks(self) -> Array | None:
+        return self.forward.kinks
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        (family, users), (other, _) = self.forward.family, self.backward.family
+        return ("pair", family, other), users
+
+    def outlined(self, epsilon: Array, width: float) -> Array:
+        return self.forward.outlined(epsilon, width)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self.forward.sampler(depth, rtol)
 
 
 #: Profiles whose composition is a round, and how often each counts.
@@ -106,7 +195,7 @@ Parts = Sequence[tuple[PrivacyProfile, int]]
 
 
 def merged(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
-    """Equal profiles together; those in which nothing is lost do not count."""
+    """The parts with equal profiles merged, without those that lose nothing."""
     counts: dict[PrivacyProfile, int] = {}
     for profile, count in parts:
         if count and (not profile.bounded or profile.max_loss > 0):  # which may take a while
@@ -115,7 +204,32 @@ def merged(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
 
 
 def swapped(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
-    """In the other order of the neighbours; the same if they are alike in both."""
+    """The parts in the other order of the neighbours; the same ones if both orders are equal."""
     other = merged([(profile.swapped, count) for profile, count in parts])
     here = merged(parts)
     return here if dict(other) == dict(here) else other
+
+
+def aim(rtol: float, dear: bool = False, slow: bool = False) -> float:
+    """The relative width in epsilon that samples aim for, if an answer may have the width `rtol`.
+
+    It is AIM by default and closer to rtol away from it. A finer discretisation costs little, a
+    second attempt everything, so that it is never more than 0.31 rtol.
+
+    Parameters
+    ----------
+    rtol : float
+    dear : bool
+        Many expensive samples aim for DEAR_AIM, and for no less than LEAST_DEAR.
+    slow : bool
+        Slow samples are as wide as they may be.
+    """
+    usual = math.inf if slow else tuning.DEAR_AIM if dear else tuning.AIM
+    least = tuning.LEAST_DEAR if dear else 0.0
+    return max(tuning.LEAST_AIM * rtol, min(0.31 * rtol, usual), least)
+
+
+def depth_for(log_inverse_delta: float, ladder: Sequence[float] = ()) -> float:
+    """The first depth of the ladder, or of the usual one, that is deep enough."""
+    ladder = ladder or tuning.DEPTHS
+    return next((d for d in ladder if d >= log_inverse_delta), ladder[-1])

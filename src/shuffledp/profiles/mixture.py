@@ -1,10 +1,9 @@
-"""Rounds in which the number of honest senders is random: what that does to a profile.
+"""Profiles of rounds in which the number of honest senders is random.
 
-Users who collude with the adversary or drop out are left out of what hides the user in question.
-If a sample of a fixed size is drawn from all users, then how many of them were drawn is seen, and
-what is left of the sample is honest: a random number of senders, with a hypergeometric law; if
-every user sends with some probability, a binomial one. Given it, the round is one of a sample of
-the honest users (docs/theory.md, "Collusion and drop-outs").
+Users who collude with the adversary or drop out provide no cover. If a sample of a fixed size is
+drawn from all users, the number of honest senders in it has a hypergeometric law; if every user
+sends with some probability, a binomial one. Given this number, which the adversary sees, the round
+is one of a sample of the honest users (docs/theory.md, section 12).
 """
 
 from __future__ import annotations
@@ -20,17 +19,18 @@ from numpy.typing import NDArray
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.base import Law
 from . import tuning
-from .base import PrivacyProfile, Sampler
-from .convex import chord_slopes
-from .rounds import NothingLost, round_profile
-from .samples import Samples
+from .base import NothingLost, PrivacyProfile, Sampler
+from .parts import round_profile
+from .samples import Samples, chord_slopes
 from .sender_count import Bucket, SenderCount
 
 
 class Between(NamedTuple):
-    """The mean profile of a bucket of counts at some epsilons: a profile below it, a bound above,
-    how far apart they are, apart from the width of the rounds' own brackets, and about how steep
-    it is in alpha."""
+    """Bounds of the mean profile of a bucket of counts, at some epsilons.
+
+    There is a profile `below` and a bound `above`; `gap` is their distance without the width of the
+    samples themselves, and `slope` about minus the slope in alpha.
+    """
 
     below: Samples
     above: Array
@@ -45,7 +45,7 @@ Which = TypeVar("Which", bound=Hashable)
 
 
 class Remembered(Generic[Which]):
-    """Samples of several rounds, each evaluated once at the epsilons of the last call."""
+    """A cache of samples of several rounds, at the epsilons of the last call."""
 
     def __init__(self, evaluate: Callable[[Which, Array], Samples]) -> None:
         self._evaluate, self._at = evaluate, b""
@@ -59,22 +59,25 @@ class Remembered(Generic[Which]):
         return self._known[which]
 
 
-class Rounds(Protocol):
-    """The rounds of which one is carried out, by how many honest users send in it."""
+class RoundsBySenders(Protocol):
+    """Rounds by the number of honest senders, of which one is carried out."""
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
-        """No round has a larger finite loss than all of these, however unlikely it is, nor infinite
-        losses if they have none."""
+        """Profiles that bound the losses of all rounds.
+
+        No round has a larger finite loss, however unlikely, than all of these, nor infinite losses
+        if these have none.
+        """
         ...
 
     @property
     def most(self) -> int:
-        """So many buckets at most: rounds may be dear."""
+        """The most buckets, fewer if rounds are expensive."""
         ...
 
     def bracket(self, depth: float, rtol: float) -> Ends:
-        """Bounds of buckets, of that width if there is one count in them."""
+        """A function that bounds buckets, to this width if they have a single count."""
         ...
 
 
@@ -105,13 +108,16 @@ class SampledRounds:
         return round_profile(self.law, m * senders, m * (self.count.honest - senders))
 
     def bracket(self, depth: float, rtol: float) -> Ends:
+        """Buckets lie between the rounds of their node and of their last count."""
+
         def evaluate(senders: int, epsilon: Array) -> Samples:
             return self.profile(senders).sampler(depth, rtol)(epsilon)
 
-        at = Remembered(evaluate)
+        sample_of = Remembered(evaluate)
 
         def ends(bucket: Bucket, epsilon: Array) -> Between:
-            below, above = at(bucket.node, epsilon), at(bucket.last, epsilon).upper
+            below = sample_of(bucket.node, epsilon)
+            above = sample_of(bucket.last, epsilon).upper
             return Between(below, above, np.maximum(above - below.upper, 0.0), below.slope_low)
 
         return ends
@@ -119,10 +125,10 @@ class SampledRounds:
 
 @dataclass(frozen=True)
 class MixtureProfile(PrivacyProfile):
-    """The number of senders is seen, whoever they are: the mean of the rounds' profiles."""
+    """The mean of the profiles of rounds over the number of senders, which the adversary sees."""
 
     count: SenderCount
-    rounds: Rounds
+    rounds: RoundsBySenders
 
     @property
     def depths(self) -> Sequence[float]:
@@ -134,8 +140,9 @@ class MixtureProfile(PrivacyProfile):
 
     @property
     def slow(self) -> bool:
-        many = self.count.deviation > tuning.FEW_COUNTS
-        return many or any(end.slow for end in self.rounds.ends)
+        # narrow brackets cost little if there are few counts; without this flag, bundles of
+        # messages take 20 times as long
+        return self.count.deviation > 8 or any(end.slow for end in self.rounds.ends)
 
     @property
     def max_loss(self) -> float:
@@ -147,22 +154,25 @@ class MixtureProfile(PrivacyProfile):
         return all(end.bounded for end in self.rounds.ends)
 
     def outlined(self, epsilon: Array, width: float) -> Array:
-        return self.sampler(tuning.OUTLINE_DEPTH, width)(epsilon).upper
+        return self.sampler(tuning.DEPTHS[1], width)(epsilon).upper
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        ends = self.rounds.bracket(depth, tuning.ROUND_SHARE * rtol)
-        mixed = _Mixed(self.count, ends, depth, tuning.BUCKET_SHARE * rtol, self.rounds.most)
+        # samples may cost 0.3 of the width and buckets 0.5
+        ends = self.rounds.bracket(depth, 0.3 * rtol)
+        mixed = _Mixed(self.count, ends, depth, 0.5 * rtol, self.rounds.most)
 
         def sample(epsilon: Array) -> Samples:
-            inside, found = self.some_left(epsilon), mixed(np.asarray(epsilon, dtype=float))
-            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
+            is_inside, found = self.some_left(epsilon), mixed(np.asarray(epsilon, dtype=float))
+            return replace(found, lower=found.lower * is_inside, upper=found.upper * is_inside)
 
         return sample
 
 
 class _Mixed:
-    """The mean over all counts. These are put together in buckets, which are cut where it makes a
-    difference that they are; what was cut for some epsilons stays cut for others."""
+    """The mean over all counts, in buckets that are cut where that narrows the bounds.
+
+    Buckets that were cut for some epsilons stay cut for others.
+    """
 
     def __init__(
         self, count: SenderCount, ends: Ends, depth: float, rtol: float, most: int
@@ -173,12 +183,13 @@ class _Mixed:
         self._nodes = np.unique([0, min(middle, len(self._cells.point) - 1)])
 
     def __call__(self, epsilon: Array) -> Samples:
-        apart = max(len(epsilon) // tuning.LOOKED_AT, 1)
-        if apart > 1:  # where to cut is found out at some of them
-            self._cut(epsilon[::apart])
+        stride = len(epsilon) // 8
+        if stride > 1:  # where to cut is found at about eight of them
+            self._cut(epsilon[::stride])
         return self._cut(epsilon)
 
     def _cut(self, epsilon: Array) -> Samples:
+        """Samples of the mean, after cutting buckets until they are narrow enough."""
         known: dict[tuple[int, ...], tuple[Array, ...]] = {}
         while True:
             buckets = self._cells.buckets(self._nodes)
@@ -199,15 +210,15 @@ class _Mixed:
     def _worth_cutting(
         self, epsilon: Array, mean: Array, slope: Array, gap: Array
     ) -> NDArray[np.intp]:
-        """Where to cut buckets: none if all of them together are narrow enough."""
+        """The cells at which to cut buckets; none if all of them together are narrow enough."""
         falls = epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope
         gap = gap / (self._rtol * (mean + falls + self._least))
         start = self._cells.starts(self._nodes)
         middle = start + np.diff(start, append=len(self._cells.point)) // 2
-        wide, new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
-        worst = gap[:, wide].max(axis=1, initial=0.0) * new
-        some = max(int(np.count_nonzero(gap.any(axis=1))), 1)  # nodes by themselves have none
-        worst[worst <= tuning.CUT_ABOVE / some] = 0.0
+        too_wide, is_new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
+        worst = gap[:, too_wide].max(axis=1, initial=0.0) * is_new
+        number = max(int(np.count_nonzero(gap.any(axis=1))), 1)  # single counts have no gap
+        worst[worst <= 0.9 / number] = 0.0  # with 0.5, 1,000 senders take a third longer
         # the worst ones, if not all of them may be cut
         cut = np.argsort(-worst)[: max(self._most - len(self._nodes), 0)]
         result: NDArray[np.intp] = middle[cut[worst[cut] > 0]]
@@ -216,9 +227,14 @@ class _Mixed:
     def _mean(
         self, epsilon: Array, lower: Array, upper: Array, below: Array, above: Array
     ) -> Samples:
+        """Samples of the mean over buckets.
+
+        lower and upper have the shape [buckets], below [buckets, 4, epsilons] and above
+        [buckets, epsilons]. Sums are charged with one rounding per bucket.
+        """
         charge = UNIT * (len(lower) + 8)
-        some = lower > 0  # an unknown slope is infinite
-        low, high, flat, steep = np.einsum("i,ijk->jk", lower[some], below[some])
+        positive = lower > 0  # an unknown slope is infinite
+        low, high, flat, steep = np.einsum("i,ijk->jk", lower[positive], below[positive])
         low, flat = low * (1 - charge), flat * (1 - charge)
         high, steep = high * (1 + charge), steep * (1 + charge)
         most = (upper @ above) * (1 + charge) + self._cells.rest + UNDERFLOW

@@ -3,7 +3,8 @@
 Pr[N = s-1] / Pr[N = s] is a quotient of linear functions of s for Poisson, binomial and negative
 binomial noise, so that the divergence is a stop-loss of a law of the same kind: a point mass times
 integrals of positive functions (engines/beta_integrals.py). Nothing cancels, however many users
-there are. Proofs: docs/theory.md, "Noise messages and thresholds".
+there are. Negative binomial noise with a shape below 1 has log-convex masses, and a polygon as its
+profile. Proofs: docs/theory.md, section 15.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.beta_integrals import Shape, integrals
 from ..engines.binomial import log_pmf
 from ..engines.point_masses import log_negative_binomial, log_poisson
-from ..laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from ..laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from . import tuning
 from .base import PrivacyProfile, Sampler
-from .few_dummies import FewDummiesProfile
 from .samples import Samples
 
 # proof constants: docs/theory.md, "Constants"
@@ -30,10 +30,12 @@ from .samples import Samples
 THRESHOLD_ERROR = 32 * UNIT
 #: Errors of a point mass in units of the distance from the mean, and those of Stirling's series.
 _MASS, _SERIES = 64 * UNIT, 2e-13
-#: log(1/mass) beyond which a double underflows: nothing is told from 0 there.
+#: log(1/mass) beyond which a double underflows.
 _DEEPEST = 715.0
 #: A scale for infinite losses, if there are no finite ones.
 _NO_LOSS = 1e-6
+#: Errors of the masses, corners and sums of a polygon.
+_ERROR = 64 * UNIT
 
 Line = tuple[Array, Array, Array]
 
@@ -50,15 +52,15 @@ class Terms(NamedTuple):
 
 
 def one_more(noise: Noise, more: bool) -> PrivacyProfile:
-    """The profile of (N + 1, N) if `more`, else of (N, N + 1): the exact divergence."""
+    """The exact profile of (N + 1, N) if `more`, else of (N, N + 1)."""
     if more and isinstance(noise, NegativeBinomialNoise) and noise.shape < 1:
-        return FewDummiesProfile(noise)
+        return LogConvexProfile(noise)
     return OneMoreProfile(noise, more)
 
 
 @dataclass(frozen=True)
 class OneMoreProfile(PrivacyProfile):
-    """Of noise with log-concave masses, whose losses grow with the count."""
+    """The profile for noise with log-concave masses, whose losses grow with the count."""
 
     noise: Noise
     more: bool
@@ -66,19 +68,19 @@ class OneMoreProfile(PrivacyProfile):
     @cached_property
     def max_loss(self) -> float:
         # with no finite loss above 0, any scale will do for the infinite one
-        loss = self._own_loss or _largest_loss(self.noise, not self.more)
+        loss = self._visible_loss or _largest_loss(self.noise, not self.more)
         return (loss or _NO_LOSS) * (1 + THRESHOLD_ERROR)
 
     @cached_property
-    def _own_loss(self) -> float:
+    def _visible_loss(self) -> float:
         """The largest finite loss, or one from which on delta is below every double."""
         loss = _largest_loss(self.noise, self.more)
         if loss == 0 or self.bounded or self.noise.log_infinite(self.more) > -_DEEPEST:
             return loss
-        tried = loss * np.geomspace(tuning.SMALLEST_LOSS, 1.0, tuning.LOSSES_TRIED)
-        upper = evaluated(_terms(self.noise, self.more, tried), tried, 1 + tried + loss)[1]
-        nothing = np.flatnonzero(upper <= 2 * UNDERFLOW)
-        return float(tried[nothing[0]]) if len(nothing) else loss
+        losses = loss * np.geomspace(1e-10, 1.0, 150)  # steps of a sixth
+        upper = evaluated(_terms(self.noise, self.more, losses), losses, 1 + losses + loss)[1]
+        vanishing = np.flatnonzero(upper <= 2 * UNDERFLOW)
+        return float(losses[vanishing[0]]) if len(vanishing) else loss
 
     @property
     def farthest_loss(self) -> float:
@@ -94,27 +96,31 @@ class OneMoreProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        inside = epsilon < self._own_loss * (1 + THRESHOLD_ERROR)
-        terms = _terms(self.noise, self.more, np.where(inside, epsilon, 0.0))
+        is_inside = epsilon < self._visible_loss * (1 + THRESHOLD_ERROR)
+        terms = _terms(self.noise, self.more, np.where(is_inside, epsilon, 0.0))
         lower, upper, low, high = evaluated(terms, epsilon, 1 + epsilon + self.max_loss)
         last = self._last(np.ones(len(epsilon)))
         return Samples(
-            np.where(inside, np.maximum(lower, last.lower), last.lower),
-            np.where(inside, upper, last.upper),
-            np.where(inside, low, self._last_slope * (self.bounded & (epsilon == self.max_loss))),
-            np.where(inside, high, 1.0 * (epsilon <= self.max_loss)),
+            np.where(is_inside, np.maximum(lower, last.lower), last.lower),
+            np.where(is_inside, upper, last.upper),
+            np.where(
+                is_inside, low, self._last_slope * (self.bounded & (epsilon == self.max_loss))
+            ),
+            np.where(is_inside, high, 1.0 * (epsilon <= self.max_loss)),
         )
 
     @property
     def _last_slope(self) -> float:
-        """Minus the slope where the profile reaches 0: Q's mass of the largest loss, which
-        geometric noise has whenever there is any."""
+        """A lower bound of minus the slope where the profile is 0: Q's mass of the largest loss.
+
+        Geometric noise has that loss whenever there is any noise.
+        """
         if isinstance(self.noise, NegativeBinomialNoise) and self.noise.shape == 1:
             return self.noise.theta * (1 - _SERIES)
         return 0.0
 
     def _last(self, one: Array) -> Samples:
-        """From the largest loss on: infinite loss only."""
+        """Samples from the largest loss on: infinite loss only."""
         log_mass = self.noise.log_infinite(self.more)
         mass = math.exp(log_mass) if log_mass > -_DEEPEST else 0.0
         error = 4 * _MASS * (1 - log_mass) * mass if mass else 0.0
@@ -123,8 +129,91 @@ class OneMoreProfile(PrivacyProfile):
         return Samples(lower * one, upper * one, 0 * one, 0 * one)
 
 
+class _Corners(NamedTuple):
+    """Corners of counts 1, 2, ...: alpha, decreasing; the profile; minus the slope to the left."""
+
+    alpha: Array
+    value: Array
+    slope: Array
+
+
+@dataclass(frozen=True)
+class LogConvexProfile(PrivacyProfile):
+    """The profile of (N + 1, N) for negative binomial noise with a shape below 1.
+
+    The masses are log-convex and the losses fall with the count: the profile is a polygon with a
+    corner for every count s >= 1, at alpha = s / ((s - 1 + shape) theta). It is summed up from the
+    top. Counts beyond FEW_DUMMIES have nearly the same loss.
+    """
+
+    noise: NegativeBinomialNoise
+
+    @property
+    def max_loss(self) -> float:
+        return -(self.noise.log_theta + math.log(self.noise.shape)) * (1 + _ERROR)
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    @cached_property
+    def _corners(self) -> _Corners:
+        r, theta = self.noise.shape, self.noise.theta
+        s = np.arange(1.0, max(tuning.FEW_DUMMIES, 2) + 1)
+        masses = math.exp(self._log_none) * np.cumprod(theta * (s - 1 + r) / s)
+        slope = np.cumsum(masses)
+        width = (1 - r) / ((s - 1 + r) * (s + r) * theta)
+        value = np.append(0.0, np.cumsum(width * slope)[:-1])
+        return _Corners(s / ((s - 1 + r) * theta), value, slope)
+
+    @property
+    def _log_none(self) -> float:
+        return self.noise.log_infinite(more=False)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        """The polygon: in closed form up to alpha = 1/theta, a chord, then corner by corner."""
+        epsilon = np.asarray(epsilon, dtype=float)
+        alpha, excess = np.exp(epsilon), np.expm1(epsilon)
+        # all counts but 0 matter: 1 - alpha Pr[N > 0], which is exact up to alpha = 1/theta
+        log_none = self._log_none
+        none, positive = math.exp(log_none), -math.expm1(log_none)  # Pr[N = 0], Pr[N > 0]
+        error = _ERROR * (1 - log_none)
+        before = alpha * none - excess
+        before_error = error * (alpha * none + excess)
+        # from the corner to the right, or from the last one that is evaluated
+        corners = self._corners
+        at = np.maximum(np.searchsorted(-corners.alpha, -alpha, side="right") - 1, 0)
+        corner, value, slope = (column[at] for column in corners)
+        after = value + np.maximum(corner - alpha, 0.0) * slope
+        relative = error + _ERROR * (len(corners.alpha) + 1 / (1 - self.noise.shape))
+        after_error = relative * after + _ERROR * alpha * slope
+        # between 1/theta and that corner: the chord
+        first, last = 1 / self.noise.theta, float(corners.alpha[-1])
+        at_first = (none - self.noise.rest + 2 * error * (none + self.noise.rest)) * first
+        share = np.clip((alpha - first) / max(last - first, UNIT), 0.0, 1.0)
+        chord = (1 - share) * at_first + share * corners.value[-1] * (1 + relative)
+        chord = chord * (1 + _ERROR) + _ERROR * alpha * positive
+        upper = np.where(
+            alpha < last, np.maximum(before + before_error, chord), after + after_error
+        )
+        lower = np.maximum(before - before_error, after - after_error)
+        steep, is_inside = np.where(before > after, positive, slope), epsilon < self.max_loss
+        # where it reaches 0: Q's mass of the largest loss
+        steep = np.where(epsilon == self.max_loss, corners.slope[0], steep)
+        sloping = epsilon <= self.max_loss
+        return Samples(
+            np.where(is_inside & (lower > UNDERFLOW), lower, 0.0),
+            np.where(is_inside, np.minimum(upper + UNDERFLOW, 1.0), 0.0),
+            np.where(sloping, steep * max(1 - relative, 0.0), 0.0),
+            np.where(sloping, np.minimum(steep * (1 + relative) + UNDERFLOW, 1.0), 0.0),
+        )
+
+
 def _largest_loss(noise: Noise, more: bool) -> float:
-    """Of the finite ones; 0 if none is above it."""
+    """The largest finite loss; 0 if none is positive."""
     match noise:
         case PoissonNoise(mean):
             return _deepest_loss(mean) if more else math.log(max(mean, 1.0))
@@ -135,8 +224,10 @@ def _largest_loss(noise: Noise, more: bool) -> float:
 
 
 def _deepest_loss(mean: float) -> float:
-    """An epsilon at which Pr[N >= alpha mean], at most exp(-mean (alpha log alpha - alpha + 1)), is
-    below every double."""
+    """An epsilon at which Pr[N >= alpha mean] of Poisson noise is below every double.
+
+    The probability is at most exp(-mean (alpha log alpha - alpha + 1)).
+    """
     low, high = 0.0, 1.0
     while mean * (math.expm1(high) * (high - 1) + high) < _DEEPEST:
         high *= 2
@@ -148,8 +239,11 @@ def _deepest_loss(mean: float) -> float:
 
 
 def evaluated(terms: Terms, epsilon: Array, scale: Array) -> tuple[Array, Array, Array, Array]:
-    """Lower and upper values and slopes. The thresholds are those of epsilons that differ from
-    these by THRESHOLD_ERROR times the `scale`."""
+    """Lower and upper values and slopes of the terms, each of shape [epsilons].
+
+    The thresholds in the terms are those of epsilons that differ from the given ones by at most
+    THRESHOLD_ERROR times `scale`.
+    """
     found = integrals(terms.shape)
     mass = np.exp(terms.log_mass)
     value, slope = (
@@ -272,6 +366,7 @@ def _negative_more(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
 
 
 def _negative_less(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
+    """A stop-loss below k of the law with one less as its shape, or of the law itself."""
     theta, rest, less = noise.theta, noise.rest, max(noise.shape - 1, 0.0)
     over = np.expm1(epsilon) + rest  # alpha - theta
     k = less * theta / over

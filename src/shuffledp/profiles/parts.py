@@ -1,7 +1,8 @@
-"""What a round is composed of: a law, how many users send, and what neighbours are.
+"""What a round consists of: a law, the number of users who send, and what neighbours are.
 
-Of most laws a round is one profile. Where the adversary sees several independent things it is one
-for each of them: columns of sums, say (docs/theory.md, "Only the sums are seen").
+`round_profile` is the table from laws to profiles of shuffled rounds. Most rounds are one profile.
+Where the adversary sees several independent things, such as columns of sums, `round_parts` has one
+profile for each of them (docs/theory.md, "Only the sums are seen").
 """
 
 from __future__ import annotations
@@ -11,56 +12,128 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
-from ..laws.binary import BinaryLaw, Order
-from ..laws.noise import (
+from ..laws import tuning as of_laws
+from ..laws.base import Law
+from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
+from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
+from ..laws.density_law import DensityLaw
+from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
+from ..laws.noise_law import (
     BinomialNoise,
+    GaussianShare,
     NegativeBinomialNoise,
     Noise,
     PoissonNoise,
     UniformDummies,
 )
-from ..laws.sums import BitColumns, GaussianShare
-from .base import Parts, swapped
-from .binary import BinaryProfile
-from .gaussian import GaussianProfile
+from .base import NothingLost, PairProfile, Parts, PrivacyProfile, swapped
+from .binary_profile import BinaryProfile
+from .class_profile import ClassProfile
+from .closed_form import GaussianProfile
+from .density_profile import DensityProfile
 from .one_more import one_more
-from .one_pair import PairProfile
-from .rounds import round_profile
+from .pairs_profile import PairsProfile
 from .two_counts import TwoCountsProfile, countable
+
+
+@singledispatch
+def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
+    """The profile of a shuffled round: a law and the number of users who send.
+
+    Parameters
+    ----------
+    law : Law
+    users : int
+        The users who send.
+    idle : int
+        The senders are a random subset of them and this many others, who send nothing
+        (docs/theory.md, "Sampling").
+
+    Raises
+    ------
+    TypeError
+        If no profile is known for the type of law.
+    """
+    raise TypeError(f"no profile is known for {law!r}")
+
+
+@round_profile.register
+def three_point_profile(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return round_profile(law.classes, users, idle)
+
+
+@round_profile.register
+def class_laws_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
+    if not law.laws:
+        return NothingLost()
+    enumerated = law.values and not idle and users <= of_laws.FEW_USERS
+    of_all = mixed_laws(law.values, users) if enumerated else ()
+    return ClassProfile(law.laws, users, idle, of_all)
+
+
+@round_profile.register
+def binary_law_profile(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    if idle:
+        raise NotImplementedError("sampled rounds as a whole are known for the blanket only")
+    return BinaryProfile.of_both(law, users) if law.depends_on_value else NothingLost()
+
+
+@round_profile.register
+def density_law_profile(law: DensityLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return DensityProfile(law, users, idle)
+
+
+@round_profile.register
+def all_pairs_profile(law: PairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return PairsProfile(law.matrix, users, idle)
+
+
+@round_profile.register
+def leading_pairs_profile(law: LeadingPairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return round_profile(law.among(users), users, idle)
 
 
 @singledispatch
 def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
     """Profiles whose composition is a round of `users` senders, and how often each counts.
 
-    Those of "replace" are the same in both orders, and a bound for "remove" too, unless columns
-    are so few that two vectors without a common 1 do not fit in. Whether "remove"
-    has a meaning is for the randomizer to say.
+    Parameters
+    ----------
+    law : Any
+        A law of shuffled messages, of sums or of noise.
+    users : int
+    neighbours : str
+        "replace" or "remove"; the randomizer says whether "remove" is defined.
+
+    Notes
+    -----
+    The parts of "replace" are the same in both orders, and a bound for "remove" too, unless there
+    are so few columns that two vectors without a common 1 do not fit in.
     """
     return [(round_profile(law, users), 1)]
 
 
 @singledispatch
 def replaced_parts(law: Any, users: int) -> Parts:
-    """Those of replace-one neighbours, as few as are known: for samples, which need them as one."""
+    """The parts of replace-one neighbours, as few as possible: samples need them as one."""
     return round_parts(law, users)
 
 
 @singledispatch
 def attained_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
-    """Parts of actual neighbouring datasets, two choices; none if none are known."""
+    """Parts of actual neighbouring datasets, two alternatives; empty if none are known."""
     return ()
 
 
 @round_parts.register
-def _parts_of_columns(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
+def bit_column_parts(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
     """Independent columns: those in which the two values differ.
 
-    How many of them differ in which way is not always the same. Those that may differ either way
+    The number of columns that differ in either way may vary. Columns that may differ either way
     have the larger profile of both, which is conservative unless bits are symmetric.
     """
     bits = law.law
-    if not bits.telling:
+    if not bits.depends_on_value:
         return []
     either, column = BinaryProfile.of_both(bits, users), _column(bits, users)
     if neighbours == "remove":
@@ -72,45 +145,44 @@ def _parts_of_columns(law: BitColumns, users: int, neighbours: str = "replace") 
 
 
 @attained_parts.register
-def _attained_by_columns(
+def attained_bit_column_parts(
     law: BitColumns, users: int, neighbours: str = "replace"
 ) -> Sequence[Parts]:
-    """All others hold one of the values in question, or neither, whichever bits are less random."""
+    """All others hold one of the two values, or neither, whichever has the less random bits."""
     bits = law.law
-    if not bits.telling:
+    if not bits.depends_on_value:
         return [[], []]
     ones, zeros = (_column(bits, users, held) for held in (users - 1, 0))
-    quieter = bits.q * bits.not_q - bits.p * bits.not_p  # are ones, than zeros
+    variance_gap = bits.q * bits.not_q - bits.p * bits.not_p  # of zeros and of ones
     if neighbours == "remove":
-        if quieter == 0 and law.columns > law.ones:
+        if variance_gap == 0 and law.columns > law.ones:
             return [[(ones, law.ones)], [(zeros.swapped, law.ones)]]
-        one = ones if quieter > 0 or law.columns == law.ones else zeros
+        one = ones if variance_gap > 0 or law.columns == law.ones else zeros
         return [[(one, law.ones)], [(one.swapped, law.ones)]]
     # of several ways to differ the one with the largest loss
     more, less = max(
         law.differing, key=lambda pair: pair[0] * ones.max_loss + pair[1] * ones.backward.max_loss
     )
     first = [(ones, more), (zeros.swapped, less)]
-    if quieter < 0 and law.columns > more + less:
+    if variance_gap < 0 and law.columns > more + less:
         return [first, [(zeros, more), (zeros.swapped, less)]]
     return [first, [(zeros, more), (ones.swapped, less)]]
 
 
 def _column(bits: BinaryLaw, users: int, held: int | None = None) -> PairProfile:
     """A column in which the first value has a 1 and the second a 0."""
-    orders = (BinaryProfile(bits, users, (order,), held) for order in Order)
+    orders = (BinaryProfile(bits, users, (order,), held) for order in ValueOrder)
     return PairProfile(*orders)
 
 
 @round_parts.register
-def _parts_of_gaussian_shares(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
-    """The shares of all users add up to noise of variance users sigma^2, in sums that differ by 1
-    at most."""
+def gaussian_share_parts(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
+    """The shares add up to noise of variance users sigma^2, in sums that differ by at most 1."""
     return [(GaussianProfile(1 / (law.sigma * math.sqrt(users))), 1)]
 
 
 @attained_parts.register
-def _attained_by_gaussian_shares(
+def attained_gaussian_share_parts(
     law: GaussianShare, users: int, neighbours: str = "replace"
 ) -> Sequence[Parts]:
     """The values 1 and 0."""
@@ -120,7 +192,7 @@ def _attained_by_gaussian_shares(
 @round_parts.register(PoissonNoise)
 @round_parts.register(BinomialNoise)
 @round_parts.register(NegativeBinomialNoise)
-def _parts_of_noise(law: Noise, users: int, neighbours: str = "replace") -> Parts:
+def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
     """One count has a message more, and another one has it less if the value is replaced."""
     noise = law.of_users(users)
     gained = PairProfile(one_more(noise, more=True), one_more(noise, more=False))
@@ -130,25 +202,21 @@ def _parts_of_noise(law: Noise, users: int, neighbours: str = "replace") -> Part
 @replaced_parts.register(PoissonNoise)
 @replaced_parts.register(BinomialNoise)
 @replaced_parts.register(NegativeBinomialNoise)
-def _replaced_parts_of_noise(law: Noise, users: int) -> Parts:
+def replaced_noise_parts(law: Noise, users: int) -> Parts:
     noise = law.of_users(users)
     return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
 
 
 @round_parts.register
-def _parts_of_dummies(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
-    # of two values there are no other messages: a law over classes, without clones to count
-    law_of = law.law.classes if law.values == 2 else law.law
-    return [(round_profile(law_of, law.total + 1), 1)]
+def uniform_dummy_parts(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
+    return [(round_profile(law.law, law.total + 1), 1)]
 
 
 @attained_parts.register(PoissonNoise)
 @attained_parts.register(BinomialNoise)
 @attained_parts.register(NegativeBinomialNoise)
 @attained_parts.register(UniformDummies)
-def _attained_by_noise_messages(
-    law: Any, users: int, neighbours: str = "replace"
-) -> Sequence[Parts]:
-    """All datasets are alike: what other users send is known and is taken away. In both orders."""
+def attained_noise_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+    """All datasets are equivalent: the messages of other users are known and can be subtracted."""
     parts = round_parts(law, users, neighbours)
     return [parts, swapped(parts)]

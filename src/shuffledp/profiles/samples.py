@@ -1,4 +1,4 @@
-"""A profile at some epsilons, from both sides."""
+"""A profile at some epsilons, from both sides, and what its convexity in alpha implies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from .._support.numeric import Array
 class Samples:
     """A profile f(alpha) = delta(log alpha) at some epsilons, certified.
 
-    lower <= f <= upper. Through each (alpha, lower) goes a line that is nowhere above f; minus its
-    slope lies in [slope_low, slope_high], which is [0, inf] if nothing is known of it.
+    All columns have the shape [epsilons]. lower <= f <= upper. Through each (alpha, lower) goes a
+    line that is nowhere above f; minus its slope lies in [slope_low, slope_high], which is [0, inf]
+    if nothing is known of it.
     """
 
     lower: Array
@@ -43,15 +44,65 @@ class Samples:
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
-    """At the epsilons of all parts, one after the other."""
+    """Samples at the epsilons of all parts, one after the other."""
     columns = zip(*(part.columns for part in parts), strict=True)
     return Samples(*(np.concatenate(column) for column in columns))
 
 
 def larger_of(a: Samples, b: Samples) -> Samples:
-    """Of the larger of two profiles."""
+    """Samples of the pointwise larger of two profiles, at the same epsilons."""
     first, lower = a.lower >= b.lower, np.maximum(a.lower, b.lower)
     low, high = (
         np.where(first, getattr(a, side), getattr(b, side)) for side in ("slope_low", "slope_high")
     )
     return Samples(lower, np.maximum(a.upper, b.upper), low, high)
+
+
+def chord_slopes(
+    lower: Array, upper: Array, excess: Array, steepest: float | None = None
+) -> tuple[Array, Array]:
+    """Bounds on minus the slope of a profile, from chords between its lower and upper values.
+
+    Parameters
+    ----------
+    lower, upper : Array, shape [points]
+        Bounds of the profile.
+    excess : Array, shape [points]
+        alpha - 1 of the points, increasing from 0.
+    steepest : float, optional
+        An upper bound of minus the slope at alpha = 1; (1 - f)/2 by default, which holds of
+        symmetric profiles.
+
+    Returns
+    -------
+    tuple of Array
+        An upper bound of minus the slope to the right of each point, and a lower bound to its left.
+
+    Notes
+    -----
+    A convex function is at most as steep as any chord that ends at the point, and at least as steep
+    as any that starts there. The shortest chord fits best, but the width of the brackets matters
+    less in a longer one, so that chords of all powers of two are tried.
+    """
+    if steepest is None:
+        steepest = (1 - lower[0]) / 2
+    steep, flat = np.full(len(excess), steepest), np.zeros(len(excess))
+    span = 1
+    while span < len(excess):
+        width = excess[span:] - excess[:-span]
+        steep[span:] = np.minimum(steep[span:], (upper[:-span] - lower[span:]) / width)
+        flat[:-span] = np.maximum(flat[:-span], (lower[:-span] - upper[span:]) / width)
+        span *= 2
+    return steep, flat
+
+
+def convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
+    """Indices of the corners of the greatest convex minorant of the points (x increasing)."""
+    corner = np.arange(len(x))
+    while True:
+        slope = np.diff(y[corner]) / np.diff(x[corner])
+        dent = np.flatnonzero(np.diff(slope) < 0) + 1
+        if len(dent) == 0:
+            return corner
+        # a point above the chord of its neighbours is no corner, whatever else is removed
+        corner = np.delete(corner, dent)

@@ -11,16 +11,23 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines import binomial
-from . import tuning
-from .clone_sampler import bernstein
+
+
+def bernstein(variance: float, depth: float) -> float:
+    """A distance from the mean that a sum of bounded terms exceeds with probability < e^-depth.
+
+    Bernstein's inequality for independent terms that differ from their means by at most 1.
+    """
+    return depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * depth * variance)
 
 
 class Bucket(NamedTuple):
-    """Counts from `first` to before `last`, or `first` alone if that is the same (of the last
-    bucket to `last`). Together they have a probability in [lower, upper], and a mean between
-    mean_low and mean_high. No count is below the `node`, which starts this bucket or was taken out
-    of it as a bucket of its own. The nodes `before` it and `after` the last are these themselves
-    where there are none."""
+    """Counts from `first` to before `last`, or `first` alone if both are equal.
+
+    The last bucket includes `last`. The counts have a probability in [lower, upper] and a mean
+    between mean_low and mean_high. No count is below the `node`, which is `first` or the single
+    count before it. `before` and `after` are the next nodes, or the node and `last` at the ends.
+    """
 
     before: int
     node: int
@@ -40,9 +47,11 @@ class Bucket(NamedTuple):
         return self[:5]
 
 
-class Cells(NamedTuple):
-    """Counts from each point to before the next, or the last one alone, together have a probability
-    in [lower[i], upper[i]]; all other counts have one of at most `rest`."""
+class CountCells(NamedTuple):
+    """Cells of counts, from each point to before the next; the last cell is a single count.
+
+    Cell i has a probability in [lower[i], upper[i]], all other counts one of at most `rest`.
+    """
 
     point: NDArray[np.int64]
     lower: Array
@@ -50,13 +59,15 @@ class Cells(NamedTuple):
     rest: float
 
     def starts(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Where buckets start, for nodes in increasing order from 0 on: a node that is a single
-        count is one by itself."""
-        alone = self.point[np.minimum(nodes + 1, len(self.point) - 1)] == self.point[nodes] + 1
-        return np.union1d(nodes, nodes[alone] + 1)
+        """The cells at which buckets start, for increasing nodes from 0 on.
+
+        A node that is a single count is a bucket by itself.
+        """
+        is_single = self.point[np.minimum(nodes + 1, len(self.point) - 1)] == self.point[nodes] + 1
+        return np.union1d(nodes, nodes[is_single] + 1)
 
     def buckets(self, nodes: NDArray[np.intp]) -> list[Bucket]:
-        """Cells put together, from each start to before the next."""
+        """Buckets of cells, from each start to before the next."""
         start, point = self.starts(nodes), self.point.astype(float)
         end = np.append(point[1:] - 1, point[-1])
         sizes = np.diff(start, append=len(point))
@@ -85,8 +96,11 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class SenderCount:
-    """The number of senders with a log-concave law: of `sample` users drawn from `users`, those
-    among the `honest` ones; or, if every honest user sends with probability `rate`, all of them."""
+    """The number of honest senders, which has a log-concave law.
+
+    It is the number of the `honest` users in a `sample` drawn from all `users`, or, if there is a
+    `rate`, the number of honest users who send if each does with this probability.
+    """
 
     honest: int
     users: int = 0
@@ -111,7 +125,7 @@ class SenderCount:
 
     @property
     def deviation(self) -> float:
-        """At least the standard deviation."""
+        """An upper bound of the standard deviation."""
         return math.sqrt(self._variance)
 
     @property
@@ -127,6 +141,7 @@ class SenderCount:
         return min(binomial_variance, others * share * (1 - share), drawn)
 
     def _log_pmf(self, count: Array) -> Array:
+        """The logarithm of the binomial or hypergeometric probability of each count."""
         share = self._share
         p, q = share, 1 - share
         log_mass = binomial.log_pmf(np.array(float(self.honest)), count, p, q)
@@ -139,18 +154,17 @@ class SenderCount:
         result: Array = log_mass - whole
         return result
 
-    def cells(self, depth: float) -> Cells:
-        """All counts but those with a probability of e^-depth, in cells that are narrow beside the
-        standard deviation."""
+    def cells(self, depth: float) -> CountCells:
+        """All counts but some with a probability of at most e^-depth, 200 cells per deviation."""
         variance, mean = self._variance, self.mean
-        deviation, reach = self.deviation, bernstein(variance, depth + tuning.MARGIN)
+        deviation, reach = self.deviation, bernstein(variance, depth + 12)
         low = max(self.least, math.floor(mean - reach))
         high = min(self.most, math.ceil(mean + reach))
-        stride = max(1, math.floor(deviation / tuning.PER_DEVIATION))
+        stride = max(1, math.floor(deviation / 200))
         point = np.append(np.arange(low, high, stride, dtype=np.int64), high)
-        rest = 0.0 if low == self.least else math.exp(-depth - tuning.MARGIN)
-        rest += 0.0 if high == self.most else math.exp(-depth - tuning.MARGIN)
-        return Cells(point, *self._masses(point), rest)
+        rest = 0.0 if low == self.least else math.exp(-depth - 12)
+        rest += 0.0 if high == self.most else math.exp(-depth - 12)
+        return CountCells(point, *self._masses(point), rest)
 
     def _masses(self, point: NDArray[np.int64]) -> tuple[Array, Array]:
         """Bounds of the probability of the counts from each point to before the next.

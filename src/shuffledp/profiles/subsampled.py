@@ -1,4 +1,4 @@
-"""The theorem for samples of any mechanism (docs/theory.md, "Sampling")."""
+"""Samples of the users of any mechanism (docs/theory.md, section 11)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
-from ..laws.classes import sampled_loss
+from ..laws.class_law import sampled_loss
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
 
@@ -53,10 +53,6 @@ class SubsampledProfile(PrivacyProfile):
         return self.full.dear
 
     @property
-    def smooth(self) -> bool:
-        return self.full.smooth
-
-    @property
     def slow(self) -> bool:
         return self.full.slow
 
@@ -64,9 +60,9 @@ class SubsampledProfile(PrivacyProfile):
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
 
         def sample(epsilon: Array) -> Samples:
-            found, inside = sampled(epsilon), self.some_left(epsilon)
+            found, is_inside = sampled(epsilon), self.some_left(epsilon)
             lower, upper, low = (
-                side * inside for side in (found.lower, found.upper, found.slope_low)
+                side * is_inside for side in (found.lower, found.upper, found.slope_low)
             )
             return Samples(lower, upper, low, found.slope_high)
 
@@ -74,15 +70,15 @@ class SubsampledProfile(PrivacyProfile):
 
 
 def subsampled(inner: Sampler, rate: float) -> Sampler:
-    """Of a share of all users, where `inner` is of the round of those who take part."""
+    """The sampler of a share `rate` of all users, from that of the round of those who take part."""
 
     def sample(epsilon: Array) -> Samples:
         # the slope in alpha is that of the full round
         before, after = (magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
         found = inner(before)
         if np.isfinite(found.slope_high).all():  # along the line below
-            apart = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
-            lower = np.maximum(found.lower - found.slope_high * apart, 0.0)
+            distance = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
+            lower = np.maximum(found.lower - found.slope_high * distance, 0.0)
             slopes = found.slope_low, found.slope_high
         else:
             second = inner(after)

@@ -3,7 +3,7 @@
 With c other reports in the bin, each kept with probability p, the counts are P = Bin(c + 1, p) and
 Q = Bin(c, p), and those below the threshold K look the same. At every alpha the worst c is known in
 closed form, in both orders, and the divergence is a binomial stop-loss.
-Proofs: docs/theory.md, "Noise messages and thresholds".
+Proofs: docs/theory.md, section 15.
 """
 
 from __future__ import annotations
@@ -27,16 +27,26 @@ _SLACK = 64 * UNIT
 
 
 def worst_reports(rate: float, threshold: int, epsilon: Array) -> Array:
-    """All reports in the bin, the one in question included, that are worst at an epsilon."""
+    """The worst number of reports in the bin at each epsilon, the differing one included."""
     x = np.exp(-epsilon) * (np.expm1(epsilon) + rate)
     return np.maximum(np.ceil((threshold - 1) / x), float(threshold))
 
 
 @dataclass(frozen=True)
 class ThresholdProfile(PrivacyProfile):
-    """The divergence of (P, Q) if `more`, else of (Q, P): the largest over all numbers of reports
-    in the bin, or that of so many `reports`, the one in question included, of which at least K - 1
-    are kept on average."""
+    """The profile of (P, Q) if `more`, else of (Q, P).
+
+    Parameters
+    ----------
+    rate : float
+        The probability p that a report is kept.
+    threshold : int
+        The smallest count K that is shown.
+    more : bool
+    reports : int, optional
+        Reports in the bin, the differing one included, of which at least K - 1 are kept on average.
+        By default the worst number counts, at every epsilon.
+    """
 
     rate: float
     threshold: int
@@ -45,15 +55,15 @@ class ThresholdProfile(PrivacyProfile):
 
     @property
     def _least(self) -> int:
-        """Reports in the bin that are told apart from one less, if all are kept."""
+        """The fewest reports that can be distinguished from one less, if all are kept."""
         return self.threshold if self.reports is None else max(self.reports, self.threshold)
 
     @property
     def max_loss(self) -> float:
         # with no finite loss at all, the other order's largest is a scale for the infinite one
         other = -math.log1p(-self.rate)
-        own = math.log(max(self._least * (1 - self.rate), 1.0)) if self.more else other
-        return (own or other) * (1 + THRESHOLD_ERROR)
+        loss = math.log(max(self._least * (1 - self.rate), 1.0)) if self.more else other
+        return (loss or other) * (1 + THRESHOLD_ERROR)
 
     @property
     def bounded(self) -> bool:
@@ -64,17 +74,17 @@ class ThresholdProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         epsilon = np.asarray(epsilon, dtype=float)
-        inside = epsilon < self.max_loss
+        is_inside = epsilon < self.max_loss
         terms = self._more if self.more else self._less
         # epsilons err in units of epsilon and of the other order's largest loss
         scale = epsilon - math.log1p(-self.rate)
-        sides = evaluated(terms(np.where(inside, epsilon, 0.0)), epsilon, scale)
+        sides = evaluated(terms(np.where(is_inside, epsilon, 0.0)), epsilon, scale)
         # all reports are kept and one more than there may be is shown: that tells everything
         infinite = math.exp(max(self._least * math.log(self.rate), -1000.0)) * self.more
         error = infinite * _SLACK * (1 + abs(math.log(infinite))) if infinite else 0.0
         least, most = max(infinite - error, 0.0), infinite + error + UNDERFLOW * self.more
-        lower, upper, low, high = (np.where(inside, side, 0.0) for side in sides)
-        return Samples(np.maximum(lower, least), np.where(inside, upper, most), low, high)
+        lower, upper, low, high = (np.where(is_inside, side, 0.0) for side in sides)
+        return Samples(np.maximum(lower, least), np.where(is_inside, upper, most), low, high)
 
     def _more(self, epsilon: Array) -> Terms:
         """E[(X - k)_+; X >= K] alpha / (m (1-p)) with X ~ Bin(m, p), k = m (1 - (1-p)/alpha)."""

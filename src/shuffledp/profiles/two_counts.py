@@ -4,7 +4,7 @@ H_alpha((N+1, N')||(N, N'+1)) is the mean over N' of f(alpha r(N')), where r(s) 
 Pr[N = s] and f the divergence of (N+1, N), a polygon with a corner at every r(s). Both are added up
 count by count: all terms are positive. If there are many counts, those of N' are put together, in
 their mean from below (Jensen); from above each is parted between the means around it.
-Proofs: docs/theory.md, "Noise messages and thresholds".
+Proofs: docs/theory.md, section 15.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..laws.noise import NegativeBinomialNoise, Noise
+from ..laws.noise_law import NegativeBinomialNoise, Noise
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .one_more import one_more, point_masses
 from .samples import Samples, joined
+from .sender_count import bernstein
 
 # proof constants: docs/theory.md, "Constants"
-#: As in one_more.py: errors of masses of infinite loss, and log(1/mass) that is told from 0.
+#: As in one_more.py: errors of masses of infinite loss, and log(1/mass) of the smallest of them.
 _MASS, _DEEPEST = 256 * UNIT, 715.0
 
 
-class Counts(NamedTuple):
-    """Counts in a row, their masses and ratios r, up to a relative `error`. The others have a
-    probability of at most `rest`, one more of them than there are included."""
+class NoiseCounts(NamedTuple):
+    """Consecutive counts from `first` on, their masses and ratios r, up to a relative `error`.
+
+    All other counts together have a probability of at most `rest`, also one count later.
+    """
 
     first: int
     mass: Array
@@ -41,15 +44,15 @@ class Counts(NamedTuple):
 
 
 def countable(noise: Noise) -> bool:
-    """Are there few enough counts, and does r grow with them?"""
+    """Whether there are few enough counts to add up, and r grows with them."""
     log_concave = not isinstance(noise, NegativeBinomialNoise) or noise.shape >= 1
     return log_concave and noise.moments[1] <= tuning.COUNTED**2
 
 
-def counts_of(noise: Noise, depth: float) -> Counts:
-    """All counts but some with a probability of e^-depth."""
+def counts_of(noise: Noise, depth: float) -> NoiseCounts:
+    """All counts but some with a total probability of at most e^-depth."""
     mean, variance = noise.moments
-    reach = depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * depth * variance)
+    reach = bernstein(variance, depth)
     while True:
         first = max(math.floor(mean - reach), 0)
         last = math.ceil(min(mean + reach, noise.most))
@@ -61,16 +64,16 @@ def counts_of(noise: Noise, depth: float) -> Counts:
         above = mass[-1] * ratio[-1] / max(ratio[-1] - 1, 1e-300) if last < noise.most else 0.0
         rest = 1.01 * (below + above)
         if rest <= math.exp(-depth):
-            return Counts(first, mass, ratio[:-1], float(error.max()), rest)
+            return NoiseCounts(first, mass, ratio[:-1], float(error.max()), rest)
         reach *= 1.5
 
 
 class _Tail:
     """f, the divergence of (N+1, N), at any alpha >= 0."""
 
-    def __init__(self, noise: Noise, counts: Counts) -> None:
+    def __init__(self, noise: Noise, counts: NoiseCounts) -> None:
         self._noise, self._before = noise, counts.first - 1
-        # of infinite losses there are some if N has a largest value
+        # there are infinite losses if N has a largest value
         log_infinite = noise.log_infinite(more=True)
         infinite = math.exp(log_infinite) if log_infinite > -_DEEPEST else 0.0
         self.error = _MASS * (1 - log_infinite) if infinite else 0.0
@@ -98,9 +101,12 @@ class _Grouped(NamedTuple):
     above: Array
 
 
-def _grouped(counts: Counts, start: NDArray[np.intp]) -> _Grouped:
-    """Counts put together, from each start to before the next, the first and the last one alone:
-    in their means from below, and parted between the means around each of them from above."""
+def _grouped(counts: NoiseCounts, start: NDArray[np.intp]) -> _Grouped:
+    """Groups of counts, from each start to before the next.
+
+    From below, a group is at its mean (Jensen); from above, each count is split between the means
+    around it. The first and the last count have to be groups by themselves.
+    """
     ratio, last = counts.ratio, np.append(start[1:], len(counts.mass)) - 1
     mass = np.add.reduceat(counts.mass, start)
     mean = np.add.reduceat(counts.mass * ratio, start) / np.maximum(mass, 1e-300)
@@ -149,13 +155,14 @@ class TwoCountsProfile(PrivacyProfile):
         return True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        counts = counts_of(self.noise, depth + tuning.MARGIN)
+        """Sums over groups of counts; masses, ratios and sums are charged with their roundings."""
+        counts = counts_of(self.noise, depth + 12)
         tail, law = _Tail(self.noise, counts), _grouped(counts, self._starts(counts, rtol))
         error = 2 * (counts.error + tail.error) + UNIT * (4 * len(counts.mass) + 64)
         # ratios and their means err like epsilons do
         turned = UNIT * (len(counts.mass) + 64)
 
-        rows = max(tuning.LOOKED_UP // len(law.point), 1)
+        rows = max((1 << 13) // len(law.point), 1)  # arrays that stay in the cache
 
         def sample(epsilon: Array) -> Samples:
             blocks = [epsilon[i : i + rows] for i in range(0, len(epsilon), rows)]
@@ -178,11 +185,14 @@ class TwoCountsProfile(PrivacyProfile):
 
         return sample
 
-    def _starts(self, counts: Counts, rtol: float) -> NDArray[np.intp]:
-        """Where groups start. A loss is large where N' is small: many messages matter less. The
-        first and the last count are alone."""
+    def _starts(self, counts: NoiseCounts, rtol: float) -> NDArray[np.intp]:
+        """The first count of each group; the first and the last count form groups by themselves.
+
+        Groups are the root of 16 rtol standard deviations wide, at most a tenth, and wider above
+        the mean: a loss is large where N' is small.
+        """
         mean, variance = self.noise.moments
-        width = math.sqrt(variance * min(tuning.GROUPS * rtol, tuning.WIDEST_GROUP))
+        width = math.sqrt(variance * min(16 * rtol, 0.01))
         count = counts.first + np.arange(len(counts.mass), dtype=float)
         beyond = np.maximum(count - mean, 0.0) ** 2 / max(variance, 1e-300)
         size = np.maximum(width * np.exp(np.minimum(beyond / 6, 50.0)), 1.0)

@@ -24,7 +24,7 @@ from .._support import validate
 from .._support.numeric import Array
 from ..engines import binomial
 from ..errors import InvalidParameter
-from ..laws.three_point import ThreePointLaw
+from ..laws.class_law import ThreePointLaw
 from ._binomial_buckets import interval, masses
 from .bound import checked_delta
 from .rdp import climb, epsilon_of_rdp

@@ -75,7 +75,7 @@ STRONGER_CLONES = Analysis(
         f"that round is seen (it may depend on all earlier rounds), {FRESH}"
     ),
     gist="faces the worst randomizer with this eps0",
-    law=lambda randomizer: laws.three_point.ThreePointLaw.stronger_clones(randomizer.eps0),
+    law=lambda randomizer: laws.class_law.ThreePointLaw.stronger_clones(randomizer.eps0),
 )
 CLONES = Analysis(
     name="clones",
@@ -87,7 +87,7 @@ CLONES = Analysis(
         f"on the user; {FRESH}"
     ),
     gist="faces the worst randomizer with this eps0, adaptive within the round",
-    law=lambda randomizer: laws.three_point.ThreePointLaw.clones(randomizer.eps0),
+    law=lambda randomizer: laws.class_law.ThreePointLaw.clones(randomizer.eps0),
 )
 STRONG = Analysis(
     name="strong",

@@ -106,7 +106,7 @@ class Randomizer(ABC):
         """Whose datasets `attained_law` is about, in words."""
         return "neighbouring datasets of this randomizer"
 
-    def binary_law(self) -> laws.binary.BinaryLaw | None:
+    def binary_law(self) -> laws.binary_law.BinaryLaw | None:
         """If only two messages are sent: how likely they are."""
         return None
 
@@ -114,7 +114,7 @@ class Randomizer(ABC):
         """If only the sum of what all users send is seen: the law of what one of them adds, for
         `profiles.parts.round_parts`; None if none is known."""
         bits = self.binary_law()
-        return None if bits is None else laws.sums.BitColumns(bits)
+        return None if bits is None else laws.binary_law.BitColumns(bits)
 
     @abstractmethod
     def describe(self) -> str:

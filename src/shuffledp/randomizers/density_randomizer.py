@@ -26,7 +26,7 @@ class DensityRandomizer(Randomizer):
     """
 
     @abstractmethod
-    def tails(self, loss: Array) -> laws.cells.Tails:
+    def tails(self, loss: Array) -> laws.density_law.Tails:
         """Shares of the outputs with at least these losses >= 0."""
 
     @property
@@ -39,8 +39,8 @@ class DensityRandomizer(Randomizer):
         return {"best": BLANKET, "blanket": BLANKET}
 
     def blanket_law(self) -> Law:
-        return laws.density.DensityLaw(self)
+        return laws.density_law.DensityLaw(self)
 
     def attained_law(self) -> Law:
         """The others hold one end of the range."""
-        return laws.density.DensityLaw(self, attained=True)
+        return laws.density_law.DensityLaw(self, attained=True)

@@ -51,8 +51,8 @@ class MatrixRandomizer(Randomizer):
         """For each value the probabilities of all outputs."""
 
     @cached_property
-    def _matrix(self) -> laws.matrix.Matrix:
-        return laws.matrix.Matrix(_scaled(_checked(self.rows())))
+    def _matrix(self) -> laws.matrix_law.Matrix:
+        return laws.matrix_law.Matrix(_scaled(_checked(self.rows())))
 
     @cached_property
     def eps0(self) -> float:
@@ -74,21 +74,21 @@ class MatrixRandomizer(Randomizer):
             known |= {"stronger-clones": STRONGER_CLONES, "clones": CLONES}
         return {**known, **(BINARY if self.binary_law() else {})}
 
-    def binary_law(self) -> laws.binary.BinaryLaw | None:
+    def binary_law(self) -> laws.binary_law.BinaryLaw | None:
         rows = self._matrix.distinct
         if rows.shape[1] > 2:
             return None
         (not_p, q), (not_q, p) = rows.min(axis=0).tolist(), rows.max(axis=0).tolist()
-        law = laws.binary.BinaryLaw(p, not_p, q, not_q)
+        law = laws.binary_law.BinaryLaw(p, not_p, q, not_q)
         # then nothing was rounded when rows were scaled
         exact = all(Fraction(one) + Fraction(rest) == 1 for one, rest in ((p, not_p), (q, not_q)))
         return replace(law, error=0.0) if exact else law
 
     def blanket_law(self) -> Law:
-        return laws.matrix.blanket_law(self._matrix)
+        return laws.matrix_law.blanket_law(self._matrix)
 
     def attained_law(self) -> Law:
-        return laws.matrix.attained_law(self._matrix)
+        return laws.matrix_law.attained_law(self._matrix)
 
     @cached_property
     def client(self) -> Client:
@@ -142,7 +142,7 @@ class FiniteRandomizer(MatrixRandomizer):
         rows = _checked(self.matrix)
         scaled = _scaled(rows)
         self._keep("matrix", tuple(tuple(row) for row in scaled.tolist()))
-        self._keep("_matrix", laws.matrix.Matrix(scaled))
+        self._keep("_matrix", laws.matrix_law.Matrix(scaled))
         self._keep("_unscaled", rows)
 
     @property

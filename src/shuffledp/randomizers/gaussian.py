@@ -56,16 +56,16 @@ class Gaussian(DensityRandomizer):
     def max_loss(self) -> float:
         return math.inf
 
-    def tails(self, loss: Array) -> laws.cells.Tails:
+    def tails(self, loss: Array) -> laws.density_law.Tails:
         # for input 0 the loss (1 - 2t)/(2 sigma^2) is normal: mean 1/(2 sigma^2), deviation 1/sigma
         scaled, shift = self.sigma * loss / math.sqrt(2), 1 / (2 * math.sqrt(2) * self.sigma)
         zero, one, rest = (_erfc(x) / 2 for x in (scaled - shift, scaled + shift, shift - scaled))
         # erfc changes by 2 x^2 + 2 times a relative change of its argument, at most
         error = UNIT * (16 + 8 * (scaled + shift) ** 2)
-        return laws.cells.Tails(zero, one, rest, error)
+        return laws.density_law.Tails(zero, one, rest, error)
 
-    def sum_law(self) -> laws.sums.GaussianShare:
-        return laws.sums.GaussianShare(self.sigma)
+    def sum_law(self) -> laws.noise_law.GaussianShare:
+        return laws.noise_law.GaussianShare(self.sigma)
 
     @cached_property
     def client(self) -> Client:

@@ -46,12 +46,12 @@ class Laplace(DensityRandomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return KNOWN_AND_PURE
 
-    def tails(self, loss: Array) -> laws.cells.Tails:
+    def tails(self, loss: Array) -> laws.density_law.Tails:
         # the loss is eps0 (1 - 2t) for outputs t in [0, 1] and eps0 for all below 0
         rest = np.exp((loss - self.eps0) / 2) / 2
         one = np.exp(-(loss + self.eps0) / 2) / 2
         error = np.full(loss.shape, UNIT * (8 + 2 * self.eps0))
-        return laws.cells.Tails(1 - rest, one, rest, error)
+        return laws.density_law.Tails(1 - rest, one, rest, error)
 
     @cached_property
     def client(self) -> Client:

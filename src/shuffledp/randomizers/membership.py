@@ -66,11 +66,11 @@ class MembershipRandomizer(Randomizer):
     def analyses(self) -> Mapping[str, Analysis]:
         return {**KNOWN_AND_PURE, **(BINARY if self.binary_law() else {})}
 
-    def binary_law(self) -> laws.binary.BinaryLaw | None:
+    def binary_law(self) -> laws.binary_law.BinaryLaw | None:
         if self.k > 2 or not self.two_of_two:
             return None
         low = self.base_mass(1, 2)
-        return laws.binary.BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
+        return laws.binary_law.BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
 
     def blanket_law(self) -> Law:
         ratio = self.ratio
@@ -81,7 +81,7 @@ class MembershipRandomizer(Randomizer):
                 base = max(base - self.everything, 0.0)
             rows.append((ratio ** inside[0] * base, ratio ** inside[1] * base, base))
         rows.append((ratio * self.everything,) * 3)
-        return laws.classes.ClassLaws((self._law(rows),))
+        return laws.class_law.ClassLaws((self._law(rows),))
 
     def attained_law(self) -> Law:
         """The others hold the first, the second or a third value."""
@@ -93,7 +93,7 @@ class MembershipRandomizer(Randomizer):
                     base = self.base_mass(sum(inside), given)
                     rows.append(tuple(ratio ** inside[x] * base for x in (0, 1, holder)))
                 each.append(self._law(rows))
-        return laws.classes.ClassLaws(tuple(each), self.explicit_values())
+        return laws.class_law.ClassLaws(tuple(each), self.explicit_values())
 
     def telling_values(self) -> list[Any]:
         """Two values, or three, of which `base_mass` speaks."""
@@ -104,12 +104,12 @@ class MembershipRandomizer(Randomizer):
         to enumerate datasets in which the others hold several of them."""
         return ()
 
-    def _law(self, rows: Sequence[tuple[float, ...]]) -> laws.classes.ClassLaw:
+    def _law(self, rows: Sequence[tuple[float, ...]]) -> laws.class_law.ClassLaw:
         telling = [row for row in rows if max(row) > min(row)]
         # what all users send alike tells nothing: one class, as engines list ways to have classes
         alike = math.fsum(row[0] for row in rows if max(row) == min(row))
         u, v, blanket = zip(*telling, *([(alike,) * 3] if alike else []), strict=True)
-        return laws.classes.ClassLaw(u, v, blanket, known_loss=self.eps0)
+        return laws.class_law.ClassLaw(u, v, blanket, known_loss=self.eps0)
 
     def describe(self) -> str:
         return f"{self!r}, {at_most(self.eps0)}-LDP"

@@ -158,17 +158,17 @@ class NoisyHistogram(Randomizer):
         )
 
     @property
-    def noise(self) -> laws.noise.Noise | laws.noise.UniformDummies:
+    def noise(self) -> laws.noise_law.Noise | laws.noise_law.UniformDummies:
         """The number of dummies of each value that one user sends, or of all."""
         if self.poisson is not None:
-            return laws.noise.PoissonNoise(self.poisson)
+            return laws.noise_law.PoissonNoise(self.poisson)
         if self.bernoulli is not None:
-            return laws.noise.BinomialNoise(1, self.bernoulli, 1 - self.bernoulli)
+            return laws.noise_law.BinomialNoise(1, self.bernoulli, 1 - self.bernoulli)
         if self.negative_binomial is not None:
-            return laws.noise.NegativeBinomialNoise(
+            return laws.noise_law.NegativeBinomialNoise(
                 self.negative_binomial, self.theta, 1 - self.theta
             )
-        return laws.noise.UniformDummies(self.dummies, self.k)
+        return laws.noise_law.UniformDummies(self.dummies, self.k)
 
     @property
     def truth_probability(self) -> Fraction:

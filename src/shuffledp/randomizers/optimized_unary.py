@@ -58,9 +58,9 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
     def everything(self) -> float:
         return self.base_mass(self.k, self.k)
 
-    def sum_law(self) -> laws.sums.BitColumns:
-        return laws.sums.BitColumns(
-            laws.binary.BinaryLaw(0.5, 0.5, *self._false_one), self.k, zero=True
+    def sum_law(self) -> laws.binary_law.BitColumns:
+        return laws.binary_law.BitColumns(
+            laws.binary_law.BinaryLaw(0.5, 0.5, *self._false_one), self.k, zero=True
         )
 
     @cached_property

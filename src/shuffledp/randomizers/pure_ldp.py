@@ -49,10 +49,10 @@ class PureLDP(Randomizer):
         small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
         values = (large, small), (small, large)
         both = (
-            laws.classes.ClassLaw(*pair, values[1], known_loss=self.eps0)
+            laws.class_law.ClassLaw(*pair, values[1], known_loss=self.eps0)
             for pair in (values, values[::-1])
         )
-        return laws.classes.ClassLaws(tuple(both))
+        return laws.class_law.ClassLaws(tuple(both))
 
     @property
     def attained_by(self) -> str:

@@ -88,7 +88,7 @@ class RandomizedResponse(MembershipRandomizer):
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
         clone = 2 * self.gamma / self.k
         other = 1 - clone if self.k > 2 else 1 - self.gamma
-        return laws.three_point.ThreePointLaw(math.inf, clone, other, 1 - self.gamma)
+        return laws.class_law.ThreePointLaw(math.inf, clone, other, 1 - self.gamma)
 
     def base_mass(self, inside: int, given: int) -> float:
         if inside > 1:

@@ -68,7 +68,7 @@ class TwoLevelRandomizer(MembershipRandomizer):
             for sets, share in shares.items()
         ]
         third = replace(self._law(rows), mass_error=self.third_error)
-        return laws.classes.ClassLaws((*cast(laws.classes.ClassLaws, both).laws, third))
+        return laws.class_law.ClassLaws((*cast(laws.class_law.ClassLaws, both).laws, third))
 
 
 class WindowRandomizer(TwoLevelRandomizer):

@@ -143,11 +143,11 @@ class UnaryEncoding(MembershipRandomizer):
     def everything(self) -> float:
         return self.base_mass(self.k, self.k)
 
-    def sum_law(self) -> laws.sums.BitColumns:
+    def sum_law(self) -> laws.binary_law.BitColumns:
         not_p, not_q = self._complements
         loss = None if self.by_bits else self.eps0 / (2 * self.ones) * (1 + 2.0**-51)
-        bits = laws.binary.BinaryLaw(self.p, not_p, self.q, not_q, known_loss=loss)
-        return laws.sums.BitColumns(bits, self.k, self.ones, zero=True)
+        bits = laws.binary_law.BinaryLaw(self.p, not_p, self.q, not_q, known_loss=loss)
+        return laws.binary_law.BitColumns(bits, self.k, self.ones, zero=True)
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
@@ -169,7 +169,7 @@ class UnaryEncoding(MembershipRandomizer):
             rows = self._classes(first, second, shared)
             law = self._law([(u, v, least * base) for u, v, base in rows])
             found.append(replace(law, known_loss=self._loss(first, second)))
-        return laws.classes.ClassLaws(tuple(found))
+        return laws.class_law.ClassLaws(tuple(found))
 
     def _pairs_of_values(self) -> Sequence[tuple[int, int, int]]:
         """How many ones only the first value has, only the second, and both."""
@@ -189,7 +189,7 @@ class UnaryEncoding(MembershipRandomizer):
             rows = self._classes(*(min(ones, _MANY_ONES) for ones in (first, second)))
             for both in [(u, v, u) for u, v, _ in rows], [(u, v, v) for u, v, _ in rows]:
                 found.append(replace(self._law(both), known_loss=self._loss(first, second)))
-        return laws.classes.ClassLaws(tuple(found))
+        return laws.class_law.ClassLaws(tuple(found))
 
     def _loss(self, first: int, second: int) -> float:
         """The largest loss of two values that have so many ones each which the other has not;

@@ -105,5 +105,4 @@ DECIDES: dict[str, list[Probe]] = {
     "WIDEST_SAMPLES": [too_wide_at_first],
     "FEW_KINDS": [mixed_rounds],
     "ALIKE": [mixed_rounds],
-    "MOST_AIM": [densities],
 }

@@ -11,7 +11,7 @@ import numpy as np
 import oracles
 from shuffledp import PureLDP, Shuffle
 from shuffledp.composition.bundle import BundledRounds
-from shuffledp.laws.three_point import ThreePointLaw
+from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.subsampled import SubsampledProfile
 

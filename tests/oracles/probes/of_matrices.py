@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import FiniteRandomizer, Shuffle
-from shuffledp.laws.matrix import Matrix
-from shuffledp.profiles.matrix import PairsProfile
+from shuffledp.laws.matrix_law import Matrix
+from shuffledp.profiles.pairs_profile import PairsProfile
 
 from .common import Checked
 

@@ -15,12 +15,11 @@ from oracles import bits, noise
 from oracles.heavy_tails import delta_of_one_large_score
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
 from shuffledp.composition.bundle import as_one
-from shuffledp.laws.binary import BinaryLaw
-from shuffledp.laws.noise import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
-from shuffledp.laws.three_point import ThreePointLaw
-from shuffledp.profiles.binary import BinaryProfile
-from shuffledp.profiles.class_sampler import ClassSampler
-from shuffledp.profiles.clone_sampler import ThreePointSampler
+from shuffledp.laws.binary_law import BinaryLaw
+from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.profiles.binary_profile import BinaryProfile
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.parts import replaced_parts
 from shuffledp.profiles.sender_count import SenderCount
@@ -42,11 +41,8 @@ def exact_clones(which: str) -> list[mpmath.mpf]:
 def samplers() -> Iterator[Checked]:
     for which, (users, eps0) in PARTS.items():
         law = ThreePointLaw.stronger_clones(eps0)
-        for sampler in (
-            ThreePointSampler(law, users, 60.0),
-            ClassSampler(law.classes.laws + law.thinned(0.5).laws, users, 1e-3),
-        ):
-            found = sampler(EPSILONS)
+        for laws in (law.classes.laws, law.classes.laws + law.thinned(0.5).laws):
+            found = ClassSampler(LawTable(laws, users), 1e-3)(EPSILONS)
             for i, exact in enumerate(exact_clones(which)):
                 # thinned, the law is smaller; the largest of both is that of the first
                 yield (found.lower[i], found.upper[i]), (exact, exact)

@@ -1,4 +1,8 @@
-"""Messages that are only noise: how many of one value the honest users send in all."""
+"""Laws of noise: dummy messages that honest users send, and shares of Gaussian noise.
+
+Every law of a number N of dummies of one value knows the ratio Pr[N = s - 1] / Pr[N = s], from
+which the divergence of one message more or less follows (docs/theory.md, section 15).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import Array, log_share
-from .three_point import ThreePointLaw
+from .class_law import ThreePointLaw
 
 
 @dataclass(frozen=True)
@@ -18,12 +22,12 @@ class PoissonNoise:
     mean: float
 
     def of_users(self, users: int) -> PoissonNoise:
-        """What so many users send together, independently."""
+        """The law of the total that `users` independent users send."""
         return PoissonNoise(self.mean * users)
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Mean and variance."""
+        """The mean and the variance."""
         return self.mean, self.mean
 
     @property
@@ -36,22 +40,25 @@ class PoissonNoise:
         return count / self.mean
 
     def count_at(self, ratio: Array) -> Array:
-        """The real number at which it is this."""
+        """The real number at which `ratio` takes this value."""
         return ratio * self.mean
 
     def log_infinite(self, more: bool) -> float:
-        """The logarithm of the probability of infinite loss: of a count that N + 1, if there is
-        one message `more`, or N has and the other has not."""
+        """The logarithm of the probability of infinite loss.
+
+        It is the probability of a count that N + 1 (if there is one message `more`) or N can have
+        and the other cannot.
+        """
         return -math.inf if more else -self.mean
 
 
 @dataclass(frozen=True)
 class BinomialNoise:
-    """The number of successes in some trials: every user sends a dummy with one probability."""
+    """Every trial yields a dummy with the same probability."""
 
     trials: int
     one: float
-    zero: float  # 1 - one: one of the two is exact, the other rounded
+    zero: float  # 1 - one; one of the two is exact, the other rounded
 
     def of_users(self, users: int) -> BinomialNoise:
         return BinomialNoise(self.trials * users, self.one, self.zero)
@@ -125,15 +132,32 @@ Noise = PoissonNoise | BinomialNoise | NegativeBinomialNoise
 
 @dataclass(frozen=True)
 class UniformDummies:
-    """A fixed number of dummies in all, each of them any of `values` values."""
+    """A fixed total number of dummies, each uniform on `values` values."""
 
     total: int
     values: int
 
     @property
     def law(self) -> ThreePointLaw:
-        """Of the user's message and the dummies, as if all were sent by users: with n_a and n_b of
-        the two values in question among `total` + 1 uniform messages, the divergence is
-        values E[(n_a - alpha n_b)_+] / (total + 1)."""
+        """The law of the user's message and the dummies, as if all of them were sent by users.
+
+        With n_a and n_b the numbers of the two values in question among `total` + 1 uniform
+        messages, the divergence is values E[(n_a - alpha n_b)_+] / (total + 1).
+        """
         clone = 2 / self.values
         return ThreePointLaw(math.inf, clone, 1 - clone)
+
+
+@dataclass(frozen=True)
+class GaussianShare:
+    """A number in [0, 1] plus Gaussian noise of standard deviation `sigma`; only sums are seen.
+
+    The number 0 stands for no value at all.
+    """
+
+    sigma: float
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The neighbouring relations that are defined."""
+        return ("replace", "remove")

@@ -1,7 +1,8 @@
-"""Profiles that are linear in alpha between corners: what a list of losses or guarantees gives."""
+"""Profiles in closed form: Gaussian noise, and polygons from lists of losses or guarantees."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import reduce
 
@@ -9,13 +10,77 @@ import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from .base import PrivacyProfile, Sampler
-from .convex import convex_corners
-from .samples import Samples, larger_of
+from .samples import Samples, convex_corners, larger_of
 
 # proof constants: docs/theory.md, "Constants"
+#: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.
+_FARTHEST = 36.5
+#: Losses from which on all count as infinite: e^loss, also over a sample rate of 1e-9, is a double.
+_LARGEST = 600.0
+#: More than delta is there: losses are not infinite, so that less of it is nothing from below.
+_NOTHING = 1e-290
+#: Roundings of an argument of erfc, and of erfc itself.
+_ARGUMENT, _VALUE = 8 * UNIT, 16 * UNIT
 #: A profile without any finite loss still needs a scale: its largest loss is called this.
 _NO_LOSS = 1e-6
 _ULP = 2 * UNIT
+
+
+@dataclass(frozen=True)
+class GaussianProfile(PrivacyProfile):
+    """The profile of two normal laws of the same variance: the Gaussian mechanism.
+
+    Parameters
+    ----------
+    shift : float
+        The distance of the means in standard deviations, up to a relative 4 units of rounding.
+
+    Notes
+    -----
+    The loss is normal with mean shift^2/2 and standard deviation `shift`, in both orders, so that
+    with x = epsilon/(shift sqrt(2)) and s = shift/sqrt(8)
+
+        delta = (erfc(x - s) - e^epsilon erfc(x + s)) / 2,
+
+    and minus the slope in e^epsilon is Q[loss > epsilon] = erfc(x + s)/2. No loss is the largest,
+    so delta is above 0 everywhere. From above, losses beyond `max_loss` count as infinite; from
+    below, delta counts as 0 there, because they are finite.
+    """
+
+    shift: float
+
+    @property
+    def max_loss(self) -> float:
+        return min(self.shift * (self.shift / 2 + _FARTHEST), _LARGEST)
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Samples that are exact up to rounding, whatever the depth and the width."""
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        epsilon = np.minimum(np.asarray(epsilon, dtype=float), self.max_loss)
+        x, s = epsilon / (self.shift * math.sqrt(2)), self.shift / math.sqrt(8)
+        # a relative change of z changes erfc(z) by 2 z^2 + 2 times that, at most
+        error = _VALUE + _ARGUMENT * (2 * (x + s) ** 2 + 2) + UNIT * (4 + 4 * epsilon)
+        above, below = _erfc(x - s) / 2, _erfc(x + s) / 2
+        seen = np.exp(epsilon) * below
+        upper = above * (1 + error) - seen * (1 - error) + UNDERFLOW
+        # where Q's tail underflows it is below e^-700, which e^epsilon may make visible
+        lower = above * (1 - error) - seen * (1 + error) - np.exp(epsilon - 700)
+        return Samples(
+            np.where((lower > _NOTHING) & (epsilon < self.max_loss), lower, 0.0),
+            np.clip(upper, UNDERFLOW, 1.0),
+            below * (1 - error),
+            below * (1 + error) + UNDERFLOW,
+        )
+
+
+def _erfc(x: Array) -> Array:
+    return np.array([math.erfc(value) for value in x.tolist()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +124,7 @@ class Polygon:
         """The largest symmetric profile for which all the guarantees (epsilon, delta) hold.
 
         A profile is convex in alpha and has the mirror image 1 - alpha + alpha f(1/alpha) below
-        alpha = 1. The chord from a guarantee to its own mirror image bounds the profile at
+        alpha = 1. The chord from a guarantee to its mirror image bounds the profile at
         alpha = 1 by delta + (1 - delta) tanh(epsilon/2).
         """
         order = np.lexsort((delta, epsilon))
@@ -105,7 +170,7 @@ class PolygonProfile(PrivacyProfile):
         return all(polygon.value[-1] == 0 for polygon in self.polygons)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        """The values are exact up to rounding: neither a depth nor a width is needed."""
+        """Samples that are exact up to rounding, whatever the depth and the width."""
         return self._sample
 
     def _sample(self, epsilon: Array) -> Samples:

@@ -1,8 +1,8 @@
-"""The profile of rounds of binary messages: the largest over what the other users may hold.
+"""The profile of rounds of binary messages: the largest over all values of the other users.
 
 The worst datasets have two values only: m of the n - 1 others send 1 with probability p, the rest
-with probability q. Every m is in some range whose upper bound was evaluated; ranges that may hold
-more than the largest H(m) found are cut into smaller ones (docs/theory.md, "Binary messages").
+with probability q. Every m lies in a range whose upper bound was evaluated; ranges that may hold
+more than the largest H(m) found are cut into smaller ones (docs/theory.md, section 13).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, Side, log_share
 from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
-from ..laws.binary import BinaryLaw, BinaryPair, Order
+from ..laws.binary_law import BinaryLaw, BinaryPair, ValueOrder
 from . import tuning
 from .base import PrivacyProfile, Sampler
-from .convex import convex_corners
-from .samples import Samples
+from .samples import Samples, convex_corners
+
+#: Up to so many users every number m of those with the one value is evaluated: any number is sound.
+_FEW_USERS = 24
 
 # proof constants: docs/theory.md, "Constants"
 _SLACK = 64 * UNIT
@@ -33,20 +35,27 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class BinaryProfile(PrivacyProfile):
-    """Exact profile of a round of `users` users who send one of two messages.
+    """Exact profile of a round of users who send one of two messages each.
 
-    Of both orders of the two values in question, or of one of them; whatever the other users hold,
-    or if `held` of them hold the value that sends more 1s and the others the other one.
+    Parameters
+    ----------
+    law : BinaryLaw
+    users : int
+    orders : tuple of ValueOrder
+        The orders of the two values whose larger profile counts.
+    held : int, optional
+        If given, so many of the other users hold the value that sends more 1s, and the rest of them
+        the other value. By default the worst values count.
     """
 
     law: BinaryLaw
     users: int
-    orders: tuple[Order, ...]
+    orders: tuple[ValueOrder, ...]
     held: int | None = None
 
     @classmethod
     def of_both(cls, law: BinaryLaw, users: int) -> BinaryProfile:
-        """The largest of both orders."""
+        """The profile of both orders."""
         return cls(law, users, law.orders)
 
     @property
@@ -62,13 +71,11 @@ class BinaryProfile(PrivacyProfile):
         return ((self.law, self.orders), self.users) if self.held is None else (self, 1)
 
     @property
-    def slow(self) -> bool:
-        return self.held is None and self.users > tuning.ALL_SINGLE
-
-    @property
     def last_slope(self) -> float:
-        """Minus the slope of the profile where it reaches 0, from below: Q's mass of the largest
-        loss, which there is if all messages are the one that tells most."""
+        """A lower bound of minus the slope where the profile is 0: Q's mass of the largest loss.
+
+        It occurs if all messages are the one with the largest ratio.
+        """
         if self.held is not None:
             return 0.0
         high, rest, low, _ = max(
@@ -77,10 +84,10 @@ class BinaryProfile(PrivacyProfile):
         log_high = log_share(high, rest)
         return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
 
-    @property
+    @cached_property
     def kinks(self) -> Array | None:
         """Of few users: the corners of the largest P(s >= t) - alpha Q(s >= t) over all m and t."""
-        return _corners(self) if self.users <= tuning.ALL_SINGLE and self.bounded else None
+        return _corners(self) if self.users <= _FEW_USERS and self.bounded else None
 
     @property
     def each_held(self) -> list[Sequence[int]]:
@@ -88,7 +95,7 @@ class BinaryProfile(PrivacyProfile):
         if self.held is None:
             return [range(self.users)] * len(self.orders)
         other = self.users - 1 - self.held
-        return [[self.held if order is Order.FORWARD else other] for order in self.orders]
+        return [[self.held if order is ValueOrder.FORWARD else other] for order in self.orders]
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if self.held is None and not self.bounded:
@@ -96,9 +103,9 @@ class BinaryProfile(PrivacyProfile):
 
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
-            inside = self.some_left(epsilon)
-            search = _Search(self, epsilon, rtol, depth)
-            lower, upper = (side * inside for side in search.run())
+            is_inside = self.some_left(epsilon)
+            search = _RangeSearch(self, epsilon, rtol, depth)
+            lower, upper = (side * is_inside for side in search.run())
             at_top = (epsilon == self.max_loss) & self.bounded
             low = np.where(at_top, self.last_slope, search.slope_low)
             return Samples(lower, upper, low, search.slope_high)
@@ -106,26 +113,17 @@ class BinaryProfile(PrivacyProfile):
         return sample
 
     def _constant(self, epsilon: Array) -> Samples:
-        """If a message reveals the value whenever nobody else may send it, delta is its probability
-        at every epsilon: p - q, the largest total variation of all."""
+        """Samples if a message may reveal the value because no other user sends it.
+
+        Then delta is its probability at every epsilon: p - q, the largest total variation of all.
+        """
         level, error = self.law.revealed(self.orders) + 0 * epsilon, 2 * self.law.error
         upper = np.minimum(level * (1 + error), 1.0)
         return Samples(level * (1 - error), upper, 0 * level, 0 * level)
 
-    def outlined(self, epsilon: Array, width: float) -> Array:
-        """If all others hold one value: the worst they can hold is nearly that."""
-        found = np.zeros(len(epsilon))
-        held = {0, self.users - 1} if self.held is None else {self.held}
-        for pair in _pairs(self, Side.LOWER):
-            engine = TwoBinomials(pair, self.users - 1, width)
-            for m in held:
-                every = np.full(len(epsilon), float(m))
-                found = np.maximum(found, engine.single(Ranges(epsilon, every, every)).lower)
-        return found if found.any() else super().outlined(epsilon, width)
 
-
-class _Search:
-    """The largest H(m) at some epsilons, from both sides, over the orders of the two laws."""
+class _RangeSearch:
+    """A search for the largest H(m) at some epsilons, from both sides, over both orders."""
 
     def __init__(self, profile: BinaryProfile, epsilon: Array, rtol: float, depth: float) -> None:
         self._others, self._epsilon, self._rtol = profile.users - 1, epsilon, rtol
@@ -138,15 +136,17 @@ class _Search:
         self.slope_high = np.ones(len(epsilon))
 
     def run(self) -> tuple[Array, Array]:
+        """Lower and upper bounds of the largest H(m), shape [epsilons]."""
         ranges = self._start()
-        for _ in range(tuning.CUTS):
-            rows = np.flatnonzero(ranges.bound > self._enough()[ranges.where])
+        for _ in range(12):  # each step cuts ranges in three, so that the bounds have converged
+            rows = np.flatnonzero(ranges.bound > self._sufficient()[ranges.where])
             if len(rows):
-                self._try_in(ranges.rows(rows[ranges.rows(rows).leading]))
-            more = (ranges.bound > self._enough()[ranges.where]) & (ranges.last > ranges.first)
-            if more.sum() > max(tuning.MOST_RANGES * len(self._epsilon), tuning.SOME_RANGES):
-                many = np.bincount(ranges.where[more], minlength=len(self._epsilon))
-                more &= many[ranges.where] <= tuning.MOST_RANGES
+                self._raise_lower_within(ranges.rows(rows[ranges.rows(rows).leading]))
+            more = (ranges.bound > self._sufficient()[ranges.where]) & (ranges.last > ranges.first)
+            # close to epsilon = 0 every m has about the same H(m)
+            if more.sum() > tuning.MOST_RANGES * max(len(self._epsilon), 16):
+                number = np.bincount(ranges.where[more], minlength=len(self._epsilon))
+                more &= number[ranges.where] <= tuning.MOST_RANGES
             if not more.any():
                 break
             new = self._bounded(*ranges.rows(np.flatnonzero(more)).cut(self._others))
@@ -155,38 +155,39 @@ class _Search:
         np.maximum.at(upper, ranges.where, ranges.bound)
         return self.lower, upper
 
-    def _enough(self) -> Array:
-        """Bounds up to here need not be looked at: the width in epsilon, and a little of delta."""
-        steep: Array = self._epsilon * np.exp(self._epsilon) * self.slope_low
-        enough = self.lower + self._rtol * (0.5 * steep + 0.5 * self.lower)
-        return np.maximum(enough, self._negligible)
+    def _sufficient(self) -> Array:
+        """The value up to which bounds need no refinement: the width in epsilon and in delta."""
+        slope: Array = self._epsilon * np.exp(self._epsilon) * self.slope_low
+        sufficient = self.lower + self._rtol * (0.5 * slope + 0.5 * self.lower)
+        return np.maximum(sufficient, self._negligible)
 
     def _start(self) -> _Bounded:
-        """Every m by itself, or narrow ranges at both ends and wide ones in the middle."""
+        """Every m by itself if there are few, else ranges that are narrow at both ends."""
         if self._profile.held is not None:
-            return self._only(self._profile.held)
+            return self._start_at(self._profile.held)
         others, size, orders = self._others, len(self._epsilon), len(self._outer)
-        near = np.arange(others + 2.0 if others < tuning.ALL_SINGLE else 1.0)
-        if others >= tuning.ALL_SINGLE:
-            near = np.clip(np.floor(np.array((0.0, *tuning.SHARES)) * others), 1.0, others)
-        edges = np.unique([0.0, *near, *(others + 1 - near), others + 1.0])
+        if others < _FEW_USERS:
+            starts = np.arange(others + 2.0)
+        else:
+            starts = np.clip(np.floor(np.array([0, 0.002, 0.03, 0.5]) * others), 1.0, others)
+        edges = np.unique([0.0, *starts, *(others + 1 - starts), others + 1.0])
         where = np.repeat(np.arange(size), orders * (len(edges) - 1))
         order = np.tile(np.repeat(np.arange(orders), len(edges) - 1), size)
         first, last = (np.tile(x, size * orders) for x in (edges[:-1], edges[1:] - 1))
         single = first == last
-        if others >= tuning.ALL_SINGLE:
+        if others >= _FEW_USERS:
             single &= (first == 0) | (last == others)
-        self._learn(where[single], order[single], first[single])
+        self._raise_lower(where[single], order[single], first[single])
         return self._bounded(where, order, first, last)
 
-    def _only(self, held: int) -> _Bounded:
-        """The one m of each order: it counts those with the message that the first sends more."""
+    def _start_at(self, held: int) -> _Bounded:
+        """The only m of each order, the users with the value that sends the message more often."""
         count = len(self._outer)
         each = [m for (m,) in self._profile.each_held]
         where = np.repeat(np.arange(len(self._epsilon)), count)
         order = np.tile(np.arange(count), len(self._epsilon))
         m = np.tile(np.array(each[:count], dtype=float), len(self._epsilon))
-        self._learn(where, order, m)
+        self._raise_lower(where, order, m)
         return self._bounded(where, order, m, m)
 
     def _bounded(self, where: Index, order: Index, first: Array, last: Array) -> _Bounded:
@@ -198,8 +199,8 @@ class _Search:
                 bound[rows] = engine.upper(ranges)
         return _Bounded(where, order, first, last, bound)
 
-    def _learn(self, where: Index, order: Index, m: Array) -> None:
-        """H at single m from below; the largest at each epsilon counts, with its slope."""
+    def _raise_lower(self, where: Index, order: Index, m: Array) -> None:
+        """Raise the lower values, and their slopes, by H at single m."""
         for kind, engine in enumerate(self._inner):
             rows = np.flatnonzero(order == kind)
             if not len(rows):
@@ -212,8 +213,8 @@ class _Search:
             self.slope_low[at[best]] = found.slope_low[best]
             self.slope_high[at[best]] = found.slope_high[best]
 
-    def _try_in(self, ranges: _Bounded) -> None:
-        """Some single m of each range, near the nearer end."""
+    def _raise_lower_within(self, ranges: _Bounded) -> None:
+        """Raise the lower values by some m of each range, towards the closer end of all m."""
         from_first = ranges.first < self._others - ranges.last
         for kind, engine in enumerate(self._inner):
             rows = np.flatnonzero(ranges.order == kind)
@@ -222,7 +223,7 @@ class _Search:
                 tried = Ranges(self._epsilon[part.where], part.first, part.last)
                 m = engine.likely(tried, from_first[rows])
                 where, order = (np.repeat(x, m.shape[1]) for x in (part.where, part.order))
-                self._learn(where, order, m.ravel())
+                self._raise_lower(where, order, m.ravel())
 
 
 class _Bounded(NamedTuple):
@@ -249,10 +250,9 @@ class _Bounded(NamedTuple):
         return _largest(self.where, self.bound)
 
     def cut(self, others: int) -> tuple[Index, Index, Array, Array]:
-        """Smaller ranges, the smallest ones towards the nearer end."""
+        """Three smaller ranges each, the smallest ones towards the closer end of all m."""
         width = (self.last - self.first + 1)[:, None]
-        shares = np.minimum((0.0, *tuning.CUT_AT, 1.0), 1.0)
-        parts = np.ceil(width * np.sort(shares))
+        parts = np.ceil(width * np.array([0.0, 0.33, 0.67, 1.0]))
         from_first = (self.first < others - self.last)[:, None]
         up, down = self.first[:, None] + parts[:, :-1], self.last[:, None] + 1 - parts[:, 1:]
         start = np.where(from_first, up, down)
@@ -261,7 +261,6 @@ class _Bounded(NamedTuple):
         return self.where[row], self.order[row], start[row, column], end[row, column]
 
 
-@lru_cache(maxsize=64)
 def _corners(profile: BinaryProfile) -> Array:
     """About the losses at which the profile of few users bends.
 
@@ -287,7 +286,7 @@ def _corners(profile: BinaryProfile) -> Array:
 
 
 def _largest(where: Index, value: Array) -> Index:
-    """For each of the numbers in `where` the row with its largest value."""
+    """The row with the largest value, for each number in `where`."""
     ranked = np.lexsort((value, where))
     best: Index = ranked[np.append(np.diff(where[ranked]) > 0, True)]
     return best
@@ -297,4 +296,4 @@ def _pairs(profile: BinaryProfile, side: Side) -> list[BinaryPair]:
     pair = profile.law.pair(side)
     if pair.gap <= 0:
         return []
-    return [pair if order is Order.FORWARD else pair.flipped for order in profile.orders]
+    return [pair if order is ValueOrder.FORWARD else pair.flipped for order in profile.orders]

@@ -19,8 +19,9 @@ from shuffledp import (
     verify,
 )
 from shuffledp.bounds.one_round import epsilon_bounds
-from shuffledp.profiles.binary import BinaryProfile
-from shuffledp.profiles.rounds import NothingLost, round_profile
+from shuffledp.profiles.base import NothingLost
+from shuffledp.profiles.binary_profile import BinaryProfile
+from shuffledp.profiles.parts import round_profile
 from shuffledp.randomizers import SubsetSelection
 
 PAIRS = [(0.25, 0.75), (0.02, 0.95), (0.001, 0.3), (0.7, 0.99), (0.0, 0.4), (0.3, 1.0), (0.0, 1.0)]

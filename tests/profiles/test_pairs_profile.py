@@ -16,12 +16,12 @@ from shuffledp import (
 )
 from shuffledp.accountant import repeated
 from shuffledp.laws import tuning as of_laws
-from shuffledp.laws.classes import ClassLaw
-from shuffledp.laws.matrix import Matrix, PairsLaw, pair_law
+from shuffledp.laws.class_law import ClassLaw
+from shuffledp.laws.matrix_law import Matrix, PairsLaw, pair_law
 from shuffledp.profiles import tuning
-from shuffledp.profiles.class_sampler import ClassSampler
-from shuffledp.profiles.matrix import PairsProfile
-from shuffledp.profiles.rounds import round_profile
+from shuffledp.profiles.class_profile import ClassSampler, LawTable
+from shuffledp.profiles.pairs_profile import PairsProfile
+from shuffledp.profiles.parts import round_profile
 
 EPSILONS = np.array([0.0, 0.05, 0.3, 1.0, 2.0])
 
@@ -79,7 +79,7 @@ def test_pruning_is_the_same_as_evaluating_every_pair(
     if rate < 1:
         law, laws = law.thinned(rate), [one.thinned(rate) for one in laws]
     profile = round_profile(law, users, idle)
-    each = [ClassSampler((law,), users, 1e-4, idle=idle)(EPSILONS) for law in laws]
+    each = [ClassSampler(LawTable((law,), users, idle), 1e-4)(EPSILONS) for law in laws]
     lower = np.max([samples.lower for samples in each], axis=0)
     upper = np.max([samples.upper for samples in each], axis=0)
     found = profile.sampler(700.0, 1e-4)(EPSILONS)
@@ -97,7 +97,7 @@ def test_bounds_of_pairs_and_the_dominating_law_are_above_every_pair(
     seed: int, zeros: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(of_laws, "LEVELS", [200, 8][seed % 2])
-    monkeypatch.setattr(tuning, "DIRECT_WORK", [1 << 26, 0][seed % 2])
+    monkeypatch.setattr(tuning, "MOST_WORK", [400_000, 0][seed % 2])
     rows, users, idle = random_rows(seed, 6, 5, zeros), 1 + seed % 3, seed % 2
     profile = PairsProfile(Matrix(rows), users, idle)
     for epsilon in EPSILONS.tolist():
@@ -115,12 +115,12 @@ def test_bounds_of_pairs_of_many_users() -> None:
     rows, users = random_rows(7, 8, 6), 10**6
     profile = PairsProfile(Matrix(rows), users)
     largest = max(
-        float(ClassSampler((law,), users, 1e-4)(np.array([0.02])).lower[0])
+        float(ClassSampler(LawTable((law,), users), 1e-4)(np.array([0.02])).lower[0])
         for law in all_laws(rows)
     )
     bound = profile.bounds._bounds(0.02)
     for i, j in itertools.permutations(range(len(rows)), 2):
-        value = ClassSampler((profile.law(i, j),), users, 1e-4)(np.array([0.02]))
+        value = ClassSampler(LawTable((profile.law(i, j),), users), 1e-4)(np.array([0.02]))
         assert value.lower[0] <= bound[i, j]
     assert bound.max() <= 2 * largest
 
@@ -130,7 +130,7 @@ def test_pairs_that_are_not_evaluated_count_with_their_bound(
 ) -> None:
     rows, users = random_rows(3, 20, 6), 300
     close = PairsProfile(Matrix(rows), users).sampler(700.0, 1e-4)(EPSILONS)
-    for name, value in (("LEADERS", 1), ("MOST_WORK", 0), ("SOME", 1)):
+    for name, value in (("LEADERS", 1), ("MOST_WORK", 0)):
         monkeypatch.setattr(tuning, name, value)
     wide = PairsProfile(Matrix(rows), users).sampler(700.0, 1e-4)(EPSILONS)
     assert (wide.upper >= close.lower).all()
@@ -169,7 +169,7 @@ def test_attained_values_of_larger_matrices_are_below_and_near() -> None:
         for i, j in itertools.permutations(range(13), 2)
         for x in range(13)
     }
-    best = ClassSampler(tuple(laws), users, 1e-3)(np.array([0.1]))
+    best = ClassSampler(LawTable(tuple(laws), users), 1e-3)(np.array([0.1]))
     assert 0.5 * best.lower[0] <= likely <= best.upper[0]
 
 

@@ -1,0 +1,298 @@
+"""The profile of laws over classes of outputs: from laws and epsilons to sums of scores.
+
+delta(epsilon) of n users is E[(S)_+]/n for the sum S of n scores (u - e^epsilon v)/blanket, plus
+the contribution of the outputs outside the blanket. An engine bounds the expectation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
+from ..engines.problem import ScoreSums
+from ..laws.class_law import ClassLaw
+from . import tuning
+from .base import PrivacyProfile, Sampler
+from .samples import Samples, larger_of
+
+# proof constants: docs/theory.md, "Constants"
+_SLACK = 16 * UNIT
+
+
+@dataclass(frozen=True)
+class ClassProfile(PrivacyProfile):
+    """Profile of a shuffled round: the largest over some laws of classes of outputs.
+
+    Parameters
+    ----------
+    laws : tuple of ClassLaw
+    users : int
+        The users who send.
+    idle : int
+        The senders are a random subset of them and this many others, who send nothing.
+    of_all : tuple of ClassLaw
+        Laws whose classes are histograms of the messages of all users together.
+    """
+
+    laws: tuple[ClassLaw, ...]
+    users: int
+    idle: int = 0
+    of_all: tuple[ClassLaw, ...] = ()
+
+    @cached_property
+    def max_loss(self) -> float:
+        return max(law.max_loss(self.users, self.idle) for law in self.laws + self.of_all)
+
+    @cached_property
+    def bounded(self) -> bool:
+        return all(law.bounded(self.idle) for law in self.laws + self.of_all)
+
+    @property
+    def about_zero(self) -> float | None:
+        """E[(S)_+] of a normal sum S, unless few users or uncovered outputs rule that out.
+
+        Without this guess, random questions take 1.4 times as long.
+        """
+        most = max(law.spread(0.0) for law in self.laws)
+        normal = math.sqrt(self.users * most / (2 * math.pi)) / (self.users + self.idle)
+        return normal if normal < tuning.NORMAL and not self.of_all else None
+
+    @cached_property
+    def kinks(self) -> Array | None:
+        """Losses at which a sum of scores changes its sign, for one law and few users."""
+        if len(self.laws) > 1 or self.idle or self.of_all or not self.bounded:
+            return None
+        (law,) = self.laws
+        if math.comb(len(law.u) + self.users, self.users) > 500:  # more are close together
+            return None
+        return _sign_changes(law, self.users)
+
+    @property
+    def family(self) -> tuple[Hashable, int]:
+        return super().family if self.idle or self.of_all else (self.laws, self.users)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        return self._sampler(depth, rtol, slopes=True)
+
+    def values(self, depth: float, rtol: float) -> Sampler:
+        return self._sampler(depth, rtol, slopes=False)
+
+    def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
+        first, *others = (
+            ClassSampler(table, rtol, depth=depth, slopes=slopes) for table in self._tables
+        )
+        if not others:
+            return first
+        return lambda epsilon: larger_of(first(epsilon), others[0](epsilon))
+
+    @cached_property
+    def _tables(self) -> list[LawTable]:
+        """The laws as arrays, once for all questions."""
+        return [LawTable(laws, self.users, self.idle) for laws in (self.laws, self.of_all) if laws]
+
+
+def _sign_changes(law: ClassLaw, users: int) -> Array:
+    """About the losses at which the scores of some messages, of any classes, add up to 0."""
+    covered = law.blanket > 0
+    both = np.array([law.u, law.v])
+    scores = (both / np.where(covered, law.blanket, 1.0))[:, covered]
+    sums = [both[:, ~covered]]
+    classes = range(scores.shape[1])
+    for count in range(1, users + 1):
+        chosen = list(combinations_with_replacement(classes, count))
+        sums.append(scores[:, chosen].sum(axis=2))
+    first, second = np.concatenate(sums, axis=1)
+    positive = first > second
+    return np.unique(np.log(first[positive] / second[positive]))
+
+
+class LawTable:
+    """Several laws as arrays of shape [laws, classes], for a number of users.
+
+    Laws with fewer classes are filled up with classes without mass. The senders are a random subset
+    of `users` out of users + idle.
+    """
+
+    def __init__(self, laws: Sequence[ClassLaw], users: int, idle: int = 0) -> None:
+        self.users, self.idle, self.classes = users, idle, max(len(law.u) for law in laws)
+        self.u, self.v, self.blanket = columns = np.zeros((3, len(laws), self.classes))
+        for i, law in enumerate(laws):
+            columns[:, i, : len(law.u)] = law.u, law.v, law.blanket
+        self.error = max(law.mass_error for law in laws)
+        covered = self.blanket > 0
+        self.has_scores: NDArray[np.bool_] = np.logical_or.reduce(covered, axis=1)
+        self.has_uncovered = bool(((self.u > 0) | (self.v > 0))[~covered].any())
+        safe = np.where(covered, self.blanket, 1.0)
+        self.a, self.b = (np.where(covered, side / safe, 0.0) for side in (self.u, self.v))
+        # from the largest loss on no score is positive: there is nothing to sum
+        self.largest_losses = np.array([law.max_loss(users, idle) for law in laws])
+        self.last_slope = 0.0  # a lower bound, known without idle users only
+        if not idle:
+            infinite = (covered & (self.v == 0) & (self.u > 0)).any(axis=1)
+            self.largest_losses[infinite] = math.inf
+            top = self.max_loss
+            leading = (
+                law for law, end in zip(laws, self.largest_losses, strict=True) if end == top
+            )
+            self.last_slope = max(last_slope(law, users, top) for law in leading)
+
+    def __len__(self) -> int:
+        return len(self.u)
+
+    @property
+    def max_loss(self) -> float:
+        return float(self.largest_losses.max())
+
+
+class ClassSampler:
+    """Evaluates, at each epsilon, the largest delta over the laws of a table.
+
+    Parameters
+    ----------
+    table : LawTable
+    width : float
+        Relative width in epsilon to aim for.
+    depth : float
+        Deltas below e^-depth need not be resolved.
+    sides : sequence of Side
+        Bounds on other sides than these may be trivial.
+    slopes : bool
+        Whether slopes are needed; otherwise they may be trivial.
+
+    Notes
+    -----
+    Sections 1 and 9 of docs/theory.md.
+    """
+
+    def __init__(
+        self,
+        table: LawTable,
+        width: float,
+        depth: float = 700.0,
+        sides: Sequence[Side] = BOTH,
+        slopes: bool = True,
+    ) -> None:
+        from ..engines.choice import Choice  # loads all engines, which an import can do without
+
+        self._table, self._sides = table, sides
+        self._slopes = slopes and Side.LOWER in sides
+        self._width = min(width, 0.1)  # wider brackets take as long
+        self._choice = Choice(table.users, table.classes, table.users * math.exp(-depth))
+
+    def __call__(self, epsilon: Array) -> Samples:
+        epsilon, table = np.asarray(epsilon, dtype=float), self._table
+        found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
+        end, slope = table.max_loss, table.last_slope
+        upper, low, high = np.minimum(found.upper, 1.0), found.slope_low, found.slope_high
+        if slope == 0:
+            return Samples(found.lower, upper, low, high)
+        # the profile is convex, so it is at least its tangent at the largest loss, where it is 0
+        left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
+        tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - _SLACK)
+        better = tangent > found.lower
+        low = np.where(better | (epsilon == end), slope, low)
+        return Samples(np.maximum(found.lower, tangent), upper, low, np.where(better, slope, high))
+
+    def largest(
+        self, epsilon: Array, wanted: NDArray[np.bool_], known: Array | None = None
+    ) -> Samples:
+        """The largest delta, at each epsilon, of the laws that are wanted there.
+
+        Parameters
+        ----------
+        epsilon : Array, shape [epsilons]
+        wanted : array of bool, shape [laws, epsilons]
+        known : Array, shape [epsilons], optional
+            Lower bounds of the largest delta: laws that stay below need not be evaluated well.
+        """
+        known = np.zeros(len(epsilon)) if known is None else known
+        chunk = max(1, (1 << 12) // len(self._table))  # keeps the arrays of the engines small
+        parts = [
+            self._evaluate(epsilon[i : i + chunk], wanted[:, i : i + chunk], known[i : i + chunk])
+            for i in range(0, len(epsilon), chunk)
+        ]
+        return Samples(*np.concatenate(parts, axis=1))
+
+    def _evaluate(self, epsilon: Array, wanted: NDArray[np.bool_], known: Array) -> Array:
+        """Samples of the largest laws, shape [4, epsilons].
+
+        Several laws are first evaluated roughly, if that is much quicker, and only those that may
+        be the largest are evaluated well. Without the rough step matrices take 1.5 times as long.
+        """
+        found = np.zeros((4, *wanted.shape))
+        unresolved = wanted
+        if len(self._table) > 1 and 50 * self._width < tuning.FIRST_LOOK:
+            law, place = np.nonzero(wanted)
+            found[:, law, place] = self._evaluate_pairs(law, epsilon[place], tuning.FIRST_LOOK)
+            unresolved = wanted & (found[1] > np.maximum(found[0].max(axis=0), known))
+        law, place = np.nonzero(unresolved)
+        found[:, law, place] = self._evaluate_pairs(law, epsilon[place], self._width)
+        best: Array = found[:, found[0].argmax(axis=0), np.arange(len(epsilon))]
+        best[1] = found[1].max(axis=0)
+        return best
+
+    def _evaluate_pairs(self, law: NDArray[np.intp], epsilon: Array, width: float) -> Array:
+        """Samples of each pair of a law and an epsilon: [4, pairs]."""
+        table = self._table
+        alpha, slack = np.exp(epsilon)[:, None], _SLACK + table.error
+        population = table.users + table.idle
+        found = np.zeros((4, len(law)))
+        if table.has_uncovered:
+            found += self._evaluate_uncovered(law, alpha, slack) * (table.users / population)
+        a, b = table.a[law], table.b[law]
+        positive = (epsilon < table.largest_losses[law]) & table.has_scores[law]
+        if positive.any():
+            sums = ScoreSums(
+                (a - alpha * b)[positive],
+                table.blanket[law[positive]],
+                (a + alpha * b)[positive],
+                table.idle * np.expm1(epsilon[positive]),  # each of them scores 1 - alpha
+                table.users,
+                table.error,
+                b[positive] if self._slopes else None,
+                table.idle,
+                sides=self._sides,
+            )
+            outward = np.array([[-1], [1], [-1], [1]]) * _SLACK
+            sides = np.array(self._choice.solve(sums, width)) * (1 + outward)
+            found[:, positive] += sides / population
+        found *= 1 + np.array([[-1], [1], [-1], [1]]) * np.array([[_SLACK]] * 2 + [[2 * slack]] * 2)
+        found[1] += UNDERFLOW * positive
+        found[0, found[0] <= UNDERFLOW] = 0.0
+        return found
+
+    def _evaluate_uncovered(self, law: NDArray[np.intp], alpha: Array, slack: float) -> Array:
+        """The contribution of outputs outside the blanket, which nobody else sends: [4, pairs]."""
+        table = self._table
+        uncovered = table.blanket[law] == 0
+        open_u, open_v = table.u[law] * uncovered, alpha * table.v[law] * uncovered
+        least = (1 - slack) * open_u - (1 + slack) * open_v
+        found = np.empty((4, len(law)))
+        found[0] = np.maximum(least, 0.0).sum(axis=1)
+        found[1] = np.maximum((1 + slack) * open_u - (1 - slack) * open_v, 0.0).sum(axis=1)
+        found[2:] = np.sum(table.v[law], axis=1, where=uncovered & (least > 0))
+        return found
+
+
+def last_slope(law: ClassLaw, users: int, largest: float) -> float:
+    """A lower bound of Pr[loss = largest] under v: minus the slope of the profile where it is 0.
+
+    The loss is the largest if the message of the differing user has the largest u/v and every other
+    message is outside the blanket or has that u/v, too. It is 0 if the law does not have that loss.
+    """
+    if not law.bounded() or law.mass_error or law.max_loss(users) < largest:
+        return 0.0
+    u, v, w = law.u, law.v, law.blanket
+    top = float((u[v > 0] / v[v > 0]).max()) * (1 - 2.0**-51)
+    others = math.fsum(w[u < top * v]) * (1 + _SLACK)
+    no_cover = math.exp((users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK))
+    largest_ratio = (v > 0) & (top * v <= u)
+    mass = math.fsum((v * np.where(w > 0, no_cover, 1.0))[largest_ratio])
+    return mass * (1 - _SLACK)
