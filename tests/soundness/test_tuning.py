@@ -34,11 +34,7 @@ def constants() -> Iterator[tuple[Any, str]]:
 
 #: Less extreme, because these take too long else.
 MODERATE: dict[str, list[Any]] = {
-    "TILT_STEPS": [4, 24],
     "FINER": [0.05, 50.0],
-    "LEAST_DIVISIONS": [0.016, 1600.0],
-    "STRIDE": [0.01, 7.0],
-    "FLATTEST": [0.005, 5.0],
     "OVERSAMPLING": [0.1, 40.0],
     "HALF_BLOCK": [0.02, 50.0],
 }

@@ -10,9 +10,6 @@ from typing import NamedTuple, Protocol
 from .._support.numeric import Bounds
 from . import tuning
 
-#: Stands for log(epsilon / target) where epsilon is infinite, and its negative where it is 0.
-_FAR = 50.0
-
 #: Certified bounds of epsilon at a value and a relative width.
 Evaluate = Callable[[float, float], Bounds[float]]
 #: Positive if and only if the value at an index misses the target.
@@ -167,7 +164,7 @@ def approach(
             break
         if good is None or bad is None:
             away = abs(height(index) + near / 2)
-            if abs(height(index)) < _FAR:
+            if 0 < seen[index].upper < math.inf:
                 stride = min(away / max(steepness or 1.0, 0.05), stride)
             ahead = _stepped(grid, index, -sign if good is None else sign, stride)
             if ahead == index:
@@ -181,7 +178,7 @@ def approach(
             aimed = _between(grid, good, bad, lambda i: height(i) + near / 2)
             first, last = sorted((good, bad))
             # certified values are not quite smooth, and they may jump to infinity
-            slow = width > before / 2 or height(bad) == _FAR
+            slow = width > before / 2 or math.isinf(seen[bad].upper)
             index = (good + bad) // 2 if slow else min(max(aimed, first + 1), last - 1)
     return Found(good, bad, seen)
 
@@ -202,7 +199,7 @@ def _steepness(grid: Grid, height: Height, a: int, b: int) -> float:
 def _height(upper: float, target: float) -> float:
     """log(upper / target), positive if and only if the target is missed."""
     if upper <= 0 or math.isinf(upper):
-        return -_FAR if upper <= 0 else _FAR
+        return -50.0 if upper <= 0 else 50.0  # beyond every finite one
     ratio = math.log(upper / target)
     return max(ratio, 1e-15) if upper > target else min(ratio, 0.0)
 

@@ -9,9 +9,6 @@ from .._support.text import plain, rounded_down, rounded_up
 from ..errors import NotCertified, ShuffleDPError
 from . import tuning
 
-#: Deltas below this need no relative accuracy: they are next to the smallest double.
-NEGLIGIBLE_DELTA = 1e-290
-
 
 def certified(lower: float, upper: float) -> Bounds[float]:
     """Both sides enclose the same number: if they contradict each other, neither is to be used."""

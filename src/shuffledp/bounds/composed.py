@@ -19,11 +19,8 @@ from ..composition.lattice import PLDBracket
 from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
 from ..composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
 from . import tuning
-from .certificate import NEGLIGIBLE_DELTA, certified, improved, narrower, not_certified
+from .certificate import certified, improved, narrower, not_certified
 from .crossing import crossing
-
-#: Excess width of a bracket with one trivial side, about; only time depends on it.
-_ONE_SIDED = 8.0
 
 #: The smallest and the largest of several values that are asked for together.
 Range = tuple[float, float]
@@ -94,6 +91,11 @@ class _Attempt(NamedTuple):
     bounds: Bounds[float]
     excess: float
 
+    @classmethod
+    def one_sided(cls, bounds: Bounds[float]) -> _Attempt:
+        """With one trivial side, so that it is not known how much too wide the bracket is."""
+        return cls(bounds, 8.0)
+
 
 class _CompositionQuestion(ABC):
     """A number that is asked for, to a relative width `rtol` in epsilon."""
@@ -143,7 +145,7 @@ class _EpsilonAt(_CompositionQuestion):
             # no lattice can tell if infinite losses have just the probability delta
             mass, rounding = infinite_mass(upper), 1e-9
             hopeless = mass <= self._at * (1 + rounding)
-            return _Attempt(bounds, math.inf if hopeless else _ONE_SIDED)
+            return _Attempt(bounds, math.inf) if hopeless else _Attempt.one_sided(bounds)
         return _Attempt(bounds, (high - low) / (self.rtol * max(high, tuning.SMALL_EPSILON)))
 
     def upper_value(self, upper: Parts) -> float:
@@ -178,13 +180,13 @@ class _DeltaAt(_CompositionQuestion):
         low = _delta(lower, epsilon, Side.LOWER)
         high = self.upper_value(upper)
         bounds = certified(low, high)
-        if high <= max((1 + self.rtol) * low, NEGLIGIBLE_DELTA):
+        if high <= max((1 + self.rtol) * low, tuning.NEGLIGIBLE_DELTA):
             return _Attempt(bounds, 1.0)
         goal = _delta(lower, nearby, Side.LOWER)
         if high <= goal:
             return _Attempt(bounds, 1.0)
         if not 0 < low < goal:
-            return _Attempt(bounds, _ONE_SIDED)
+            return _Attempt.one_sided(bounds)
         return _Attempt(bounds, math.log(high / low) / math.log(goal / low))
 
     def upper_value(self, upper: Parts) -> float:

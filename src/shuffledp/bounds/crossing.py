@@ -10,12 +10,8 @@ import numpy as np
 
 from .._support.numeric import BOTH, Array
 
-#: Calls after which a search ends with what was certified so far; it takes less than ten.
-_MOST_CALLS = 100
 #: Where a function of which little is known is evaluated, relative to where it should cross.
 _AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
-#: Crossings below this share of the largest place are not told apart from 0.
-_NOTHING = 1e-12
 
 
 def crossing(
@@ -113,7 +109,7 @@ def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rou
     """
     side, lowest, highest = (_Side(level, top, rough=True) for _ in range(3))
     x = guess
-    for _ in range(_MOST_CALLS):
+    for _ in range(100):
         places = np.unique(np.minimum(np.multiply(_AROUND, x), top))
         lower, upper = sample(places)
         # smoothing errs on both sides alike: the middle is far nearer than either of them
@@ -122,7 +118,7 @@ def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rou
             for place, value in zip(places.tolist(), values.tolist(), strict=True):
                 which.learn(place, value)
         x = side.expected()
-        if places[0] <= x <= places[-1] or x <= _NOTHING * top:
+        if places[0] <= x <= places[-1] or x <= 1e-12 * top:
             break
     return Rough(x, max(highest.expected() - lowest.expected(), 0.0))
 
@@ -147,7 +143,7 @@ def enclose(
     """
     sides = (_Side(level, top), _Side(level, top))
     places = np.asarray(start, dtype=float)
-    for _ in range(_MOST_CALLS):
+    for _ in range(100):
         for side, values in zip(sides, sample(places), strict=True):
             for x, value in zip(places.tolist(), values.tolist(), strict=True):
                 side.learn(x, value)
@@ -217,7 +213,7 @@ class _Side:
     def next_place(self, expected: float, shift: float, narrow: bool) -> float | None:
         """Where to look next: a little beyond where the function should cross; None when done."""
         width = self.high - self.low
-        if width <= abs(shift) * self.high or self.high <= _NOTHING * self._top:
+        if width <= abs(shift) * self.high or self.high <= 1e-12 * self._top:
             return None
         near = self.high <= expected * (1 + 2 * shift) or self.low >= expected * (1 + 2 * shift)
         if near and narrow:

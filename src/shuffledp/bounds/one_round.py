@@ -11,11 +11,8 @@ from .._support.numeric import Array, Bounds
 from ..profiles import tuning as of_profiles
 from ..profiles.base import PrivacyProfile, Sampler, aim, depth_for
 from . import tuning
-from .certificate import NEGLIGIBLE_DELTA, certified, improved, narrower, not_certified
+from .certificate import certified, improved, narrower, not_certified
 from .crossing import Sides, enclose, rough_crossing
-
-#: A bracket so many times too wide is not resolved at all: no refinement can help.
-_HOPELESS = 30.0
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
@@ -52,7 +49,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds
         last, best = best, narrower(best, bounds)
-        hopeless = high - low > _HOPELESS * rtol * max(high, tuning.SMALL_EPSILON)
+        hopeless = high - low > 30 * rtol * max(high, tuning.SMALL_EPSILON)
         if hopeless or (refinement and not improved(last, best)):
             break
         start = np.array([low, high])
@@ -79,13 +76,13 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         s = sampler(point)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
-        if bounds.upper <= max((1 + rtol) * lower, NEGLIGIBLE_DELTA):
+        if bounds.upper <= max((1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
             return bounds
         lower = float(sampler(before).lower[0])
         if bounds.upper <= lower:
             return bounds
         last, best = best, narrower(best, bounds)
-        hopeless = bounds.upper > _HOPELESS * lower
+        hopeless = bounds.upper > 30 * lower
         if hopeless or (refinement and not improved(last, best)):
             break
     raise not_certified("delta", best, rtol)

@@ -5,6 +5,8 @@ tests/soundness/test_tuning.py sets each of them to extreme values; see engines/
 
 #: Epsilons below this only need the absolute width rtol * SMALL_EPSILON.
 SMALL_EPSILON = 1e-3
+#: Deltas below this, next to the smallest double, need no relative accuracy.
+NEGLIGIBLE_DELTA = 1e-290
 #: Attempts at one round, each at a quarter of the width of the one before: narrow brackets of
 #: difficult rounds against time.
 REFINEMENTS = 6

@@ -149,7 +149,7 @@ class ComposedProfile(PrivacyProfile):
         composition.fineness = fineness
         deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in self._kinds))
         end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
-        number = math.ceil(tuning.TABLED * end / (deviation * math.sqrt(rtol))) + 1
+        number = math.ceil(8 * end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
         table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
 
@@ -202,7 +202,7 @@ class BundledRounds:
     def full(self, senders: int) -> PrivacyProfile:
         """f_t, of the round of all who send."""
         if senders not in self._made:
-            scale = round(math.log(senders) / tuning.LIKE)
+            scale = round(math.log(senders) / 0.2)
             parts = replaced_parts(self.law, senders)
             each = [(part, self.messages * count) for part, count in parts]
             self._made[senders] = as_one(each, self._like.get(scale))

@@ -14,13 +14,14 @@ from fractions import Fraction
 import numpy as np
 
 from .._support.numeric import BOTH, Array, Side
+from ..profiles import tuning as of_profiles
 from ..profiles.base import PrivacyProfile
 from . import tuning
 from .grading import Fineness
 from .kinds import kinds_of
 from .lattice import Lattices
 from .tilted_sum import LatticeTooLong, TiltedSum
-from .tilts import DEEPEST, Parts, log_mgf, tilt_for_epsilon
+from .tilts import Parts, log_mgf, tilt_for_epsilon
 
 
 class Composition:
@@ -39,7 +40,9 @@ class Composition:
 
     def depth_for(self, log_inverse_delta: float) -> float:
         """The depth of a round's profile that deltas of the composition need."""
-        return min(log_inverse_delta + tuning.DEEPER + math.log(self.rounds), DEEPEST)
+        return min(
+            log_inverse_delta + tuning.DEEPER + math.log(self.rounds), of_profiles.DEPTHS[-1]
+        )
 
     def deltas(
         self, epsilon: Array, least: float, rtol: float, sides: Sequence[Side] = BOTH

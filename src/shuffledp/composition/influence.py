@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.numeric import Array, Side
+from ..profiles import tuning as of_profiles
 from . import tuning
 from .pld import PLD
 from .tilted_sum import LatticeTooLong, TiltedSum, infinite_mass
-from .tilts import DEEPEST, Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
+from .tilts import Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
 
 
 def aims_between(outlines: Parts, least: float, most: float) -> tuple[float, ...]:
@@ -45,7 +46,7 @@ def _heavy(outlines: Parts, aim: float) -> bool:
 def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
     """About log(1/delta) at an epsilon, by the losses that count at the delta that was found
     before: rarer ones, which may not even be resolved, would spoil the tilt."""
-    rounds, seen_at = sum(count for _, count in outlines), DEEPEST
+    rounds, seen_at = sum(count for _, count in outlines), of_profiles.DEPTHS[-1]
     spread = math.sqrt(log_mgf(outlines, 0.0)[2] / rounds)
     for _ in range(10):
         seen = _seen(outlines, math.exp(-seen_at))

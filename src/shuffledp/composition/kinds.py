@@ -16,10 +16,6 @@ from ..profiles.samples import Samples
 from . import tuning
 from .pld import PLD, Sampled, upper_pld
 
-#: Lattice points of an outline, far above the ratio of the largest loss to any other that matters:
-#: only points with mass cost anything.
-_OUTLINE_STEPS = 1 << 40
-
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -57,7 +53,7 @@ def kinds_of(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[Kind, ...]:
             near = [member[1:] for member in alike if member[0] <= most]
             del alike[: len(near)]
             outline = _outline(near[0][0])
-            kinds.append(Kind(near, outline, _spread(outline)))
+            kinds.append(Kind(near, outline, _spread(outline, _largest_loss(near[0][0]))))
     return tuple(sorted(kinds, key=_rank))
 
 
@@ -69,11 +65,12 @@ def _rank(kind: Kind) -> tuple[float, ...]:
 
 def _outline(profile: PrivacyProfile) -> PLD:
     """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
-    steps = _OUTLINE_STEPS
+    # far above the ratio of the largest loss to any other that matters: only mass costs time
+    steps = 1 << 40
     index = np.unique(np.geomspace(1, steps, 220).astype(np.int64))
     index = np.append(0, index[index > steps * 1e-9])
     orders = [profile] if profile.reverse is None else [profile, profile.reverse]
-    step = max(order.max_loss for order in orders) / steps
+    step = _largest_loss(profile) / steps
     sampled = []
     for order in orders:
         places = np.minimum(step * index, order.max_loss)
@@ -88,9 +85,13 @@ def _outline(profile: PrivacyProfile) -> PLD:
     return replace(outline, masses=masses)
 
 
-def _spread(outline: PLD) -> float:
+def _largest_loss(profile: PrivacyProfile) -> float:
+    """The largest finite loss in either order of the neighbours."""
+    return max(profile.max_loss, (profile.reverse or profile).max_loss)
+
+
+def _spread(outline: PLD, largest: float) -> float:
     """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
-    largest = outline.step * _OUTLINE_STEPS
     if outline.masses @ -np.expm1(-np.maximum(outline.losses, 0.0)) < 1e-12 * largest:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * outline.infinite) * largest

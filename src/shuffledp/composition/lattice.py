@@ -172,17 +172,17 @@ class Lattices:
     def _step(self, stride: float, gradings: Gradings, resolution: float) -> float:
         """Finer than a stride; the anchor is a multiple of it, up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
-        longest = tuning.ROOM * self._deviation / tuning.MAX_POINTS
+        longest = 30 * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
         wanted = min(stride, max(stride / tuning.FINER / max(resolution, 1.0), longest))
         if all(kind.profile.dear for kind in self._kinds):  # densities have no atoms to be moved
             wanted = max(_narrowest(gradings) / 2, longest)
-        divisions = round_up(max(self._anchor / wanted, tuning.LEAST_DIVISIONS))
+        divisions = round_up(max(self._anchor / wanted, 16.0))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
             step = math.nextafter(step, math.inf)
         too_long = 12 * self._deviation > tuning.MAX_POINTS * step
-        if too_long or divisions > tuning.MAX_DIVISIONS:
+        if too_long or divisions > 1 << 40:
             raise LatticeTooLong
         return step
 
@@ -214,7 +214,7 @@ def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int
 
 def _dear(kinds: Sequence[Kind]) -> bool:
     """Many different rounds are dear too: most of the time goes into sampling each of them."""
-    many = sum(len(kind.members) for kind in kinds) > tuning.FEW_KINDS
+    many = sum(len(kind.members) for kind in kinds) > 8
     return many or any(kind.profile.dear for kind in kinds)
 
 

@@ -9,9 +9,6 @@ import numpy as np
 
 from .pld import PLD
 
-#: log(1/delta) of the smallest delta that a double can hold, nearly.
-DEEPEST = 680.0
-
 #: PLDs on one lattice and how often each is used.
 Parts = Sequence[tuple[PLD, int]]
 #: log E[e^(tilt S)] of a sum and its first two derivatives in the tilt.

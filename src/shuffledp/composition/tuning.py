@@ -5,14 +5,9 @@ tests/soundness/test_tuning.py sets each of them to extreme values; see engines/
 
 # Lattices
 
-#: Divisions of the largest loss: a lattice is sparse, so it may have many.
-MAX_DIVISIONS = 1 << 40
-LEAST_DIVISIONS = 16.0
 #: Lattice points in the width that cells would have if they were all alike: a lattice is cheap, and
 #: atoms are moved to it.
 FINER = 4.0
-#: Deviations of the sum that the longest transform should have room for.
-ROOM = 30.0
 #: What a round's profile need not resolve is e^-DEEPER of delta.
 DEEPER = 12.0
 #: Which losses count is found out at deltas whose logarithms differ by this factor,
@@ -28,11 +23,8 @@ SHARE, DEAR_SHARE = 0.5, 1.5
 WIDEST_SAMPLES = 0.005
 #: How much finer than the first one a lattice of densities may be: its time grows like the cube.
 DEAREST = 8.0
-#: More different rounds than this are sampled as coarsely as densities.
-FEW_KINDS = 8
 #: Lattices kept for the next query: memory for not sampling the profiles again.
 KEPT_LATTICES = 8
-
 
 # Rounds that differ in their users only
 
@@ -49,13 +41,8 @@ MAX_POINTS = 1 << 22
 
 # Bundles
 
-#: Rounds whose users differ by no larger a power of e are of about the same scale.
-LIKE = 0.2
 #: Width of compositions in relative epsilon, where buckets of counts are wide anyway; or twice that
 #: at most, where they are not: 0.1 s each.
 COARSE = 1.5e-4
 #: Buckets of counts, if each of them is a composition of its own: some seconds.
 FEW_BUCKETS = 40
-#: Epsilons of a table of a composition in its standard deviation, times the root of its width: they
-#: cost next to nothing, and lines between ten times fewer are ten times as wide as the rest.
-TABLED = 8.0

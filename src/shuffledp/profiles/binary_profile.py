@@ -24,9 +24,6 @@ from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples, convex_corners
 
-#: Up to so many users every number m of those with the one value is evaluated: any number is sound.
-_FEW_USERS = 24
-
 # proof constants: docs/theory.md, "Constants"
 _SLACK = 64 * UNIT
 
@@ -84,10 +81,15 @@ class BinaryProfile(PrivacyProfile):
         log_high = log_share(high, rest)
         return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
 
+    @property
+    def has_few_users(self) -> bool:
+        """Is every number m of users with the one value evaluated?"""
+        return self.users <= 24
+
     @cached_property
     def kinks(self) -> Array | None:
         """Of few users: the corners of the largest P(s >= t) - alpha Q(s >= t) over all m and t."""
-        return _corners(self) if self.users <= _FEW_USERS and self.bounded else None
+        return _corners(self) if self.has_few_users and self.bounded else None
 
     @property
     def each_held(self) -> list[Sequence[int]]:
@@ -166,7 +168,7 @@ class _RangeSearch:
         if self._profile.held is not None:
             return self._start_at(self._profile.held)
         others, size, orders = self._others, len(self._epsilon), len(self._outer)
-        if others < _FEW_USERS:
+        if self._profile.has_few_users:
             starts = np.arange(others + 2.0)
         else:
             starts = np.clip(np.floor(np.array([0, 0.002, 0.03, 0.5]) * others), 1.0, others)
@@ -175,7 +177,7 @@ class _RangeSearch:
         order = np.tile(np.repeat(np.arange(orders), len(edges) - 1), size)
         first, last = (np.tile(x, size * orders) for x in (edges[:-1], edges[1:] - 1))
         single = first == last
-        if others >= _FEW_USERS:
+        if not self._profile.has_few_users:
             single &= (first == 0) | (last == others)
         self._raise_lower(where[single], order[single], first[single])
         return self._bounded(where, order, first, last)

@@ -90,7 +90,7 @@ OF_FOLDER: dict[str, list[Probe]] = {
         attained_rounds, repeated_rounds, senders, matrices, *MATRICES, binary_messages, densities,
         mixed_rounds,
     ],
-    "composition": [sums_of_losses, bundles, some_bundles, *ROUNDS],
+    "composition": [sums_of_losses, bundles, some_bundles, wide_bundles, *ROUNDS],
     "bounds": [
         one_round, near_the_top, infinite_losses_twice, one_laplace, infinite_losses,
         attained_rounds, repeated_rounds, wide_bundles, too_wide_at_first, calibrated, chosen,
@@ -103,6 +103,5 @@ DECIDES: dict[str, list[Probe]] = {
     "LATTICES": [too_wide_at_first],
     "DEEPER": [too_wide_at_first, mixed_rounds],
     "WIDEST_SAMPLES": [too_wide_at_first],
-    "FEW_KINDS": [mixed_rounds],
     "ALIKE": [mixed_rounds],
 }
