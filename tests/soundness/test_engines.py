@@ -20,7 +20,7 @@ import pytest
 from oracles.sums import stop_loss_of_sum
 from shuffledp import RandomizedResponse, Shuffle
 from shuffledp._support.numeric import Array
-from shuffledp.engines import binomial
+from shuffledp.engines import tails
 from shuffledp.engines.enumerated import enumerated_stop_loss, one_user_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_jump import jump_stop_loss
@@ -265,10 +265,10 @@ def test_binomial_tails(seed: int) -> None:
     start = math.floor(level) + 1
     gap = float(start - level)
     m, j = np.array(float(trials)), np.array(float(start))
-    zeroth, first = binomial.tail_sums(m, j, p / q)
-    got = mpmath.exp(float(binomial.log_pmf(m, j, p, q))) * (gap * float(zeroth) + float(first))
+    zeroth, first = tails.tail_sums(m, j, p / q)
+    got = mpmath.exp(float(tails.log_pmf(m, j, p, q))) * (gap * float(zeroth) + float(first))
     lower, upper = stop_loss_of_sum([Fraction(1)], [exact], trials, Fraction(start) - Fraction(gap))
-    allowed = binomial.relative_error(trials, deviation)
+    allowed = tails.relative_error(trials, deviation)
     assert lower < 1e-300 or lower * (1 - allowed) <= got <= upper * (1 + allowed)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNIT, Array, Side
-from . import binomial, tuning
+from . import tails as binomial
+from . import tuning
 from .enumerated import LEAST, exponent_error, log_ways, vectors_of_counts
 from .problem import ScoreSums
 

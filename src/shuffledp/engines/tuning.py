@@ -34,15 +34,6 @@ SHALLOW, DEEP = 60.0, 700.0
 #: in twice the time; with 50 it is as quick, with 150 twice as quick.
 MANY, FEW_OTHERS, FEW_USERS = 64, 60.0, 1 << 22
 
-# Binomial tails (binomial.py)
-
-#: Terms added up at once: 1.5 ms for 2000 tails of 200 trials; 3.9 with 4 of them, 2.2 with 128.
-BATCH = 24
-#: Elements at once: 20 numbers for each stay in the cache, and below what the allocator has to ask
-#: the operating system for each time. 20,000 tails of 10^6 trials take 18 ms, 31 with 1 << 6 and 32
-#: with 1 << 12.
-BLOCK = 1 << 9
-
 # Rare scores (rare_scores.py)
 
 #: Ways to have rare scores that are listed at most: each costs a binomial tail.
@@ -157,20 +148,10 @@ LARGE_BLOCK, WORTH = 0.5, 4.0
 #: either side: rounding, frequencies that are not told apart and points left out are about equal.
 OVERSAMPLING, BELL, BELL_REACH = 5.0, 1.64, 14
 
-# Two kinds of bits (tilted_bits.py, two_binomials.py)
+# Sums of bits of two kinds (tilted_bits.py, two_binomials.py)
 
-#: Nodes and copies that are left out are about e^-45 of the scale: beyond what rounding leaves.
+#: Fourier nodes and aliases below e^-BITS_CUT of the scale are omitted: more nodes are evaluated
+#: with a larger value, and the omitted ones widen the bracket with a smaller one.
 BITS_CUT = 45.0
-#: The same for a width that was asked for: e^-7 of it. Half the nodes for compositions.
-BITS_MARGIN = 7.0
-#: Nodes at most; wide ranges of laws of different widths could use more.
-MOST_BITS_NODES = 512
-#: Places of the threshold that are tried, of where it may be in a wide range.
+#: Thresholds at which a wide range of counts is evaluated: more of them narrow its upper bound.
 PLACES = 10
-
-# Tails of noise (beta_integrals.py)
-
-#: Panels of an integral at most: about 8 are needed, up to 60 where an exponent is below 1.
-MOST_PANELS = 200
-#: An integral ends where a smaller share of it is left: 8 panels for 7 with 1e-9.
-MISSING = 1e-11

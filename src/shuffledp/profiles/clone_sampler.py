@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines import binomial
+from ..engines import tails as binomial
 from ..laws.three_point import ThreePointLaw
 from . import tuning
 from .samples import Samples

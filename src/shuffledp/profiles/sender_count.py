@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines import binomial
+from ..engines import tails as binomial
 from . import tuning
 from .clone_sampler import bernstein
 
