@@ -39,8 +39,6 @@ MODERATE: dict[str, list[Any]] = {
     "LEAST_DIVISIONS": [0.016, 1600.0],
     "STRIDE": [0.01, 7.0],
     "FLATTEST": [0.005, 5.0],
-    "OVERSAMPLING": [0.1, 40.0],
-    "HALF_BLOCK": [0.02, 50.0],
 }
 
 

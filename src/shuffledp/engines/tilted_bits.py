@@ -70,6 +70,7 @@ class BitGroup(NamedTuple):
 
     @classmethod
     def of(cls, users: Array, one: float, zero: float, theta: Array) -> BitGroup:
+        """Tilt users who send 1 with probability `one` and 0 with probability `zero`."""
         small, large = np.exp(-theta), np.exp(np.minimum(theta, 700.0))
         ones, zeros = one / (one + zero * small), zero * small / (one + zero * small)
         counts_zeros = ones > 0.5

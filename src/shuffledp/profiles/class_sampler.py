@@ -39,7 +39,7 @@ class ClassSampler:
         sides: Sequence[Side] = BOTH,
         slopes: bool = True,
     ) -> None:
-        from ..engines.choice import Choice  # all the engines, which importing can do without
+        from ..engines.choice import EngineChoice  # all the engines, which importing can do without
 
         self._users, self._idle, self._sides = users, idle, sides
         self._slopes = slopes and Side.LOWER in sides
@@ -51,7 +51,7 @@ class ClassSampler:
             for columns in zip(*((law.u, law.v, law.blanket) for law in laws), strict=True)
         )
         self._error = max(law.mass_error for law in laws)
-        self._choice = Choice(users, values, users * math.exp(-depth))
+        self._choice = EngineChoice(users * math.exp(-depth))
         covered = self._blanket > 0
         self._scoring = np.logical_or.reduce(covered, axis=1)
         self._open = bool(((self._u > 0) | (self._v > 0))[~covered].any())
