@@ -130,7 +130,8 @@ def _common_chance(common: float, rare: Array, margin: float, side: Side) -> tup
     p = common / left * (1 + side * 2 * margin / left)
     if p <= 0.5:
         return p, 1 - p
-    q = max((left - common) / left - side * 3 * margin / left, 0.0)
+    # left - common is exact (Sterbenz); docs/theory.md has the error
+    q = max((left - common) / left - side * margin / left * (1 + 2 * margin / left), 0.0)
     return 1 - q, q
 
 
