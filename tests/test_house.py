@@ -129,20 +129,6 @@ def test_every_function_has_a_name() -> None:
 #: Modules that implement the same interface in every folder that has them, beside a command of
 #: `cli/` and the tool, or the folder, that it runs.
 SAME_INTERFACE = {"__init__", "base", "tuning"}
-#: Names of the core that are still shared. They are to go: remove a name from here when it has one
-#: place, and add none.
-SHARED_MODULES_TO_RENAME = {
-    "lattice": {"composition/lattice.py", "engines/lattice.py"},
-}
-SHARED_CLASSES_TO_RENAME = {
-    "Choice": {"engines/choice.py", "tools/choices.py"},
-    "Grid": {"bounds/boundary.py", "engines/gridded.py"},
-    "Lattices": {"composition/lattice.py", "engines/one_positive.py"},
-    "Nodes": {"composition/between_counts.py", "engines/bit_nodes.py", "engines/nodes.py"},
-    "Polygon": {"composition/pld.py", "profiles/closed_form.py"},
-    "Side": {"_support/numeric.py", "bounds/crossing.py"},
-    "Sum": {"engines/lattice.py", "engines/one_positive.py"},
-}
 Places = dict[str, set[str]]
 
 
@@ -181,11 +167,11 @@ def test_no_two_modules_share_a_name() -> None:
         for name, places in found.items()
         if name not in SAME_INTERFACE and not runs_a_tool(name, places)
     }
-    assert others == SHARED_MODULES_TO_RENAME
+    assert others == {}
 
 
 def test_no_two_classes_share_a_name() -> None:
-    assert shared(modules_and_classes(SOURCE)[1]) == SHARED_CLASSES_TO_RENAME
+    assert shared(modules_and_classes(SOURCE)[1]) == {}
 
 
 def test_shared_names_are_seen(tmp_path: Path) -> None:

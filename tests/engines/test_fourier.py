@@ -11,10 +11,8 @@ import oracles
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp._support.numeric import Array
-from shuffledp.engines import tuning
-from shuffledp.engines.enumerated import enumerated_stop_loss
+from shuffledp.engines import fourier, tuning
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.integrals import of_few_values
 from shuffledp.engines.problem import ScoreSums
 
 
@@ -33,18 +31,6 @@ def test_stop_loss_against_enumeration(law: Law, users: int, threshold: Fraction
         assert truth * (1 - 1e-14) <= upper[0]
     if users >= 12:
         assert upper[0] - lower[0] <= 2e-3 * truth
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_enumerated_sums_against_enumeration(law: Law, threshold: Fraction) -> None:
-    for users, most in ((5, 5), (12, 12), (12, 6)):
-        lower, upper, *_ = enumerated_stop_loss(sums_of(law, users, threshold), most)
-        truth = float(stop_loss_by_counting(law, users, threshold))
-        assert lower[0] <= truth * (1 + 1e-14)
-        assert truth * (1 - 1e-14) <= upper[0]
-        if most == users:
-            assert upper[0] - lower[0] <= 1e-11 * truth
 
 
 def sums_of_clones(eps0: float, users: int, epsilon: Array) -> ScoreSums:
@@ -76,16 +62,17 @@ def test_stop_loss_against_the_clone_pair(users: int, eps0: float) -> None:
 def test_rows_of_too_many_nodes_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """They get more noise before they are evaluated, and are right with it."""
     calls: list[int] = []
+    node_sums = fourier._node_sums
 
-    def watched(law: Any, nodes: Any, cut: Array, last: bool) -> Any:
-        calls.append(int(nodes.number.max()))
-        return of_few_values(law, nodes, cut, last)
+    def watched(law: Any, rule: Any, cut: Array) -> Any:
+        calls.append(int(rule.number.max()))
+        return node_sums(law, rule, cut)
 
-    monkeypatch.setattr("shuffledp.engines.fourier.of_few_values", watched)
+    monkeypatch.setattr(fourier, "_node_sums", watched)
     users, epsilon = 10**5, np.array([0.02, 0.05])
     brackets = [oracles.clone_profile_bracket(users, 3.0, e, 10**4) for e in epsilon.tolist()]
     least, most_delta = np.array(brackets).T
-    for most in (tuning.MAX_NODES, 1000):
+    for most in (30_000, 1000):
         monkeypatch.setattr(tuning, "MAX_NODES", most)
         lower, upper, *_ = stop_loss(sums_of_clones(3.0, users, epsilon), 1e-7)
         assert (lower / users <= most_delta).all()

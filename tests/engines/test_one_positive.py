@@ -37,7 +37,6 @@ def test_any_law_is_enclosed(law: Law, users: int, threshold: Fraction) -> None:
 def test_rare_positive_scores_on_coarse_and_fine_lattices(
     seed: int, points: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "FIRST_POINTS", min(points, 64))
     monkeypatch.setattr(tuning, "MOST_POINTS", points)
     draw = random.Random(f"positive {seed}")
     high = [Fraction(draw.randrange(1, 2**12), 7) for _ in range(draw.choice([1, 2]))]
@@ -140,7 +139,7 @@ def test_scores_at_the_ends_of_the_range(
     assert upper == math.inf or truth <= Fraction(upper)
 
 
-@pytest.mark.parametrize(("name", "value"), [("DAMPING", 9000.0), ("LEFT_OVER", 1e9)])
+@pytest.mark.parametrize(("name", "value"), [("DAMPING", 9000.0), ("SCORE_RATIO", 1e9)])
 def test_scores_that_nobody_has_where_no_bound_is_finite(
     name: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

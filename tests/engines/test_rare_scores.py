@@ -11,8 +11,7 @@ import pytest
 
 from shuffledp import Accountant, RandomizedResponse, Shuffle, UnaryEncoding
 from shuffledp.engines.problem import ScoreSums
-from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
-from shuffledp.profiles.class_profile import ClassSampler, LawTable
+from shuffledp.engines.rare_scores import listed_users, stop_loss_by_listing
 from shuffledp.randomizers import HadamardResponse, Randomizer
 
 
@@ -56,9 +55,9 @@ def test_stop_loss_against_enumeration(seed: int) -> None:
     threshold = 10 ** draw.uniform(-3, 2) if seed % 3 == 0 else 0.0
     exact = exact_stop_loss(scores, probabilities, users, threshold)
     for depth in (60.0, 700.0):
-        most = rare_users(users, np.array(probabilities), depth)
+        most = listed_users(users, np.array(probabilities), depth)
         assert most > 0
-        low, high = rare_stop_loss(sums_of(scores, probabilities, users, threshold), most)
+        low, high = stop_loss_by_listing(sums_of(scores, probabilities, users, threshold), most)
         assert low[0] <= exact <= high[0]
         if not full:  # what is left out, and what underflows; an error of 1e-16 may be all of 1 - p
             left_out = users * 1e3 * mpmath.exp(-depth) if most < users else 0
@@ -77,22 +76,10 @@ def test_many_users_against_a_sum_over_the_common_score() -> None:
             for m in range(min(math.ceil(c * gain), users - c + 1)):
                 exact += chance * max(c * gain - m, 0)
                 chance *= odds * (users - c - m) / (m + 1)
-        low, high = rare_stop_loss(sums_of([gain, -1.0], [p, common], users), 20)
+        low, high = stop_loss_by_listing(sums_of([gain, -1.0], [p, common], users), 20)
         assert low[0] <= exact * (1 + 1e-20)
         assert exact <= high[0]
         assert high[0] - low[0] <= 1e-7 * exact
-
-
-def test_the_slope_at_the_largest_loss_against_its_closed_form() -> None:
-    """k-ary randomized response: eps0 if no other message is random, or all those are x0."""
-    k, eps0, users = 3, 2.0, 4
-    profile = Shuffle(RandomizedResponse(k, eps0=eps0), users).profile
-    sampler = ClassSampler(LawTable(profile.laws, users), 1e-4)  # type: ignore[attr-defined]
-    samples = sampler(np.array([1.0, profile.max_loss]))
-    p = 1 / (mpmath.exp(eps0) + k - 1)
-    exact = p * (1 - (k - 1) * p) ** (users - 1)
-    assert samples.slope_low[0] > exact  # the profile is convex
-    assert exact * (1 - mpmath.mpf(10) ** -13) <= samples.slope_low[1] <= exact
 
 
 def test_rounds_that_lose_nearly_everything_against_the_event_that_all_do() -> None:

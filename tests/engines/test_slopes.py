@@ -11,12 +11,10 @@ import pytest
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp.engines import tuning
-from shuffledp.engines.enumerated import enumerated_stop_loss
+from shuffledp.engines.big_scores import Engine, _condition_on_big, large_stop_loss
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.lattice import lattice_stop_loss
-from shuffledp.engines.one_jump import Engine, _split
-from shuffledp.engines.one_large import large_stop_loss
-from shuffledp.engines.problem import Bracket, ScoreSums
+from shuffledp.engines.problem import ScoreSums, StopLossBounds
+from shuffledp.engines.score_lattice import lattice_stop_loss
 
 MOVES = [Fraction(k, 64) for k in (-32, -8, -1, 1, 8, 32)]
 HELD = Fraction(1, 4)
@@ -29,12 +27,12 @@ def exact(law: Law, falls: list[Fraction], users: int, threshold: Fraction, by: 
 
 
 def check(
-    engine: Callable[[ScoreSums], Bracket],
+    engine: Callable[[ScoreSums], StopLossBounds],
     law: Law,
     falls: list[Fraction],
     users: int,
     threshold: Fraction,
-) -> Bracket:
+) -> StopLossBounds:
     rates = np.array([[float(fall) for fall in falls]])
     sums = ScoreSums(*columns(law, threshold), users, falls=rates, held=float(HELD))
     found = engine(sums)
@@ -52,19 +50,11 @@ def check(
     covering(LAWS, [2, 3, 12], THRESHOLDS, [stop_loss, lattice_stop_loss]),
 )
 def test_lines_of_the_integral_and_the_lattice(
-    law: Law, users: int, threshold: Fraction, engine: Callable[..., Bracket]
+    law: Law, users: int, threshold: Fraction, engine: Callable[..., StopLossBounds]
 ) -> None:
     falls = [abs(z) / 2 + Fraction(1, 4) for z in law[0]]
     for width in (0.1, 1e-2, 1e-4):
         check(partial(engine, width=width), law, falls, users, threshold)
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_lines_of_the_enumeration(law: Law, threshold: Fraction) -> None:
-    falls = [abs(z) / 2 + Fraction(1, 4) for z in law[0]]
-    for users, most in ((1, 1), (5, 5), (12, 12), (12, 6)):
-        check(partial(enumerated_stop_loss, most=most), law, falls, users, threshold)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -73,7 +63,6 @@ def test_a_narrow_slope_is_that_of_the_expectation(
 ) -> None:
     """Where no sum is 0 the expectation is linear near alpha; with as many nodes as that takes."""
     monkeypatch.setattr(tuning, "MAX_NODES", 1 << 17)
-    monkeypatch.setattr(tuning, "MOST_BLOCKS", 1 << 13)
     falls, users, threshold = [abs(z) / 2 for z in law[0]], 9, Fraction(1, 7)
     found = check(lambda sums: stop_loss(sums, 1e-7), law, falls, users, threshold)
     step = Fraction(1, 2**14)
@@ -100,4 +89,4 @@ def test_lines_with_big_and_low_scores(seed: int, engine: Engine) -> None:
     if sum(p for z, p in zip(*law, strict=True) if abs(z) >= level[0]) > Fraction(1, 2):
         return  # half of the law is to be left
     width = draw.choice([0.1, 1e-3, 1e-5])
-    check(lambda sums: _split(sums, level, width, engine), law, falls, users, threshold)
+    check(lambda sums: _condition_on_big(sums, level, width, engine), law, falls, users, threshold)

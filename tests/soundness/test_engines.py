@@ -20,13 +20,13 @@ import pytest
 from oracles.sums import stop_loss_of_sum
 from shuffledp import RandomizedResponse, Shuffle
 from shuffledp._support.numeric import Array
-from shuffledp.engines import binomial
-from shuffledp.engines.enumerated import enumerated_stop_loss, one_user_stop_loss
+from shuffledp.engines import tails
+from shuffledp.engines.big_scores import jump_stop_loss
+from shuffledp.engines.choice import EngineChoice
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
-from shuffledp.engines.problem import ScoreSums
-from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
+from shuffledp.engines.problem import ScoreSums, one_user_stop_loss
+from shuffledp.engines.rare_scores import rare_stop_loss
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 
@@ -158,19 +158,16 @@ def in_two_scales(case: Case, shift: int) -> ScoreSums:
     )
 
 
-def by_enumeration(sums: ScoreSums, draw: random.Random) -> Sides:
-    users, values = sums.users, sums.scores.shape[1]
-    most = users if users <= 9 else min(users, draw.choice([1, 3, 12 if values < 3 else 6]))
-    return enumerated_stop_loss(sums, most)[:2]
+def by_choice(sums: ScoreSums, draw: random.Random) -> Sides:
+    return EngineChoice().solve(sums, draw.choice([1e-2, 1e-4, 1e-7]))[:2]
 
 
 def by_fourier(sums: ScoreSums, draw: random.Random) -> Sides:
     return stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4, 1e-7]))[:2]
 
 
-def by_bulk(sums: ScoreSums, draw: random.Random) -> Sides:
-    most = rare_users(sums.users, sums.probabilities[0], draw.choice([60.0, 700.0]))
-    return rare_stop_loss(sums, most) if most else (np.zeros(2), np.full(2, np.inf))
+def by_rare_scores(sums: ScoreSums, draw: random.Random) -> Sides:
+    return rare_stop_loss(sums, draw.choice([60.0, 700.0]))[:2]
 
 
 def by_one_jump(sums: ScoreSums, draw: random.Random) -> Sides:
@@ -182,13 +179,13 @@ def by_one_positive(sums: ScoreSums, draw: random.Random) -> Sides:
 
 
 def by_mean(sums: ScoreSums, draw: random.Random) -> Sides:
-    return one_user_stop_loss(sums)
+    return one_user_stop_loss(sums)[:2]
 
 
-ENGINES = [by_enumeration, by_fourier, by_bulk, by_one_jump, by_one_positive, by_mean]
+ENGINES = [by_choice, by_fourier, by_rare_scores, by_one_jump, by_one_positive, by_mean]
 KINDS = ["few", "rare", "bulk", "one", "two"]
 #: Of each kind, if they take longer.
-CASES = {"by_fourier": 5, "by_one_jump": 12, "by_one_positive": 12}
+CASES = {"by_choice": 12, "by_fourier": 5, "by_one_jump": 12, "by_one_positive": 12}
 
 
 def check(engine: Engine, kind: str, seed: int) -> None:
@@ -226,7 +223,7 @@ def test_a_rare_score_far_above_the_threshold() -> None:
     """The level, 1.6e-23 users, is lost beside 20: the sum is nearly always 0 or 10^23."""
     scores = np.array([[1.63e23]])
     sums = ScoreSums(scores, np.array([[6.1e-24]]), scores, np.array([2.686]), 20)
-    low, high = rare_stop_loss(sums, 5)
+    low, high = rare_stop_loss(sums)[:2]
     lower, upper = stop_loss_of_sum([Fraction(1.63e23)], [Fraction(6.1e-24)], 20, Fraction(2.686))
     assert low[0] <= lower <= upper <= high[0] <= low[0] * (1 + 1e-8)
 
@@ -265,10 +262,10 @@ def test_binomial_tails(seed: int) -> None:
     start = math.floor(level) + 1
     gap = float(start - level)
     m, j = np.array(float(trials)), np.array(float(start))
-    zeroth, first = binomial.tail_sums(m, j, p / q)
-    got = mpmath.exp(float(binomial.log_pmf(m, j, p, q))) * (gap * float(zeroth) + float(first))
+    zeroth, first = tails.tail_sums(m, j, p / q)
+    got = mpmath.exp(float(tails.log_pmf(m, j, p, q))) * (gap * float(zeroth) + float(first))
     lower, upper = stop_loss_of_sum([Fraction(1)], [exact], trials, Fraction(start) - Fraction(gap))
-    allowed = binomial.relative_error(trials, deviation)
+    allowed = tails.relative_error(trials, deviation)
     assert lower < 1e-300 or lower * (1 - allowed) <= got <= upper * (1 + allowed)
 
 

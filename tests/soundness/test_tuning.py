@@ -35,8 +35,6 @@ def constants() -> Iterator[tuple[Any, str]]:
 #: Less extreme, because these take too long else.
 MODERATE: dict[str, list[Any]] = {
     "FINER": [0.05, 50.0],
-    "OVERSAMPLING": [0.1, 40.0],
-    "HALF_BLOCK": [0.02, 50.0],
 }
 
 

@@ -107,7 +107,7 @@ def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rou
 
     Nothing is certified: it is where to begin.
     """
-    side, lowest, highest = (_Side(level, top, rough=True) for _ in range(3))
+    side, lowest, highest = (_OneSidedCrossing(level, top, rough=True) for _ in range(3))
     x = guess
     for _ in range(100):
         places = np.unique(np.minimum(np.multiply(_AROUND, x), top))
@@ -141,7 +141,7 @@ def enclose(
     that it could not be narrower. Nor is the distance between the two looked at closely that is
     relatively smaller than `loose`.
     """
-    sides = (_Side(level, top), _Side(level, top))
+    sides = (_OneSidedCrossing(level, top), _OneSidedCrossing(level, top))
     places = np.asarray(start, dtype=float)
     for _ in range(100):
         for side, values in zip(sides, sample(places), strict=True):
@@ -162,7 +162,7 @@ def enclose(
     return low, high
 
 
-class _Side:
+class _OneSidedCrossing:
     """What is known of one decreasing function: the last place above the level, the first below.
 
     A `rough` one was looked at all around the place where it should cross.

@@ -78,7 +78,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, eq=False)
-class Polygon:
+class LatticePolygon:
     """Convex, with corners (e^(step * index), value), index[0] = 0, and flat after the last."""
 
     index: NDArray[np.int64]
@@ -107,14 +107,14 @@ def lower_pld(step: float, forward: Sampled, reverse: Sampled | None = None) -> 
     return _from_polygons(step, orders[0], orders[1], Side.LOWER)
 
 
-def _upper_polygon(step: float, sampled: Sampled) -> Polygon:
+def _upper_polygon(step: float, sampled: Sampled) -> LatticePolygon:
     """Above the profile: its chords. It falls, so that none of its values exceeds one before."""
     index, upper = sampled.index, np.minimum.accumulate(sampled.samples.upper)
     corner = convex_corners(np.expm1(step * index.astype(float)), upper)
-    return Polygon(index[corner], upper[corner])
+    return LatticePolygon(index[corner], upper[corner])
 
 
-def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) -> Polygon:
+def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) -> LatticePolygon:
     """Below the profile's tangents. `other`: of the same pair in the other order, if that has
     another profile."""
     index, samples = sampled.index, sampled.samples
@@ -149,7 +149,7 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
         value[0] = min(value[0], (value[1] + width[0] / 2) / (1 + width[0] / 2) * (1 - 8 * _ULP))
 
     corner = convex_corners(excess, value)
-    return Polygon(index[corner], value[corner] + floor)
+    return LatticePolygon(index[corner], value[corner] + floor)
 
 
 def _shares(drop: Array, place: Array, most: Array) -> tuple[Array, Array]:
@@ -180,7 +180,9 @@ def _end_slopes(samples: Samples, excess: Array, steepest: float | None) -> tupl
     return steep[:-1], flat[1:]
 
 
-def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) -> PLD:
+def _from_polygons(
+    step: float, forward: LatticePolygon, reverse: LatticePolygon, side: Side
+) -> PLD:
     """PLD of the pair (P, Q) of which `forward` is the profile, and `reverse` that of (Q, P).
 
     The bend of the slope at a corner is its Q-mass; P-mass is alpha times that. In `reverse` it is
@@ -194,7 +196,7 @@ def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) 
     if side is Side.LOWER:
         convex = [_surely_convex(step, order) for order in (forward, reverse)]
         share = min(share for _, share in convex)
-        forward, reverse = (Polygon(order.index, order.value * share) for order, _ in convex)
+        forward, reverse = (LatticePolygon(order.index, order.value * share) for order, _ in convex)
     alpha, bend, error = _bends(step, forward, side)
     p_mass = alpha * bend * (1 + side * (8 + 4 * step * forward.index[1:]) * _ULP)
     _, reverse_bend, reverse_error = _bends(step, reverse, side)
@@ -221,16 +223,16 @@ def _from_polygons(step: float, forward: Polygon, reverse: Polygon, side: Side) 
     return PLD(step, full_index[keep], masses[keep], infinite)
 
 
-def _starting_at(step: float, value: float, polygon: Polygon) -> Polygon:
+def _starting_at(step: float, value: float, polygon: LatticePolygon) -> LatticePolygon:
     """With this value at alpha = 1, and convex all the same."""
     changed = np.append(value, np.minimum(polygon.value[1:], value))
     corner = convex_corners(np.expm1(step * polygon.index.astype(float)), changed)
-    return Polygon(polygon.index[corner], changed[corner])
+    return LatticePolygon(polygon.index[corner], changed[corner])
 
 
 def _flatter(
-    step: float, forward: Polygon, reverse: Polygon, side: Side
-) -> tuple[Polygon, Polygon]:
+    step: float, forward: LatticePolygon, reverse: LatticePolygon, side: Side
+) -> tuple[LatticePolygon, LatticePolygon]:
     """Lowered at alpha = 1 until P[loss > 0], which is the value there and minus the first slope,
     and P[loss < 0], which is minus the first slope of `reverse`, leave something for 0. Infinite
     losses are kept.
@@ -255,7 +257,7 @@ def _flatter(
     return forward, reverse
 
 
-def _surely_convex(step: float, polygon: Polygon) -> tuple[Polygon, float]:
+def _surely_convex(step: float, polygon: LatticePolygon) -> tuple[LatticePolygon, float]:
     """Corners at which a polygon bends upwards by more than its rounding errors, and a factor that
     takes the polygon of these below all corners.
 
@@ -265,7 +267,7 @@ def _surely_convex(step: float, polygon: Polygon) -> tuple[Polygon, float]:
     index, value = polygon.index, polygon.value
     corner = np.arange(len(index))
     while True:
-        _, bend, _ = _bends(step, Polygon(index[corner], value[corner]), Side.LOWER)
+        _, bend, _ = _bends(step, LatticePolygon(index[corner], value[corner]), Side.LOWER)
         unsure = np.flatnonzero(bend[:-1] <= 0) + 1
         # the first 0 stays: a chord above it has no share that is
         unsure = unsure[(value[corner[unsure]] > 0) | (value[corner[unsure - 1]] == 0)]
@@ -287,10 +289,10 @@ def _surely_convex(step: float, polygon: Polygon) -> tuple[Polygon, float]:
     chord = value[high] + (value[low] - value[high]) * place
     share = np.divide(value[removed], chord, out=np.ones(len(chord)), where=chord > 0)
     slack = (32 + 8 * step * index[-1]) * _ULP
-    return Polygon(index[corner], value[corner]), min(float(share.min()), 1.0) * (1 - slack)
+    return LatticePolygon(index[corner], value[corner]), min(float(share.min()), 1.0) * (1 - slack)
 
 
-def _bends(step: float, polygon: Polygon, side: Side) -> tuple[Array, Array, Array]:
+def _bends(step: float, polygon: LatticePolygon, side: Side) -> tuple[Array, Array, Array]:
     """alpha and the bend at each corner but the first, moved by a bound of its error; and that."""
     index, value = polygon.index, polygon.value
     alpha = np.exp(step * index)

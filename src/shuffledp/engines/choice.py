@@ -1,8 +1,8 @@
-"""Which engine answers: rules that are tried in order, each with the reason for it.
+"""Which engine answers: one table of rules, tried in order, each with the reason for it.
 
-Every engine is certified for every sum of scores, so the choice is one of time and width only. A
-rule is asked for the rows that suit it and whose bracket is still too wide; what it finds is put
-together with what is known already.
+Every engine is certified for every sum of scores, so that the choice affects time and width only.
+A rule is asked for the rows that it suits and whose bounds are still too wide; its bounds are
+intersected with those that are known already.
 """
 
 from __future__ import annotations
@@ -17,176 +17,131 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from . import tuning
-from .enumerated import enumerated_stop_loss, one_user_stop_loss
-from .lattice import lattice_stop_loss
-from .one_jump import jump_stop_loss
+from .big_scores import jump_stop_loss
 from .one_positive import one_positive_stop_loss
-from .problem import Bracket, ScoreSums, all_in_order, without_slope
-from .rare_scores import log_tail, rare_stop_loss, rare_users
+from .problem import ScoreSums, StopLossBounds, is_every_row, one_user_stop_loss, without_slope
+from .rare_scores import rare_stop_loss
+from .score_lattice import lattice_stop_loss
 
 
 @dataclass(frozen=True)
-class Question:
-    """E[(S)_+] of each row of `sums`, to a relative `width`.
-
-    `few` are the rows of which so few users score that `listed` scoring users are enough. Values
-    below `least` need not be known well.
-    """
+class StopLossProblem:
+    """E[(S)_+] of each row of `sums`, to a relative `width`; below `least` without accuracy."""
 
     sums: ScoreSums
     width: float
-    few: NDArray[np.bool_]
-    listed: int
     least: float
 
-    def rows(self, index: NDArray[np.intp]) -> Question:
-        if all_in_order(index, len(self.few)):
+    def rows(self, index: NDArray[np.intp]) -> StopLossProblem:
+        if is_every_row(index, len(self.sums.scores)):
             return self
-        return replace(self, sums=self.sums.rows(index), few=self.few[index])
-
-    @property
-    def all_listed(self) -> bool:
-        return self.listed >= self.sums.users
-
-    @cached_property
-    def rare(self) -> NDArray[np.bool_]:
-        """The rows of few values of which one is common and all others are rare."""
-        masses = self.sums.probabilities
-        if masses.shape[1] > tuning.FEW_VALUES or self.all_listed:
-            return np.zeros(len(masses), dtype=bool)
-        mean = self.sums.users * (masses.sum(axis=1) - masses.max(axis=1))
-        rows: NDArray[np.bool_] = mean < tuning.RARE
-        return rows
+        return replace(self, sums=self.sums.rows(index))
 
     @cached_property
     def positive(self) -> Array:
-        """How many users have a positive score, on average."""
+        """The expected number of users with a positive score."""
         sums = self.sums
         number: Array = sums.users * np.sum(sums.probabilities * (sums.scores > 0), axis=1)
         return number
 
     @cached_property
-    def many_values(self) -> NDArray[np.bool_]:
-        """The rows of many values, as densities have, and few users with another score than the
-        most common one."""
-        if self.sums.scores.shape[1] <= tuning.MANY or self.sums.users > tuning.FEW_USERS:
-            return np.zeros(len(self.few), dtype=bool)
+    def can_be_listed(self) -> NDArray[np.bool_]:
+        """Whether few users are expected to have an uncommon score, or there are few users."""
+        masses, users = self.sums.probabilities, self.sums.users
+        kinds = masses.shape[1] - 1
+        if users == 1 or kinds > 5:  # too many ways to share out the scores
+            return np.zeros(len(masses), dtype=bool)
+        if users <= 60 and math.comb(users + kinds, kinds) <= tuning.MOST_WAYS:
+            return np.ones(len(masses), dtype=bool)
+        rows: NDArray[np.bool_] = users * (masses.sum(axis=1) - masses.max(axis=1)) < 2
+        return rows
+
+    @cached_property
+    def suits_lattice(self) -> NDArray[np.bool_]:
+        """Whether there are many values, as of densities, and few users with an uncommon score."""
+        # rounding errors on a lattice grow with the users
+        if self.sums.scores.shape[1] <= tuning.MANY_VALUES or not 1 < self.sums.users <= 1 << 22:
+            return np.zeros(len(self.sums.scores), dtype=bool)
         rows: NDArray[np.bool_] = self.sums.others <= tuning.FEW_OTHERS
         return rows
 
 
 @dataclass(frozen=True)
-class Rule:
-    """An engine, the rows that it is for, and why."""
+class EngineRule:
+    """An engine, the rows that it suits, and why."""
 
     name: str
     reason: str
-    suits: Callable[[Question], NDArray[np.bool_] | bool]
-    solve: Callable[[Question], Bracket]
-
-
-class Choice:
-    """Answers for sums of scores with the same numbers of users and of values."""
-
-    def __init__(self, users: int, values: int, least: float = 0.0) -> None:
-        self._least = least
-        self._most = 0  # scoring users, as many as can be listed
-        while (
-            self._most < min(users, tuning.MOST_LISTED)
-            and math.comb(self._most + 1 + values, values) <= tuning.MOST_WAYS
-        ):
-            self._most += 1
-
-    def solve(self, sums: ScoreSums, width: float) -> Bracket:
-        question = self._question(sums, width)
-        found = np.array(_nothing_known(len(sums.scores)))
-        lower, upper = found[:2]
-        wide = np.ones(len(lower), dtype=bool)
-        for rule in RULES if sums.users > 1 else RULES[:1]:
-            rows = (wide & rule.suits(question)).nonzero()[0]
-            if len(rows):
-                again = np.array(rule.solve(question.rows(rows)))
-                upper[rows] = np.fmin(upper[rows], again[1])
-                # a line belongs to its lower value
-                better = again[0] > lower[rows]
-                found[0::2, rows[better]] = again[0::2, better]
-                found[3, rows[better]] = again[3, better]
-                wide = upper - lower > width * np.maximum(lower, self._least)
-                if not wide.any():
-                    break
-        return Bracket(*found)
-
-    def _question(self, sums: ScoreSums, width: float) -> Question:
-        mean, most = sums.users * sums.probabilities.sum(axis=1), self._most
-        few = mean <= most / 4 if most < sums.users else np.ones(len(mean), dtype=bool)
-        largest = float(mean[few].max(initial=0.0))
-        while few.any() and most > 1 and log_tail(largest, most - 1) < -tuning.VANISHING:
-            most -= 1
-        return Question(sums, width, few, most, self._least)
-
-
-def _nothing_known(rows: int) -> Bracket:
-    return without_slope(np.zeros(rows), np.full(rows, np.inf))
-
-
-def _list_rare(question: Question, depth: float, known: float | None = None) -> Bracket:
-    """Lists rare users to `depth`, law by law, unless as many were listed for `known`."""
-    lower, upper = np.zeros(len(question.few)), np.full(len(question.few), np.inf)
-    users = question.sums.users
-    for same in question.sums.by_law():
-        law = question.sums.probabilities[same[0]]
-        count = rare_users(users, law, depth)
-        if count > (0 if known is None else rare_users(users, law, known)):
-            lower[same], upper[same] = rare_stop_loss(question.sums.rows(same), count)
-    return without_slope(lower, upper)
+    suits: Callable[[StopLossProblem], NDArray[np.bool_] | bool]
+    solve: Callable[[StopLossProblem], StopLossBounds]
 
 
 RULES = (
-    Rule(
+    EngineRule(
         "one user",
-        "the sum is one score: a mean over its values",
+        "the sum is one score: its bounds are a mean over the values",
         lambda q: q.sums.users == 1,
-        lambda q: without_slope(*one_user_stop_loss(q.sums)),
+        lambda q: one_user_stop_loss(q.sums),
     ),
-    Rule(
-        "enumerated",
-        "few users score, or there are few users: every way to share out the scores can be listed",
-        lambda q: q.few,
-        lambda q: enumerated_stop_loss(q.sums, q.listed),
-    ),
-    Rule(
+    EngineRule(
         "rare scores",
-        "one score is common and all others rare: no smoothing fits, but the users who have the "
-        "rare ones can be listed, as many as matter at moderate deltas",
-        lambda q: q.rare,
-        lambda q: _list_rare(q, tuning.SHALLOW),
+        "one score is common and all others are rare, or there are few users: no smoothing fits, "
+        "but the ways in which users have the uncommon scores can be listed",
+        lambda q: q.can_be_listed,
+        lambda q: rare_stop_loss(q.sums),
     ),
-    Rule(
-        "rare scores, far out",
-        "as many as matter at any delta, where that was not enough",
-        lambda q: q.rare,
-        lambda q: _list_rare(q, tuning.DEEP, tuning.SHALLOW),
-    ),
-    Rule(
+    EngineRule(
         "one positive score",
-        "hardly anybody has a positive score, so that no tilt tells a positive sum from rounding: "
-        "one user has it, and the others' sum is negative; if two of them are unlikely, this may "
-        "still be narrower than a tilt, to which both together are left",
-        lambda q: q.many_values & (q.positive < tuning.ONE_POSITIVE) & (not q.all_listed),
+        "two positive scores are unlikely, and under a tilt positive sums are lost in rounding "
+        "errors: condition on the user who has a positive score",
+        lambda q: q.suits_lattice & (q.positive < tuning.ONE_POSITIVE),
         lambda q: one_positive_stop_loss(q.sums, q.width),
     ),
-    Rule(
+    EngineRule(
         "lattice",
-        "so many values that transforms are quicker than an integral over their characteristic "
-        "function, and so few users that this does not fall off quickly",
-        lambda q: q.many_values & (q.positive >= tuning.SURELY_ONE),
+        "few users, whose characteristic function decays slowly, and so many values that "
+        "transforms are quicker than a quadrature; dominant scores in closed form",
+        lambda q: q.suits_lattice & (q.positive >= tuning.SURELY_ONE),
         lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss, q.least),
     ),
-    Rule(
+    EngineRule(
         "fourier",
-        "any law, at a cost that does not grow with the users, big scores apart; also far in the "
-        "tail, where the ways that were not listed may matter",
-        lambda q: ~q.many_values & (not q.all_listed),
+        "any other law, at a cost that does not grow with the users; dominant and large scores "
+        "are conditioned on",
+        lambda q: (q.sums.users > 1) & ~q.suits_lattice,
         lambda q: jump_stop_loss(q.sums, q.width, least=q.least),
     ),
 )
+
+
+class EngineChoice:
+    """Bounds on E[(S)_+] by the rules of the table.
+
+    Parameters
+    ----------
+    least : float
+        Values below this need no accuracy.
+    """
+
+    def __init__(self, least: float = 0.0) -> None:
+        self._least = least
+
+    def solve(self, sums: ScoreSums, width: float) -> StopLossBounds:
+        """Return bounds for every row, to about the relative width."""
+        problem, rows = StopLossProblem(sums, width, self._least), len(sums.scores)
+        found = np.array(without_slope(np.zeros(rows), np.full(rows, np.inf)))
+        lower, upper = found[:2]
+        is_wide = np.ones(rows, dtype=bool)
+        for rule in RULES:
+            chosen = (is_wide & rule.suits(problem)).nonzero()[0]
+            if len(chosen):
+                again = np.array(rule.solve(problem.rows(chosen)))
+                upper[chosen] = np.fmin(upper[chosen], again[1])
+                # a line belongs to its lower bound
+                better = again[0] > lower[chosen]
+                found[0::2, chosen[better]] = again[0::2, better]
+                found[3, chosen[better]] = again[3, better]
+                is_wide = upper - lower > width * np.maximum(lower, self._least)
+                if not is_wide.any():
+                    break
+        return StopLossBounds(*found)

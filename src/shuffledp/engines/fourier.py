@@ -1,16 +1,18 @@
-"""Certified E[(S_n)_+] for any score law with finitely many values, at a cost that is flat in n.
+"""Certified E[(S)_+] by a Fourier (Bromwich) integral, at a cost that is flat in n.
 
-S_n is the sum of n scores minus a threshold, with the cumulant generating function n K; K is that
+S is the sum of n scores minus a threshold, with the cumulant generating function n K; K is that
 of one score, less its share of the threshold. For any theta > 0 (Bromwich, Laplace),
 
     E[(S + Z)_+] = 1/(2 pi i) int exp(n K(w) + tau^2 w^2/2) / w^2 dw   over Re w = theta,
 
-where Z ~ N(0, tau^2) is independent. Jensen makes this an upper bound of E[(S)_+], and
-(s)_+ >= s Phi(s/tau) = E[(s + Z)_+] - tau phi(s/tau) gives the lower one, the same integral of
-1/w^2 - tau^2. For any weight in [0, 1] E[(S)_+] >= E[weight S], whatever alpha is: with the weight
-Phi(S/tau) at one alpha that is a line below the profile, whose slope is one more integral.
-By Poisson summation the trapezoidal rule adds only positive terms (periodic copies). Everything
-that it adds, cuts off or rounds is bounded; docs/theory.md ("Any score law") has the proof.
+where Z ~ N(0, tau^2) is independent. By Jensen this is an upper bound on E[(S)_+], and
+(s)_+ >= s Phi(s/tau) = E[(s + Z)_+] - tau phi(s/tau) gives the lower bound: the same integral of
+1/w^2 - tau^2. For any weight in [0, 1], E[(S)_+] >= E[weight S] whatever alpha is. With the weight
+Phi(S/tau) at one alpha that is a line below the profile, and its slope is one more integral.
+
+The trapezoidal rule adds only positive terms (Poisson summation): the periodic copies. Aliasing,
+truncation and rounding errors are all charged to the safe side.
+Proofs: docs/theory.md, "Any score law".
 """
 
 from __future__ import annotations
@@ -24,32 +26,51 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array
 from . import tuning
-from .copies import Beyond
-from .enumerated import LEAST
-from .integrals import of_few_values, of_many_values
-from .nodes import Nodes
-from .problem import Bracket, ScoreSums, without_slope
-from .tilted_law import ROUNDING, TiltedLaw, tilted
+from .characteristic_function import (
+    CharacteristicFunction,
+    OmittedNodes,
+    Quadrature,
+    cosine_less_one_and_sine,
+    evaluate,
+    relevant_blocks,
+)
+from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
+from .tilted_law import Aliases, TiltedLaw
 
-# proof constants: docs/theory.md, "Constants"
-_DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double
-
-#: From scores in [-1, 1], their unit, a width and what there is besides, in their unit too, to a
-#: bracket, not finite where the range is left.
-Solver = Callable[[ScoreSums, Array, float, Array], Bracket]
+#: Bounds for scores in [-1, 1]: from the sums, the unit by which the scores were divided, the width
+#: and the known part of the value, divided by the unit too. Not finite where the range is left.
+Solver = Callable[[ScoreSums, Array, float, Array], StopLossBounds]
 
 
 def stop_loss(
-    sums: ScoreSums, width: float, besides: Array | None = None, solve: Solver | None = None
-) -> Bracket:
-    """E[(S_n)_+] for each row of `sums`, and a line below it.
+    sums: ScoreSums, width: float, known: Array | None = None, solve: Solver | None = None
+) -> StopLossBounds:
+    """Return certified bounds on E[(S)_+] and a line below it.
 
-    `width` is the variance of the smoothing noise relative to that of the tilted sum, which is
-    about the relative width of the bracket in epsilon; or more, if what there is `besides` in each
-    row, to which the width is relative too, exceeds all that E[(S_n)_+] may be. Another way to
-    `solve` may be given.
+    Parameters
+    ----------
+    sums : ScoreSums
+        Score laws, shape [rows, values]; n >= 1 users.
+    width : float
+        Variance of the smoothing noise relative to that of the tilted sum. This is about the
+        relative width of the bounds in epsilon. The result may be wider, never wrong.
+    known : Array or None
+        A part of the value of each row that is known from elsewhere: the width is relative to the
+        sum of both, so that more noise is used where the known part dominates.
+    solve : Solver or None
+        Another method for scaled scores, with the same errors outside of it.
+
+    Returns
+    -------
+    StopLossBounds
+        One entry per row.
+
+    Notes
+    -----
+    docs/theory.md, section 9. Where the range of a double is left, the trivial bounds 0 and
+    n E[(score)_+] are returned.
     """
-    besides = np.zeros(len(sums.scores)) if besides is None else besides
+    known = np.zeros(len(sums.scores)) if known is None else known
     unit = np.abs(sums.scores).max(axis=1)
     unit = np.where(unit > 0, unit, 1.0)
     scaled = replace(
@@ -59,157 +80,205 @@ def stop_loss(
         threshold=sums.threshold / unit,
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper, slope_low, slope_high = (solve or _bracket)(
-            scaled, unit, width, besides / unit
+        lower, upper, slope_low, slope_high = (solve or _integral)(
+            scaled, unit, width, known / unit
         )
-    most = at_most(sums)
+    most = sums.trivial_bound()
     if sums.falls is None:
         slope_low, slope_high = without_slope(lower, upper)[2:]
-    known = np.isfinite(lower) & (lower > 0)  # else the line is 0 itself
-    return Bracket(
-        np.where(known, lower, 0.0) * (1 - 4 * UNIT),
+    is_positive = np.isfinite(lower) & (lower > 0)  # otherwise the line is 0 itself
+    slope_high = np.where(np.isnan(slope_high), np.inf, slope_high)
+    return StopLossBounds(
+        np.where(is_positive, lower, 0.0) * (1 - 4 * UNIT),
         np.where(np.isfinite(upper), np.minimum(upper, most), most) * (1 + 4 * UNIT) + LEAST,
-        np.where(known & (slope_low > 0), slope_low, 0.0) * (1 - 4 * UNIT),
-        np.where(known, np.where(np.isnan(slope_high), np.inf, slope_high), 0.0) * (1 + 4 * UNIT),
+        np.where(is_positive & (slope_low > 0), slope_low, 0.0) * (1 - 4 * UNIT),
+        np.where(is_positive, slope_high, 0.0) * (1 + 4 * UNIT),
     )
 
 
-def at_most(sums: ScoreSums) -> Array:
-    """(sum of scores)_+ is at most the sum of the (score)_+."""
-    gains = np.maximum(sums.scores + ROUNDING * sums.magnitudes, 0.0)
-    most: Array = sums.users * np.sum(sums.probabilities * gains, axis=1)
-    if sums.last is not None:
-        most += np.sum(sums.last * gains, axis=1)
-    most *= 1 + (24 + gains.shape[1]) * UNIT + sums.error
-    return most
+def _integral(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopLossBounds:
+    """Return the bounds for scores in [-1, 1], times unit.
 
-
-def _bracket(sums: ScoreSums, unit: Array, width: float, besides: Array) -> Bracket:
-    """stop_loss for scores in [-1, 1], times unit; not finite where the range is left.
-
-    Rows that would need too many nodes get more noise: narrow brackets of them are out of reach.
+    Rows that would need too many nodes get more noise instead.
     """
-    law, cut = exact_enough(tilted(sums, width), width, besides)
-    law = law.with_noise(np.where(_soon_over(law, cut), tuning.QUIETER, 1.0))  # it costs no nodes
-    found, affordable = _with_noise(law, unit, cut)
-    again = np.flatnonzero(affordable > 1)
-    if len(again):
-        law = law.rows(again).with_noise(affordable[again])
-        found[:, again] = _with_noise(law, unit[again], cut[again], last=True)[0]
-    return Bracket(*found)
-
-
-def exact_enough(law: TiltedLaw, width: float, besides: Array) -> tuple[TiltedLaw, Array]:
-    """With as much more noise as what there is `besides` leaves room for, and with -log of what may
-    then be left out of each row, relative to the scale."""
-    most = np.maximum(tuning.MOST_NOISE / (law.tau * law.theta) ** 2, 1.0)
-    spare = np.clip(besides / markov(law), 1.0, most)
-    spare = np.where(np.isfinite(spare), spare, 1.0)
-    return law.with_noise(spare), np.clip(tuning.CUT - np.log(width * spare), 1.0, tuning.MOST_CUT)
-
-
-def _with_noise(law: TiltedLaw, unit: Array, cut: Array, last: bool = False) -> tuple[Array, Array]:
-    """The bracket of each row, [4, rows], and the variance of the noise, over that of the law, from
-    which on not too many nodes matter. Rows with less are not evaluated; or, at last, what their
-    further nodes may have is charged."""
-    many = law.sums.scores.shape[1] > tuning.FEW_TURNED
-    most = tuning.LOOKED if many else tuning.MAX_NODES
-    beyond, hopeless = Beyond(law), deep(law)
-    period = beyond.period(cut)
-    wanted = _wanted(law, period, cut, hopeless)
-    excess = wanted / most
+    law, cut = TiltedLaw.of(sums, width).to_accuracy(width, known)
+    law = law.with_noise(np.where(_ends_early(law, cut), 1 / 4, 1.0))  # costs no nodes there
+    most = max(min(tuning.MAX_NODES, tuning.MOST_WORK // sums.scores.shape[1]), 1)
+    excess = _wanted_nodes(law, Aliases(law).period(cut), cut) / most
     if (excess > 1).any():
         law = law.with_noise(np.where(np.isfinite(excess), np.maximum(excess, 1.0), 1.0) ** 2)
-        beyond, hopeless = Beyond(law), deep(law)
-        period = beyond.period(cut)
-        wanted = _wanted(law, period, cut, hopeless)
-    nodes = _nodes(wanted, period, most)
-    integrals = of_many_values if many else of_few_values
-    sums_at_nodes, share = integrals(law, nodes, cut, last)
-    smooth, bump, slope, charge, slope_charge = sums_at_nodes
-    missing, slope_missing = _beyond_the_last(law, nodes)
-    charge, slope_charge = charge + missing + _misplaced(law), slope_charge + slope_missing
+    aliases, out_of_range = Aliases(law), law.is_out_of_range
+    period = aliases.period(cut)
+    wanted = _wanted_nodes(law, period, cut)
+    number = np.where(np.isfinite(wanted), np.minimum(np.ceil(wanted), most), 1)
+    rule = Quadrature(2 * math.pi / period, number.astype(np.intp))
+    smooth, bump, slope, error, slope_error = _node_sums(law, rule, cut)
+    beyond, slope_beyond = _beyond_last_node(law, rule)
+    error, slope_error = error + beyond + _score_error(law), slope_error + slope_beyond
     high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
-    raised = (smooth + charge) * high
-    upper = raised - _noise_of_silence(law)
-    lower = (smooth - law.tau**2 * bump - charge) * low - beyond.copies(period, raised)
-    found = np.zeros((4, len(unit)))
-    found[:2] = lower * unit, upper * unit
-    if hopeless.any():
-        found[0, hopeless], found[1, hopeless] = 0.0, markov(law, unit)[hopeless]
-    if law.sums.falls is not None:
-        found[2] = (slope - slope_charge) * low - beyond.slope_copies(period)
-        found[3] = (slope + slope_charge) * high
-    return found, share**2
-
-
-def _wanted(law: TiltedLaw, period: Array, cut: Array, hopeless: NDArray[np.bool_]) -> Array:
-    """So many nodes that what is beyond the last one is e^-cut of the scale."""
-    return np.where(hopeless, 1.0, np.sqrt(2 * cut) / (law.tau * 2 * math.pi / period))
-
-
-def _soon_over(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:
-    """Is the integrand next to nothing, by the scores alone, long before the noise makes it so?
-    About, by the turns of the scores at some node."""
-    turn = (np.sqrt(2 * cut) / (tuning.LONG_BEFORE * law.tau))[:, None] * law.sums.scores
-    decay = law.sums.users * np.sum(law.weights * np.minimum(turn**2 / 2, 0.5), axis=1)
-    over: NDArray[np.bool_] = decay > tuning.SURELY_OVER * cut
-    return over
-
-
-def deep(law: TiltedLaw) -> NDArray[np.bool_]:
-    """Is there nothing to resolve, Markov's bound being below every delta?"""
-    below: NDArray[np.bool_] = (
-        np.minimum(law.log_scale, law.log_scale - np.log(law.theta)) < _DEEPEST
+    upper = (smooth + error) * high
+    lower = (smooth - law.tau**2 * bump - error) * low - aliases.of_value(period, upper)
+    upper -= _noise_if_all_scores_are_zero(law)
+    slopes = np.zeros((2, len(unit)))
+    if sums.falls is not None:
+        slopes[0] = (slope - slope_error) * low - aliases.of_slope(period)
+        slopes[1] = (slope + slope_error) * high
+    return StopLossBounds(
+        np.where(out_of_range, 0.0, lower * unit),
+        np.where(out_of_range, law.markov_bound(unit), upper * unit),
+        *slopes,
     )
-    return below
 
 
-def markov(law: TiltedLaw, unit: Array | float = 1.0) -> Array:
-    """(s)_+ <= e^(theta s) / (e theta), times unit."""
-    log_bound = law.log_scale + law.log_error + law.log_reach - 1 - np.log(law.theta)
-    bound: Array = np.exp(log_bound + np.log(unit)) * (1 + 1e-9)
-    return bound
+def _ends_early(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:
+    """Whether the integrand is negligible at half the nodes by the scores alone: an estimate."""
+    turn = (np.sqrt(2 * cut) / (2 * law.tau))[:, None] * law.sums.scores
+    decay = law.sums.users * np.sum(law.weights * np.minimum(turn**2 / 2, 0.5), axis=1)
+    is_negligible: NDArray[np.bool_] = decay > 1.5 * cut
+    return is_negligible
 
 
-def _nodes(wanted: Array, period: Array, most: int) -> Nodes:
-    """As many as are wanted, or so many at most; what is beyond the last one is charged."""
-    usable = np.isfinite(wanted)
-    count = np.where(usable, np.minimum(np.ceil(wanted), most), 1).astype(np.intp)
-    return Nodes(2 * math.pi / period, count)
+def _wanted_nodes(law: TiltedLaw, period: Array, cut: Array) -> Array:
+    """Return how many nodes it takes for the rest to be e^-cut of the scale."""
+    wanted = np.sqrt(2 * cut) / (law.tau * 2 * math.pi / period)
+    return np.where(law.is_out_of_range, 1.0, wanted)
 
 
-def _beyond_the_last(law: TiltedLaw, nodes: Nodes) -> tuple[Array, Array]:
-    """What is missing beyond the last node, t = end: the modulus is at most e^(-tau^2 t^2/2)."""
-    last = law.tau * nodes.step * nodes.number
+def _beyond_last_node(law: TiltedLaw, rule: Quadrature) -> tuple[Array, Array]:
+    """Return bounds on the value and the slope beyond the last node, by the noise alone."""
+    last = law.tau * rule.step * rule.number
     mass = np.exp(-(last**2) / 2) / (math.pi * last) * (1 + 1e-9)
-    return mass * law.tau * (1 + 1 / last**2), mass / last * law.most_fall
+    return mass * law.tau * (1 + 1 / last**2), mass / last * law.largest_fall
 
 
-def _misplaced(law: TiltedLaw) -> Array:
-    """What the rounding of scores and threshold moves, in units of the scale.
+def _score_error(law: TiltedLaw) -> Array:
+    """Return what the rounding of scores and threshold changes, in units of the scale.
 
-    It matters where S > 0 up to that rounding, which is at most the scale under the tilted law.
+    It matters where S > 0 up to that rounding, which has at most the scale under the tilted law.
     """
     magnitude = float(law.sums.users) * np.sum(law.weights * law.sums.magnitudes, axis=1)
-    magnitude += law.of_last(law.sums.magnitudes)
-    moved: Array = ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
-    return moved
+    magnitude += law.mean_of_last(law.sums.magnitudes)
+    error: Array = ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
+    return error
 
 
-def _noise_of_silence(law: TiltedLaw) -> Array:
-    """What the noise adds if nobody scores, from below: the upper side need not have it.
+def _noise_if_all_scores_are_zero(law: TiltedLaw) -> Array:
+    """Return a lower bound on what the noise adds where S = -threshold, to subtract it above.
 
-    S = -threshold then; the noise adds tau/sqrt(2 pi) at 0 and, by convexity, at least that less
-    half the threshold.
+    The noise adds tau/sqrt(2 pi) at 0 and, by convexity, at least that less half the threshold.
     """
     n, threshold = float(law.sums.users), law.sums.threshold
     if law.last is not None:
-        return np.zeros(len(threshold))  # somebody scores
+        return np.zeros(len(threshold))
     active, values = law.sums.probabilities.sum(axis=1), law.sums.scores.shape[1]
     free = np.maximum(1 - active * (1 + law.sums.error) - (24 + values) * UNIT, 0.0)
-    log_silent = n * np.log(free)
-    silent = np.exp(log_silent - 16 * UNIT * (np.abs(log_silent) + 1))
+    log_mass = n * np.log(free)
+    mass = np.exp(log_mass - 16 * UNIT * (np.abs(log_mass) + 1))
     noise = law.tau / math.sqrt(2 * math.pi) * (1 - 16 * UNIT) - threshold / 2 * (1 + 16 * UNIT)
-    known: Array = silent * np.maximum(noise, 0.0)
-    return known
+    added: Array = mass * np.maximum(noise, 0.0)
+    return added
+
+
+def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
+    """Return the trapezoidal sums of each row and their errors, as `_sums_at`: [5, rows].
+
+    Rows with similar numbers of relevant blocks are evaluated together.
+    """
+    sums, order, size = np.zeros((5, len(law.theta))), np.argsort(rule.number), tuning.BLOCK_NODES
+    values = law.sums.scores.shape[1]
+    while len(order):
+        together = max(1, tuning.AT_ONCE * size // int(rule.number[order[-1]] + size))
+        rows, order = np.sort(order[-together:]), order[:-together]
+        part, nodes = law.rows(rows), rule.rows(rows)
+        omitted = OmittedNodes(part, nodes)
+        blocks = relevant_blocks(part, nodes, cut[rows], omitted)
+        sums[3, rows] += omitted.value
+        sums[4, rows] += omitted.slope * part.largest_fall
+        rank, counts = blocks.rank, np.bincount(blocks.row, minlength=len(rows))
+        left = np.argsort(counts)
+        while len(left):
+            most = max(int(counts[left[-1]]), 1)
+            # about twenty arrays of this number of (row, node) pairs should stay in the cache
+            pairs = most * size + (size + 3 * most) * values // 8
+            batch = max(1, tuning.AT_ONCE // 8 // pairs)
+            chosen, left = np.sort(left[-batch:]), left[:-batch]
+            place = np.full(len(rows), -1)
+            place[chosen] = np.arange(len(chosen))
+            mine = place[blocks.row] >= 0
+            first = np.full((len(chosen), most), -1)
+            first[place[blocks.row[mine]], rank[mine]] = blocks.first[mine]
+            index = (first[:, :, None] + np.arange(size)).reshape(len(chosen), -1)
+            index[np.repeat(first < 0, size, axis=1)] = -1
+            laws, step = part.rows(chosen), nodes.step[chosen]
+            at_nodes = evaluate(laws, step, np.maximum(first, 0))
+            sums[:, rows[chosen]] += _sums_at(laws, step, index, at_nodes)
+    return sums
+
+
+def _sums_at(
+    law: TiltedLaw, step: Array, index: NDArray[np.integer], at_nodes: CharacteristicFunction
+) -> Array:
+    """Return the trapezoidal sums over some nodes, in units of the scale.
+
+    Parameters
+    ----------
+    law : TiltedLaw
+        The law of each row.
+    step : Array
+        The distance of the nodes of each row.
+    index : NDArray
+        Nodes to sum over, [rows, nodes]; -1 for none.
+    at_nodes : CharacteristicFunction
+        Values at these nodes.
+
+    Returns
+    -------
+    Array
+        Shape [5, rows]: the sums of 1/w^2, of 1 and of the slope; the error of the first two
+        together, and that of the slope.
+    """
+    users, held = float(law.sums.users), law.sums.threshold[:, None]
+    theta, tau = law.theta[:, None], law.tau[:, None]
+    t = step[:, None] * np.maximum(index, 0)
+    twice = np.where(index == 0, 1.0, 2.0) * (index >= 0) * step[:, None] / (2 * math.pi)
+    change, change_error = at_nodes.change, at_nodes.change_error
+    last, last_error = at_nodes.last, at_nodes.last_error
+    real, imag = change.real, change.imag
+    square = np.maximum(2 * real + real**2 + imag**2, -1.0)  # |E~ e^(itz)|^2 - 1
+    modulus, log_modulus = np.sqrt(1 + square), np.log1p(square) / 2
+    angle, drift = np.arctan2(imag, 1 + real), tau**2 * theta * t
+    phase = (users - 1) * angle - held * t + drift
+    others = np.exp((users - 1) * log_modulus - (tau * t) ** 2 / 2) * twice
+    less, sine = cosine_less_one_and_sine(phase)
+    base = others * (1 + less) + 1j * (others * sine)
+    terms, size_of_w = base * (1 + change) * last, theta**2 + t**2  # w = theta + it
+    # the relative error of logarithm and phase; then of the change itself
+    exponent = 16 * UNIT * (users * (np.abs(angle) - log_modulus) + 2 * held * t + drift + 8)
+    exponent += users * change_error / np.maximum(modulus**2 - change_error, 1e-300)
+    # a node with a larger error counts as 0, and all that it could be is charged
+    unresolved = ~((exponent < 0.5) & (change_error < 0.25))
+    grown = np.expm1(np.minimum(exponent, 0.5))
+    error = others * modulus * (np.abs(last) * grown + 2 * last_error)
+    largest = np.zeros(t.shape)
+    if unresolved.any():
+        log_largest = np.log(np.fmin(modulus + change_error + 16 * UNIT, 1.0))
+        largest = 2 * twice * np.exp((users - 1) * log_largest - (tau * t) ** 2 / 2) * (1 + 1e-9)
+        error, terms = np.where(unresolved, largest, error), np.where(unresolved, 0.0, terms)
+    sums = np.zeros((5, len(step)))
+    real, imag = terms.real.copy(), terms.imag.copy()
+    sums[0] = np.sum((real * (theta**2 - t**2) + imag * (2 * theta * t)) / size_of_w**2, axis=1)
+    sums[1] = np.sum(real, axis=1)
+    sums[3] = np.sum(error * (1 / size_of_w + tau**2), axis=1)
+    if law.sums.falls is not None:
+        falls = (law.sums.held * (1 + change) + users * at_nodes.falling) * last
+        falls = falls + (1 + change) * at_nodes.last_falling
+        fall_error = users * at_nodes.falling_error + law.sums.held * change_error
+        fall_error += law.largest_fall[:, None] * last_error + at_nodes.last_falling_error
+        fall_error += law.mean_of_last(law.sums.slopes)[:, None] * change_error
+        error = others * (np.abs(falls) * grown + 2 * fall_error)
+        error = np.where(unresolved, largest * law.largest_fall[:, None], error)
+        falls = falls * base
+        slope = (falls.real * theta + falls.imag * t) / size_of_w
+        sums[2] = np.sum(np.where(unresolved, 0.0, slope), axis=1)
+        sums[4] = np.sum(error / np.sqrt(size_of_w), axis=1)
+    return sums

@@ -1,11 +1,10 @@
-"""Sums of few users that are positive only if one score is, and hardly anybody has such a score.
+"""Far tails of heavy scores: certified E[(S)_+] by conditioning on the one positive score.
 
-Far out in the tail of heavy scores nearly all sums are 0 or negative, and no tilt tells the rest
-from rounding. But two positive scores are as good as impossible: one user has a positive score z,
-and the law of the others' sum, which falls with every user, is needed down to -z alone. On a
-lattice that is a power of polynomials that may be cut off. Scores of very different sizes have
-lattices of their own, each as long as its scores are large. docs/theory.md ("Any score law") has
-the proof.
+Far in the tail nearly all sums are 0 or negative, and under any tilt the positive ones are lost in
+rounding errors. But two positive scores are next to impossible. One user has a positive score z,
+and the law of the sum of the others' losses is needed on [0, z) only. Losses add up, so on a
+lattice this is a truncated power of a polynomial. Scores of very different sizes have lattices of
+their own, each as long as its largest score. Proofs: docs/theory.md, "Any score law".
 """
 
 from __future__ import annotations
@@ -20,52 +19,68 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, Side
 from .._support.transforms import Complex, DampedSpectrum, round_up, transform_error
 from . import tuning
-from .enumerated import LEAST
-from .problem import Bracket, ScoreSums, without_slope
-from .tilted_law import ROUNDING
+from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
 
 # proof constants: docs/theory.md, "Constants"
-_MOST_ERROR = 0.01  # of all masses of a sum together, beyond which nothing is known of it
-_SLACK, _MOST_TERMS = 1e-9, 1 << 21  # relative, of sums of so many terms
+_MOST_ERROR = 0.01  # total error of the masses of a sum beyond which nothing is resolved
+_SLACK, _MOST_TERMS = 1e-9, 1 << 21  # relative rounding error of sums of this number of terms
 
 
 def _damping() -> float:
-    """What masses at the end of a lattice are damped by, as a power of e."""
+    """Return D, where the masses at the end of a lattice are damped by e^-D."""
     return min(max(tuning.DAMPING, 0.0), 300.0)
 
 
-def _from_beyond() -> float:
-    """A bound of the mass that sums of twice the length of a lattice add."""
+def _score_ratio() -> float:
+    """Return how many times the smallest score of a lattice its largest one is."""
+    return max(tuning.SCORE_RATIO, 1.5)
+
+
+def _aliased_mass() -> float:
+    """Return a bound on the mass that sums of more than twice the length of a lattice add."""
     return 1.02 * math.exp(-2 * _damping())
 
 
-def one_positive_stop_loss(sums: ScoreSums, width: float) -> Bracket:
-    """E[(S_n)_+] for each row, n >= 2; `width` as in fourier.stop_loss."""
+def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
+    """Return certified bounds on E[(S)_+], without slopes.
+
+    Parameters
+    ----------
+    sums : ScoreSums
+        Score laws of n >= 2 users.
+    width : float
+        Relative width to aim for.
+    """
     rows = len(sums.scores)
     found = without_slope(np.zeros(rows), np.full(rows, np.inf))
     with np.errstate(all="ignore"):  # losses out of all range, spectra that vanish
         for i in range(rows):
             row = sums.rows(np.array([i]))
             if Side.LOWER in sums.sides:
-                found.lower[i] = _Row(row, width, Side.LOWER).lower()
+                found.lower[i] = _OneRow(row, width, Side.LOWER).lower()
             if Side.UPPER in sums.sides:
-                found.upper[i] = _Row(row, width, Side.UPPER).upper()
+                found.upper[i] = _OneRow(row, width, Side.UPPER).upper()
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class _Sum:
-    """Masses of what some users lose, at multiples 0, 1, ... of the steps of some lattices as far
-    as these go: [lattices, points]. `error` bounds, for each lattice, the Euclidean norm of the
-    errors of all masses times their damping; mass from beyond the lattices is not in it."""
+class _LossSum:
+    """The law of the sum of some users' losses, on the points of several lattices.
+
+    masses: [lattices, points]. error: for each lattice, a bound on the Euclidean norm of the errors
+    of the damped masses; mass from beyond the lattice is not part of it.
+    """
 
     masses: Array
     error: Array
 
 
 @dataclass(frozen=True, eq=False)
-class _Lattices:
-    """Lattices of the same number of points, and some scores with the lattice of each of them."""
+class _LossLattices:
+    """Lattices with the same number of points, and some scores with the lattice of each.
+
+    steps: [lattices]; scores: indices of the scores; lattice: the lattice of each of these.
+    """
 
     steps: Array
     points: int
@@ -74,48 +89,53 @@ class _Lattices:
 
     @property
     def step(self) -> Array:
-        """For each score."""
+        """The lattice step of each score."""
         step: Array = self.steps[self.lattice]
         return step
 
     def number(self, gain: Array) -> NDArray[np.intp]:
-        """How many points are below these gains."""
+        """Return the number of points below the gain of each score."""
         return np.minimum(np.ceil(gain / self.step), self.points).astype(np.intp)
 
     @cached_property
     def damping(self) -> Array:
-        """What the masses at each point are multiplied by."""
+        """The factor of the masses at each point."""
         damping: Array = np.exp(np.arange(self.points) * (-_damping() / self.points))
         return damping
 
-    def total(self, others: DampedSpectrum, count: int, last: Complex | None = None) -> _Sum:
-        """What so many users lose, and one more with the spectrum `last`."""
+    def total(self, others: DampedSpectrum, count: int, last: Complex | None = None) -> _LossSum:
+        """Return the law of the losses of `count` users, and of one with the spectrum `last`."""
         spectrum = others.power(count) if last is None else others.power(count) * last
         masses = np.fft.irfft(spectrum, 2 * self.points)[:, : self.points]
         losers = count * others.elsewhere
         error = transform_error(2 * self.points) * (8 + 4 * losers)
         error += (16 + 4 * _damping()) * UNIT * losers
-        return _Sum(masses / self.damping, error)
+        return _LossSum(masses / self.damping, error)
 
-    def noise(self, law: _Sum, number: NDArray[np.intp]) -> Array:
-        """A bound of the error of a sum over the first points of each score's lattice, of masses
-        times factors up to 1."""
+    def noise(self, law: _LossSum, number: NDArray[np.intp]) -> Array:
+        """Return a bound on the error of a sum of masses times factors of at most 1.
+
+        The sum is over the first `number` points of each score's lattice (Cauchy-Schwarz).
+        """
         growth = np.exp(_damping() * number / self.points)
         noise: Array = np.sqrt(number) * law.error[self.lattice] * growth
         return noise
 
-    def laid(self, place: Array, masses: Array, idle: float = 0.0) -> Array:
-        """Masses at multiples of the steps, [lattices, values] both; the idle lose nothing."""
+    def added_up(self, place: Array, masses: Array, idle: float = 0.0) -> Array:
+        """Return masses at multiples of the steps, added up per point: [lattices, points].
+
+        place, masses: [lattices, values]; idle: the mass at loss 0.
+        """
         rows = len(self.steps)
         row, value = np.nonzero(place < self.points)
         index = row * self.points + place[row, value].astype(np.intp)
         flat = np.bincount(index, masses[row, value], rows * self.points).astype(float)
-        laid = flat.reshape(rows, self.points)
-        laid[:, 0] += idle
-        return laid
+        total = flat.reshape(rows, self.points)
+        total[:, 0] += idle
+        return total
 
-    def sums(self, law: _Sum, number: NDArray[np.intp]) -> tuple[Array, Array]:
-        """The mass of the first points of each score's lattice, and that of mass times point."""
+    def sums(self, law: _LossSum, number: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return the sums of mass, and of mass times point, over each score's first points."""
         start = np.zeros((len(self.steps), 1))
         weighted = law.masses * np.arange(self.points)
         mass, lost = (
@@ -125,16 +145,18 @@ class _Lattices:
         return mass, lost
 
 
-class _Row:
-    """One sum: positive scores and their probabilities, and what others lose, in a unit, which is a
-    power of two, such that no score exceeds 1."""
+class _OneRow:
+    """One problem: positive scores and the losses of all others.
+
+    All are in a unit, a power of two, such that no score exceeds 1, and moved to the given side.
+    """
 
     def __init__(self, sums: ScoreSums, width: float, side: Side) -> None:
         scores = sums.scores[0] + side * ROUNDING * sums.magnitudes[0]
         self.unit = 2.0 ** min(int(np.frexp(scores.max(initial=0.0))[1]), 1023)
         scores, held = scores / self.unit, float(sums.threshold[0]) / self.unit
         masses = sums.probabilities[0]
-        # what nobody has counts nothing, even where no bound is finite, and is no loss either
+        # a positive score without mass counts nothing, even where no bound is finite
         positive, others = (scores > 0) & (masses > 0), scores <= 0
         self.error = sums.error + (64 + len(masses)) * UNIT
         self.users = sums.users
@@ -145,43 +167,46 @@ class _Row:
         self.net = np.maximum(self.gain - self.held, 0.0)
         self.losses, self.masses = -scores[others], masses[others]
         self.idle = max(1 - float(masses.sum()), 0.0)
-        self.mass_error = 2.5 * (self.users - 1) * self.error  # of all that n - 1 users may do
+        self.mass_error = 2.5 * (self.users - 1) * self.error  # of the law of n - 1 users
         self.underflow = 64.0 * self.users * len(masses) * 5e-324
 
     def lower(self) -> float:
-        """E[S; L > 0, one positive score], L with losses moved to the nearest multiples."""
+        """Return a lower bound on E[S; L > 0, one positive score].
+
+        L has every loss rounded to the nearest multiple; scores whose error exceeds their
+        contribution are left out.
+        """
         if not len(self.gain) or self.mass_error > _MOST_ERROR:
             return 0.0
         coarse = self._by_size()
         on = self._finer(coarse, self._above(coarse))
         relative = self.losses / on.steps[:, None]
         place, masses = np.rint(relative), np.broadcast_to(self.masses, relative.shape)
-        one = DampedSpectrum.of(on.laid(place, masses, self.idle), on.damping)
+        one = DampedSpectrum.of(on.added_up(place, masses, self.idle), on.damping)
         # by how much the losses of one user were moved, in steps
-        moved = on.laid(place, masses * (place - relative)) * on.damping
+        moved = on.added_up(place, masses * (place - relative)) * on.damping
         total = on.total(one, self.users - 2, 1 + one.change)
         rest = on.total(one, self.users - 2, np.fft.rfft(moved, 2 * on.points))
         gain, step = self.net[on.scores], on.step
         number = on.number(gain)
-        if self._too_wrong(on, total):
+        if self._is_unresolved(on, total):
             return 0.0
         mass, lost = on.sums(total, number)
         back = (self.users - 1) * on.sums(rest, number)[0]
         value = gain * mass + step * (back - lost)
         # the users who lose something are moved by half a step at most
         moving = step * (self.users * min(float(self.masses.sum()) * (1 + self.error), 1.0))
-        certain = self.mass_error + 2 * _from_beyond()
+        certain = self.mass_error + 2 * _aliased_mass()
         wrong = gain * (on.noise(total, number) + certain)
         wrong += moving * (on.noise(rest, number) + certain)
         size = gain * mass + step * lost + moving
-        # scores of which nothing is sure are left out
-        sure = np.maximum(value - wrong - _SLACK * size, 0.0)
-        found = self.users * float(self.chance[on.scores] @ sure)
+        certain_part = np.maximum(value - wrong - _SLACK * size, 0.0)
+        found = self.users * float(self.chance[on.scores] @ certain_part)
         found = found * (1 - self.error - _SLACK) - self.underflow
         return max(found * self.unit - LEAST, 0.0)
 
     def upper(self) -> float:
-        """With losses parted between the multiples next to them, and several positive scores."""
+        """Return an upper bound, with losses split between neighbouring multiples."""
         if not len(self.gain):
             return self.underflow * self.unit + LEAST
         if self.mass_error > _MOST_ERROR:
@@ -193,17 +218,17 @@ class _Row:
         found = self.users * float(self.chance @ value) * (1 + 4 * self.error + _SLACK)
         return (found + self.underflow) * self.unit + LEAST
 
-    def _too_wrong(self, on: _Lattices, law: _Sum) -> bool:
-        """Are the errors of all masses so large that nothing is to be said?"""
+    def _is_unresolved(self, on: _LossLattices, law: _LossSum) -> bool:
+        """Whether the total error of the masses is so large that nothing is resolved."""
         every = np.full(len(on.lattice), on.points)
         return not bool(on.noise(law, every).max() + self.mass_error <= _MOST_ERROR)
 
-    def _above(self, on: _Lattices) -> Array:
-        """What each of the scores counts at most."""
-        one = DampedSpectrum.of(self._parted(on), on.damping)
+    def _above(self, on: _LossLattices) -> Array:
+        """Return an upper bound on the contribution of each score, per unit of its probability."""
+        one = DampedSpectrum.of(self._split_losses(on), on.damping)
         but_one = on.total(one, self.users - 2)
         total = on.total(one, self.users - 2, 1 + one.change)
-        if self._too_wrong(on, total):
+        if self._is_unresolved(on, total):
             return np.full(len(on.scores), math.inf)
         gain, others = self.gain[on.scores], self.users - 1
         value = self._at_most(on, total, self.net[on.scores])
@@ -214,21 +239,24 @@ class _Row:
         value += another * twice / 2 + another * (another / 2 * gain)
         return value
 
-    def _at_most(self, on: _Lattices, law: _Sum, gain: Array) -> Array:
-        """E[(gain - loss)_+] from above."""
+    def _at_most(self, on: _LossLattices, law: _LossSum, gain: Array) -> Array:
+        """Return an upper bound on E[(gain - loss)_+]."""
         number, step = on.number(gain), on.step
         mass, lost = on.sums(law, number)
         value = gain * mass - step * lost + _SLACK * (gain * mass + step * lost)
         value += gain * (on.noise(law, number) + self.mass_error)
-        # of those who lose more than the lattice is long
+        # losses beyond the end of the lattice
         gone = 1 - law.masses.sum(axis=1)[on.lattice] + self.mass_error + _SLACK
-        gone += on.noise(law, np.full(len(gain), on.points)) + _from_beyond()
+        gone += on.noise(law, np.full(len(gain), on.points)) + _aliased_mass()
         value += np.maximum(gain - step * (on.points - 1), 0.0) * np.maximum(gone, 0.0)
         return np.fmin(value, self._chernoff(gain))
 
     def _chernoff(self, gain: Array) -> Array:
-        """The same for gains that next to nobody's losses stay below: (s)_+ <= e^(ts)/(e t)."""
-        tilts = np.array(tuning.POSITIVE_TILTS)[:, None] / max(float(gain.max()), 1e-300)
+        """Return an upper bound on E[(gain - loss)_+] by (s)_+ <= e^(ts)/(e t).
+
+        It is better for gains that losses hardly ever stay below. Powers of two are tried as t.
+        """
+        tilts = 2.0 ** np.arange(24)[:, None] / max(float(gain.max()), 1e-300)
         growth = np.expm1(-tilts * self.losses) @ self.masses  # of E e^(-t loss), for one user
         left = np.clip(1 + growth * (1 - self.error) + 8 * UNIT, 1e-300, 1.0)
         log_all, size = (self.users - 2) * np.log(left)[:, None], tilts * gain
@@ -236,53 +264,57 @@ class _Row:
         bound: Array = np.fmin.reduce(np.exp(exponent) / tilts) * (1 + 1e-9)
         return bound
 
-    def _by_size(self) -> _Lattices:
-        """Coarse lattices for all scores, those of about the same size on one."""
-        few = min(max(tuning.FIRST_POINTS, 4), _MOST_TERMS // 2)
-        net, span = self.net, max(tuning.SPAN, 1.5)
+    def _by_size(self) -> _LossLattices:
+        """Return coarse lattices for all scores, one for each range of sizes."""
+        net, points = self.net, 256  # points enough to see which scores matter
         top = max(float(net[-1]), 1e-150)
-        ranges = np.log(top / np.maximum(net, top * 1e-150)) / math.log(span)
-        most = max(tuning.MOST_POINTS // few, 1)
+        ranges = np.log(top / np.maximum(net, top * 1e-150)) / math.log(_score_ratio())
+        most = max(tuning.MOST_POINTS // points, 1)
         sizes, lattice = np.unique(np.minimum(np.floor(ranges), most - 1), return_inverse=True)
-        points = round_up(few)
-        steps = top * span**-sizes / points
-        return _Lattices(
+        steps = top * _score_ratio() ** -sizes / points
+        return _LossLattices(
             self._adjusted(steps, points), points, np.arange(len(net)), lattice.reshape(-1)
         )
 
-    def _finer(self, coarse: _Lattices, value: Array) -> _Lattices:
-        """The same for the scores that count, by what they do `value`, as fine as the width asks
-        for."""
+    def _finer(self, coarse: _LossLattices, value: Array) -> _LossLattices:
+        """Return lattices as fine as the width asks for, for the scores that matter.
+
+        `value` is the upper bound on the contribution of each score per unit of its probability.
+        """
         counts = np.bincount(coarse.lattice, np.minimum(self.chance * value, 1e300))
-        kept = counts >= min(tuning.LEFT_OVER * self.width * counts.sum(), counts.max())
-        some = np.flatnonzero(kept[coarse.lattice])
-        points = max(tuning.SPAN, 1.5) * math.sqrt(1 / (8 * self.width))
+        # ranges of scores below a tenth of the width stay on their coarse lattice
+        kept = counts >= min(0.1 * self.width * counts.sum(), counts.max())
+        chosen = np.flatnonzero(kept[coarse.lattice])
+        points = _score_ratio() * math.sqrt(1 / (8 * self.width))
         most = min(tuning.MOST_POINTS / max(int(kept.sum()), 1), _MOST_TERMS / 2)
         points = round_up(max(min(points, most), coarse.points))
         steps = coarse.steps[kept] * (coarse.points / points)
-        lattice = (np.cumsum(kept) - 1)[coarse.lattice[some]]
-        return _Lattices(self._adjusted(steps, points), points, coarse.scores[some], lattice)
+        lattice = (np.cumsum(kept) - 1)[coarse.lattice[chosen]]
+        return _LossLattices(self._adjusted(steps, points), points, coarse.scores[chosen], lattice)
 
     def _adjusted(self, steps: Array, points: int) -> Array:
-        """Larger steps, by a factor of two at most, of which a loss that many may have is a
-        multiple: it is not moved then."""
+        """Increase the steps, at most twice, so that the most common loss is a multiple.
+
+        Then it is not moved.
+        """
         times = np.floor(self._common_loss / steps)
-        near = (times >= 1) & (times <= points)
-        adjusted: Array = np.where(near, self._common_loss / np.where(near, times, 1.0), steps)
+        fits = (times >= 1) & (times <= points)
+        adjusted: Array = np.where(fits, self._common_loss / np.where(fits, times, 1.0), steps)
         return adjusted
 
     @cached_property
     def _common_loss(self) -> float:
-        """The median of what those who score lose."""
+        """The median loss of the users who have a listed score."""
         if not self.masses.any():
             return 0.0
         order = np.argsort(self.losses)
         middle = np.searchsorted(np.cumsum(self.masses[order]), self.masses.sum() / 2)
         return float(self.losses[order[min(middle, len(order) - 1)]])
 
-    def _parted(self, on: _Lattices) -> Array:
+    def _split_losses(self, on: _LossLattices) -> Array:
+        """Return the masses of losses split between neighbouring multiples, their mean kept."""
         place = self.losses / on.steps[:, None]
         below = np.floor(place)
         both, part = np.concatenate([below, below + 1], axis=1), place - below
         masses = np.concatenate([self.masses * (1 - part), self.masses * part], axis=1)
-        return on.laid(both, masses, self.idle)
+        return on.added_up(both, masses, self.idle)

@@ -1,9 +1,9 @@
-"""What the engines are asked for, and what they answer.
+"""Sums of scores, E[(S)_+], and certified bounds on them: the interface of all engines.
 
-The delta of a round of n users at epsilon is E[(S)_+]/n: every user draws a message from what all
-send alike, the blanket, and S adds up their scores, each of which says how much likelier the
-message is from one value in question than e^epsilon times from the other. The engines know nothing
-of this: they get scores and their probabilities.
+The delta of a round of n users at epsilon is E[(S)_+]/n. Every user draws a message from the
+blanket, the part of the message law that all users share, and S adds up the scores of these
+messages. A score says how much likelier a message is under one value in question than e^epsilon
+times under the other. The engines know nothing of this: they get scores and their probabilities.
 """
 
 from __future__ import annotations
@@ -18,21 +18,40 @@ from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNIT, Array, Side
 
+# proof constants: docs/theory.md, "Constants"
+ROUNDING = 20 * UNIT  # error of scaled scores, relative to their magnitudes, and of the threshold
+#: More than underflow can take from, or add to, a sum: 4 units of 5e-324 for each term.
+LEAST = 1e-315
+
 
 @dataclass(frozen=True)
 class ScoreSums:
-    """E[(S)_+] of sums of `users` scores, a row for each.
+    """Sums S of independent scores less a threshold, one problem per row.
 
-    scores and probabilities: [rows, values], each row of probabilities with sum <= 1; the rest of
-    the mass scores 0. `magnitudes` times 16 units bounds the error of the scores themselves,
-    `error` plus 16 units the relative error of the probabilities. The `threshold` >= 0 of each row,
-    which has a relative error of at most 16 units, is subtracted from the sum of the scores.
-
-    As alpha grows, each score falls by its `falls` >= 0, with a relative error of 16 units, and the
-    sum by `held` more; who is not interested in slopes leaves them out.
-
-    There may be one more user, whose scores have the probabilities `last`, with the sum 1.
-    Of bounds on other `sides` than these nothing will be made: they may be trivial.
+    Attributes
+    ----------
+    scores : Array
+        Shape [rows, values].
+    probabilities : Array
+        Shape [rows, values], with row sums of at most 1. The remaining mass has score 0. Each has a
+        relative error of at most `error` plus 16 units.
+    magnitudes : Array
+        Shape [rows, values]; 16 units of these bound the error of the scores.
+    threshold : Array
+        Shape [rows], >= 0, subtracted from the sum; relative error of at most 16 units.
+    users : int
+        Number of scores in a sum.
+    error : float
+        Relative error of the probabilities.
+    falls : Array or None
+        Shape [rows, values], >= 0: the decrease of each score per unit of alpha, with a relative
+        error of 16 units. None if no slopes are needed.
+    held : float
+        The increase of the threshold per unit of alpha.
+    last : Array or None
+        Shape [rows, values], with row sums of 1: the probabilities of the score of one more user.
+    sides : Sequence[Side]
+        The bounds that are needed; the others may be trivial.
     """
 
     scores: Array
@@ -47,7 +66,7 @@ class ScoreSums:
     sides: Sequence[Side] = BOTH
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
-        if all_in_order(index, len(self.scores)):
+        if is_every_row(index, len(self.scores)):
             return self
         return replace(
             self,
@@ -59,58 +78,73 @@ class ScoreSums:
             last=None if self.last is None else self.last[index],
         )
 
-    def by_law(self) -> list[NDArray[np.intp]]:
-        """The rows with the same probabilities, together."""
-        laws, law = np.unique(self.probabilities, axis=0, return_inverse=True)
-        order = np.argsort(law.reshape(-1), kind="stable")
-        return np.split(order, np.cumsum(np.bincount(law.reshape(-1)))[:-1]) if len(laws) else []
+    def without(self, excluded: NDArray[np.bool_], mass: Array) -> ScoreSums:
+        """Return the law conditioned on no user having an excluded score.
 
-    def without(self, gone: NDArray[np.bool_], mass: Array) -> ScoreSums:
-        """Given that no user has one of these scores, whose probabilities add up to `mass`."""
+        Parameters
+        ----------
+        excluded : NDArray[np.bool_]
+            Shape [rows, values].
+        mass : Array
+            The total probability of the excluded scores of each row.
+        """
         return replace(
             self,
-            scores=np.where(gone, 0.0, self.scores),
-            probabilities=np.where(gone, 0.0, self.probabilities) / (1 - mass)[:, None],
-            magnitudes=np.where(gone, 0.0, self.magnitudes),
+            scores=np.where(excluded, 0.0, self.scores),
+            probabilities=np.where(excluded, 0.0, self.probabilities) / (1 - mass)[:, None],
+            magnitudes=np.where(excluded, 0.0, self.magnitudes),
             error=2 * self.error + (40 + self.scores.shape[1]) * UNIT,
-            falls=None if self.falls is None else np.where(gone, 0.0, self.falls),
+            falls=None if self.falls is None else np.where(excluded, 0.0, self.falls),
         )
 
     @cached_property
     def common(self) -> tuple[Array, Array, Array]:
-        """The most likely score of each row, its magnitude and its probability; it is 0 where most
-        of the mass is left over."""
+        """The most likely score of each row, its magnitude and its probability.
+
+        The score is 0 where the remaining mass is the most likely.
+        """
         most, rows = self.probabilities.argmax(axis=1), np.arange(len(self.scores))
         likely = self.probabilities[rows, most]
         rest = np.maximum(1 - self.probabilities.sum(axis=1), 0.0)
-        own = likely > rest
+        is_listed = likely > rest
         return (
-            np.where(own, self.scores[rows, most], 0.0),
-            np.where(own, self.magnitudes[rows, most], 0.0),
-            np.where(own, likely, rest),
+            np.where(is_listed, self.scores[rows, most], 0.0),
+            np.where(is_listed, self.magnitudes[rows, most], 0.0),
+            np.where(is_listed, likely, rest),
         )
 
     @property
     def others(self) -> Array:
-        """How many users have another score than the most likely one, on average."""
+        """The expected number of users whose score is not the most likely one."""
         number: Array = self.users * (1 - self.common[2])
         return number
 
     @property
     def slopes(self) -> Array:
-        """The falls of all values."""
+        """The falls of all values, 0 if none were given."""
         return np.zeros(self.scores.shape) if self.falls is None else self.falls
 
+    def trivial_bound(self) -> Array:
+        """Return the upper bound on E[(S)_+] that adds up the means of all (score)_+."""
+        gains = np.maximum(self.scores + ROUNDING * self.magnitudes, 0.0)
+        bound: Array = self.users * np.sum(self.probabilities * gains, axis=1)
+        if self.last is not None:
+            bound += np.sum(self.last * gains, axis=1)
+        bound *= 1 + (24 + gains.shape[1]) * UNIT + self.error
+        return bound
 
-def all_in_order(index: NDArray[np.intp], rows: int) -> bool:
-    """Are these rows, none of them twice, all that there are, as they are? Few of them are seldom
-    parted, and copying takes as long as a step of the work."""
+
+def is_every_row(index: NDArray[np.intp], rows: int) -> bool:
+    """Whether the index, which has no duplicates, is 0 .. rows - 1; then copying is not needed."""
     return len(index) == rows and bool((index[1:] > index[:-1]).all())
 
 
-class Bracket(NamedTuple):
-    """lower <= E[(S)_+] <= upper, and a line below it: for every other alpha, E[(S)_+] is at least
-    `lower` minus some slope times the change of alpha; that slope lies between the last two."""
+class StopLossBounds(NamedTuple):
+    """Bounds lower <= E[(S)_+] <= upper, and a line below E[(S)_+] as a function of alpha.
+
+    At any other alpha, E[(S)_+] is at least `lower` minus a slope times the change of alpha, for
+    some slope between `slope_low` and `slope_high`.
+    """
 
     lower: Array
     upper: Array
@@ -118,6 +152,21 @@ class Bracket(NamedTuple):
     slope_high: Array
 
 
-def without_slope(lower: Array, upper: Array) -> Bracket:
-    """A bracket that says nothing of slopes."""
-    return Bracket(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
+def without_slope(lower: Array, upper: Array) -> StopLossBounds:
+    """Return bounds whose slopes are unknown."""
+    return StopLossBounds(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
+
+
+def one_user_stop_loss(sums: ScoreSums) -> StopLossBounds:
+    """Return bounds on E[(S)_+] for one user: a mean over the scores."""
+    held = sums.threshold[:, None]
+    # the errors of the law, and the roundings here
+    scores, slack = sums.scores - held, 32 * UNIT * (sums.magnitudes + held)
+    error = sums.error + 32 * UNIT + UNIT * scores.shape[1]
+    lower, upper = (
+        np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)
+        * (1 + side * error)
+        + side * LEAST
+        for side in BOTH
+    )
+    return without_slope(lower, upper)

@@ -179,12 +179,14 @@ class ClassSampler:
         sides: Sequence[Side] = BOTH,
         slopes: bool = True,
     ) -> None:
-        from ..engines.choice import Choice  # loads all engines, which an import can do without
+        from ..engines.choice import (
+            EngineChoice,  # loads all engines, which an import can do without
+        )
 
         self._table, self._sides = table, sides
         self._slopes = slopes and Side.LOWER in sides
         self._width = min(width, 0.1)  # wider brackets take as long
-        self._choice = Choice(table.users, table.classes, table.users * math.exp(-depth))
+        self._choice = EngineChoice(table.users * math.exp(-depth))
 
     def __call__(self, epsilon: Array) -> Samples:
         epsilon, table = np.asarray(epsilon, dtype=float), self._table

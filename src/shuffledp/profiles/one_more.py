@@ -2,7 +2,7 @@
 
 Pr[N = s-1] / Pr[N = s] is a quotient of linear functions of s for Poisson, binomial and negative
 binomial noise, so that the divergence is a stop-loss of a law of the same kind: a point mass times
-integrals of positive functions (engines/beta_integrals.py). Nothing cancels, however many users
+integrals of positive functions (engines/tails.py). Nothing cancels, however many users
 there are. Negative binomial noise with a shape below 1 has log-convex masses, and a polygon as its
 profile. Proofs: docs/theory.md, section 15.
 """
@@ -17,9 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines.beta_integrals import Shape, integrals
-from ..engines.binomial import log_pmf
-from ..engines.point_masses import log_negative_binomial, log_poisson
+from ..engines.tails import Shape, integrals, log_negative_binomial, log_pmf, log_poisson
 from ..laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
 from . import tuning
 from .base import PrivacyProfile, Sampler

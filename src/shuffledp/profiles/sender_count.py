@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines import binomial
+from ..engines import tails
 
 
 def bernstein(variance: float, depth: float) -> float:
@@ -144,13 +144,13 @@ class SenderCount:
         """The logarithm of the binomial or hypergeometric probability of each count."""
         share = self._share
         p, q = share, 1 - share
-        log_mass = binomial.log_pmf(np.array(float(self.honest)), count, p, q)
+        log_mass = tails.log_pmf(np.array(float(self.honest)), count, p, q)
         if self.rate:
             return log_mass
         # Bin(honest) Bin(others) / Bin(users) is the same for every p
         others, drawn = float(self.users - self.honest), self.sample - count
-        log_mass = log_mass + binomial.log_pmf(np.array(others), drawn, p, q)
-        whole = binomial.log_pmf(np.array(float(self.users)), np.array(float(self.sample)), p, q)
+        log_mass = log_mass + tails.log_pmf(np.array(others), drawn, p, q)
+        whole = tails.log_pmf(np.array(float(self.users)), np.array(float(self.sample)), p, q)
         result: Array = log_mass - whole
         return result
 
@@ -173,7 +173,7 @@ class SenderCount:
         most so far above as the chords before and after it allow.
         """
         log_mass = self._log_pmf(point.astype(float))
-        error = 3 * binomial.relative_error(0, math.sqrt(max(self.users, self.honest)) / 2)
+        error = 3 * tails.relative_error(0, math.sqrt(max(self.users, self.honest)) / 2)
         gap = np.diff(point).astype(float)
         slope = np.diff(log_mass) / gap
         safe = np.where(slope == 0, 1.0, slope)

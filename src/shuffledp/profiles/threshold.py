@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines.beta_integrals import Shape
-from ..engines.binomial import log_pmf
+from ..engines.tails import Shape, log_pmf
 from .base import PrivacyProfile, Sampler
 from .one_more import THRESHOLD_ERROR, Terms, evaluated
 from .samples import Samples

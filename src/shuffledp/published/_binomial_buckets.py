@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .._support.numeric import Array
-from ..engines import binomial
+from ..engines import tails
 
 
 def interval(trials: int, p: float, q: float, depth: float) -> tuple[int, int]:
@@ -33,9 +33,9 @@ def at_least(trials: int, start: Array, p: float, q: float) -> tuple[Array, Arra
     right = (start > trials * p) & (start >= 1) & (start <= trials)
     left = ~right & (start >= 1) & (start <= trials)
     j = start[right]
-    above[right] = np.exp(binomial.log_pmf(n, j, p, q)) * binomial.tail_sums(n, j, p / q)[0]
+    above[right] = np.exp(tails.log_pmf(n, j, p, q)) * tails.tail_sums(n, j, p / q)[0]
     j = trials - start[left] + 1  # failures, at least as many
-    below[left] = np.exp(binomial.log_pmf(n, j, q, p)) * binomial.tail_sums(n, j, q / p)[0]
+    below[left] = np.exp(tails.log_pmf(n, j, q, p)) * tails.tail_sums(n, j, q / p)[0]
     below[right], above[left] = 1 - above[right], 1 - below[left]
     above[start < 1], below[start > trials] = 1.0, 1.0
     return above, below

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._support import validate
 from .._support.numeric import Array
-from ..engines import binomial
+from ..engines import tails
 from ..errors import InvalidParameter
 from ..laws.class_law import ThreePointLaw
 from ._binomial_buckets import interval, masses
@@ -130,7 +130,7 @@ def _log_sums(eps0: float, signs: Array, step: Array, reach: Array, order: float
     m = signs[:, None]
     valid = (positive >= 0) & (positive <= m)
     positive = np.where(valid, positive, np.floor(m / 2))
-    mass = binomial.log_pmf(m, positive, 0.5, 0.5) + np.log(step)[:, None]
+    mass = tails.log_pmf(m, positive, 0.5, 0.5) + np.log(step)[:, None]
     return _log_sum(np.where(valid, mass + _log_bend(eps0, positive, m, order), -np.inf))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._support import validate
-from ..engines import binomial
+from ..engines import tails
 from ..errors import OutOfRange
 from ._binomial_buckets import interval
 from .bound import checked_delta
@@ -47,7 +47,7 @@ class _Strong:
         self._low, self._high = interval(users - 1, share, 1 - share, _DEPTH)
         self._counts = np.arange(self._low, self._high + 1, dtype=float)
         trials = np.array(users - 1.0)
-        self._law = np.exp(binomial.log_pmf(trials, self._counts, share, 1 - share))
+        self._law = np.exp(tails.log_pmf(trials, self._counts, share, 1 - share))
         self._tail = np.append(self._law[::-1].cumsum()[::-1], 0.0)  # Pr[N >= low + i]
 
     def delta(self, epsilon: float) -> float:
@@ -85,7 +85,7 @@ class _Weak:
             )
         low, high = interval(users - 1, gamma, 1 - gamma, _DEPTH)
         random = np.arange(low, high + 1, dtype=float)
-        chance = np.exp(binomial.log_pmf(np.array(users - 1.0), random, gamma, 1 - gamma))
+        chance = np.exp(tails.log_pmf(np.array(users - 1.0), random, gamma, 1 - gamma))
         m = random + 1
         if k == 2:
             self._m, self._s, self._weight = m, m, chance
@@ -94,7 +94,7 @@ class _Weak:
             last = interval(high + 1, 2 / k, 1 - 2 / k, _DEPTH)[1]
             s = np.arange(first, last + 1, dtype=float)
             grid_m, grid_s = np.meshgrid(m, s, indexing="ij")
-            law = np.exp(binomial.log_pmf(grid_m, np.minimum(grid_s, grid_m), 2 / k, 1 - 2 / k))
+            law = np.exp(tails.log_pmf(grid_m, np.minimum(grid_s, grid_m), 2 / k, 1 - 2 / k))
             joint = np.where(grid_s <= grid_m, law * chance[:, None], 0.0)
             used = joint > 1e-40  # there are fewer than 1e7 terms
             self._m, self._s, self._weight = grid_m[used], grid_s[used], joint[used]
@@ -106,7 +106,7 @@ class _Weak:
         s = np.arange(self._first, self._s.max() + 1)[:, None]
         reach = interval(int(s[-1, 0]), 0.5, 0.5, _DEPTH)[1] - int(s[-1, 0]) // 2
         x = np.floor(s / 2) + np.arange(reach + 2, dtype=float)
-        law = np.exp(binomial.log_pmf(s, np.minimum(x, s), 0.5, 0.5))
+        law = np.exp(tails.log_pmf(s, np.minimum(x, s), 0.5, 0.5))
         law[x > s] = 0.0
         law[:, -1] = 0.0
         self._chance = law[:, ::-1].cumsum(axis=1)[:, ::-1]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..engines.binomial import log_pmf, relative_error, tail_sums
+from ..engines.tails import log_pmf, relative_error, tail_sums
 
 _STEPS = 30  # at most, of a search whose result is checked wherever it ends
 _NEAR = 1e-5  # of the logarithmic distance of the bound from the observed share

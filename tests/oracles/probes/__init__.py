@@ -8,11 +8,11 @@ from .common import Probe
 from .of_bundles import bundles, some_bundles, wide_bundles
 from .of_engines import (
     chosen_engines,
-    enumerating_engines,
     fourier_engine,
     jump_engine,
     lattice_engine,
     positive_engine,
+    rare_engine,
 )
 from .of_matrices import large_matrices, large_matrix_of_data
 from .of_profiles import (
@@ -47,11 +47,11 @@ __all__ = ["DECIDES", "OF_FOLDER", "PROBES", "Probe"]
 
 ENGINES: list[Probe] = [
     *chosen_engines,
-    enumerating_engines,
     fourier_engine,
     jump_engine,
     lattice_engine,
     positive_engine,
+    rare_engine,
 ]
 MATRICES = [large_matrices, large_matrix_of_data]
 LAWS = [noise_of_one, matrices]

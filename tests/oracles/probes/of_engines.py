@@ -10,14 +10,13 @@ import mpmath
 import numpy as np
 
 from oracles.sums import stop_loss_of_sum
-from shuffledp.engines.choice import Choice
-from shuffledp.engines.enumerated import enumerated_stop_loss
+from shuffledp.engines.big_scores import jump_stop_loss
+from shuffledp.engines.choice import EngineChoice
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.lattice import lattice_stop_loss
-from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
-from shuffledp.engines.problem import ScoreSums, without_slope
-from shuffledp.engines.rare_scores import rare_stop_loss, rare_users
+from shuffledp.engines.problem import ScoreSums
+from shuffledp.engines.rare_scores import rare_stop_loss
+from shuffledp.engines.score_lattice import lattice_stop_loss
 
 from .common import Checked
 
@@ -51,7 +50,7 @@ def cases() -> Iterator[tuple[int, ScoreSums, int]]:
 def chosen_engine(law: int) -> Iterator[Checked]:
     for case, sums, _ in cases():
         for width in (1e-4, 2e-3) if case == law else ():
-            lower, upper, *_ = Choice(sums.users, sums.scores.shape[1]).solve(sums, width)
+            lower, upper, *_ = EngineChoice().solve(sums, width)
             yield (lower[0], upper[0]), exact_stop_loss(case)
 
 
@@ -64,13 +63,11 @@ def fourier_engine() -> Iterator[Checked]:
         yield (lower[0], upper[0]), exact_stop_loss(case)
 
 
-def enumerating_engines() -> Iterator[Checked]:
+def rare_engine() -> Iterator[Checked]:
     for case, sums, parts in cases():
         if parts == 1:
-            answers = [enumerated_stop_loss(sums, min(sums.users, 9))]
-            rare = rare_users(sums.users, sums.probabilities[0], 60.0)
-            answers += [without_slope(*rare_stop_loss(sums, rare))] if rare else []
-            for lower, upper, *_ in answers:
+            lower, upper, *_ = rare_stop_loss(sums)
+            if upper[0] < np.inf:
                 yield (lower[0], upper[0]), exact_stop_loss(case)
 
 

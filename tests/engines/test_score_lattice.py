@@ -10,10 +10,10 @@ import pytest
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting, twelve_decades
 from shuffledp.engines import tuning
+from shuffledp.engines.big_scores import jump_stop_loss
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.lattice import lattice_stop_loss
-from shuffledp.engines.one_jump import jump_stop_loss
 from shuffledp.engines.problem import ScoreSums
+from shuffledp.engines.score_lattice import lattice_stop_loss
 
 
 def both_sides(sums: ScoreSums, width: float = 1e-3) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Sums that are large because one score is: closed form and the rest, against exact sums."""
+"""Sums conditioned on their big scores, against exact sums."""
 
 import math
 import random
@@ -10,10 +10,14 @@ import pytest
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting, twelve_decades
 from oracles.sums import stop_loss_of_sum
-from shuffledp.engines import one_jump
+from shuffledp import Gaussian, NotCertified, Shuffle
+from shuffledp.engines import big_scores
+from shuffledp.engines.big_scores import jump_stop_loss
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.one_jump import jump_stop_loss
-from shuffledp.engines.problem import ScoreSums
+from shuffledp.engines.problem import ScoreSums, StopLossBounds
+
+HELD = Fraction(1, 4)
+MOVES = [Fraction(k, 64) for k in (-32, -1, 0, 1, 32)]
 
 
 def solve(sums: ScoreSums, width: float = 1e-5) -> tuple[float, float]:
@@ -36,7 +40,7 @@ def test_against_counting_at_any_level(
     if level is not None:
         positive = sorted(float(z) for z in law[0] if z > 0)
         chosen = positive[min(level, len(positive) - 1)]
-        monkeypatch.setattr(one_jump, "_level", lambda sums: np.array([chosen]))
+        monkeypatch.setattr(big_scores, "_jump_level", lambda sums: np.array([chosen]))
     truth = float(stop_loss_by_counting(law, users, threshold))
     lower, upper = solve(ScoreSums(*columns(law, threshold), users))
     assert lower <= truth * (1 + 1e-13)
@@ -88,7 +92,7 @@ def test_rare_scores_of_any_size_at_any_level(seed: int) -> None:
     level = np.array([draw.choice([z for z in scores if z > 0]) * draw.choice([1.0, 0.5])])
     exact, chances = ([Fraction(x) for x in column] for column in (scores, masses))
     least, most = stop_loss_of_sum(exact, chances, users, Fraction(held), min(users, 14))
-    lower, upper, *_ = one_jump._split(sums, level, draw.choice([1e-1, 1e-3, 1e-5]))
+    lower, upper, *_ = big_scores._condition_on_big(sums, level, draw.choice([1e-1, 1e-3, 1e-5]))
     assert lower[0] <= most
     assert least <= upper[0]
 
@@ -112,7 +116,107 @@ def test_scores_whose_squares_are_out_of_range(users: int) -> None:
     scores = np.array([[1e200, -2e200, 1e160, -1e150, 1.0]])
     chances = np.array([[1e-12, 1e-12, 1e-30, 1e-30, 0.3]])
     sums = ScoreSums(scores, chances, np.abs(scores), np.zeros(1), users)
-    lower, upper = (float(x[0]) for x in one_jump._split(sums, np.array([1e200]), 1e-3)[:2])
+    lower, upper = (
+        float(x[0]) for x in big_scores._condition_on_big(sums, np.array([1e200]), 1e-3)[:2]
+    )
     one = users * 1e-12 * 1e200
     assert lower <= one * (1 + 1e-9)
     assert one * (1 - 2 * users * 1e-12) <= upper <= one * (1 + 1e-6)
+
+
+def drawn(draw: random.Random, rarest: int) -> tuple[Law, list[Fraction]]:
+    """A law, and by how much its scores fall."""
+    size = draw.choice([2, 3])
+    scores = tuple(Fraction(draw.randrange(-300, 300), 7) for _ in range(size))
+    weights = [Fraction(1, 2 ** draw.randrange(0, rarest)) for _ in range(size + 1)]
+    law = scores, tuple(w / sum(weights) for w in weights[:-1])
+    return law, [Fraction(draw.randrange(0, 100), 8) for _ in range(size)]
+
+
+def moved(law: Law, falls: list[Fraction], by: Fraction) -> Law:
+    return tuple(z - by * fall for z, fall in zip(law[0], falls, strict=True)), law[1]
+
+
+def stop_loss_at(law: Law, users: int, threshold: Fraction) -> Fraction:
+    """E[(S - threshold)_+], also below 0, where it is the mean and what that lacks."""
+    if threshold >= 0:
+        return stop_loss_by_counting(law, users, threshold)
+    mirrored = tuple(-z for z in law[0]), law[1]
+    mean = users * sum(z * p for z, p in zip(*law, strict=True))
+    return mean - threshold + stop_loss_by_counting(mirrored, users, -threshold)
+
+
+def check(found: StopLossBounds, truths: list[float]) -> None:
+    """The bracket at the move 0, and the line at all of them."""
+    lower, upper, slope_low, slope_high = (float(side[0]) for side in found)
+    truth = truths[MOVES.index(Fraction(0))]
+    assert lower <= truth * (1 + 1e-13)
+    assert truth * (1 - 1e-13) <= upper
+    for by, value in zip(MOVES, truths, strict=True):
+        line = lower - float(by) * (slope_high if by > 0 else slope_low)
+        assert line <= value * (1 + 1e-12) + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_more_user(seed: int) -> None:
+    draw = random.Random(f"last {seed}")
+    law, falls = drawn(draw, 9)
+    users, threshold = draw.choice([1, 2, 7]), Fraction(draw.choice([20, 100]), 3)
+    weights = [Fraction(draw.randrange(0, 9) + (i == 0)) for i in range(len(falls))]
+    last = [weight / sum(weights) for weight in weights]
+    truths = []
+    for by in MOVES:
+        then, held = moved(law, falls, by), threshold + by * HELD
+        truths.append(
+            float(
+                sum(
+                    q * stop_loss_at(then, users, held - z)
+                    for z, q in zip(then[0], last, strict=True)
+                )
+            )
+        )
+    sums = ScoreSums(
+        *columns(law, threshold),
+        users,
+        falls=np.array([[float(fall) for fall in falls]]),
+        held=float(HELD),
+        last=np.array([[float(q) for q in last]]),
+    )
+    for width in (0.1, 1e-4):
+        check(stop_loss(sums, width), truths)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_scores_as_large_ones(seed: int) -> None:
+    draw = random.Random(f"large {seed}")
+    law, falls = drawn(draw, 14)
+    users, threshold = draw.choice([2, 3, 9]), Fraction(draw.choice([20, 100]), 3)
+    rows = ScoreSums(
+        *columns(law, threshold),
+        users,
+        falls=np.array([[float(fall) for fall in falls]]),
+        held=float(HELD),
+    )
+    large = np.array([[draw.random() < 0.5 for _ in falls]])
+    if not large.any() or float(rows.probabilities[large].sum()) > 0.5:
+        return
+    truths = [
+        float(stop_loss_by_counting(moved(law, falls, by), users, threshold + by * HELD))
+        for by in MOVES
+    ]
+    check(big_scores._condition_on_large(rows, large, draw.choice([0.1, 1e-4])), truths)
+
+
+def test_a_tail_that_no_tilt_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it the bracket has a width of a fifth of a per cent."""
+    survey = Shuffle(Gaussian(0.3), users=10_000)
+    bounds = survey.epsilon_bounds(1e-6)
+    assert bounds.upper <= 1.001 * bounds.lower
+    monkeypatch.setattr(
+        big_scores, "_large_scores", lambda sums, width: np.zeros(sums.scores.shape, dtype=bool)
+    )
+    with pytest.raises(NotCertified) as refused:
+        survey.epsilon_bounds(1e-6)
+    plain = refused.value.bounds
+    assert plain.lower <= bounds.upper
+    assert bounds.lower <= plain.upper

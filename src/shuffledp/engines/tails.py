@@ -1,0 +1,363 @@
+"""Certified point masses and tails of binomial, Poisson and negative binomial laws.
+
+Every function states a bound on its relative error, and none relies on a special-function
+library. Point masses use Loader's form of Stirling's formula. A tail is a point mass times a sum of
+decreasing positive ratios; the sum is added up term by term or evaluated as an incomplete beta or
+gamma integral by Gauss-Legendre quadrature with a proven error.
+
+Assumptions: IEEE arithmetic, and numpy's exp, log and log1p within 4 units in the last place.
+Proofs: docs/theory.md, "Binomial tails" and "Noise messages and thresholds".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import UNIT, Array, log_share
+from .._support.transforms import gauss_legendre
+
+# proof constants: docs/theory.md, "Constants"
+#: Nodes of every Gauss-Legendre rule in this module.
+_NODES = 20
+#: Binomial tails: the quadrature error is below 2e-9 if the integration interval ends where the
+#: integrand is below exp(-_CUT_OFF) and is shorter than _LONGEST in both of its natural scales.
+_CUT_OFF = 25.0
+_LONGEST = 0.25
+_LAST_TERM = 1e-18  # relative to the first term; the omitted rest is below 1e-14 of the sum
+_NO_RULE = 80  # up to this number of trials the interval is always longer than _LONGEST
+#: Beta integrals: on a panel of length L, log W has slope g and bend k at its left end with
+#: g L <= _FALL and k L^2 <= _BEND. L is at most _TO_END of the distance to the end of the interval
+#: (the whole distance if a = 0) and _TO_POLE times the distance to the pole of (1 + rho x)^b. Then
+#: W varies by at most e^14.5 on the Bernstein ellipse around the panel.
+_FALL, _BEND, _TO_END, _TO_POLE = 6.0, 1.0, 1 / 3, 1.5
+#: Relative quadrature error on such a panel.
+_QUADRATURE = 2e-11
+#: Rounding error of an exponent, relative to the size of its parts.
+_EXPONENT = 32 * UNIT
+#: Exponents are capped here, near the end of the range of a double.
+_STEEPEST = 700.0
+
+# log(k!) - (k + 1/2) log k + k - log(2 pi)/2 for k < 16; the value at 0 is never used
+_STIRLING_TABLE = np.array(
+    [0.0]
+    + [
+        math.log(math.factorial(k)) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi)
+        for k in range(1, 16)
+    ]
+)
+
+
+def stirling_error(k: Array) -> Array:
+    """Return log(k!) minus Stirling's formula for integers k; the error is below 2e-14."""
+    x = np.maximum(k, 16.0)
+    inv2 = 1.0 / (x * x)
+    series = (1 / 12 - inv2 * (1 / 360 - inv2 * (1 / 1260 - inv2 / 1680))) / x
+    return np.where(k < 16.0, _STIRLING_TABLE[np.minimum(k, 15.0).astype(np.intp)], series)
+
+
+def _real_stirling_error(x: Array) -> Array:
+    """Return `stirling_error` for real x >= 1, by the recurrence from x + 16 where x < 16."""
+    small = np.minimum(x, 16.0)
+    shifted = stirling_error(small + 16.0)
+    for i in range(15, -1, -1):
+        shifted = shifted + (small + (i + 0.5)) * np.log1p(1 / (small + i)) - 1
+    return np.where(x < 16.0, shifted, stirling_error(np.maximum(x, 16.0)))
+
+
+def deviance(x: Array, mean: Array) -> Array:
+    """Return x log(x/mean) - x + mean >= 0, the exponent of a Poisson point mass."""
+    e = (x - mean) / mean
+    return mean * ((1.0 + e) * np.log1p(e) - e)
+
+
+def log_pmf(trials: Array, successes: Array, p: float, q: float) -> Array:
+    """Return log Pr[Bin(trials, p) = successes] in Loader's form.
+
+    Parameters
+    ----------
+    trials, successes : Array
+        Whole numbers, 0 <= successes <= trials; broadcast against each other.
+    p, q : float
+        The success probability and 1 - p, each to full precision.
+
+    Returns
+    -------
+    Array
+        The logarithms; `relative_error` bounds the error of their exponentials.
+    """
+    m, j = np.broadcast_arrays(trials, successes)
+    interior = (j > 0) & (j < m)
+    a = np.where(interior, j, 1.0)
+    n = np.where(interior, m, 2.0)
+    b = n - a
+    inside = (
+        stirling_error(n)
+        - stirling_error(a)
+        - stirling_error(b)
+        - deviance(a, n * p)
+        - deviance(b, n * q)
+        + 0.5 * np.log(n / (2 * math.pi * a * b))
+    )
+    # for m = 0 the outcome is certain
+    ends = np.where(j == 0, m * log_share(q, p), m * log_share(p, q))
+    return np.where(interior, inside, ends)
+
+
+def log_poisson(mean: float, count: Array) -> Array:
+    """Return log Pr[Poisson(mean) = count]."""
+    inside = np.maximum(count, 1.0)
+    log_mass = -stirling_error(inside) - deviance(inside, np.asarray(mean))
+    log_mass -= 0.5 * np.log(2 * math.pi * inside)
+    return np.where(count > 0, log_mass, -mean)
+
+
+def log_negative_binomial(shape: float, theta: float, rest: float, count: Array) -> Array:
+    """Return the log point mass of a negative binomial law.
+
+    Parameters
+    ----------
+    shape : float
+        A real number >= 1.
+    theta, rest : float
+        The probability of a success and 1 - theta, each to full precision.
+    count : Array
+        Whole numbers >= 0.
+
+    Returns
+    -------
+    Array
+        log of C(count + shape - 1, count) theta^count rest^shape. With n = count + shape this is
+        shape/n times the mass of `count` successes in n trials.
+    """
+    a = np.maximum(count, 1.0)
+    n, b = a + shape, np.asarray(shape)
+    inside = (
+        _real_stirling_error(n)
+        - stirling_error(a)
+        - _real_stirling_error(b)
+        - deviance(a, n * theta)
+        - deviance(b, n * rest)
+        + 0.5 * np.log(b / (2 * math.pi * a * n))
+    )
+    return np.where(count > 0, inside, shape * log_share(rest, theta))
+
+
+def relative_error(trials: float, deviation: float) -> float:
+    """Return a bound on the relative error of binomial tails and stop-losses above 1e-300.
+
+    Parameters
+    ----------
+    trials : float
+        The largest number of trials. Up to 80 only sums of positive terms occur; beyond that the
+        quadrature error is added.
+    deviation : float
+        The largest standard deviation of the binomial law.
+
+    Notes
+    -----
+    The rounding errors in the exponent add up to less than 32 units times |j - mp|. Where the value
+    is above 1e-300, |j - mp| is at most 461 + 38 standard deviations (Bernstein).
+    """
+    quadrature = 2e-9 if trials > _NO_RULE else 0.0
+    return 4e-12 + quadrature + 32 * 38 * deviation * UNIT
+
+
+def tail_sums(trials: Array, start: Array, odds: float) -> tuple[Array, Array]:
+    """Return the zeroth and first moment of a binomial tail, relative to its first point mass.
+
+    Parameters
+    ----------
+    trials, start : Array
+        Whole numbers with 1 <= start, start above the mean; broadcast against each other.
+    odds : float
+        p/(1 - p) of Bin(trials, p).
+
+    Returns
+    -------
+    tuple of Array
+        sum of r_i and sum of i r_i over i >= 0, with r_i = pmf(start + i) / pmf(start). Times
+        pmf(start), the first is Pr[X >= start], and d * first + second is E[(X - (start - d))_+].
+
+    Notes
+    -----
+    docs/theory.md, section 4. All terms are positive and decrease, so nothing cancels.
+    """
+    m, j = np.broadcast_arrays(trials, start)
+    shape = m.shape
+    m, j = m.ravel(), j.ravel()
+    length = _interval(m, j, odds)
+    smooth = (length <= _LONGEST) & (odds * length <= _LONGEST) & (j < m)
+    zeroth, first = np.empty(m.shape), np.empty(m.shape)
+    block = 512  # elements: the 20 numbers for each of them stay in the cache
+    for chosen, rule in ((smooth, _integrate), (~smooth, _add_up)):
+        rows = np.flatnonzero(chosen)
+        for part in (rows[i : i + block] for i in range(0, len(rows), block)):
+            zeroth[part], first[part] = rule(m[part], j[part], odds, length[part])
+    return zeroth.reshape(shape), first.reshape(shape)
+
+
+def _interval(m: Array, j: Array, odds: float) -> Array:
+    """Return the length V beyond which (1-v)^(j-1) (1 + odds v)^(m-j-1) is below exp(-25)."""
+    slope = (j - 1) - odds * (m - j - 1)
+    curvature = (j - 1) + (5 / 6) * odds**2 * np.maximum(m - j - 1, 0.0)
+    return 2 * _CUT_OFF / (slope + np.sqrt(slope**2 + 2 * _CUT_OFF * curvature) + 1e-300)
+
+
+def _integrate(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Array]:
+    """Return both tail sums from the incomplete beta integral.
+
+    With w = (1-v)^(j-1) (1 + odds v)^(m-j-1),
+
+    sum r_i = j * int w (1 + odds v) dv,   sum i r_i = j odds (m-j) * int w v dv   over [0, 1].
+    """
+    nodes, weights = gauss_legendre(_NODES)
+    v = length[:, None] * nodes  # [points, nodes]
+    exponent = (j - 1)[:, None] * np.log1p(-v)
+    exponent += (m - j - 1)[:, None] * np.log1p(odds * v)
+    w = np.exp(exponent, out=exponent)
+    # einsum, because a matrix product would start threads
+    mass = np.einsum("ij,j->i", w, weights)
+    moment = np.einsum("ij,j->i", w, weights * nodes) * length
+    scale = j * length
+    return scale * (mass + odds * moment), scale * odds * (m - j) * moment
+
+
+def _add_up(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Array]:
+    """Return both tail sums term by term; about 400 terms at most are needed here."""
+    first_ratio = odds * (m - j) / (j + 1)
+    mass, moment, last = np.ones((3, len(m)))  # of r_i / r_1, and its last value so far
+    batch = 24  # terms per pass: fewer need more passes, more are wasted on short tails
+    i = np.arange(2.0, 2 + batch)
+    unfinished = np.flatnonzero(j < m)
+    while len(unfinished):
+        left, known = (m - j + 1)[unfinished, None], j[unfinished, None]
+        # beyond i = m - j the factor is exactly 0
+        terms = np.cumprod(odds * (left - i) / (known + i), axis=1)
+        terms *= last[unfinished, None]
+        mass[unfinished] += np.einsum("ij->i", terms)
+        moment[unfinished] += np.einsum("ij,j->i", terms, i)
+        last[unfinished] = terms[:, -1]
+        unfinished = unfinished[last[unfinished] > _LAST_TERM]
+        i = i + batch
+    return 1.0 + first_ratio * mass, first_ratio * moment
+
+
+class Shape(NamedTuple):
+    """The integrands W(x) = (1 - x)^a (1 + rho x)^b of a batch of beta integrals.
+
+    Attributes
+    ----------
+    a, b : Array
+        Exponents of each row, a >= 0 and b >= -1.
+    rho : float
+        If 0, the second factor is e^(b x).
+    ends : bool
+        Whether the interval is [0, 1]. If not, it is [0, inf) and the first factor is e^(-a x),
+        with a > 0.
+    """
+
+    a: Array
+    b: Array
+    rho: float
+    ends: bool
+
+    def rows(self, chosen: NDArray[np.intp]) -> Shape:
+        return Shape(self.a[chosen], self.b[chosen], self.rho, self.ends)
+
+    def parts(self, x: Array) -> tuple[Array, Array]:
+        """Return the logarithms of the two factors, which nearly cancel."""
+        fall = self.a * (np.log1p(-np.minimum(x, 1 - UNIT)) if self.ends else -x)
+        return fall, self.b * (np.log1p(self.rho * x) if self.rho else x)
+
+    def slope(self, x: Array) -> Array:
+        """Return the derivative of log W."""
+        left = np.maximum(1 - x, UNIT) if self.ends else 1.0
+        grows = self.b * (self.rho / (1 + self.rho * x) if self.rho else 1.0)
+        slope: Array = grows - self.a / left
+        return slope
+
+    def bend(self, x: Array) -> Array:
+        """Return an upper bound on the modulus of the second derivative of log W."""
+        bend: Array = np.abs(self.b) * (self.rho / (1 + self.rho * x)) ** 2
+        return bend + self.a / np.maximum(1 - x, UNIT) ** 2 if self.ends else bend
+
+    def panel(self, x: Array) -> Array:
+        """Return how long a quadrature panel that starts at x may be."""
+        slope, bend = np.abs(self.slope(x)), self.bend(x)
+        length = np.minimum(_FALL / (slope + 1e-300), np.sqrt(_BEND / (bend + 1e-300)))
+        if self.ends:
+            length = np.minimum(length, (1 - x) * np.where(self.a > 0, _TO_END, 1.0))
+        if self.rho:
+            length = np.minimum(length, _TO_POLE * (1 + self.rho * x) / self.rho)
+        return length
+
+    def rest(self, x: Array) -> Array:
+        """Return r such that I0 beyond x is at most W(x) r, and I1 beyond x W(x) r (x + r)."""
+        slope = self.slope(x)
+        least = np.where(slope < 0, 1 / np.maximum(-slope, 1e-300), np.inf)
+        if self.ends:
+            # log W is concave if b >= 0; otherwise (1 + rho x)^b decreases
+            to_end = (1 - x) * np.exp(np.minimum(np.maximum(slope, 0.0) * (1 - x), _STEEPEST))
+            falls = (1 - x) / (self.a + 1)
+        else:
+            to_end, falls = np.full(len(x), np.inf), 1 / self.a
+        return np.where(self.b >= 0, np.minimum(least, to_end), falls)
+
+
+class Integrals(NamedTuple):
+    """I0, I1 and a bound on the relative error of both, one entry per row."""
+
+    zeroth: Array
+    first: Array
+    error: Array
+
+
+def integrals(shape: Shape) -> Integrals:
+    """Return certified I0 = int W(x) dx and I1 = int W(x) x dx over the interval of `shape`.
+
+    Parameters
+    ----------
+    shape : Shape
+        The integrands. log W must not rise by more than a few units at 0.
+
+    Returns
+    -------
+    Integrals
+        The integrals of each row and a bound on their relative error.
+
+    Notes
+    -----
+    docs/theory.md, section 15. Tails of Poisson, binomial and negative binomial laws and their
+    stop-losses are such integrals times a point mass. The interval is cut into panels on which W
+    hardly bends; the remainder beyond the last panel is charged.
+    """
+    size = len(shape.a)
+    sums, error = np.zeros((2, size)), np.full(size, np.inf)
+    position, rounding = np.zeros(size), np.zeros(size)
+    active = np.arange(size)
+    nodes, weights = gauss_legendre(_NODES)
+    for _ in range(200):  # about 8 panels are needed, up to 60 where an exponent is below 1
+        if not len(active):
+            break
+        part, start = shape.rows(active), position[active]
+        length = part.panel(start)
+        x = start[:, None] + length[:, None] * nodes
+        column = Shape(part.a[:, None], part.b[:, None], part.rho, part.ends)
+        fall, growth = column.parts(x)
+        weight = np.exp(fall + growth) * (weights * length[:, None])
+        sums[0, active] += np.einsum("ij->i", weight)
+        sums[1, active] += np.einsum("ij,ij->i", weight, x)
+        largest = np.abs(fall[:, -1]) + np.abs(growth[:, -1])
+        rounding[active] = np.maximum(rounding[active], largest * (weight[:, 0] > 0))
+        end = start + length
+        left = part.rest(end)
+        value = np.exp(np.add(*part.parts(end))) * left
+        missing = np.maximum(value / sums[0, active], value * (end + left) / sums[1, active])
+        error[active] = missing
+        position[active] = end
+        active = active[~(missing <= 1e-11)]  # below the quadrature error
+    return Integrals(sums[0], sums[1], 1.1 * error + _QUADRATURE + _EXPONENT * (1 + rounding))
