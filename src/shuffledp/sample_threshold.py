@@ -25,7 +25,7 @@ THRESHOLD = Analysis(
     theorem=(
         "exact hockey-stick divergence of a shown count, the largest over all numbers of other "
         "reports in closed form, composed for the bins in which neighbours differ (an upper bound "
-        "if there are several); proof in docs/theory.md, section 15"
+        "if there are several); proof in docs/theory/thresholds.md"
     ),
     adversary=(
         "sees the counts of sampled reports in every bin, unless they are below the threshold, and "

@@ -130,7 +130,7 @@ class Shuffle(RoundOfUsers):
     @property
     def _steps(self) -> list[str]:
         if self.sample_rate < 1 and self._as_one:
-            return ["sampling and shuffling analyzed together: docs/theory.md, sections 11 and 12"]
+            return ["sampling and shuffling analyzed together: docs/theory/sampling.md"]
         return super()._steps
 
     @property

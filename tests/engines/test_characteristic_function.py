@@ -21,7 +21,7 @@ from shuffledp.engines.tilted_law import TiltedLaw
 
 @pytest.mark.parametrize("size", [1e-300, 1e-9, 1.0, 1e3, 1e9, 1e15])
 def test_turns_have_the_digits_that_the_proof_needs(size: float) -> None:
-    """11 units of sin x and 20 of cos x - 1, relatively (docs/theory.md, "Any score law", 4.);
+    """11 units of sin x and 20 of cos x - 1, relatively (docs/theory/fourier.md, 4.);
     also next to multiples of pi, where the tangent of half of it is 0 or large."""
     draw = random.Random(f"turn {size}")
     angles = [draw.uniform(-size, size) for _ in range(300)]

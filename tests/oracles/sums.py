@@ -185,7 +185,7 @@ def _integral(trials: int, start: int, odds: Fraction, length: float) -> arb:
     """The integral of `tail` over [0, V] by 200 nodes, and what is beyond V.
 
     phi = log of the integrand is concave and 0 at 0, so beyond V it is at most phi(V) v/V. With
-    the bounds of docs/theory.md, section 4, for a drop of _CUT instead of 25, the integrand is
+    the bounds of docs/theory/tails.md for a drop of _CUT instead of 25, the integrand is
     below e^(3 + 0.6 _CUT) on the ellipse with parameter 3 around [0, V].
     """
     rho, size = _exact(odds), arb(length)

@@ -35,7 +35,7 @@ def random_rows(seed: int, inputs: int, outputs: int, zeros: float = 0.0) -> NDA
 
 
 def enumerated(law: ClassLaw, users: int, alpha: float, idle: int = 0) -> float:
-    """The divergence of section 1 by adding up every outcome of every user."""
+    """The divergence of docs/theory/scores.md by adding up every outcome of every user."""
     u, v, w = (np.array(column) for column in (law.u, law.v, law.blanket))
     total = float(np.maximum(u - alpha * v, 0.0)[w == 0].sum()) * users
     u, v, w = u[w > 0], v[w > 0], w[w > 0]

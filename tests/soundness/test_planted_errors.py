@@ -1,7 +1,7 @@
 """The referee proves itself: every known error is planted, run, and caught with its figure.
 
 Each test shows three numbers: what the planted version claims, the exact truth, and that the
-package is on the right side of it. docs/theory.md lists the tests beside the errata.
+package is on the right side of it. docs/theory/errata.md lists the tests beside the errata.
 """
 
 from __future__ import annotations

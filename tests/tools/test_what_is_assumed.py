@@ -117,7 +117,7 @@ def test_adversaries_of_several_messages_are_bounds() -> None:
 
 
 def test_a_poisson_sample_is_bounded_for_each_number_of_senders() -> None:
-    """Proposition 30 with the rate itself is no bound if that number is seen: docs/theory.md."""
+    """If that number is seen, Proposition 30 with the rate is no bound: docs/theory/errata.md."""
     poisson = Shuffle(NoisyHistogram(poisson=0.5), 8, sample_rate=0.5, sampling="poisson")
     assert "for each number of honest senders" in poisson.explained.theorem
 

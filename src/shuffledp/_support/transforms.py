@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .numeric import UNIT, Array
 
-# proof constant: docs/theory.md, "Constants"
+# proof constant: docs/theory/constants.md
 _STEEPEST = 300.0  # factors of running sums, as powers of e
 
 
@@ -43,8 +43,8 @@ def round_up(size: float) -> int:
 
 
 def transform_error(size: int) -> float:
-    """Of every output of a transform of so many masses with sum 1 (docs/theory.md,
-    "Composition")."""
+    """Of every output of a transform of so many masses with sum 1 (see
+    docs/theory/tilted-lattice.md)."""
     return 16 * UNIT * math.log2(2 * size)
 
 

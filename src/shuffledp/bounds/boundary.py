@@ -1,4 +1,7 @@
-"""The last value of a grid at which a certified epsilon still meets a target."""
+"""The last value of a grid at which a certified epsilon still meets a target.
+
+Theory: docs/theory/epsilon.md.
+"""
 
 from __future__ import annotations
 

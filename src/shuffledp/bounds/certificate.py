@@ -1,4 +1,7 @@
-"""Certified bounds, and what is said where they are wider than was asked for."""
+"""Certified bounds, and what is said where they are wider than was asked for.
+
+Theory: docs/theory/epsilon.md.
+"""
 
 from __future__ import annotations
 

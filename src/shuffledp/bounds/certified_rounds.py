@@ -1,4 +1,7 @@
-"""Certified epsilon and delta of rounds: of a single one by its profile, else by composition."""
+"""Certified epsilon and delta of rounds: of a single one by its profile, else by composition.
+
+Theory: docs/theory/epsilon.md.
+"""
 
 from __future__ import annotations
 

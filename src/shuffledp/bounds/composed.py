@@ -3,6 +3,8 @@
 A question is answered on a lattice of privacy losses. If the bracket is too wide, another lattice
 is tried: one that is sampled where the answer turned out to be, or a finer one. The bounds of
 every lattice are certified; the search affects time and width only.
+
+Theory: docs/theory/epsilon.md.
 """
 
 from __future__ import annotations

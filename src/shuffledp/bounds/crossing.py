@@ -1,4 +1,7 @@
-"""Where a decreasing function crosses a level, as a bracket that has been evaluated."""
+"""Where a decreasing function crosses a level, as a bracket that has been evaluated.
+
+Theory: docs/theory/epsilon.md.
+"""
 
 from __future__ import annotations
 

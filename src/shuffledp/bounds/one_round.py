@@ -1,4 +1,7 @@
-"""Certified epsilon and delta of one round, from its profile."""
+"""Certified epsilon and delta of one round, from its profile.
+
+Theory: docs/theory/epsilon.md.
+"""
 
 from __future__ import annotations
 

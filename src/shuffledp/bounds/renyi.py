@@ -5,9 +5,11 @@ With f and g the profiles of (P, Q) and of (Q, P),
     E_Q[(P/Q)^order] = 1 + order (order - 1) I,
     I = integral over epsilon >= 0 of e^((order-1) epsilon) f + e^(-order epsilon) g,
 
-and D = log(1 + order (order - 1) I) / (order - 1); at order 1 D = I (docs/theory.md, "Readings").
+and D = log(1 + order (order - 1) I) / (order - 1); at order 1 D = I.
 A profile is convex in alpha = e^epsilon: between two samples it is below their chord. Beyond the
 largest loss it is 0, or infinite losses make every D infinite. Those of several rounds add up.
+
+Theory: docs/theory/readings.md.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ..profiles.base import Parts, PrivacyProfile, aim, depth_for, merged, swapp
 from ..profiles.closed_form import GaussianProfile
 from . import tuning
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Error of log I, relative and absolute: sums of thousands of logarithms.
 _LOG_ERROR = 2.0**-36
 

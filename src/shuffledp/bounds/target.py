@@ -1,4 +1,7 @@
-"""The last value of a parameter that meets a target, with the evidence on both sides of it."""
+"""The last value of a parameter that meets a target, with the evidence on both sides of it.
+
+Theory: docs/theory/epsilon.md.
+"""
 
 from __future__ import annotations
 

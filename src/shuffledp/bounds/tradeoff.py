@@ -5,6 +5,8 @@ share a, the false positive rate, is accused; of the guilty (it was the second) 
 positive rate, and the share 1 - t, the false negative rate, is missed. (epsilon, delta) of both
 orders says t <= delta + e^epsilon a and 1 - a <= delta + e^epsilon (1 - t) (Wasserman, Zhou 2010;
 Kairouz, Oh, Viswanath 2015), for every guarantee that holds.
+
+Theory: docs/theory/readings.md.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 
 from .._support.numeric import UNIT, Array
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Roundings of a sum, a product and an exponential of one guarantee, each relative to 1.
 _ROUNDING = 16 * UNIT
 

@@ -18,7 +18,7 @@ from .._support.rational import exp_bracket
 from .entropy import BITS, Source, Whole, Words
 from .inversion import Inversion, of_masses
 
-# a proof constant: docs/theory.md, "Constants"
+# a proof constant: docs/theory/constants.md
 #: e^-gamma as a float is this near to the truth, for all fractions with the same 64 bits.
 _UNSURE = 2.0**-44
 

@@ -17,7 +17,7 @@ from .entropy import BITS, Source, Whole, Words
 #: Whole numbers below and above 2^bits times the probabilities of 0, of 0 or 1, of 0 to 2, ...
 Steps = Callable[[int], Iterable[tuple[int, int]]]
 
-# a proof constant: docs/theory.md, "Constants"
+# a proof constant: docs/theory/constants.md
 _MORE_DIGITS = 30  # than are relied on: up to 10^9 roundings of masses stay far below
 
 

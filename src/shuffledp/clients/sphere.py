@@ -20,7 +20,7 @@ from .counts import Counts, MeanEstimate
 from .entropy import Coin, Source, Whole
 from .exact_noise import normal, with_sign
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _DIGITS = 52  # of normal variables
 _SHORT = 2.0**-29  # more likely than that a normal vector is below 2^-16 times its usual length
 _TILT = 2.0**-35  # how far the rounding of longer ones moves a product of unit vectors

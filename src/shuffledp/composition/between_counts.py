@@ -3,7 +3,9 @@
 What hides a user are those others who do, each with some probability q. So a composition falls from
 r senders to r + 1 by a mean of binomial masses, whose logarithms bend, as functions of r, by no
 more than a known constant: a sum of them does not either. Sums of such falls over neighbouring
-ranges of r say how they are spread within each (docs/theory.md, "Counts in between").
+ranges of r say how they are spread within each.
+
+Theory: docs/theory/bundles.md.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ..profiles.samples import Samples
 from ..profiles.sender_count import bernstein
 from ..profiles.subsampled import magnified
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Sums of so many positive terms at most, with exponents down to minus the sum of the last two.
 _ROUNDING, _MOST_TERMS, _MOST_BENT, _STEEPEST = 2.0**-24, 1 << 20, 100.0, 300.0
 #: How seldom, as powers of e, so many others hide a user that it is charged: 16 is too much for

@@ -3,6 +3,8 @@
 Shuffling all messages together is a post-processing of shuffling everybody's first messages, then
 everybody's second ones, and so on: a bundle of m messages is bounded by m rounds. Where whole users
 are sampled, those m rounds have one sample, so that they are composed first and sampled then.
+
+Theory: docs/theory/bundles.md.
 """
 
 from __future__ import annotations
@@ -178,7 +180,7 @@ class BundledRounds:
     """Rounds of a random subset of the honest users, of each of whom `messages` messages are sent.
 
     With f_t the profile of the round of t senders, (t/n) f_t(1 + (alpha - 1) n/t) is that of
-    replace-one neighbours: someone else is in the sample instead (docs/theory.md, "Sampling"). It
+    replace-one neighbours: someone else is in the sample instead (docs/theory/sums.md). It
     grows with the share t/n and is convex in it, while f_t falls with t.
     """
 

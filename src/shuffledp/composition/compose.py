@@ -3,6 +3,8 @@
 Adaptive composition of dominating pairs is dominated by their product (Zhu, Dong, Wang 2022,
 Theorem 10), so the privacy losses of the rounds add up as independent variables.
 bounds/composed.py has the questions that are answered with it.
+
+Theory: docs/theory/composition.md.
 """
 
 from __future__ import annotations

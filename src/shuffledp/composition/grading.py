@@ -1,4 +1,7 @@
-"""Where on a lattice a profile is sampled: close together where its losses count."""
+"""Where on a lattice a profile is sampled: close together where its losses count.
+
+Theory: docs/theory/lattice.md.
+"""
 
 from __future__ import annotations
 

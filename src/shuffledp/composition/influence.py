@@ -4,6 +4,8 @@ Splitting or merging the outcomes of a round whose losses lie in a cell of width
 mass m, changes delta(epsilon) by about m h^2 times the density of the other rounds' sum at
 epsilon - l. So what counts is the law of one round's loss given that all losses add up to epsilon.
 Of light tails that is the law under the composition's tilt, of heavy ones it is not.
+
+Theory: docs/theory/lattice.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Rounds that are alike, and what they look like from afar: outlines, cheap and coarse.
 
 Outlines tell the scale of things, nothing more: no bound rests on them.
+
+Theory: docs/theory/lattice.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The upper and the lower PLD of a kind of round bound its profile whatever the lattice is. How fine
 it is costs time and width only, so it is chosen from coarse outlines of the rounds.
+
+Theory: docs/theory/lattice.md.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import LatticeTooLong
 from .tilts import Parts, log_mgf
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
 _ENDS_BEFORE = 2.0**-46
 

@@ -6,6 +6,8 @@ Lower: a convex polygon with corners on the lattice that stays below the profile
 merges outcomes. Both differ from the profile by the square of the step. Losses > 0 come from the
 profile of (P, Q), losses < 0 from that of (Q, P), and the rest sits at 0. Replace-one profiles are
 symmetric: one profile serves both.
+
+Theory: docs/theory/pld.md.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, Side
 from ..profiles.samples import Samples, chord_slopes, convex_corners
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT
 _NEXT_TO_NOTHING = 1e-310  # a mass that no value can tell from 0
 

@@ -1,8 +1,9 @@
 """The sum of a few privacy losses, term by term.
 
 All terms are positive, so there is no rounding to be drowned in, whatever delta is, and no tilt to
-be chosen. The result is a polygon: evaluated at once, at any epsilon (docs/theory.md, "A few
-losses at once").
+be chosen. The result is a polygon: evaluated at once, at any epsilon.
+
+Theory: docs/theory/composition.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A profile between epsilons at which it is known: chords above it, lines below it."""
+"""A profile between epsilons at which it is known: chords above it, lines below it.
+
+Theory: docs/theory/profiles.md.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import numpy as np
 from .._support.numeric import UNIT, Array
 from ..profiles.samples import Samples, chord_slopes
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT
 
 

@@ -2,7 +2,9 @@
 
 The masses are multiplied by e^(tilt * loss) and normalised before the transform, which moves the
 centre of the sum to the losses that matter. Probabilities of 1e-100 then keep about 12 digits,
-where a plain FFT has an absolute floor near 1e-16. docs/theory.md ("Composition") has the proof.
+where a plain FFT has an absolute floor near 1e-16.
+
+Theory: docs/theory/composition.md.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from .._support.transforms import power, round_up, transform_error
 from . import tuning
 from .tilts import Parts, log_mgf
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
 LOSS_ERROR = 2.0**-50
 #: Sums from the top down have factors between 1 and e to this.

@@ -1,4 +1,7 @@
-"""Which tilt fits a sum of privacy losses: any is sound, and the right one leaves digits."""
+"""Which tilt fits a sum of privacy losses: any is sound, and the right one leaves digits.
+
+Theory: docs/theory/composition.md.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ the integral's bounds are wide, scores so large that two of them are negligible 
 E[(S)_+; one large score] is an integral of n - 1 users and a last one with a law, and a tilt, of
 its own.
 
-Proofs: docs/theory.md, "Any score law".
+Theory: docs/theory/big-scores.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ square score per unit of t. So the value of d in the middle of a block of nodes 
 in the whole block. `relevant_blocks` starts with large blocks, charges those that are negligible
 and splits the others; `evaluate` returns the function in the small blocks that remain.
 
-Proofs: docs/theory.md, "Any score law".
+Theory: docs/theory/fourier.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Every engine is certified for every sum of scores, so that the choice affects time and width only.
 A rule is asked for the rows that it suits and whose bounds are still too wide; its bounds are
 intersected with those that are known already.
+
+Theory: docs/theory/engines.md.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ Phi(S/tau) at one alpha that is a line below the profile, and its slope is one m
 
 The trapezoidal rule adds only positive terms (Poisson summation): the periodic copies. Aliasing,
 truncation and rounding errors are all charged to the safe side.
-Proofs: docs/theory.md, "Any score law".
+
+Theory: docs/theory/fourier.md.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def stop_loss(
 
     Notes
     -----
-    docs/theory.md, section 9. Where the range of a double is left, the trivial bounds 0 and
+    docs/theory/fourier.md. Where the range of a double is left, the trivial bounds 0 and
     n E[(score)_+] are returned.
     """
     known = np.zeros(len(sums.scores)) if known is None else known

@@ -4,7 +4,9 @@ Far in the tail nearly all sums are 0 or negative, and under any tilt the positi
 rounding errors. But two positive scores are next to impossible. One user has a positive score z,
 and the law of the sum of the others' losses is needed on [0, z) only. Losses add up, so on a
 lattice this is a truncated power of a polynomial. Scores of very different sizes have lattices of
-their own, each as long as its largest score. Proofs: docs/theory.md, "Any score law".
+their own, each as long as its largest score.
+
+Theory: docs/theory/big-scores.md.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from .._support.transforms import Complex, DampedSpectrum, round_up, transform_e
 from . import tuning
 from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _MOST_ERROR = 0.01  # total error of the masses of a sum beyond which nothing is resolved
 _SLACK, _MOST_TERMS = 1e-9, 1 << 21  # relative rounding error of sums of this number of terms
 

@@ -4,6 +4,8 @@ The delta of a round of n users at epsilon is E[(S)_+]/n. Every user draws a mes
 blanket, the part of the message law that all users share, and S adds up the scores of these
 messages. A score says how much likelier a message is under one value in question than e^epsilon
 times under the other. The engines know nothing of this: they get scores and their probabilities.
+
+Theory: docs/theory/engines.md.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNIT, Array, Side
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 ROUNDING = 20 * UNIT  # error of scaled scores, relative to their magnitudes, and of the threshold
 #: More than underflow can take from, or add to, a sum: 4 units of 5e-324 for each term.
 LEAST = 1e-315

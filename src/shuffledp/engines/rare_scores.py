@@ -8,7 +8,8 @@ With few users, all ways are listed. Evidence that the integral cannot replace t
 bounds on delta of randomized response with 15 random among 8e11 messages are [0, 0.94]
 (tests/soundness/test_engines.py), and 3 of 600 random questions of benchmarks.atlas stay
 unanswered.
-Proofs: docs/theory.md, "Any score law".
+
+Theory: docs/theory/big-scores.md.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def _common_chance(common: float, rare: Array, margin: float, side: Side) -> tup
     p = common / left * (1 + side * 2 * margin / left)
     if p <= 0.5:
         return p, 1 - p
-    # left - common is exact (Sterbenz); docs/theory.md has the error
+    # left - common is exact (Sterbenz); docs/theory/big-scores.md has the error
     q = max((left - common) / left - side * margin / left * (1 + 2 * margin / left), 0.0)
     return 1 - q, q
 

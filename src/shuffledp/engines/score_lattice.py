@@ -4,7 +4,9 @@ Scores are moved to multiples of a step h. Split between the two neighbouring mu
 mean kept, they give an upper bound (Jensen). Rounded to the nearest multiple, with the sum L, they
 give a lower bound: E[(S)_+] >= E[S; L > 0], where the rounding differences enter linearly. The two
 bounds differ by about n h^2/8 times the density of S at 0. The lattice starts at the most common
-score, which is not moved. Proofs: docs/theory.md, "Any score law".
+score, which is not moved.
+
+Theory: docs/theory/tilted-lattice.md.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from .problem import ROUNDING, ScoreSums, StopLossBounds, without_slope
 from .tilted_lattice import TiltedMasses, convolve
 from .tilted_law import Aliases, TiltedLaw
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _MOST_GROWTH = 0.05  # total relative error of all masses beyond which nothing is resolved
 _HALF = 0.5 + 1e-6  # how far a score is moved at most, in steps, rounding included
 

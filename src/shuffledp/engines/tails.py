@@ -6,7 +6,8 @@ decreasing positive ratios; the sum is added up term by term or evaluated as an 
 gamma integral by Gauss-Legendre quadrature with a proven error.
 
 Assumptions: IEEE arithmetic, and numpy's exp, log and log1p within 4 units in the last place.
-Proofs: docs/theory.md, "Binomial tails" and "Noise messages and thresholds".
+
+Theory: docs/theory/tails.md.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from .._support.numeric import UNIT, Array, log_share
 from .._support.transforms import gauss_legendre
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Nodes of every Gauss-Legendre rule in this module.
 _NODES = 20
 #: Binomial tails: the quadrature error is below 2e-9 if the integration interval ends where the
@@ -184,7 +185,7 @@ def tail_sums(trials: Array, start: Array, odds: float) -> tuple[Array, Array]:
 
     Notes
     -----
-    docs/theory.md, section 4. All terms are positive and decrease, so nothing cancels.
+    docs/theory/tails.md. All terms are positive and decrease, so nothing cancels.
     """
     m, j = np.broadcast_arrays(trials, start)
     shape = m.shape
@@ -331,7 +332,7 @@ def integrals(shape: Shape) -> Integrals:
 
     Notes
     -----
-    docs/theory.md, section 15. Tails of Poisson, binomial and negative binomial laws and their
+    docs/theory/tails.md. Tails of Poisson, binomial and negative binomial laws and their
     stop-losses are such integrals times a point mass. The interval is cut into panels on which W
     hardly bends; the remainder beyond the last panel is charged.
     """

@@ -7,7 +7,8 @@ With S = Bin(m, p) + Bin(M - m, q), P the law of S + Bernoulli(p) and Q that of 
 The law of S is tilted by e^theta = b/a, the same for every m. Then t - 1 is a mode of the tilted
 law and differs by less than 1 from its mean (Darroch 1964), which is linear in m. H(m) is a Fourier
 sum over the characteristic function of the tilted law in which nothing cancels.
-Proofs: docs/theory.md, "Binary messages".
+
+Theory: docs/theory/bits.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .._support.numeric import UNIT, Array, Side
 from ..laws.binary_law import BinaryPair
 from . import tuning
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Rounding error of tilted probabilities, logarithms and angles, relative to their size.
 BITS_ERROR = 64 * UNIT
 #: |e^iy - 1| / |1 - e^(-theta - iy)| is at most 1 + sqrt(2).

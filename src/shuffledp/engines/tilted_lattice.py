@@ -4,7 +4,8 @@ Masses on a lattice are multiplied by an exponential tilt, normalised and folded
 The spectrum of a sum is then a product of powers, and the inverse transform returns its tilted
 masses. The tilt moves the sums that matter to the centre, so that their relative error is small;
 choosing it, undoing it and bounding the periodic copies is left to the callers.
-Proofs: docs/theory.md, "Composition".
+
+Theory: docs/theory/tilted-lattice.md.
 """
 
 from __future__ import annotations
@@ -63,11 +64,11 @@ def convolve(parts: Sequence[tuple[Array, int]]) -> TiltedMasses:
 
     Notes
     -----
-    docs/theory.md, section 6. With r = 16 u log2(2N) every output of a transform errs by at most r,
-    and |a^k - b^k| <= k |a - b| max(|a|, |b|)^(k-1). Powers are taken by squaring; their roundings,
-    and those of products, are within what r has to spare. A mass is a mean over the spectrum, so
-    that its error is at most the mean of the spectrum's error plus r times its mean modulus; the
-    norm of the errors follows by Parseval.
+    docs/theory/tilted-lattice.md. With r = 16 u log2(2N) every output of a transform errs by at
+    most r, and |a^k - b^k| <= k |a - b| max(|a|, |b|)^(k-1). Powers are taken by squaring; their
+    roundings, and those of products, are within what r has to spare. A mass is a mean over the
+    spectrum, so that its error is at most the mean of the spectrum's error plus r times its mean
+    modulus; the norm of the errors follows by Parseval.
     """
     rows, points = parts[0][0].shape
     rounding = transform_error(points)

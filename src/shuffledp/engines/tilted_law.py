@@ -4,7 +4,7 @@ A tilt theta multiplies the probability of a score z by e^(theta z), so that the
 however rare they are, become typical. The Fourier integral and the lattice are both evaluated
 under the tilt. Both see a sum modulo a period; `Aliases` bounds what the periodic copies add.
 
-Proofs: docs/theory.md, "Any score law".
+Theory: docs/theory/fourier.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .._support.numeric import UNIT, Array
 from . import tuning
 from .problem import ROUNDING, ScoreSums, is_every_row
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 MORE = 1.1  # covers the error of the weights in a mean, and in the root of one
 _MOST_CHANGE = 0.05  # relative error of E e^(theta z) beyond which nothing is resolved
 _DEEPEST = -700.0  # e^_DEEPEST is near the end of the range of a double

@@ -1,7 +1,7 @@
 """Constants of the engines that trade time against width; any value is sound.
 
 tests/soundness/test_tuning.py sets each of them to extreme values. Constants on which soundness
-rests stand beside the code that needs them; docs/theory.md, "Constants", lists those.
+rests stand beside the code that needs them; docs/theory/constants.md lists those.
 """
 
 #: Numbers of an array that is worked on at once: smaller batches have more overhead, larger ones

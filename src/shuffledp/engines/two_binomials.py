@@ -3,7 +3,8 @@
 With the tilt of `tilted_bits.py`, H(m) is a Fourier sum in which nothing cancels. Both along the
 means and at a fixed threshold, H depends so smoothly on m that a first-order Taylor expansion
 bounds it for a whole range of m.
-Proofs: docs/theory.md, "Binary messages".
+
+Theory: docs/theory/bits.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..laws.binary_law import BinaryPair
 from . import tuning
 from .tilted_bits import BITS_ERROR, STEEPEST, BitNodes, Ranges, TiltedBits
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Below e to this, Chernoff's bound is the upper bound and 0 the lower one.
 _DEEPEST = -700.0
 #: More than the total of all products that underflow.

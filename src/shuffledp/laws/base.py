@@ -1,4 +1,7 @@
-"""What a randomizer states about itself: the law of one message, without users or rounds."""
+"""What a randomizer states about itself: the law of one message, without users or rounds.
+
+Theory: docs/theory/scores.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Laws of binary messages: one bit per user, or several bits that are summed column by column."""
+"""Laws of binary messages: one bit per user, or several bits that are summed column by column.
+
+Theory: docs/theory/binary-messages.md, docs/theory/sums.md.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from .._support.numeric import UNIT, Side
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Relative error of the probabilities that a law is made from, unless they are exact.
 _ENTRIES = 16 * UNIT
 

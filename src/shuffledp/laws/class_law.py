@@ -3,6 +3,8 @@
 `ClassLaw` is one pair of values with a blanket, `ClassLaws` several of them. `ThreePointLaw` is the
 law of the clone analyses, which is known from eps0 alone. `mixed_laws` enumerates datasets of few
 users in which the other users hold two different values.
+
+Theory: docs/theory/scores.md, docs/theory/clone-pairs.md, docs/theory/named-randomizers.md.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class ClassLaw:
 
     Notes
     -----
-    Section 1 of docs/theory.md. The columns are stored as read-only arrays; laws are compared and
+    docs/theory/scores.md. The columns are stored as read-only arrays; laws are compared and
     hashed by value.
     """
 

@@ -2,8 +2,10 @@
 
 With R(0) and R(1) the densities of the two ends of the input range, a profile depends only on the
 laws of the loss log R(0)/R(1) under either of them. Cells of outputs that are merged to their means
-give laws below the true one in convex order, and cells that are split to their ends laws above it
-(docs/theory.md, section 10). Where cells begin and end changes the width of a bracket only.
+give laws below the true one in convex order, and cells that are split to their ends laws above it.
+Where cells begin and end changes the width of a bracket only.
+
+Theory: docs/theory/densities.md.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from .._support.numeric import UNIT, Array, Side
 from . import tuning
 from .class_law import ClassLaw, ClassLaws
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 LEAST = 1e-290  # shares below this are treated as 0
 _HIDDEN = 1e-40  # a blanket mass so small that no other user of a round ever has such an output
 

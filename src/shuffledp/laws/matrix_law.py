@@ -2,6 +2,8 @@
 
 Of small matrices all pairs are listed. Of larger ones `dominating_law` is one law above all pairs,
 and `LeadingPairsLaw` lists pairs that are likely to have the largest profile.
+
+Theory: docs/theory/matrices.md.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from . import tuning
 from .base import Law
 from .class_law import ClassLaw, ClassLaws
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _MARGIN = 2.0**-40  # far more than the rounding of a few thousand positive terms
 _NEARLY_ALL = 1 - 2.0**-30
 
@@ -181,7 +183,7 @@ def dominating_law(rows: Array, base: Array) -> ClassLaw:
 
     Notes
     -----
-    Section 8 of docs/theory.md. The score of the pair (x0, x1) is R(x0)/base - alpha R(x1)/base.
+    docs/theory/matrices.md. The score of the pair (x0, x1) is R(x0)/base - alpha R(x1)/base.
     If a has the stop-loss transform max over x of E(R(x)/base - t)_+ and b the put transform max
     over x of E(t - R(x)/base)_+, then R(x0)/base is at most a and -R(x1)/base at most -b in
     increasing convex order, and the sum of the two is largest if they are coupled so that a is

@@ -1,7 +1,9 @@
 """Laws of noise: dummy messages that honest users send, and shares of Gaussian noise.
 
 Every law of a number N of dummies of one value knows the ratio Pr[N = s - 1] / Pr[N = s], from
-which the divergence of one message more or less follows (docs/theory.md, section 15).
+which the divergence of one message more or less follows.
+
+Theory: docs/theory/noise-messages.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 `PrivacyProfile` is what every profile offers; `PairProfile` adds the other order of the neighbours,
 and `NothingLost` is the profile of a round that reveals nothing. `aim` and `depth_for` say how
 accurately a profile is sampled for a question.
+
+Theory: docs/theory/profiles.md.
 """
 
 from __future__ import annotations
@@ -136,7 +138,7 @@ class PairProfile(PrivacyProfile):
     The two differ in general, and the losses of several rounds cannot be added up without both.
     For several pairs they are the largest profiles in either order: together they are the profile
     of one pair that dominates all of them, since both have the same value at epsilon = 0, the
-    largest total variation (docs/theory.md, "Only the sums are seen").
+    largest total variation (docs/theory/profiles.md).
     """
 
     forward: PrivacyProfile

@@ -2,7 +2,9 @@
 
 The worst datasets have two values only: m of the n - 1 others send 1 with probability p, the rest
 with probability q. Every m lies in a range whose upper bound was evaluated; ranges that may hold
-more than the largest H(m) found are cut into smaller ones (docs/theory.md, section 13).
+more than the largest H(m) found are cut into smaller ones.
+
+Theory: docs/theory/binary-messages.md.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples, convex_corners
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _SLACK = 64 * UNIT
 
 Index = NDArray[np.intp]

@@ -2,6 +2,8 @@
 
 delta(epsilon) of n users is E[(S)_+]/n for the sum S of n scores (u - e^epsilon v)/blanket, plus
 the contribution of the outputs outside the blanket. An engine bounds the expectation.
+
+Theory: docs/theory/scores.md.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples, larger_of
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _SLACK = 16 * UNIT
 
 
@@ -168,7 +170,7 @@ class ClassSampler:
 
     Notes
     -----
-    Sections 1 and 9 of docs/theory.md.
+    docs/theory/scores.md and docs/theory/engines.md.
     """
 
     def __init__(

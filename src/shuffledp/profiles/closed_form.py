@@ -1,4 +1,7 @@
-"""Profiles in closed form: Gaussian noise, and polygons from lists of losses or guarantees."""
+"""Profiles in closed form: Gaussian noise, and polygons from lists of losses or guarantees.
+
+Theory: docs/theory/closed-form.md.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from .base import PrivacyProfile, Sampler
 from .samples import Samples, convex_corners, larger_of
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.
 _FARTHEST = 36.5
 #: Losses from which on all count as infinite: e^loss, also over a sample rate of 1e-9, is a double.

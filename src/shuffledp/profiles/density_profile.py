@@ -1,4 +1,7 @@
-"""The profile of a density: between the profiles of laws over cells of its outputs."""
+"""The profile of a density: between the profiles of laws over cells of its outputs.
+
+Theory: docs/theory/densities.md.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,9 @@
 Users who collude with the adversary or drop out provide no cover. If a sample of a fixed size is
 drawn from all users, the number of honest senders in it has a hypergeometric law; if every user
 sends with some probability, a binomial one. Given this number, which the adversary sees, the round
-is one of a sample of the honest users (docs/theory.md, section 12).
+is one of a sample of the honest users.
+
+Theory: docs/theory/senders.md.
 """
 
 from __future__ import annotations

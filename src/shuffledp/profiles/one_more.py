@@ -4,7 +4,9 @@ Pr[N = s-1] / Pr[N = s] is a quotient of linear functions of s for Poisson, bino
 binomial noise, so that the divergence is a stop-loss of a law of the same kind: a point mass times
 integrals of positive functions (engines/tails.py). Nothing cancels, however many users
 there are. Negative binomial noise with a shape below 1 has log-convex masses, and a polygon as its
-profile. Proofs: docs/theory.md, section 15.
+profile.
+
+Theory: docs/theory/noise-messages.md.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: Of the epsilon that a rounded threshold belongs to, in units of 1, epsilon and the largest loss.
 THRESHOLD_ERROR = 32 * UNIT
 #: Errors of a point mass in units of the distance from the mean, and those of Stirling's series.

@@ -1,7 +1,9 @@
 """The blanket profile of a matrix: the largest over all pairs of rows, of which few are evaluated.
 
 Only pairs whose bound (`PairBounds`) exceeds the certified delta of a leading pair need to be
-evaluated (docs/theory.md, section 8).
+evaluated.
+
+Theory: docs/theory/matrices.md.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from .base import PrivacyProfile
 from .class_profile import ClassSampler, LawTable, last_slope
 from .samples import Samples, joined, larger_of
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _BERRY_ESSEEN = 0.5  # 0.4748 has been proven
 
 
@@ -194,7 +196,7 @@ class PairBounds:
 
     Notes
     -----
-    Section 8 of docs/theory.md: E e^(theta score) of the pair (i, j) is a sum over outputs of a
+    docs/theory/matrices.md: E e^(theta score) of the pair (i, j) is a sum over outputs of a
     factor of i times one of j, so that one matrix product bounds the deltas of all pairs.
     """
 

@@ -2,7 +2,9 @@
 
 `round_profile` is the table from laws to profiles of shuffled rounds. Most rounds are one profile.
 Where the adversary sees several independent things, such as columns of sums, `round_parts` has one
-profile for each of them (docs/theory.md, "Only the sums are seen").
+profile for each of them.
+
+Theory: docs/theory/sums.md, docs/theory/sampling.md.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
         The users who send.
     idle : int
         The senders are a random subset of them and this many others, who send nothing
-        (docs/theory.md, "Sampling").
+        (docs/theory/sampling.md).
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""A profile at some epsilons, from both sides, and what its convexity in alpha implies."""
+"""A profile at some epsilons, from both sides, and what its convexity in alpha implies.
+
+Theory: docs/theory/profiles.md.
+"""
 
 from __future__ import annotations
 

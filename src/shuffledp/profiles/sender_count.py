@@ -1,4 +1,7 @@
-"""The law of the number of honest users who send in a round, in certified buckets."""
+"""The law of the number of honest users who send in a round, in certified buckets.
+
+Theory: docs/theory/senders.md.
+"""
 
 from __future__ import annotations
 

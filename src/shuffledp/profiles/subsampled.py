@@ -1,4 +1,7 @@
-"""Samples of the users of any mechanism (docs/theory.md, section 11)."""
+"""Samples of the users of any mechanism.
+
+Theory: docs/theory/sampling.md.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ..laws.class_law import sampled_loss
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT
 
 

@@ -3,7 +3,8 @@
 With c other reports in the bin, each kept with probability p, the counts are P = Bin(c + 1, p) and
 Q = Bin(c, p), and those below the threshold K look the same. At every alpha the worst c is known in
 closed form, in both orders, and the divergence is a binomial stop-loss.
-Proofs: docs/theory.md, section 15.
+
+Theory: docs/theory/thresholds.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .base import PrivacyProfile, Sampler
 from .one_more import THRESHOLD_ERROR, Terms, evaluated
 from .samples import Samples
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: More other reports than this never leave a count below the threshold, with p K >= 1e-9.
 _MOST_REPORTS = 1e15
 _SLACK = 64 * UNIT

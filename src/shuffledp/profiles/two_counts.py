@@ -4,7 +4,8 @@ H_alpha((N+1, N')||(N, N'+1)) is the mean over N' of f(alpha r(N')), where r(s) 
 Pr[N = s] and f the divergence of (N+1, N), a polygon with a corner at every r(s). Both are added up
 count by count: all terms are positive. If there are many counts, those of N' are put together, in
 their mean from below (Jensen); from above each is parted between the means around it.
-Proofs: docs/theory.md, section 15.
+
+Theory: docs/theory/noise-messages.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .one_more import one_more, point_masses
 from .samples import Samples, joined
 from .sender_count import bernstein
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 #: As in one_more.py: errors of masses of infinite loss, and log(1/mass) of the smallest of them.
 _MASS, _DEEPEST = 256 * UNIT, 715.0
 

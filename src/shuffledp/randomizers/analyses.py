@@ -17,7 +17,7 @@ FRESH = "with randomness that is independent of the other users' and fresh for e
 #: What follows the theorem of a round of all users if only a sample of them sends.
 SAMPLED = (
     "then amplified by sampling, as a bound, for each number of honest senders (Zhu, Dong, Wang "
-    "2022, Proposition 30; docs/theory.md, sections 11 and 12)"
+    "2022, Proposition 30; docs/theory/sampling.md)"
 )
 #: The names of all analyses of shuffled messages, from the most to the least that the adversary is
 #: given.
@@ -42,7 +42,7 @@ EXACT = Analysis(
     name="exact",
     theorem=(
         "exact hockey-stick divergence of the worst neighbouring datasets of binary messages; "
-        "proof in docs/theory.md, section 13"
+        "proof in docs/theory/binary-messages.md"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=_THIS_RANDOMIZER,
@@ -54,7 +54,7 @@ BLANKET = Analysis(
     name="blanket",
     theorem=(
         "privacy blanket of the randomizer (Balle, Bell, Gascon, Nissim 2019), as an exact "
-        "hockey-stick divergence; proof in docs/theory.md"
+        "hockey-stick divergence; proof in docs/theory/scores.md"
     ),
     adversary=(
         f"{SEES_ALL_BUT_ONE}; is told which other users' messages are independent of their values"
@@ -67,7 +67,7 @@ STRONGER_CLONES = Analysis(
     name="stronger-clones",
     theorem=(
         "stronger clones with p = 1/(e^eps0 + 1) (Feldman, McMillan, Talwar 2023; proof for every "
-        "eps0-LDP randomizer in docs/theory.md)"
+        "eps0-LDP randomizer in docs/theory/clone-pairs.md)"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
@@ -107,7 +107,7 @@ STRONG = Analysis(
 BINARY: Mapping[str, Analysis] = {"best": EXACT, "exact": EXACT}
 #: Of a randomizer whose law is known and that is eps0-LDP.
 KNOWN_AND_PURE: Mapping[str, Analysis] = {
-    "best": BLANKET,  # at most the others, at every alpha: docs/theory.md
+    "best": BLANKET,  # at most the others, at every alpha: docs/theory/named-randomizers.md
     "blanket": BLANKET,
     "stronger-clones": STRONGER_CLONES,
     "clones": CLONES,
@@ -116,7 +116,7 @@ SUMS = Analysis(
     name="sums",
     theorem=(
         "upper bound of the hockey-stick divergence of the sums: the exact ones of all columns in "
-        "which two values differ, composed; proof in docs/theory.md, section 14"
+        "which two values differ, composed; proof in docs/theory/sums.md"
     ),
     adversary=(
         "sees the sums over all users of every round and knows the value of every user but one; "

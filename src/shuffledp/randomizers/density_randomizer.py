@@ -19,7 +19,7 @@ from .base import Randomizer
 class DensityRandomizer(Randomizer):
     """A randomizer of values in [0, 1] with a density R(x) and worst inputs 0 and 1.
 
-    Three properties make its blanket bound hold (docs/theory.md, "Densities"):
+    Three properties make its blanket bound hold (docs/theory/densities.md):
     1. R(x) >= omega := min(R(0), R(1)) at every output, for every x;
     2. the integral of (R(x) - c omega)_+ is at most that of (R(0) - c omega)_+, for every x and c;
     3. the loss log R(0)/R(1) has the same law under R(0) as its negative has under R(1).

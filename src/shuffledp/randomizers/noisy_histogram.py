@@ -24,7 +24,7 @@ NOISE = Analysis(
     name="exact",
     theorem=(
         "exact hockey-stick divergence of the counts with noise, one more or less of them; proof "
-        "in docs/theory.md, section 15"
+        "in docs/theory/noise-messages.md"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
@@ -41,7 +41,7 @@ DUMMIES = Analysis(
     name="exact",
     theorem=(
         "exact hockey-stick divergence of one message among uniform dummies; proof in "
-        "docs/theory.md, section 15"
+        "docs/theory/noise-messages.md"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(

@@ -35,7 +35,7 @@ class OneBit(MembershipRandomizer):
     also: ClassVar[tuple[str, ...]] = ("duchi", "1bit", "one-bit-mean")
     task: ClassVar[str] = "mean"
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
-    two_of_two: ClassVar[bool] = True  # 0 and 1 are the worst values, docs/theory.md, section 13
+    two_of_two: ClassVar[bool] = True  # 0 and 1 are the worst: docs/theory/binary-messages.md
 
     k: ClassVar[int] = 2  # type: ignore[misc]
 

@@ -26,7 +26,7 @@ class PureLDP(Randomizer):
     """Any eps0-LDP randomizer, of which nothing else is known: the same for all users of a round.
 
     Users whose randomizers differ are covered only if no message is more than e^eps0 times as
-    likely from one of them as from another, whatever their values (docs/theory.md, section 2).
+    likely from one of them as from another, whatever their values (docs/theory/clone-pairs.md).
 
     >>> from shuffledp import PureLDP
     >>> PureLDP(eps0=4.0)

@@ -1,7 +1,7 @@
 """Randomizers with two levels: an output is E times likelier if it is in the set of the value.
 
 All outputs are equally likely otherwise, the sets of all values are of the same size, and there are
-two values whose sets are disjoint: these are the worst (docs/theory.md, "Two levels").
+two values whose sets are disjoint: these are the worst (docs/theory/named-randomizers.md).
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ class UnaryEncoding(MembershipRandomizer):
 
     def blanket_law(self) -> Law:
         """If there may be several ones: the laws of all pairs of values of which none is certain
-        to lose less than another (docs/theory.md, section 14)."""
+        to lose less than another (docs/theory/sums.md)."""
         if self.ones == 1:
             return super().blanket_law()
         # every vector has at most so many ones where the message has zeros

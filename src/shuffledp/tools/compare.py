@@ -194,6 +194,6 @@ def _row(
         epsilon = bound.epsilon(known.randomizer, known.honest, known.sample_rate, rounds, delta)
     except OutOfRange as error:
         return ComparisonRow(bound.name, None, None, bound.source, str(error))
-    reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory.md"
+    reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory/errata.md"
     ratio = epsilon / ours if 0 < ours < math.inf else None
     return ComparisonRow(bound.name, epsilon, ratio, bound.source, reason)
