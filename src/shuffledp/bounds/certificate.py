@@ -53,7 +53,7 @@ def no_guarantee(what: str, at: float, bounds: Bounds[float]) -> NotCertified | 
     """
     if what == "epsilon" and bounds.upper == math.inf:
         said, remedy = f"no epsilon is certified at delta={plain(at)}", "ask with a larger delta"
-    elif what == "delta" and bounds.upper >= 1:
+    elif what == "delta" and float(rounded_up(bounds.upper)) >= 1:  # as it is published
         said = f"no delta below 1 is certified at epsilon={plain(at)}"
         remedy = "ask with a larger epsilon"
     elif what == "epsilon" and at >= 1:

@@ -262,7 +262,7 @@ def _search(
             finer = fineness.towards(wanted, most)
             stuck = wanted.sharpness > most.sharpness <= fineness.sharpness
             if composition.dear and finer.sharpness > fineness.sharpness:
-                left = composition.lattices.width_left(plds, depth, question.rtol, most, aims)
+                left = composition.lattices.width_left(plds, depth, question.rtol, finer, aims)
                 stuck = left * of_samples > 2
             if stuck or finer == fineness:  # samples cannot be narrowed, or nothing can
                 break

@@ -177,8 +177,8 @@ class Lattices:
         longest = 30 * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
         wanted = min(stride, max(stride / tuning.FINER / max(resolution, 1.0), longest))
-        if all(kind.profile.dear for kind in self._kinds):  # densities have no atoms to be moved
-            wanted = max(_narrowest(gradings) / 2, longest)
+        if _dear(self._kinds):  # a second lattice costs far more than a finer one
+            wanted = min(wanted, max(_narrowest(gradings) / 2, stride / 64, longest))
         divisions = round_up(max(self._anchor / wanted, 16.0))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):

@@ -22,7 +22,7 @@ SHARE, DEAR_SHARE = 0.5, 1.5
 #: And at most: wider samples than this are a first look, which may know one side only.
 WIDEST_SAMPLES = 0.005
 #: How much finer than the first one a lattice of densities may be: its time grows like the cube.
-DEAREST = 8.0
+DEAREST = 5.0
 #: Lattices kept for the next query: memory for not sampling the profiles again.
 KEPT_LATTICES = 8
 

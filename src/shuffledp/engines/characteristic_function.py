@@ -55,7 +55,7 @@ class OmittedNodes:
         self._law, self._rule = law, rule
         self.value, self.slope = np.zeros((2, len(law.theta)))
 
-    def add(self, blocks: NodeBlocks, size: int, decay: Array) -> None:
+    def add(self, blocks: NodeBlocks, size: int | NDArray[np.intp], decay: Array) -> None:
         """Charge blocks of `size` nodes in which |E~ e^(itz)|^(n-1) is at most e^-decay."""
         row, rows = blocks.row, len(self.value)
         start, step = self._rule.step[row] * blocks.first, self._rule.step[row]
@@ -88,7 +88,7 @@ def relevant_blocks(
     counts = rule.number // size + 1
     row = np.repeat(np.arange(len(counts)), counts)
     blocks = NodeBlocks(row, size * NodeBlocks(row, row).rank)
-    others, part = float(law.sums.users - 1), _law_without_rare_scores(law)
+    others, part = float(law.sums.users - 1), law_without_rare_scores(law)
     spread = np.sqrt(others * np.sum(part.weights * part.scores**2, axis=1)) * MORE
     while True:
         half = rule.step[blocks.row] * (size / 2)
@@ -106,7 +106,7 @@ def relevant_blocks(
         blocks = blocks.where(blocks.first <= rule.number[blocks.row])
 
 
-class _PartOfLaw(NamedTuple):
+class PartOfLaw(NamedTuple):
     """Some scores of each row, their tilted weights, and the total mass of all but the rest."""
 
     scores: Array
@@ -114,24 +114,24 @@ class _PartOfLaw(NamedTuple):
     total: Array
 
 
-def _law_without_rare_scores(law: TiltedLaw) -> _PartOfLaw:
+def law_without_rare_scores(law: TiltedLaw) -> PartOfLaw:
     """Leave out rare large scores, which make d change quickly and hardly matter otherwise.
 
     d is smaller without them at every t, so a bound on the part is one on the law.
     """
     scores, weights, rare = law.sums.scores, law.weights, tuning.RARELY / law.sums.users
     if weights.min() > rare:
-        return _PartOfLaw(scores, weights, np.ones(len(weights)))
+        return PartOfLaw(scores, weights, np.ones(len(weights)))
     order = np.argsort(-np.abs(scores), axis=1)
     larger = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
     kept = np.zeros(larger.shape, dtype=bool)
     np.put_along_axis(kept, order, larger > rare, axis=1)
     columns = np.flatnonzero(kept.any(axis=0))
     total = 1 - np.sum(weights * ~kept, axis=1)
-    return _PartOfLaw(scores[:, columns], (weights * kept)[:, columns], total)
+    return PartOfLaw(scores[:, columns], (weights * kept)[:, columns], total)
 
 
-def _squared_distance(law: TiltedLaw, part: _PartOfLaw, row: NDArray[np.intp], t: Array) -> Array:
+def _squared_distance(law: TiltedLaw, part: PartOfLaw, row: NDArray[np.intp], t: Array) -> Array:
     """Return a lower bound on d^2 of a part of the law at the points t of the given rows.
 
     d^2 is the squared mass of the part, score 0 included, less |E~ e^(itz)|^2.
@@ -142,7 +142,7 @@ def _squared_distance(law: TiltedLaw, part: _PartOfLaw, row: NDArray[np.intp], t
         angles, weights = t[i : i + chunk, None] * part.scores[rows], part.weights[rows]
         real, imag = (np.einsum("ij,ij->i", weights, x) for x in cosine_less_one_and_sine(angles))
         found[i : i + chunk] = -2 * part.total[rows] * real - real**2 - imag**2
-    distance: Array = np.maximum(found - 4 * _change_error(law, row, t), 0.0)
+    distance: Array = np.maximum(found - 4 * change_error(law, row, t), 0.0)
     return distance
 
 
@@ -156,7 +156,7 @@ def cosine_less_one_and_sine(angle: Array) -> tuple[Array, Array]:
     return -half * sine, sine
 
 
-def _change_error(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
+def change_error(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
     """Return a bound on the error of E~ e^(itz) - 1: angles, weights and sums."""
     moved = t * law.mean_size[row]  # E~ |tz|
     rounding = 2 * (law.relative + law.change) + (64 + 4 * law.sums.scores.shape[1]) * UNIT
@@ -187,6 +187,22 @@ class CharacteristicFunction(NamedTuple):
     last_falling_error: Array | float = 0.0
 
 
+def weights_of_means(law: TiltedLaw) -> dict[str, tuple[Array, Array]]:
+    """Return the weights of e^(itz) in each mean of `CharacteristicFunction` beside the change.
+
+    With every mean goes the relative error of its weights, per row.
+    """
+    falls, usual_error, last_error = law.sums.falls, law.relative + law.change, 2 * law.relative
+    kinds: dict[str, tuple[Array, Array]] = {}
+    if law.last is not None:
+        kinds["last"] = law.last, last_error
+    if falls is not None:
+        kinds["falling"] = law.weights * falls, usual_error
+        if law.last is not None:
+            kinds["last_falling"] = law.last * falls, last_error
+    return kinds
+
+
 def evaluate(law: TiltedLaw, step: Array, first: Array) -> CharacteristicFunction:
     """Return the characteristic function at the nodes of blocks.
 
@@ -209,7 +225,7 @@ def evaluate(law: TiltedLaw, step: Array, first: Array) -> CharacteristicFunctio
     At node first + j, e^(itz) = (1 + a_j)(1 + b) with b taken at the first node of the block: a
     product of two small matrices. a and b are small where the angles are, so nothing cancels.
     """
-    scores, weights, falls = law.sums.scores, law.weights, law.sums.falls
+    scores, weights = law.sums.scores, law.weights
 
     def rotation(place: Array) -> Array:
         """Return e^(itz) - 1."""
@@ -221,15 +237,7 @@ def evaluate(law: TiltedLaw, step: Array, first: Array) -> CharacteristicFunctio
     within, rows, blocks = np.arange(tuning.BLOCK_NODES), len(step), first.shape[1]
     t = step[:, None] * (first[:, :, None] + within).reshape(rows, -1)
     a, start = rotation(np.broadcast_to(within, (rows, len(within)))), rotation(first)
-    # the weights of the values e^(itz) of each kind, with their relative error
-    usual_error, last_error = law.relative + law.change, 2 * law.relative
-    kinds: dict[str, tuple[Array, Array]] = {}
-    if law.last is not None:
-        kinds["last"] = law.last, last_error
-    if falls is not None:
-        kinds["falling"] = weights * falls, usual_error
-        if law.last is not None:
-            kinds["last_falling"] = law.last * falls, last_error
+    kinds = weights_of_means(law)
     parts = [start * weights[:, None, :]]
     parts += [(1 + start) * weight[:, None, :] for weight, _ in kinds.values()]
     product = _product(np.concatenate([weights[:, None, :], *parts], axis=1), a)
@@ -241,11 +249,11 @@ def evaluate(law: TiltedLaw, step: Array, first: Array) -> CharacteristicFunctio
     change, *others = (part.reshape(rows, -1) for part in sums)
     values: dict[str, Array] = dict(zip(kinds, others, strict=True))
     for kind, (weight, relative) in kinds.items():
-        values[f"{kind}_error"] = _mean_error(law, weight, relative, t)
-    return CharacteristicFunction(change, _change_error(law, np.arange(rows)[:, None], t), **values)
+        values[f"{kind}_error"] = mean_error(law, weight, relative, t)
+    return CharacteristicFunction(change, change_error(law, np.arange(rows)[:, None], t), **values)
 
 
-def _mean_error(law: TiltedLaw, weights: Array, relative: Array, t: Array) -> Array:
+def mean_error(law: TiltedLaw, weights: Array, relative: Array, t: Array) -> Array:
     """Return a bound on the error of a sum of weights >= 0 times e^(itz), [rows, nodes].
 
     The weights have a relative error; the sums and the angles are rounded.

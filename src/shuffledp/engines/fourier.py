@@ -29,12 +29,14 @@ from .._support.numeric import UNIT, Array
 from . import tuning
 from .characteristic_function import (
     CharacteristicFunction,
+    NodeBlocks,
     OmittedNodes,
     Quadrature,
     cosine_less_one_and_sine,
     evaluate,
     relevant_blocks,
 )
+from .nonuniform_fft import evaluate_first_nodes, number_of_relevant_nodes
 from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
 from .tilted_law import Aliases, TiltedLaw
 
@@ -100,35 +102,58 @@ def stop_loss(
 def _integral(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopLossBounds:
     """Return the bounds for scores in [-1, 1], times unit.
 
-    Rows that would need too many nodes get more noise instead.
+    Rows that would need too many nodes get more noise instead, and so do rows in which too many of
+    their nodes turn out to be relevant.
     """
     law, cut = TiltedLaw.of(sums, width).to_accuracy(width, known)
     law = law.with_noise(np.where(_ends_early(law, cut), 1 / 4, 1.0))  # costs no nodes there
-    most = max(min(tuning.MAX_NODES, tuning.MOST_WORK // sums.scores.shape[1]), 1)
-    excess = _wanted_nodes(law, Aliases(law).period(cut), cut) / most
-    if (excess > 1).any():
-        law = law.with_noise(np.where(np.isfinite(excess), np.maximum(excess, 1.0), 1.0) ** 2)
+    bounds, excess = _bounds_with_noise(law, unit, cut)
+    again = np.flatnonzero(excess > 1)
+    if len(again):
+        noisy = law.rows(again).with_noise(excess[again] ** 2)
+        bounds[:, again] = _bounds_with_noise(noisy, unit[again], cut[again])[0]
+    return StopLossBounds(*bounds)
+
+
+def _bounds_with_noise(law: TiltedLaw, unit: Array, cut: Array) -> tuple[Array, Array]:
+    """Return the bounds of each row for the noise of the law, or more if that needs less nodes.
+
+    Returns
+    -------
+    tuple of Array
+        Lower and upper bounds and slopes, [4, rows], times unit; and how many times too far the
+        relevant nodes of each row go, all but MAX_NODES of which were charged instead of evaluated.
+    """
+    sums = law.sums
+    has_many_values = sums.scores.shape[1] > tuning.MANY_VALUES
+    # of many values only the nodes up to the last relevant one are evaluated
+    most = max(tuning.MAX_NODES, 1) * (8 if has_many_values else 1)
+    too_many = _wanted_nodes(law, Aliases(law).period(cut), cut) / most
+    if (too_many > 1).any():
+        law = law.with_noise(np.where(np.isfinite(too_many), np.maximum(too_many, 1.0), 1.0) ** 2)
     aliases, out_of_range = Aliases(law), law.is_out_of_range
     period = aliases.period(cut)
     wanted = _wanted_nodes(law, period, cut)
     number = np.where(np.isfinite(wanted), np.minimum(np.ceil(wanted), most), 1)
     rule = Quadrature(2 * math.pi / period, number.astype(np.intp))
-    smooth, bump, slope, error, slope_error = _node_sums(law, rule, cut)
+    if has_many_values:
+        node_sums, excess = _node_sums_of_many_values(law, rule, cut)
+    else:
+        node_sums, excess = _node_sums(law, rule, cut), np.ones(len(unit))
+    smooth, bump, slope, error, slope_error = node_sums
     beyond, slope_beyond = _beyond_last_node(law, rule)
     error, slope_error = error + beyond + _score_error(law), slope_error + slope_beyond
     high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
     upper = (smooth + error) * high
     lower = (smooth - law.tau**2 * bump - error) * low - aliases.of_value(period, upper)
     upper -= _noise_if_all_scores_are_zero(law)
-    slopes = np.zeros((2, len(unit)))
+    bounds = np.zeros((4, len(unit)))
+    bounds[0] = np.where(out_of_range, 0.0, lower * unit)
+    bounds[1] = np.where(out_of_range, law.markov_bound(unit), upper * unit)
     if sums.falls is not None:
-        slopes[0] = (slope - slope_error) * low - aliases.of_slope(period)
-        slopes[1] = (slope + slope_error) * high
-    return StopLossBounds(
-        np.where(out_of_range, 0.0, lower * unit),
-        np.where(out_of_range, law.markov_bound(unit), upper * unit),
-        *slopes,
-    )
+        bounds[2] = (slope - slope_error) * low - aliases.of_slope(period)
+        bounds[3] = (slope + slope_error) * high
+    return bounds, excess
 
 
 def _ends_early(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:
@@ -214,6 +239,31 @@ def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
             at_nodes = evaluate(laws, step, np.maximum(first, 0))
             sums[:, rows[chosen]] += _sums_at(laws, step, index, at_nodes)
     return sums
+
+
+def _node_sums_of_many_values(law: TiltedLaw, rule: Quadrature, cut: Array) -> tuple[Array, Array]:
+    """Return the same by transforms, at all nodes up to the last relevant one.
+
+    Of more than MAX_NODES of these, the others are charged with all that they could be. For such
+    rows the second result is all nodes over MAX_NODES, and 1 for the others: with so many times
+    the noise, its own decay ends the integrand in time.
+    """
+    omitted, most = OmittedNodes(law, rule), max(tuning.MAX_NODES, 1)
+    number = number_of_relevant_nodes(law, rule, cut, omitted)
+    left = np.maximum(number - most, 0)
+    omitted.add(NodeBlocks(np.arange(len(left)), number - left), left, np.zeros(len(left)))
+    excess = np.where(left > 0, rule.number / most, 1.0)
+    number = number - left
+    sums, order = np.zeros((5, len(number))), np.argsort(number)
+    while len(order):
+        count = int(number[order[-1]])
+        together = max(1, tuning.AT_ONCE // 8 // count)
+        rows, order = order[-together:], order[:-together]
+        part, step = law.rows(rows), rule.step[rows]
+        index = np.where(np.arange(count) < number[rows][:, None], np.arange(count), -1)
+        sums[:, rows] = _sums_at(part, step, index, evaluate_first_nodes(part, step, count))
+    sums[3:] += omitted.value, omitted.slope * law.largest_fall
+    return sums, excess
 
 
 def _sums_at(

@@ -26,9 +26,9 @@ MOST_WAYS = 3000
 
 # The Fourier integral (fourier.py, characteristic_function.py)
 
-#: Quadrature nodes at most, and at most this number of nodes times values: more of them narrow the
-#: bounds for few users near their largest loss, in proportionally more time.
-MAX_NODES, MOST_WORK = 1 << 15, 1 << 24
+#: Quadrature nodes at most: more of them narrow the bounds for few users near their largest loss,
+#: in proportionally more time.
+MAX_NODES = 1 << 15
 #: Truncation and aliasing errors are e^-CUT of the scale times the width: a larger value needs
 #: more nodes (10, 15, 25: 0.10, 0.13, 0.22 s for 50 rows of four values), a smaller one widens far
 #: tails.
