@@ -9,7 +9,7 @@ the last node need no grid: their power series is enough.
 Without this module densities still get sound bounds, but ten rounds of Gaussian(0.3) and 1,000
 users take 5 s instead of 2, and those of Gaussian(0.2) and 10^4 users 34 s instead of 5.
 
-Proofs: docs/theory.md, "Any score law".
+Theory: docs/theory/nonuniform-fft.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .characteristic_function import (
 )
 from .tilted_law import MORE, TiltedLaw
 
-# proof constants: docs/theory.md, "Constants"
+# proof constants: docs/theory/constants.md
 _TERMS = 18  # of the power series of e^x for |x| <= 1: what is left out is below 2 u |x|
 _SPREAD = 64  # units: kernels, their places and their weights, beside sums of as many scores
 _OVERSAMPLING = 5.0  # grid points per node; more than 2 tell all frequencies apart
