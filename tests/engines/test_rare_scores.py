@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp import Accountant, RandomizedResponse, Shuffle, UnaryEncoding
+from shuffledp.engines.choice import EngineChoice
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import listed_users, stop_loss_by_listing
 from shuffledp.randomizers import HadamardResponse, Randomizer
@@ -62,6 +63,20 @@ def test_stop_loss_against_enumeration(seed: int) -> None:
         if not full:  # what is left out, and what underflows; an error of 1e-16 may be all of 1 - p
             left_out = users * 1e3 * mpmath.exp(-depth) if most < users else 0
             assert high[0] - low[0] <= 1e-8 * exact + left_out + 1e-290
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-160, 1e-200, 1e-290])
+def test_common_scores_of_next_to_no_probability(scale: float) -> None:
+    """The odds against the most likely score exceed the range of a double, or their square does."""
+    scores, masses = np.array([[0.75, -0.5]]), np.array([[scale, scale / 8]])
+    for threshold in (0.0, 0.25, 0.75, 1.0):
+        sums = ScoreSums(scores, masses, np.abs(scores), np.array([threshold]), 3)
+        low, high = EngineChoice().solve(sums, 1e-3)[:2]
+        one_positive = 3 * Fraction(scale) * (Fraction(3, 4) - Fraction(threshold))
+        most = max(one_positive, Fraction(0)) + 6 * Fraction(scale) ** 2
+        least = one_positive * (1 - 4 * Fraction(scale)) - 6 * Fraction(scale) ** 2
+        assert Fraction(low[0]) <= most
+        assert least <= Fraction(high[0])
 
 
 def test_many_users_against_a_sum_over_the_common_score() -> None:

@@ -54,8 +54,11 @@ def listed_users(users: int, probabilities: Array, depth: float) -> int:
     """Return how many users with rare scores to list.
 
     More of them have a probability of at most e^-depth, unless that takes too many ways; then as
-    many as possible are listed, or 0 if these leave out more than e^-30.
+    many as possible are listed, or 0 if these leave out more than e^-30. It is 0, too, if even the
+    common score is so rare that the squared odds against it exceed the range of a double.
     """
+    if probabilities.max() < 1e-150:
+        return 0
     kinds = len(probabilities) - 1
     mean = users * float(np.sort(probabilities)[:-1].sum())
     most = 0

@@ -199,7 +199,8 @@ class ClassSampler:
             return Samples(found.lower, upper, low, high)
         # the profile is convex, so it is at least its tangent at the largest loss, where it is 0
         left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
-        tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - _SLACK)
+        # two exponentials and three products err by at most 20 units
+        tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - 2 * _SLACK)
         better = tangent > found.lower
         low = np.where(better | (epsilon == end), slope, low)
         return Samples(np.maximum(found.lower, tangent), upper, low, np.where(better, slope, high))
@@ -289,14 +290,19 @@ def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     """A lower bound of Pr[loss = largest] under v: minus the slope of the profile where it is 0.
 
     The loss is the largest if the message of the differing user has the largest u/v and every other
-    message is outside the blanket or has that u/v, too. It is 0 if the law does not have that loss.
+    message is outside the blanket or has that u/v, too. It is 0 if the law does not have that loss:
+    the largest u/v may be below `ClassLaw.max_loss`, which is only an upper bound.
     """
-    if not law.bounded() or law.mass_error or law.max_loss(users) < largest:
+    if not law.bounded() or law.mass_error:
         return 0.0
     u, v, w = law.u, law.v, law.blanket
     top = float((u[v > 0] / v[v > 0]).max()) * (1 - 2.0**-51)
+    if top < 1 or math.log(top) < largest - 2.0**-47 * (1 + largest):
+        return 0.0
     others = math.fsum(w[u < top * v]) * (1 + _SLACK)
-    no_cover = math.exp((users - 1) * math.log1p(-min(others, 1 - UNIT)) * (1 + _SLACK))
+    # a blanket of nearly all mass leaves less than a rounding error: nothing is known of it
+    log_no_cover = math.log1p(-others) if others < 1 else -math.inf
+    no_cover = math.exp((users - 1) * log_no_cover * (1 + _SLACK)) if users > 1 else 1.0
     largest_ratio = (v > 0) & (top * v <= u)
     mass = math.fsum((v * np.where(w > 0, no_cover, 1.0))[largest_ratio])
     return mass * (1 - _SLACK)
