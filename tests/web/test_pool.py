@@ -1,5 +1,6 @@
 """Workers: long questions are cancelled, bounded in time, and never in the way of short ones."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -113,10 +114,10 @@ def test_a_client_that_leaves_before_its_worker_is_ready(server: Server) -> None
 def test_a_short_question_that_is_left_does_not_cost_a_worker(server: Server) -> None:
     until(lambda: len(server.pool.idle) == LIMITS.workers and not server.pool.busy)
     before = {worker.process.pid for worker in server.pool.idle}
-    noise = {"randomizer": "gaussian", "sigma": 1, "rounds": 30, "delta": 1e-6}  # takes 0.1 s
-    for users in range(1000, 1005):
-        with pytest.raises(httpx.TimeoutException):
-            server.client.post("/api/epsilon", json={**noise, "users": users}, timeout=0.01)
+    for users in range(50, 60):
+        # whether the answer comes first depends on the machine: most often it does not
+        with contextlib.suppress(httpx.TimeoutException):
+            server.client.post("/api/epsilon", json={**SHORT, "users": users}, timeout=0.002)
     until(lambda: not server.pool.busy and server.pool.questions == 0)
     assert {worker.process.pid for worker in server.pool.idle} == before
 
