@@ -19,7 +19,7 @@ from shuffledp.web.limits import Limits
 #: Answered at once, and not for a long time. A client has a connection for each that is open.
 SHORT: dict[str, Any] = {"eps0": 1, "users": 50, "delta": 0.01}
 LONG: dict[str, Any] = {"eps0": "1:4:0.001", "users": 1000, "rounds": 8, "delta": 1e-6}
-LIMITS = Limits(workers=2, patience=0.3, waiting=30)
+LIMITS = Limits(workers=2, patience=0.8, waiting=30)
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +114,10 @@ def test_a_client_that_leaves_before_its_worker_is_ready(server: Server) -> None
 def test_a_short_question_that_is_left_does_not_cost_a_worker(server: Server) -> None:
     until(lambda: len(server.pool.idle) == LIMITS.workers and not server.pool.busy)
     before = {worker.process.pid for worker in server.pool.idle}
-    for users in range(50, 60):
-        # whether the answer comes first depends on the machine: most often it does not
+    for _ in range(5):
+        # whether the answer comes first depends on the machine
         with contextlib.suppress(httpx.TimeoutException):
-            server.client.post("/api/epsilon", json={**SHORT, "users": users}, timeout=0.002)
+            server.client.post("/api/epsilon", json={**SHORT, "rounds": 30}, timeout=0.01)
     until(lambda: not server.pool.busy and server.pool.questions == 0)
     assert {worker.process.pid for worker in server.pool.idle} == before
 
