@@ -82,7 +82,8 @@ def delta_bounds(
         epsilon = composition.max_loss
     least, most = together or (epsilon, epsilon)
     outlines, top = composition.lattices.outlines, composition.max_loss
-    log_range = tuple(log_inverse_delta(outlines, min(end, top)) for end in (least, most))
+    estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
+    log_range = estimates[least], estimates[most]
     return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range, refine)
 
 
@@ -210,7 +211,7 @@ def _delta(parts: Parts, epsilon: float, side: Side) -> float:
 def _search(
     composition: Composition,
     question: _CompositionQuestion,
-    log_range: tuple[float, ...],
+    log_range: Range,
     refine: bool,
 ) -> Bounds[float]:
     """Try lattices until the bracket is narrow enough.
@@ -222,7 +223,7 @@ def _search(
 
     Parameters
     ----------
-    log_range : tuple of float
+    log_range : Range
         log(1/delta), from the smallest to the largest, for which the first lattice is sampled.
     """
     outlines, most = composition.lattices.outlines, composition.lattices.finest(question.rtol)
