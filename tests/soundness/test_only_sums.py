@@ -67,8 +67,7 @@ def twice(law: columns.Law, base: int) -> columns.Law:
     return columns.added(law, {base * key: mass for key, mass in law.items()})
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "remove"])
-@pytest.mark.parametrize(("p", "q"), BITS[1:3])
+@pytest.mark.parametrize(("p", "q", "neighbours"), [(*BITS[1], "replace"), (*BITS[2], "remove")])
 def test_two_rounds_of_real_data(p: Fraction, q: Fraction, neighbours: str) -> None:
     """The same neighbours in both rounds, by the product of their laws."""
     users, base = 2, 10**4
@@ -138,10 +137,10 @@ def exact_normal(shift: float, epsilon: float) -> mpmath.mpf:
         return mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
 
 
-@pytest.mark.parametrize("shift", [1e-9, 1e-4, 0.03, 1.0, 5.0, 10.0])
+@pytest.mark.parametrize("shift", [1e-9, 1e-4, 0.03, 1.0, 1.7, 1.9, 5.0, 10.0])
 def test_gaussian_profile_against_many_digits(shift: float) -> None:
     profile = GaussianProfile(shift)
-    shares = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 0.6, 1.0])
+    shares = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 0.6, 0.999, 1.0])
     epsilons = shares * profile.max_loss
     found = profile.sampler(40.0, 1e-3)(epsilons)
     for i, epsilon in enumerate(epsilons.tolist()):
@@ -275,7 +274,7 @@ def test_small_samples_are_answered(
         return g * alone(2 * ones, p, q, 1 + (alpha - 1) / share)
 
     largest = 1 + share * ((p * (1 - q) / (q * (1 - p))) ** ones - 1)
-    for part in (F(0), F(1, 3), F(2, 3), F(9, 10), F(999, 1000)):
+    for part in (F(0), F(1, 3), F(9, 10), F(999, 1000)):
         alpha = 1 + part * (largest - 1)
         epsilon = math.log(alpha)
         bounds = round_.delta_bounds(epsilon)

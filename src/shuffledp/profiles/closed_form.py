@@ -71,13 +71,14 @@ class GaussianProfile(PrivacyProfile):
         error = _VALUE + _ARGUMENT * (2 * (x + s) ** 2 + 2) + UNIT * (4 + 4 * epsilon)
         above, below = _erfc(x - s) / 2, _erfc(x + s) / 2
         seen = np.exp(epsilon) * below
-        upper = above * (1 + error) - seen * (1 - error) + UNDERFLOW
-        # where Q's tail underflows it is below e^-700, which e^epsilon may make visible
-        lower = above * (1 - error) - seen * (1 + error) - np.exp(epsilon - 700)
+        # where Q's tail underflows it errs by less than e^-700, which e^epsilon may make visible
+        lost = np.exp(epsilon - 700)
+        upper = above * (1 + error) - np.maximum(seen * (1 - error) - lost, 0.0) + UNDERFLOW
+        lower = above * (1 - error) - seen * (1 + error) - lost
         return Samples(
             np.where((lower > _NOTHING) & (epsilon < self.max_loss), lower, 0.0),
             np.clip(upper, UNDERFLOW, 1.0),
-            below * (1 - error),
+            np.where(below > UNDERFLOW, below * (1 - error), 0.0),
             below * (1 + error) + UNDERFLOW,
         )
 
