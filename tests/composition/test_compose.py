@@ -5,6 +5,7 @@ import itertools
 import math
 import pickle
 import threading
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -12,11 +13,14 @@ import pytest
 
 import oracles
 from covering import covering
-from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp import Accountant, Gaussian, PureLDP, Shuffle
 from shuffledp.bounds.composed import delta_bounds, epsilon_bounds
 from shuffledp.composition import tuning
 from shuffledp.composition.compose import Composition
 from shuffledp.errors import InvalidParameter
+from shuffledp.laws.density_law import DensityLaw
+from shuffledp.profiles.base import PairProfile
+from shuffledp.profiles.density_profile import DensityProfile
 from shuffledp.randomizers import NoisyHistogram
 
 Kind = tuple[int, float, str]  # users, eps0, analysis
@@ -165,13 +169,13 @@ def test_copies_are_independent() -> None:
     survey = Shuffle(PureLDP(1.0), users=100)
     first = Accountant()
     first.compose(survey, rounds=2)
-    before = first.get_epsilon(1e-5)
+    before = first.get_epsilon(1e-5, rtol=0.05)
     for twin in (first.copy(), copy.copy(first), copy.deepcopy(first)):
         twin.compose(survey)
         assert twin.total_rounds == 3
-        assert twin.get_epsilon(1e-5) > before
+        assert twin.get_epsilon(1e-5, rtol=0.05) > before
     assert first.total_rounds == 2
-    assert first.get_epsilon(1e-5) == before
+    assert first.get_epsilon(1e-5, rtol=0.05) == before
 
 
 def test_a_printed_accountant_says_what_was_composed() -> None:
@@ -287,3 +291,11 @@ def test_infinite_losses_decide(rounds: int) -> None:
     lower, upper = accountant.delta_bounds(1e3)
     assert told * (1 - 1e-9) <= lower <= told * (1 + 1e-9)
     assert told <= upper <= 1.001 * told
+
+
+def test_a_pair_with_large_losses_in_one_order_only() -> None:
+    """Few negative losses are large, and many small: both are sampled as finely as they count."""
+    law = DensityLaw(Gaussian(1.0), attained=True)
+    orders = (DensityProfile(replace(law, order=order), 10, 990) for order in (0, 1))
+    lower, upper = epsilon_bounds(Composition([(PairProfile(*orders), 1000)]), 1e-6, 1e-3)
+    assert 0 < upper - lower <= 1e-3 * upper

@@ -103,7 +103,7 @@ def test_points_reach_from_0_to_the_largest_loss(
     step = largest / 1e7
     outlines = [(kind.outline, 10)]
     (cells,) = cells_for(outlines, costs(outlines, aims), width)
-    losses = Grading(kind.outline, cells, 1e9).losses(largest, side)
+    losses = Grading(kind.outline, cells, 1e9).losses(round_.profile, side)
     assert losses[0] == 0
     assert losses[-1] == largest
     points = on_lattice(losses, step, largest)
@@ -139,7 +139,7 @@ def test_losses_that_a_sum_never_has_are_not_sampled() -> None:
     (kind,) = kinds_of([(round_.profile, 557)])
     outlines = [(kind.outline, 557)]
     (cells,) = cells_for(outlines, costs(outlines, (9.4, 10.8)), 3e-4)
-    losses = Grading(kind.outline, cells, 29.0).losses(round_.profile.max_loss)
+    losses = Grading(kind.outline, cells, 29.0).losses(round_.profile)
     assert 100 < len(losses) < 500
     assert (losses > 1).sum() < 30
 
@@ -152,7 +152,7 @@ def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
     aims = aims_between(outlines, *[-math.log(1e-8)] * 2)
     assert aims == (-math.log(1e-8),)
     (cells,) = cells_for(outlines, costs(outlines, aims), 3e-4)
-    losses = Grading(kind.outline, cells, 33.0).losses(round_.profile.max_loss)
+    losses = Grading(kind.outline, cells, 33.0).losses(round_.profile)
     assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
     light = Shuffle(PureLDP(1.0), 10**6).profile
     assert len(aims_between([(kinds_of([(light, 10)])[0].outline, 10)], 18.0, 18.0)) == 2

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
+from ..profiles.base import PrivacyProfile
 from . import tuning
 from .influence import Costs
 from .pld import PLD
@@ -56,20 +57,24 @@ class Grading:
     cells: Cells
     depth: float  # log(1/delta) of the smallest delta that is asked for
 
-    def losses(self, largest: float, side: Side | None = None) -> Array:
-        """From 0 to the largest loss, or one beyond which delta is about e^-depth; the positive
-        ones if side is UPPER, the negative ones, as seen from Q, if it is LOWER, and otherwise both
-        at once, which are mirror images."""
+    def losses(self, profile: PrivacyProfile, side: Side | None = None) -> Array:
+        """Where to sample a profile: from 0 to its largest loss, or to one beyond which delta is
+        about e^-depth.
+
+        `side` is UPPER for positive losses, LOWER for negative ones as seen from Q, and None for
+        both at once where they are mirror images.
+        """
         losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
         places, widths = self.cells
         if side is Side.LOWER:
-            losses, masses, infinite = -losses[::-1], (masses * np.exp(-losses))[::-1], 0.0
+            losses, masses = -losses[::-1], (masses * np.exp(-losses))[::-1]
+            infinite = 0.0 if profile.bounded else math.inf  # not part of an outline of P
             places, widths = -places[::-1], widths[::-1]
         elif side is None:
             widths = np.minimum(widths, np.interp(-places, places, widths))
         tail = np.cumsum(masses[::-1])[::-1]
         beyond = losses[tail + infinite <= math.exp(-self.depth)]
-        end = min(float(beyond[0]) if len(beyond) else math.inf, largest)
+        end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss)
         some = (places > 0) & (places < end)
         return _spaced(np.append(places[some], end), np.append(widths[some], math.inf))
 

@@ -157,7 +157,10 @@ class Lattices:
                 rounds.append((profile, above, below))
         step = self._step(min(strides), gradings, resolution)
         fine = self._sample_width(rtol, fineness)
-        sampled = {profile: _sampled(profile, by, step, fine) for profile, by in gradings.items()}
+        sampled = {
+            profile: _sampled(profile, by, step, fine, _positive(profile))
+            for profile, by in gradings.items()
+        }
         upper, lower, samples = [], [], []
         for profile, above, below in rounds:
             reverse = None
@@ -259,15 +262,15 @@ def _discretize(
 def _narrowest(gradings: Gradings) -> float:
     """The smallest distance of losses at which a profile is to be sampled."""
     gaps = (
-        np.diff(grading.losses(profile.max_loss, _side(profile, Side.UPPER)))
+        np.diff(grading.losses(profile, _positive(profile)))
         for profile, grading in gradings.items()
     )
     return min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
 
 
-def _side(profile: PrivacyProfile, losses: Side) -> Side | None:
-    """None if negative losses are mirror images of the positive ones."""
-    return None if profile.swapped is profile else losses
+def _positive(profile: PrivacyProfile) -> Side | None:
+    """The side of positive losses; None if negative losses are mirror images of them."""
+    return None if profile.swapped is profile else Side.UPPER
 
 
 def _sampled(
@@ -275,13 +278,13 @@ def _sampled(
     grading: Grading,
     step: float,
     rtol: float,
-    losses: Side = Side.UPPER,
+    losses: Side | None,
 ) -> Sampled:
-    """A profile on a lattice: of positive losses, or of the negative ones."""
+    """A profile on a lattice: of positive losses, of negative ones, or (None) of both alike."""
     largest, sampler = profile.max_loss, profile.sampler(grading.depth, rtol)
     kinks = profile.kinks
     if kinks is None:
-        index = on_lattice(grading.losses(largest, _side(profile, losses)), step, largest)
+        index = on_lattice(grading.losses(profile, losses), step, largest)
     else:
         index = on_lattice(around(kinks, step, largest), step, largest)
 
