@@ -24,8 +24,8 @@ import numpy as np
 
 from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.bounds import Bounds
-from shuffledp.reproduce.clone_pld import ClonePair
 from shuffledp.reproduce.fourier_accountant import Composed, GridPLD, LossGrid
+from shuffledp.reproduce.printed_laws import ClonePair
 
 from .measuring import timed
 

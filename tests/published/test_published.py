@@ -20,7 +20,7 @@ from shuffledp.published import (
     koskela2023,
 )
 from shuffledp.published import composition_theorems as theorems
-from shuffledp.published.rdp import epsilon_of_rdp
+from shuffledp.published.composition_theorems import epsilon_of_rdp
 
 
 def close(value: float, reference: mpf, rtol: float = 1e-11) -> bool:

@@ -19,7 +19,7 @@ from shuffledp.published import (
     girgis2021,
     koskela2023,
 )
-from shuffledp.published.rdp import epsilon_of_rdp
+from shuffledp.published.composition_theorems import epsilon_of_rdp
 from shuffledp.randomizers import HadamardResponse
 
 

@@ -12,15 +12,15 @@ import pytest
 import oracles
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.reproduce import claims
-from shuffledp.reproduce.binomial_laws import (
+from shuffledp.reproduce.fourier_accountant import GridPLD, LossGrid
+from shuffledp.reproduce.printed_laws import (
+    ClonePair,
     binomial,
     fair_row,
     hoeffding_window,
     log_fair_centres,
     logs,
 )
-from shuffledp.reproduce.clone_pld import ClonePair
-from shuffledp.reproduce.fourier_accountant import GridPLD, LossGrid
 from shuffledp.reproduce.result import Settings
 
 

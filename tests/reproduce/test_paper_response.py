@@ -9,9 +9,8 @@ import pytest
 
 import oracles
 from shuffledp.reproduce import claims
-from shuffledp.reproduce.clone_pld import ClonePair
 from shuffledp.reproduce.fourier_accountant import GridPLD, LossGrid
-from shuffledp.reproduce.krr_pld import PrintedRandomizedResponse
+from shuffledp.reproduce.printed_laws import ClonePair, PrintedRandomizedResponse
 from shuffledp.reproduce.result import Settings
 
 

@@ -27,7 +27,7 @@ from ..errors import InvalidParameter
 from ..laws.class_law import ThreePointLaw
 from ._binomial_buckets import interval, masses
 from .bound import checked_delta
-from .rdp import climb, epsilon_of_rdp
+from .composition_theorems import climb, epsilon_of_rdp
 
 PAPER = "Renyi DP of the pair of Feldman, McMillan, Talwar"
 _LAWS: dict[str, Callable[[float], ThreePointLaw]] = {

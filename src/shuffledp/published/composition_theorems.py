@@ -1,4 +1,5 @@
-"""From one round to many, as practitioners do it: basic and advanced composition, subsampling.
+"""From one round to many, as practitioners do it: basic and advanced composition, subsampling, and
+from Renyi to approximate differential privacy.
 
 Dwork, Roth: The Algorithmic Foundations of Differential Privacy (2014), Theorems 3.16 and 3.20;
 Balle, Barthe, Gaboardi: Privacy Amplification by Subsampling (2018), Theorem 9.
@@ -12,8 +13,40 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from .._support import validate
-from ..errors import OutOfRange
+from ..errors import InvalidParameter, OutOfRange
 from .bound import PublishedBound, checked_delta, sampled_users
+
+
+def epsilon_of_rdp(order: float, rdp: float, delta: float) -> float:
+    """Canonne, Kamath, Steinke 2020, Proposition 12: (order, rdp)-RDP is (epsilon, delta)-DP with
+
+    epsilon = rdp + (log(1/delta) + (order-1) log(1 - 1/order) - log(order)) / (order - 1).
+
+    >>> round(epsilon_of_rdp(32.0, 0.1, 1e-6), 6)
+    0.402115
+    """
+    order, rdp, delta = validate.real("order", order), float(rdp), checked_delta(delta)
+    if not order > 1:
+        raise InvalidParameter(f"order={order:g} is not above 1; give a larger order.")
+    gain = (-math.log(delta) - math.log(order)) / (order - 1) + math.log1p(-1 / order)
+    return max(rdp + gain, 0.0)
+
+
+def climb(value: Callable[[float], float], start: float, factor: float, top: float) -> float:
+    """The x of start, start factor, start factor^2, ... <= top with the least value.
+
+    The search goes up and ends after four values in a row that are no improvement.
+
+    >>> climb(lambda x: (x - 10) ** 2, 1.0, 2.0, 1000.0)
+    8.0
+    """
+    x, best, least, since = start, start, math.inf, 0
+    while x <= top and since < 4:
+        y = value(x)
+        best, least, since = (x, y, 0) if y < least else (best, least, since + 1)
+        x *= factor
+    return best
+
 
 T = TypeVar("T")
 Single = Callable[[float], float]

@@ -10,7 +10,7 @@ from .._support import validate
 from .._support.numeric import Array
 from ..errors import OutOfRange
 from .bound import checked_delta, sampled_users
-from .rdp import climb, epsilon_of_rdp
+from .composition_theorems import climb, epsilon_of_rdp
 
 PAPER = "Girgis, Data, Diggavi 2021 (NeurIPS), Theorem 1"
 _MOST = 10_000  # no larger order is tried

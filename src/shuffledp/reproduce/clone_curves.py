@@ -9,8 +9,8 @@ import numpy as np
 
 from .._support.numeric import Array
 from . import ours
-from .clone_pld import ClonePair
 from .fourier_accountant import GridPLD, LossGrid
+from .printed_laws import ClonePair
 from .result import CLONES, PAPER, PAPER_STRONGER, STRONGER, Curve, counted, table
 
 TAU = 1e-12

@@ -8,8 +8,8 @@ from ..published import girgis2021
 from ..published.bound import or_nan
 from . import ours
 from .clone_curves import TAU
-from .clone_pld import ClonePair
 from .fourier_accountant import GridPLD, LossGrid
+from .printed_laws import ClonePair
 from .result import AS_ONE, CLONES, STRONGER, Curve, Panel, Result, Settings
 
 EPS0, RATE, WIDTH = 3.0, 0.01, 4.0

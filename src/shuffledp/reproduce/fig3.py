@@ -12,7 +12,7 @@ from ..published.bound import or_nan
 from ..randomizers import RandomizedResponse
 from . import ours
 from .fourier_accountant import GridPLD, LossGrid
-from .krr_pld import PrintedRandomizedResponse
+from .printed_laws import PrintedRandomizedResponse
 from .result import Curve, Panel, Result, Settings, counted, table
 
 USERS, K, GAMMA, WIDTH, TAU = 1000, 4, 0.25, 20.0, 1e-14

@@ -10,7 +10,7 @@ import numpy as np
 from . import ours
 from .clone_curves import TAU, compare
 from .fourier_accountant import GridPLD, LossGrid
-from .krr_pld import PrintedRandomizedResponse
+from .printed_laws import PrintedRandomizedResponse
 from .result import CLONES, STRONGER, Curve, Panel, Result, Settings
 
 EPS0, ROUNDS, WIDTH = 4.0, (1, 2, 3, 4), 20.0

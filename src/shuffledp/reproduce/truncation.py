@@ -9,8 +9,8 @@ import numpy as np
 
 from . import ours
 from .clone_curves import TAU
-from .clone_pld import ClonePair
 from .fourier_accountant import GridPLD, LossGrid
+from .printed_laws import ClonePair
 from .result import CLONES, Curve, Panel, Result, Settings, counted
 
 EPS0, DELTA = 4.0, 1e-6
