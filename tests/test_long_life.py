@@ -29,7 +29,7 @@ known = cache(ask)
 
 def test_threads_that_share_an_accountant_get_sound_answers() -> None:
     """Which lattice a query finds may depend on who came first; both brackets hold the truth."""
-    shared, deltas = accountant(), DELTAS[::2] * 3
+    shared, deltas = accountant(), DELTAS[::4] * 4
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(shared.epsilon_bounds, deltas))
     for delta, answer in zip(deltas, answers, strict=True):

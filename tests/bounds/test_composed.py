@@ -41,7 +41,7 @@ def test_looking_elsewhere_is_no_refinement_in_vain() -> None:
     assert 0 < lower <= upper < 1.01 * lower
 
 
-@pytest.mark.parametrize("randomizer", [PureLDP(4.0), Gaussian(1.0)], ids=repr)
+@pytest.mark.parametrize("randomizer", [PureLDP(4.0), Laplace(2.0)], ids=repr)
 def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer) -> None:
     deltas = np.geomspace(1e-12, 1e-4, 5)
     rounds = merged([(Shuffle(randomizer, 10_000).profile, 4)])

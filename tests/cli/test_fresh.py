@@ -13,8 +13,6 @@ PLAN = '[target]\nepsilon = 0.1\ndelta = 1e-6\n[[rounds]]\nrandomizer = "pure-ld
     ("arguments", "code"),
     [
         ("epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6", 0),
-        ("delta --eps0 1 --users 1_000 --analysis clones --json --epsilon 0.1,0.2", 0),
-        ("--version", 0),
         ("epsilon --help", 0),
         ("account PLAN", 1),
         ("sweep --eps0 1,-1 --users 100 --delta 1e-6 --jobs 1", 1),

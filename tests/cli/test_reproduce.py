@@ -22,23 +22,26 @@ from shuffledp.tools.canvas import Picture
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with every figure: all of them as PNG, the first one also as PDF.
+    """Return a folder with every figure; the first one is drawn as PNG and as PDF.
 
-    Both formats draw the same figure, so another PDF of each would only take time.
+    The others are laid out with all that they show, and get the files of the first: to print each
+    of them, too, would only take time.
     """
     folder = tmp_path_factory.mktemp("figures")
     save = Picture.savefig
-    pages: list[bytes] = []
+    pages: dict[str, bytes] = {}
 
-    def save_one_pdf(self: Picture, path: Path, **how: Any) -> None:
-        if path.suffix != ".pdf" or not pages:
+    def save_the_first(self: Picture, path: Path, **how: Any) -> None:
+        if path.suffix not in pages:
             save(self, path, **how)
-        if path.suffix == ".pdf":
-            pages[:] = pages or [path.read_bytes()]
-            path.write_bytes(pages[0])
+            pages[path.suffix] = path.read_bytes()
+        elif path.suffix == ".png":
+            self.draw_without_rendering()
+        path.write_bytes(pages[path.suffix])
 
-    with patch.object(Picture, "savefig", save_one_pdf):
-        ok("reproduce", "all", "--out", str(folder), "--quick", "--grid-points", "200000")
+    few = ("--quick", "--grid-points", "100000", "--samples", "50000")
+    with patch.object(Picture, "savefig", save_the_first):
+        ok("reproduce", "all", "--out", str(folder), *few)
     return folder
 
 

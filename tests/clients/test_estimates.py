@@ -119,12 +119,13 @@ def test_vectors_over_many_messages(dimension: int, eps0: float) -> None:
     randomizer = PrivUnit(dimension, eps0)
     vectors = np.zeros((40_000, dimension))
     vectors[:, 0], vectors[:, 1] = 0.6, -0.8
-    found = randomizer.estimate(randomizer.randomize(vectors, rng=np.random.default_rng(4)))
+    messages = randomizer.randomize(vectors, rng=np.random.default_rng(4))
+    found = randomizer.estimate(messages)
     assert isinstance(found, MeanEstimate)
     assert np.abs((found.mean - vectors[0]) / found.standard_error).max() < 4
     client = randomizer.client
     assert isinstance(client, SphereClient)
-    sent = randomizer.randomize(vectors, rng=np.random.default_rng(5)) / 2.0**30
+    sent = messages / 2.0**30
     assert np.linalg.norm(sent, axis=1) == pytest.approx(1, abs=1e-7)
     along = sent @ vectors[0]
     more = float(1 / client.outside.probability)

@@ -1,10 +1,12 @@
 """The worked examples run and say what the accountant says."""
 
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.randomizers import NoisyHistogram
@@ -12,15 +14,27 @@ from shuffledp.randomizers import NoisyHistogram
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-def test_telemetry(tmp_path: Path) -> None:
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return what an example prints as a program; a warning of it is an error here."""
+
+    def run(name: str, *arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        out, err = capsys.readouterr()
+        assert err == ""
+        return out
+
+    return run
+
+
+def test_telemetry(tmp_path: Path, printed: Any) -> None:
     picture = tmp_path / "ledger.png"
-    command = [sys.executable, "-W", "error", str(EXAMPLES / "telemetry.py"), str(picture)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")
+    said = printed("telemetry.py", str(picture))
     assert picture.read_bytes().startswith(b"\x89PNG")
-    found = re.search(r"whole budget: ([\d.]+) ", result.stdout)
-    spare = re.search(r"^(\d+) more rounds", result.stdout, re.MULTILINE)
-    assert found and spare and "The plan fits" in result.stdout
+    found = re.search(r"whole budget: ([\d.]+) ", said)
+    spare = re.search(r"^(\d+) more rounds", said, re.MULTILINE)
+    assert found and spare and "The plan fits" in said
 
     def year(eps0: float) -> Accountant:
         accountant = Accountant()
@@ -36,15 +50,13 @@ def test_telemetry(tmp_path: Path) -> None:
     assert not accountant.fits(1.0, 1e-8)
 
 
-def test_histogram() -> None:
+def test_histogram(printed: Any) -> None:
     """From the choice to the statement: one guarantee, and a client that estimates."""
-    command = [sys.executable, "-W", "error", str(EXAMPLES / "histogram.py")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")
-    chosen = re.search(r"^deployed: NoisyHistogram\((\w+)=([\d.e-]+), k=16\)", result.stdout, re.M)
-    inside = re.search(r"^(\d+) of 16 counts are in their", result.stdout, re.M)
-    stated = re.search(r"^The protocol is \(([\d.]+), 1e-08\)", result.stdout, re.M)
-    assert chosen and inside and stated and "The plan fits" in result.stdout
+    said = printed("histogram.py")
+    chosen = re.search(r"^deployed: NoisyHistogram\((\w+)=([\d.e-]+), k=16\)", said, re.M)
+    inside = re.search(r"^(\d+) of 16 counts are in their", said, re.M)
+    stated = re.search(r"^The protocol is \(([\d.]+), 1e-08\)", said, re.M)
+    assert chosen and inside and stated and "The plan fits" in said
     given: dict[str, Any] = {chosen[1]: float(chosen[2]), "k": 16}
     month = Shuffle(NoisyHistogram(**given), 100_000)
     lower = Accountant().compose(month, rounds=12).epsilon_bounds(1e-8).lower

@@ -74,7 +74,7 @@ def test_console_block_prints_what_it_says(session: str, monkeypatch: pytest.Mon
     for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         first, pipe, rest = command.partition(" | ")
-        if re.fullmatch(r"shuffledp [\w ./,:-]+", first):
+        if re.fullmatch(r"shuffledp [\w ./,:%-]+", first):
             shown = in_shell(rest, answer(first)) if pipe else answer(first)
         else:
             shown = in_shell(command)

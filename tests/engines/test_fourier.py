@@ -51,7 +51,7 @@ def test_stop_loss_against_the_clone_pair(users: int, eps0: float) -> None:
     epsilon = np.minimum(epsilon, 0.9 * eps0)
     lower, upper, *_ = stop_loss(sums_of_clones(eps0, users, epsilon), 1e-5)
     for i, e in enumerate(epsilon.tolist()):
-        buckets = min(4000, int(2e6 / math.sqrt(users * clone)))
+        buckets = min(1000, int(5e5 / math.sqrt(users * clone)))
         least, most = oracles.clone_profile_bracket(users, eps0, e, buckets)
         assert lower[i] / users <= most <= least * (1 + 1e-3) + 1e-29
         assert least <= upper[i] / users
@@ -70,7 +70,7 @@ def test_rows_of_too_many_nodes_are_evaluated_once(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(fourier, "_node_sums", watched)
     users, epsilon = 10**5, np.array([0.02, 0.05])
-    brackets = [oracles.clone_profile_bracket(users, 3.0, e, 10**4) for e in epsilon.tolist()]
+    brackets = [oracles.clone_profile_bracket(users, 3.0, e, 1000) for e in epsilon.tolist()]
     least, most_delta = np.array(brackets).T
     for most in (30_000, 1000):
         monkeypatch.setattr(tuning, "MAX_NODES", most)

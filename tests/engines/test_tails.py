@@ -145,7 +145,7 @@ def exact(a: float, b: float, rho: float, ends: bool) -> tuple[mpf, mpf]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_integrals(shape: tuple[float, float, float, bool]) -> None:
     a, b, rho, ends = shape
-    with mpmath.workdps(30):
+    with mpmath.workdps(20):
         truth = exact(*shape)
         found = integrals(Shape(np.array([a]), np.array([b]), rho, ends))
         for value, wanted in zip(found[:2], truth, strict=True):

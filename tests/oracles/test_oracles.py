@@ -163,7 +163,7 @@ def test_atoms_against_profile(analysis: str) -> None:
 
 @pytest.mark.parametrize(("users", "eps0"), [(1, 2.0), (40, 3.0), (1000, 0.5), (3000, 6.0)])
 def test_bracket_of_counts_against_full_sum(users: int, eps0: float) -> None:
-    for share in (0.0, 0.1, 0.5, 0.9):
+    for share in (0.0, 0.1, 0.9):
         exact = oracles.clone_profile(users, eps0, share * eps0, "stronger-clones")
         lower, upper = oracles.clone_profile_bracket(users, eps0, share * eps0, 10**4)
         assert lower <= exact <= upper

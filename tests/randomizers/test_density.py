@@ -242,7 +242,7 @@ def test_one_score_beyond_all_others_against_a_plain_convolution() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sigma", "users", "rounds"),
-    [(0.3, 1000, 1), (0.35, 10**9, 10), (0.4, 10**7, 10), (0.33, 6342, 889)],
+    [(0.3, 1000, 1), (0.35, 10**9, 10), (0.33, 6342, 889)],
 )
 def test_little_noise_is_known_to_a_thousandth(sigma: float, users: int, rounds: int) -> None:
     """Heavy tails, where no tilt fits, from one round to hundreds."""

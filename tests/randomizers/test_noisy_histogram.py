@@ -19,7 +19,7 @@ from shuffledp.guarantee import anyway
 from shuffledp.randomizers import NoisyHistogram
 from shuffledp.randomizers.exact import exp_bracket
 
-EPSILONS = (0.0, 0.2, 0.7, 1.5)
+EPSILONS = (0.0, 0.2, 1.5)
 LAWS: list[dict[str, Any]] = [
     {"poisson": 1.5},
     {"bernoulli": 0.4},
@@ -72,8 +72,15 @@ def outputs(data: tuple[int, ...], values: int, q: Fraction) -> dict[tuple[int, 
     return law
 
 
-@pytest.mark.parametrize(("users", "values"), [(1, 2), (3, 2), (2, 3)])
-@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4)])
+@pytest.mark.parametrize(
+    ("users", "values", "q"),
+    [
+        (1, 2, Fraction(1, 2)),
+        (3, 2, Fraction(1, 2)),
+        (3, 2, Fraction(1, 4)),
+        (2, 3, Fraction(1, 4)),
+    ],
+)
 def test_the_real_mechanism_on_all_datasets(users: int, values: int, q: Fraction) -> None:
     asked = repeated(Shuffle(NoisyHistogram(bernoulli=float(q)), users), 1)
     laws = {

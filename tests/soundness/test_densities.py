@@ -42,7 +42,7 @@ def test_both_orders_of_attained_profiles_enclose_the_truth(
     """Coarse cells too: bounds of refinements are combined, so that each must hold by itself."""
     for users, epsilon in ((2, 0.0), (3, 0.0), (7, 1.0), (20, 3.0)):
         truths = attained(ratio, users, epsilon)
-        for width in (0.02, 1e-3, 1e-5):
+        for width in (0.02, 1e-5):
             profile = round_profile(randomizer.attained_law(), users)
             samples = profile.values(25.0, width)(np.array([epsilon]))
             assert samples.lower[0] <= max(truths) * (1 + ACCURATE)
@@ -55,7 +55,7 @@ def test_attained_values_reach_the_truth(
 ) -> None:
     randomizer, ratio = noise
     round_ = Shuffle(randomizer, users)
-    for epsilon in (0.0, 0.8, 3.0):
+    for epsilon in (0.0, 3.0):
         truth = max(attained(ratio, users, epsilon))
         assert (1 - 5e-4) * truth <= round_.attained_delta(epsilon) <= truth * (1 + ACCURATE)
     # delta is 1e-7 away from the truth, and so is epsilon times its slope
@@ -78,7 +78,7 @@ def test_analyzed_pairs_are_answered(users: int, noise: tuple[DensityRandomizer,
         assert truth * (1 - 1e-3) <= lower <= truth * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("users", [2, 6, 20])
+@pytest.mark.parametrize("users", [2, 20])
 def test_epsilon_where_one_message_stands_out(users: int) -> None:
     """Attained datasets have delta at an epsilon just there, which no upper bound is below."""
     round_, ratio, delta = Shuffle(Gaussian(0.3), users), gaussian_ratio(0.3), 1e-2

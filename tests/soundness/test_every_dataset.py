@@ -119,7 +119,7 @@ def test_random_randomizers_against_every_dataset(
 @pytest.mark.parametrize(("users", "inputs"), [(1, 2), (1, 3), (2, 2), (3, 3)])
 def test_random_randomizers_at_their_largest_loss(users: int, inputs: int) -> None:
     """Where a bound becomes 0: an eps0 that is one rounding too small shows here."""
-    assert examine_drawn(users, inputs, 24, AT_THE_TOP) >= 700
+    assert examine_drawn(users, inputs, 16, AT_THE_TOP) >= 400
 
 
 def test_eps0_of_a_matrix_is_not_rounded_down() -> None:
@@ -182,7 +182,7 @@ def test_more_users_of_randomized_response(users: int, k: int) -> None:
 def test_published_numbers_against_every_dataset(users: int) -> None:
     """get_delta and attained_delta themselves, not the sampler behind them."""
     at = INSIDE[::3]
-    for matrices in by_shape(3, 5, seed=users):
+    for matrices in by_shape(3, 3, seed=users):
         for matrix in matrices:
             for analysis in FiniteRandomizer(matrix).analyses:
                 survey = Shuffle(FiniteRandomizer(matrix), users, analysis)

@@ -16,7 +16,7 @@ many_users = st.floats(0, 10).map(lambda x: round(10**x))
 deltas = st.floats(-100, math.log10(0.5)).map(lambda x: 10.0**x)
 analyses = st.sampled_from(["clones", "stronger-clones"])
 fractions = st.floats(0, 1)
-EXAMPLES = settings(max_examples=15)
+EXAMPLES = settings(max_examples=10)
 # the exact product of three rounds grows with the cube of their outcomes: fewer users
 mixtures = st.one_of(
     st.lists(st.tuples(few_users, eps0s, analyses), min_size=2, max_size=2),
@@ -89,7 +89,7 @@ def test_delta_falls_with_epsilon(users: int, eps0: float, delta: float) -> None
     assert curve.upper[-1] <= delta * (1 + 1e-6)
 
 
-@settings(max_examples=4)
+@settings(max_examples=3)
 @given(many_users, eps0s, st.integers(2, 10**5), deltas)
 @example(956378825, 16.50431108713036, 2, 1e-25)  # rare losses of eps0 far from all others
 def test_composition_is_monotone_and_below_basic_composition(
@@ -103,7 +103,7 @@ def test_composition_is_monotone_and_below_basic_composition(
     bounds = anyway(of(rounds).epsilon_bounds, delta)
     if delta >= 1e-24:  # smaller ones may be wide where rare losses are far from all others
         assert bounds.upper - bounds.lower <= max(1e-3 * bounds.upper, 1e-6)
-    assert of(2 * rounds).get_epsilon(delta) >= bounds.lower
+    assert of(2 * rounds).get_epsilon(delta, rtol=0.1) >= bounds.lower
     # basic composition: k rounds of (epsilon, delta/k) are (k epsilon, delta)
     alone = Shuffle(PureLDP(eps0), users).get_epsilon(delta / rounds)
     assert bounds.lower <= rounds * alone * (1 + 1e-12)

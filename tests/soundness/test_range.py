@@ -17,7 +17,7 @@ EPS0 = (1e-3, 0.1, 1.0, 4.0, 10.0, 20.0)
 ROUNDS = (1, 2, 100, 10**4)
 
 
-@pytest.mark.parametrize(("users", "eps0", "rounds"), covering(USERS, EPS0, ROUNDS, every=6))
+@pytest.mark.parametrize(("users", "eps0", "rounds"), covering(USERS, EPS0, ROUNDS, every=8))
 def test_bracket_over_the_range(users: int, eps0: float, rounds: int) -> None:
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(eps0), users), rounds=rounds)
@@ -29,21 +29,19 @@ def test_bracket_over_the_range(users: int, eps0: float, rounds: int) -> None:
     ("users", "eps0", "delta"),
     [
         (1, 20.0, 1e-9),
-        (1000, 2.0, 1e-100),
         (10**10, 1e-3, 0.5),
         (10**10, 20.0, 1e-100),
     ],
 )
 def test_bracket_after_a_million_rounds(users: int, eps0: float, delta: float) -> None:
-    """The middle and the corners of the range; one user with little loss is in test_fuzz.py."""
+    """The corners of the range; one user with little loss is in test_fuzz.py."""
     accountant = Accountant()
     accountant.compose(Shuffle(PureLDP(eps0), users), rounds=10**6)
     assert_narrow(accountant.epsilon_bounds(delta))
 
 
-@pytest.mark.parametrize("eps0", [1e-6, 50.0, 200.0])
-@pytest.mark.parametrize("users", [1, 100, 10**12])
-def test_limits_of_the_parameters(eps0: float, users: int) -> None:
+@pytest.mark.parametrize(("users", "eps0"), covering([1, 100, 10**12], [1e-6, 50.0, 200.0]))
+def test_limits_of_the_parameters(users: int, eps0: float) -> None:
     survey = Shuffle(PureLDP(eps0), users)
     accountant = Accountant()
     accountant.compose(survey, rounds=3)
