@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from shuffledp.web.limits import Limits
-from shuffledp.web.pool import Pool
+from shuffledp.web.pool import Limits, Pool
 from shuffledp.web.routes import application
 from shuffledp.web.server import hosts_of, listening, settings
 

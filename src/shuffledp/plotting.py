@@ -33,9 +33,8 @@ from .shuffle import Shuffle
 from .tools import style
 from .tools.curves import ascending, draw_curve, draw_epsilons, finish, some
 from .tools.ledger import Ledger
-from .tools.protocol import of_users
-from .tools.sweep import SweepTable
-from .tools.sweep_curves import sweep_curves
+from .tools.protocol import round_of_users
+from .tools.sweep import SweepTable, sweep_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +118,7 @@ def plot_epsilon_vs_users(
     axes = style.axes_for(ax, figsize, _TALL if published else _USUAL)
     xs = ascending("users", users, 1)
     curves = {
-        _times(count): [(n, of_users(randomizer, n, **options), count) for n in xs]
+        _times(count): [(n, round_of_users(randomizer, n, **options), count) for n in xs]
         for count in some("rounds", rounds)
     }
     draw_epsilons(axes, curves, delta, published)
@@ -183,7 +182,9 @@ def plot_amplification(
     xs = ascending("eps0", eps0, 0.0)
     make = validate.maker("family", family, "randomizer", "eps0", "a class of randomizers")
     curves = {
-        f"{int(count):,} users": [(x, of_users(make(eps0=x), count, **options), 1) for x in xs]
+        f"{int(count):,} users": [
+            (x, round_of_users(make(eps0=x), count, **options), 1) for x in xs
+        ]
         for count in some("users", users)
     }
     axes.plot(xs, xs, color=style.GREY, linewidth=3.5, alpha=0.5, zorder=1.8, label="_local")

@@ -20,7 +20,7 @@ from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
 
 #: Rounds of users by their view, and central mechanisms by their name.
-OF_USERS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
+USER_ROUNDS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
 CENTRAL: dict[str, type[Any]] = {
     kind.name: kind for kind in (GaussianNoise, LaplaceNoise, ApproximateDP, GivenProfile, GivenPLD)
 }
@@ -101,8 +101,8 @@ def restored(kept: Any) -> Round:
         given = dict(kept)
         view, thing = given.pop("view"), given.pop("randomizer", None) or given.pop("mechanism")
         name, parameters = thing["name"], dict(thing["parameters"])
-        if view in OF_USERS:
-            made: Round = OF_USERS[view](REGISTRY[name](**parameters), **given)
+        if view in USER_ROUNDS:
+            made: Round = USER_ROUNDS[view](REGISTRY[name](**parameters), **given)
         elif view == SampleThreshold.view:
             made = SampleThreshold(**parameters, **given)
         else:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # loaded with the first question
 #: How those who send may be drawn.
 KINDS_OF_SAMPLES = ("fixed", "poisson")
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
-USUAL_PEOPLE = {"colluding": 0, "dropouts": 0, "messages": 1}
+PEOPLE_DEFAULTS = {"colluding": 0, "dropouts": 0, "messages": 1}
 
 
 class Round(Mechanism):
@@ -187,7 +187,7 @@ class RoundOfUsers(Round):
 
     def __repr__(self) -> str:
         sampled = f", sample_rate={self.sample_rate!r}, sampling={self.sampling!r}"
-        usual = {"neighbours": "replace", **USUAL_PEOPLE}
+        usual = {"neighbours": "replace", **PEOPLE_DEFAULTS}
         given = {name: getattr(self, name) for name in usual}
         shown = "".join(f", {k}={v!r}" for k, v in given.items() if v != usual[k])
         return (
@@ -262,7 +262,7 @@ class RoundOfUsers(Round):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        names = ("users", "sample_rate", "sampling", *USUAL_PEOPLE, "neighbours")
+        names = ("users", "sample_rate", "sampling", *PEOPLE_DEFAULTS, "neighbours")
         return {name: getattr(self, name) for name in names}
 
     @property

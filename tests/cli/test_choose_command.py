@@ -19,8 +19,8 @@ def test_json_has_the_choices_that_python_has(monkeypatch: pytest.MonkeyPatch) -
     """Of one, two and several free parameters; all are listed in test_json.py."""
     some = {name: REGISTRY[name] for name in ("rr", "subset", "noisy-histogram")}
     monkeypatch.setattr("shuffledp.tools.choose.REGISTRY", some)
-    report = json.loads(ok(*ASKED, "--view", "shuffle", "--json"))
-    table = choose(10_000, 8, epsilon=1.0, delta=1e-6, view="shuffle")
+    report = json.loads(ok(*ASKED, "--view", "shuffle", "--rtol", "0.1", "--json"))
+    table = choose(10_000, 8, epsilon=1.0, delta=1e-6, view="shuffle", rtol=0.1)
     assert report["query"] == "choose" and report["values"] == 8 and report["unmet"] == []
     assert {row["randomizer"] for row in report["choices"]} == some.keys()
     for error in ("standard_error", "average_error", "frequency_error"):
@@ -51,7 +51,7 @@ def test_json_describes_the_round_of_the_choice(monkeypatch: pytest.MonkeyPatch)
 
 def test_text_csv_and_picture(tmp_path: Path) -> None:
     mean = ["choose", "--users", "1e4", "--task", "mean", "--epsilon", "1", "--delta", "1e-6"]
-    mean += ["--view", "aggregate"]
+    mean += ["--view", "aggregate", "--rtol", "0.1"]
     picture = tmp_path / "errors.svg"
     text = ok(*mean, "--plot", str(picture))
     assert "standard error of the mean" in text and "Gaussian(sigma=" in text

@@ -35,7 +35,7 @@ def of_eps0(eps0: float) -> Shuffle:
     return Shuffle(PureLDP(eps0), 1_000)
 
 
-def of_users(users: int) -> Shuffle:
+def round_of_users(users: int) -> Shuffle:
     return Shuffle(PureLDP(4.0), users)
 
 
@@ -65,7 +65,7 @@ def test_calibrate_users() -> None:
     text = ok(
         *["calibrate", "--find", "users", "--eps0", "4", "--epsilon", "0.5", "--delta", "1e-6"]
     )
-    value = calibrate("users", of_users, epsilon=0.5, delta=1e-6).value
+    value = calibrate("users", round_of_users, epsilon=0.5, delta=1e-6).value
     assert f"users = {value:,} is the smallest" in text
     assert f"users = {int(value) - 1:,} has" in text
 

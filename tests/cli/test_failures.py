@@ -60,7 +60,7 @@ def test_a_bug_has_its_own_exit_code(
     def broken(*_: object) -> None:
         raise IndexError("index 7 is out of bounds")
 
-    monkeypatch.setattr("shuffledp.cli.epsilon.take_round", broken)
+    monkeypatch.setattr("shuffledp.cli.epsilon.make_round", broken)
     monkeypatch.delenv("SHUFFLEDP_DEBUG", raising=False)
     arguments = ["epsilon", "--eps0", "1", "--users", "9", "--delta", "1e-6"]
     with pytest.raises(SystemExit) as exit_:

@@ -14,7 +14,7 @@ from shuffledp.cli.app import COMMANDS, cli
 HEAVY = ("matplotlib", "joblib", "pandas", "distributed", "fastapi", "uvicorn", "shuffledp.web")
 #: Modules of this package that belong to some commands only.
 TOOLS = ("shuffledp.clients.", "shuffledp.published.", "shuffledp.reproduce.")
-HELPERS = {"app", "lazy", "numbers", "options", "report"}
+HELPERS = {"app", "options", "report"}
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -83,7 +83,7 @@ def test_completing_the_name_of_a_command_imports_none(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_summary_is_the_short_help_of_the_command(name: str) -> None:
     """At every width of a terminal."""
-    command, listed = cli.commands[name], click.Command(name, help=COMMANDS[name].summary)
+    command, listed = cli.commands[name], click.Command(name, help=COMMANDS[name])
     assert command.name == name
     for limit in range(20, 150):
         assert listed.get_short_help_str(limit) == command.get_short_help_str(limit)

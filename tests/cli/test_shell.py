@@ -323,7 +323,7 @@ def test_every_command_fits_a_narrow_terminal(
     piped = plan if arguments[0] == "account" else b"0\n1\n"
     texts = []
     for columns in (10**6, 40):
-        for place in ("_support.text", "_support.tables", "tools.document"):
+        for place in ("_support.text", "_support.tables", "tools.signed"):
             monkeypatch.setattr(f"shuffledp.{place}.line_width", lambda piped=0, c=columns: c)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
         seed = ("--seed", "1") if arguments[0] == "simulate" else ()

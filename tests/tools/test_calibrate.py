@@ -30,7 +30,7 @@ from shuffledp.randomizers import Randomizer
 targets = st.floats(-2, 0.5).map(lambda x: 10.0**x)
 deltas = st.floats(-12, -2).map(lambda x: 10.0**x)
 some_users = st.floats(1, 7).map(lambda x: round(10**x))
-FEW = settings(max_examples=3)
+FEW = settings(max_examples=2)
 
 
 def epsilon(round_: Shuffle, rounds: int, delta: float, rtol: float = 1e-3) -> float:

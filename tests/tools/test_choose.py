@@ -13,8 +13,7 @@ from shuffledp.bounds import Bounds
 from shuffledp.bounds.boundary import Decimals, approach
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import REGISTRY, Family, Randomizer
-from shuffledp.tools.candidates import lowest
-from shuffledp.tools.choose import Choices
+from shuffledp.tools.choose import Choices, lowest
 
 USERS, VALUES, EPSILON, DELTA = 10**6, 100, 1.0, 1e-8
 
@@ -27,6 +26,13 @@ def shuffled() -> Choices:
 def only(monkeypatch: pytest.MonkeyPatch, **some: type[Randomizer]) -> None:
     """Of these it is chosen, which takes less time than of all."""
     monkeypatch.setattr("shuffledp.tools.choose.REGISTRY", some)
+
+
+@pytest.fixture
+def one_probability(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bits are flipped with one probability: to search for two takes ten times as long."""
+    families = REGISTRY["unary"].families
+    monkeypatch.setattr(REGISTRY["unary"], "families", lambda size: families(size)[-1:])
 
 
 def support(name: str, given: dict[str, Any]) -> tuple[float, float]:
@@ -106,6 +112,7 @@ def test_every_choice_is_certified_to_meet_the_target(shuffled: Choices) -> None
         assert Shuffle(made, USERS).get_epsilon(DELTA) <= EPSILON
 
 
+@pytest.mark.usefixtures("one_probability")
 def test_sums_are_chosen_too_and_in_all_rounds_of_a_sample(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -129,6 +136,7 @@ def chosen_as_usual(names: tuple[str, ...], view: str) -> Choices:
         return choose(1000, 4, epsilon=1.0, delta=1e-5, view=view, rtol=0.02)
 
 
+@pytest.mark.usefixtures("one_probability")
 @pytest.mark.parametrize(
     ("names", "view", "more"),
     [
@@ -176,7 +184,7 @@ def test_errors_are_those_of_the_fewest_or_the_most_who_send(
     only(monkeypatch, rr=RandomizedResponse, laplace=REGISTRY["laplace"])
     people: dict[str, Any] = {"dropouts": 0.2, "messages": 3}
     asked: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-4, "view": "shuffle", "rtol": 0.1}
-    (rr,) = choose(1000, VALUES, **people, **asked)
+    (rr,) = choose(100, VALUES, **people, **asked)
     own, other = support("rr", dict(rr.parameters))
 
     def error(messages: int, count: float) -> float:
@@ -184,20 +192,20 @@ def test_errors_are_those_of_the_fewest_or_the_most_who_send(
         noise += count * (own * (1 - own) - other * (1 - other))
         return math.sqrt(noise) / (own - other)
 
-    most, least = 3 * 1000, 3 * 800
+    most, least = 3 * 100, 3 * 80
     assert rr.standard_error == pytest.approx(error(most, 0), rel=1e-9)
     assert rr.average_error == pytest.approx(error(most, most / VALUES), rel=1e-9)
     assert rr.frequency_error == pytest.approx(error(least, least / VALUES) / least, rel=1e-9)
     assert rr.bits == 3 * 7
-    (laplace,) = choose(1000, task="mean", **people, **asked)
+    (laplace,) = choose(100, task="mean", **people, **asked)
     scale = 1 / laplace.parameters["eps0"]
     assert laplace.average_error == pytest.approx(math.sqrt(2 * scale**2 / least), rel=1e-4)
-    sampled = choose(1000, VALUES, **asked, sample_rate=0.5, dropouts=0.2)
+    sampled = choose(100, VALUES, **asked, sample_rate=0.5, dropouts=0.2)
     assert sampled[0].standard_error == pytest.approx(
-        math.sqrt(sampled[0].randomizer.count_variance(500)), rel=1e-9
+        math.sqrt(sampled[0].randomizer.count_variance(50)), rel=1e-9
     )
-    assert "of 500 users who send, if nobody drops out" in sampled.legend
-    assert "of 400 users who send, if all dropouts occur" in sampled.legend
+    assert "of 50 users who send, if nobody drops out" in sampled.legend
+    assert "of 40 users who send, if all dropouts occur" in sampled.legend
 
 
 def local_loss(choice: Any) -> float:
@@ -240,6 +248,7 @@ def test_gaussian_noise_has_no_local_eps0() -> None:
     assert (name, view) == ("gaussian", "aggregate") and "max_eps0=4" in reason
 
 
+@pytest.mark.usefixtures("one_probability")
 def test_what_does_not_go_with_the_neighbours_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("rr", "unary", "noisy-histogram")
     only(monkeypatch, **{name: REGISTRY[name] for name in names})
@@ -254,7 +263,7 @@ def test_what_does_not_go_with_the_neighbours_is_listed(monkeypatch: pytest.Monk
 
 
 def test_means_and_vectors() -> None:
-    means = choose(10_000, task="mean", epsilon=1.0, delta=1e-6, view="shuffle")
+    means = choose(10_000, task="mean", epsilon=1.0, delta=1e-6, view="shuffle", rtol=0.1)
     assert {choice.name for choice in means} == {
         "gaussian", "laplace", "one-bit", "piecewise", "square-wave",
     }  # fmt: skip

@@ -22,6 +22,14 @@ from shuffledp.tools.sweep import SweepTable
 AXES: dict[str, list[Any]] = {"eps0": [1.0, -1.0], "users": [100, 1_000], "rounds": [1, 2]}
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return what a sweep over the axes writes."""
+    out = tmp_path_factory.mktemp("sweep") / "sweep.csv"
+    sweep(AXES, delta=1e-6, jobs=1, out=out)
+    return out.read_text()
+
+
 def test_rows_against_the_accountant() -> None:
     table = sweep(AXES, delta=1e-6, jobs=1)
     assert len(table) == 8
@@ -83,11 +91,10 @@ def test_finished_cells_are_not_computed_again(
     ],
 )
 def test_another_file_is_refused_and_left_alone(
-    tmp_path: Path, spoil: Callable[[str], str]
+    tmp_path: Path, spoil: Callable[[str], str], written: str
 ) -> None:
     out = tmp_path / "sweep.csv"
-    sweep(AXES, delta=1e-6, jobs=1, out=out)
-    out.write_text(spoil(out.read_text()))
+    out.write_text(spoil(written))
     before = out.read_bytes()
     with pytest.raises(InvalidParameter, match="not the beginning of this sweep"):
         sweep(AXES, delta=1e-6, jobs=1, out=out)
@@ -128,7 +135,7 @@ def test_killed_midway_and_continued_in_parallel(tmp_path: Path) -> None:
         process.kill()
     assert 4 <= out.read_text().count("\n") < 37
     subprocess.run([*command, "--jobs", "2", "--out", str(out)], check=True)
-    subprocess.run([*command, "--jobs", "1", "--out", str(clean)], check=True)
+    ok(*command[3:], "--jobs", "1", "--out", str(clean))
     assert clean.read_text().count("\n") == 37
     assert out.read_bytes() == clean.read_bytes()
 

@@ -88,7 +88,7 @@ def test_every_analysis_of_the_named_randomizers_holds(
 ) -> None:
     users = 2 if len(rows[0]) > 7 else 3
     for analysis in randomizer.analyses:
-        result = verify(randomizer, users, analysis, epsilons=[0.0, 0.5, 1.2])
+        result = verify(randomizer, users, analysis, epsilons=[0.0, 1.2])
         assert result.holds, str(result)
         assert "VIOLATED" not in str(result)
 
@@ -168,7 +168,7 @@ def test_an_eps0_rounded_down_is_caught() -> None:
 def test_the_shell_exits_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def lying(kind: str, given: object, dash: str) -> Randomizer:
+    def lying(kind: str, given: object, prefix: str) -> Randomizer:
         return Liar(MATRIX, more=2)
 
     monkeypatch.setattr(sys.modules["shuffledp.cli.options"], "randomizer_of", lying)

@@ -20,6 +20,7 @@ from shell import run
 from shuffledp import Accountant, Plan, Shuffle
 from shuffledp.cli.app import cli
 from shuffledp.randomizers import REGISTRY
+from shuffledp.web.pool import Limits
 from shuffledp.web.questions import questions
 from shuffledp.web.server import listening
 
@@ -29,7 +30,7 @@ MATRIX = "0.75,0.25\n0.25,0.75\n"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running() as found:
+    with running(Limits(workers=1)) as found:
         yield found
 
 
@@ -107,7 +108,7 @@ def test_every_command_with_json_has_its_route(server: Server) -> None:
     able = {
         name
         for name, command in cli.commands.items()
-        if any(parameter.name == "as_json" for parameter in command.params)
+        if any("--json" in parameter.opts for parameter in command.params)
     }
     assert questions().keys() == able
     document = server.client.get("/openapi.json").json()

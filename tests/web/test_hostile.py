@@ -10,14 +10,14 @@ import pytest
 
 from covering import covering
 from serving import Server, running
-from shuffledp.web.limits import Limits
+from shuffledp.web.pool import Limits
 
 GOOD: dict[str, Any] = {"eps0": 1, "users": 9, "delta": 0.1}
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running(Limits(workers=2, body_seconds=0.6, head_seconds=0.6)) as found:
+    with running(Limits(workers=1, body_seconds=0.6, head_seconds=0.6)) as found:
         yield found
 
 
@@ -106,7 +106,7 @@ def test_no_file_of_the_server_is_read(path: str, server: Server) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/../etc/passwd", "/static/../app.py", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd",
-     "//etc/passwd", "/api/../api/epsilon", "/app.py", "/index.html", "/api/reproduce",
+     "//etc/passwd", "/api/../api/epsilon", "/app.py", "/api/reproduce",
      "/api/serve"],
 )  # fmt: skip
 def test_paths_lead_nowhere(path: str, server: Server) -> None:

@@ -1,7 +1,9 @@
 """The page in a real browser: its numbers are Python's, and everybody can use it."""
 
 import json
+import os
 import shlex
+import signal
 import time
 import tomllib
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ from serving import Server, running
 from shell import run
 from shuffledp import Accountant, Plan, PureLDP, Shuffle, rounded_up
 from shuffledp.randomizers import REGISTRY
-from shuffledp.web.limits import Limits
+from shuffledp.web.pool import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = ROOT / "examples" / "plan.toml"
@@ -24,7 +26,7 @@ PLAN = ROOT / "examples" / "plan.toml"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running(Limits(workers=2)) as found:
+    with running(Limits(workers=1)) as found:
         yield found
 
 
@@ -346,7 +348,7 @@ def table(page: Page) -> list[dict[str, str]]:
 
 def test_choose_asks_all_that_its_form_and_its_link_say(page: Page) -> None:
     people = {"colluding": "5%", "dropouts": "10", "messages": "2", "neighbours": "remove"}
-    more = {**people, "max_eps0": "9", "rtol": "0.05"}
+    more = {**people, "max_eps0": "9", "rtol": "0.3"}
     said = "&".join(f"{name}={value.replace('%', '%25')}" for name, value in more.items())
     page.goto(f"/?tab=choose&seen=aggregate&users=2000&rounds=2&k=3&{said}")
     until(page, "document.querySelector('.sentence')?.textContent.startsWith('Deploy')")
@@ -408,9 +410,11 @@ def test_thresholds_count_colluders_too(page: Page) -> None:
 def test_a_long_question_shows_progress_and_is_cancelled(page: Page, server: Server) -> None:
     page.goto("/?tab=choose&users=1e6&values=1000&rounds=500&sample_rate=0.01")
     page.wait_for_selector("#working:not([hidden])")
-    until(page, "/choose: [1-9]\\d* s/.test(document.querySelector('.what')?.textContent)")
     busy = {worker.process.pid for worker in server.pool.busy}
     assert busy
+    for pid in busy:  # it takes long enough, and no processor time from others
+        os.kill(pid, signal.SIGSTOP)
+    until(page, "/choose: [1-9]\\d* s/.test(document.querySelector('.what')?.textContent)")
     page.click("#cancel")
     page.wait_for_selector("#working", state="hidden")
     end = time.monotonic() + 10
@@ -531,7 +535,7 @@ def test_a_keyboard_reaches_everything_and_focus_is_seen(page: Page) -> None:
 
 def test_the_page_of_the_api(page: Page) -> None:
     page.goto("/docs")
-    assert page.locator("#epsilon td code").count() > 20
+    assert page.locator("#epsilon tbody th").count() > 20
     assert page.evaluate(CONTRAST) == []
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") == 360

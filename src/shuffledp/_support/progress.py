@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from datetime import timedelta
+from typing import Any
 
 #: Seconds before anything is shown, and between two pictures of it.
 DELAY, PAUSE = 1.0, 0.25
@@ -45,10 +46,9 @@ class State:
         >>> State("epsilon", None, start=0.0).text(now=3.0)
         'epsilon  3 s'
         """
-        bar = ""
-        if self.total:
-            bar = f"  [{('#' * int(_BAR * self.share)).ljust(_BAR, '-')}]"
-        return f"{self.label}{bar}  {self._rest(now)}"
+        share = min(self.done / self.total, 1.0) if self.total else 0.0
+        bar = f"  [{('#' * int(_BAR * share)).ljust(_BAR, '-')}]" if self.total else ""
+        return f"{self.label}{bar}  {self._time(now)}"
 
     def html(self, now: float) -> str:
         """The same for a notebook."""
@@ -56,106 +56,90 @@ class State:
 
         value = f' value="{self.done}" max="{self.total}"' if self.total else ""
         label = html.escape(self.label)
-        return f'<progress{value} aria-label="{label}"></progress> {label}  {self._rest(now)}'
+        return f'<progress{value} aria-label="{label}"></progress> {label}  {self._time(now)}'
 
-    @property
-    def share(self) -> float:
-        return min(self.done / self.total, 1.0) if self.total else 0.0
-
-    def _rest(self, now: float) -> str:
+    def _time(self, now: float) -> str:
         """What follows the bar."""
-        passed, share = now - self.start, self.share
+        passed = now - self.start
         if not self.total:
             return f"{f'{self.done:,} steps  ' if self.done else ''}{_clock(passed)}"
+        share = min(self.done / self.total, 1.0)
         left = f", about {_clock(passed / share - passed)} left" if 0 < share < 1 else ""
         return f"{int(100 * share)} %  {_clock(passed)}{left}"
 
 
 def _clock(seconds: float) -> str:
     whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    hours, rest = divmod(whole, 3600)
-    minutes = f"{rest // 60}:{rest % 60:02d}"
-    return minutes if not hours else f"{hours}:{rest // 60:02d}:{rest % 60:02d}"
+    return (
+        f"{whole} s" if whole < 60 else str(timedelta(seconds=whole)).removeprefix("0:").lstrip("0")
+    )
 
 
-class Screen(Protocol):
-    """Where it is shown."""
-
-    def show(self, state: State) -> None: ...
-
-    def clear(self) -> None: ...
+#: Shows a state, or nothing any more for None.
+Show = Callable[[State | None], None]
 
 
-class Terminal:
+def _on_terminal(stream: Any) -> Show:
     """One line of a terminal, written again and again."""
+    import shutil  # which takes as long to load as some of our modules
 
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._width = stream, 0
+    width = 0
 
-    def show(self, state: State) -> None:
-        import shutil  # which takes as long to load as some of our modules
-
+    def show(state: State | None) -> None:
+        nonlocal width
         room = shutil.get_terminal_size().columns - 1
-        text = state.text(time.monotonic())[:room]
-        self._write(f"\r{text.ljust(min(self._width, room))}")
-        self._width = len(text)
-
-    def clear(self) -> None:
-        self._write(f"\r{' ' * self._width}\r")
-
-    def _write(self, text: str) -> None:
+        text = "" if state is None else state.text(time.monotonic())[:room]
         with suppress(OSError, ValueError):  # a terminal that went away is no reason to stop
-            self._stream.write(text)
-            self._stream.flush()
+            stream.write(f"\r{text.ljust(min(width, room))}" + ("" if state else "\r"))
+            stream.flush()
+        width = len(text)
+
+    return show
 
 
-class Notebook:
+def _in_notebook(display: Any) -> Show:
     """An output of the cell, updated in place."""
+    handle: Any = None
 
-    def __init__(self, display: Any) -> None:
-        self._display, self._handle = display, None
-
-    def show(self, state: State) -> None:
+    def show(state: State | None) -> None:
+        nonlocal handle
         now = time.monotonic()
-        bundle = {"text/plain": state.text(now), "text/html": state.html(now)}
-        if self._handle is None:
-            self._handle = self._display.display(bundle, raw=True, display_id=True)
+        bundle = {"text/plain": "", "text/html": ""}
+        if state is not None:
+            bundle = {"text/plain": state.text(now), "text/html": state.html(now)}
+        if handle is None:
+            handle = display.display(bundle, raw=True, display_id=True)
         else:
-            self._handle.update(bundle, raw=True)
+            handle.update(bundle, raw=True)
 
-    def clear(self) -> None:
-        if self._handle is not None:
-            self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+    return show
 
 
 #: Where a program wants to see it instead: see `show_on`.
-_elsewhere: Screen | None = None
+_other_screen: Show | None = None
 
 
-def show_on(screen: Screen | None) -> None:
+def show_on(screen: Show | None) -> None:
     """From now on, all that this process computes is shown there."""
-    global _elsewhere
-    _elsewhere = screen
+    global _other_screen
+    _other_screen = screen
 
 
-def _screen() -> Screen | None:
+def _screen() -> Show | None:
     """None if nobody is watching, or if this is one of many workers."""
-    if _elsewhere is not None:
-        return _elsewhere
-    if os.environ.get("SHUFFLEDP_PROGRESS", "") == "0":
-        return None
+    if _other_screen is not None:
+        return _other_screen
     workers = sys.modules.get("multiprocessing")
-    if workers is not None and workers.parent_process() is not None:
+    is_worker = workers is not None and workers.parent_process() is not None
+    if is_worker or os.environ.get("SHUFFLEDP_PROGRESS", "") == "0":
         return None
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if hasattr(shell, "kernel"):
-        return Notebook(importlib.import_module("IPython.display"))
+        return _in_notebook(importlib.import_module("IPython.display"))
     stream = sys.stderr
     if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         return None
-    return Terminal(stream)
+    return _on_terminal(stream)
 
 
 @contextmanager
@@ -188,11 +172,10 @@ def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], N
         _ONE.release()
 
 
-def _watch(screen: Screen, state: State, over: threading.Event) -> None:
+def _watch(show: Show, state: State, over: threading.Event) -> None:
     if over.wait(DELAY):
         return
-    while True:
-        screen.show(state)
-        if over.wait(PAUSE):
-            screen.clear()
-            return
+    show(state)
+    while not over.wait(PAUSE):
+        show(state)
+    show(None)

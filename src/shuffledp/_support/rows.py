@@ -7,10 +7,12 @@ import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .extras import load
 from .files import write_text_atomically, writing
+
+Row = TypeVar("Row")
 
 
 class Records(ABC):
@@ -40,3 +42,15 @@ class Records(ABC):
         """A pandas DataFrame, if pandas is installed."""
         pandas = load("pandas", "to_pandas needs", "pandas")
         return pandas.DataFrame(self.records(), columns=list(self.columns))
+
+
+class RowSequence(Sequence[Row], Records):
+    """A result that is the sequence of its `rows`."""
+
+    rows: tuple[Row, ...]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)

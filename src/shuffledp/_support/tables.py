@@ -11,6 +11,8 @@ _INDENT = "    "
 _MOST_ROWS = 100  # of the brackets in a notebook
 
 TableRow = Sequence[str]
+#: The names of the columns, and the rows.
+Table = tuple[TableRow, Sequence[TableRow]]
 
 
 def text_table(

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from .._support.numeric import Bounds
-from .._support.text import rounded_down, rounded_up, wrapped
 from ..bounds.certificate import too_wide
 from ..errors import NotCertified
-from ..tools.adversaries import adversaries as ladder
-from ..tools.ladder import Ladder
-from ..tools.protocol import of_users, split
-from .options import (
-    CSV,
-    DELTA,
-    JSON,
-    PEOPLE,
-    ROUNDS,
-    RTOL,
-    SAMPLING,
-    SEEN,
-    USERS,
-    command,
-    options,
-    randomizer_options,
-    take_randomizer,
-)
-from .report import check_format, end_unless_answered, epsilon_shortfall, json_report
+from ..tools.adversaries import Ladder
+from ..tools.adversaries import adversaries as compare_analyses
+from ..tools.protocol import round_of_users, split
+from . import options as o
+from .report import epsilon_shortfall, print_answer
 
 
-@command()
-@options(
-    *randomizer_options("rr"), *SEEN[:2], USERS, *SAMPLING, *PEOPLE, ROUNDS, RTOL, JSON, CSV, DELTA
+@o.command()
+@o.options(
+    *o.randomizer_options("rr"),
+    *o.view_options(),
+    o.USERS,
+    *o.people_options(),
+    *(o.ROUNDS, o.RTOL, o.JSON, o.CSV, o.DELTA),
 )
 def adversaries(
-    delta: float, users: int, rounds: int, rtol: float, as_json: bool, as_csv: bool, **given: Any
+    delta: float, users: int, rounds: int, rtol: float, form: str, **given: Any
 ) -> None:
     """What each piece of the adversary's knowledge costs.
 
@@ -48,34 +35,21 @@ def adversaries(
       shuffledp adversaries --k 4 --eps0 1 --users 1e4 --sample-rate 0.1 --delta 1e-6
       shuffledp adversaries --view aggregate --randomizer oue --k 8 --eps0 6 --users 9 --delta 1e-3
     """
-    check_format(as_json, as_csv)
-    randomizer, kept = take_randomizer(given), split(given)[2]
-    rows = ladder(randomizer, users, delta, rounds=rounds, rtol=rtol, **kept)
-    round_ = of_users(randomizer, users, **kept)
-    shortfall = _shortfall(delta, rows, rtol)
-    if as_csv:
-        click.echo(rows.to_csv(), nl=False)
-    elif as_json:
-        answer = {"delta": delta, "rows": [row._asdict() for row in rows]}
-        asked = {"rounds": rounds, "rtol": rtol}
-        click.echo(json_report("adversaries", answer, round_, error=shortfall, **asked))
-    else:
-        _print(rows, sees="sees all messages, " if round_.view == "shuffle" else "")
-    end_unless_answered(shortfall)
+    randomizer, settings = o.make_randomizer(given), split(given)[2]
+    ladder = compare_analyses(randomizer, users, delta, rounds=rounds, rtol=rtol, **settings)
+    round_, shortfall = (
+        round_of_users(randomizer, users, **settings),
+        _shortfall(delta, ladder, rtol),
+    )
+    answer = {"delta": delta, "rows": [row._asdict() for row in ladder]}
+    print_answer(
+        "adversaries", ladder, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol
+    )
 
 
-def _shortfall(delta: float, rows: Ladder, rtol: float) -> NotCertified | None:
+def _shortfall(delta: float, ladder: Ladder, rtol: float) -> NotCertified | None:
     """A bracket that is too wide; of infinite epsilons only that of the last analysis, which is the
     guarantee: the others tell what more knowledge costs."""
-    found = [Bounds(row.lower, row.upper) for row in rows if row.upper is not None]
-    wide = (too_wide(bounds, rtol) for bounds in found)
-    return epsilon_shortfall(delta, found[-1], rtol) or next(filter(None, wide), None)
-
-
-def _print(rows: Ladder, sees: str) -> None:
-    click.echo(wrapped(f"{rows.title}."))
-    click.echo(wrapped(f"The adversary {sees}knows all other users' values, and ..."))
-    click.echo(f"\n{'analysis':<17}{'epsilon':>10}")
-    for row in rows:
-        value = f">= {rounded_down(row.lower)}" if row.upper is None else rounded_up(row.upper)
-        click.echo(wrapped(row.adversary, f"{row.analysis:<17}{value:>10}   ", 30))
+    brackets = [Bounds(row.lower, row.upper) for row in ladder if row.upper is not None]
+    problems = (too_wide(bounds, rtol) for bounds in brackets)
+    return epsilon_shortfall(delta, brackets[-1], rtol) or next(filter(None, problems), None)

@@ -1,89 +1,101 @@
-"""The command line: the table of commands, and how each of them ends."""
+"""The command line: the table of commands, each imported when it is used, and how they end."""
 
 from __future__ import annotations
 
 import errno
+import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections import UserDict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from .. import __version__
-from .lazy import CommandEntry, LazyGroup
 from .report import BAD_INPUT, BUG, complaint, end_with, json_report
 
-#: Every command: where it is found, and its summary in the list of commands.
-COMMANDS = {
-    "epsilon": CommandEntry(
-        "epsilon:epsilon",
-        "Which epsilon holds at a given delta; exit code 3 if none is certified.",
-    ),
-    "delta": CommandEntry(
-        "epsilon:delta",
-        "Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.",
-    ),
-    "risk": CommandEntry(
-        "risk:risk",
-        "How much an attacker can find out: advantage, error rates, Renyi divergences.",
-    ),
-    "adversaries": CommandEntry(
-        "adversaries:adversaries",
-        "What each piece of the adversary's knowledge costs.",
-    ),
-    "compare": CommandEntry(
-        "compare:compare",
-        "Every bound of the literature that applies, beside ours, and why the others do not.",
-    ),
-    "calibrate": CommandEntry(
-        "calibrate:calibrate",
-        "The largest or smallest value of one parameter that meets a target.",
-    ),
-    "choose": CommandEntry(
-        "choose:choose",
-        "Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.",
-    ),
-    "account": CommandEntry(
-        "account:account",
-        "The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.",
-    ),
-    "sweep": CommandEntry(
-        "sweep:sweep",
-        "A table of certified values for every combination of parameters.",
-    ),
-    "plot": CommandEntry(
-        "plot:plot",
-        "Pictures of certified values, with their brackets as bands.",
-    ),
-    "verify": CommandEntry(
-        "verify:verify",
-        "Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.",
-    ),
-    "audit": CommandEntry(
-        "audit:audit",
-        "Ask a client for many messages and hold them against its claim; exit code 1 if it fails.",
-    ),
-    "simulate": CommandEntry(
-        "simulate:simulate",
-        "One round on data of your own: true against estimated, beside the certified guarantee.",
-    ),
-    "reproduce": CommandEntry(
-        "reproduce:reproduce",
-        'Regenerate the paper "Tight Accounting in the Shuffle Model of Differential Privacy".',
-    ),
-    "serve": CommandEntry(
-        "serve:serve",
-        "A page on this machine: the numbers of all commands to look at, and their JSON by HTTP.",
-    ),
-}
+#: Stands for a command whose module was not imported yet.
+_UNLOADED = click.Command(None)
+#: Modules of commands that have no module of their own name.
+_MODULES = {"delta": "epsilon"}
+
+
+class LazyCommands(UserDict[str, click.Command]):
+    """The commands by name. Reading a value imports its module; iterating over names does not.
+
+    click itself looks commands up in this mapping and takes the names that it proposes for a
+    misspelt command from it.
+    """
+
+    def __getitem__(self, name: str) -> click.Command:
+        if self.data[name] is _UNLOADED:
+            module = importlib.import_module(f".{_MODULES.get(name, name)}", __package__)
+            self.data[name] = getattr(module, name)
+        return self.data[name]
+
+
+class LazyGroup(click.Group):
+    """A group of commands that are imported when they are used.
+
+    Help and shell completion list the commands with the summaries of the table, so that neither
+    imports a command.
+
+    Parameters
+    ----------
+    summaries : Mapping[str, str]
+        Names of commands, and the first sentence of the help text of each.
+    """
+
+    def __init__(self, *args: Any, summaries: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.commands = LazyCommands(dict.fromkeys(summaries, _UNLOADED))
+        self._summaries = click.Group(
+            commands=[click.Command(name, help=text) for name, text in summaries.items()]
+        )
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands into a help text."""
+        self._summaries.format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and the options of the group that begin like this."""
+        found = [
+            CompletionItem(name, help=self._summaries.commands[name].get_short_help_str())
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+#: Every command with its summary in the list of commands: the first sentence of its help text.
+_SUMMARIES = """\
+epsilon: Which epsilon holds at a given delta; exit code 3 if none is certified.
+delta: Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.
+risk: How much an attacker can find out: advantage, error rates, Renyi divergences.
+adversaries: What each piece of the adversary's knowledge costs.
+compare: Every bound of the literature that applies, beside ours, and why the others do not.
+calibrate: The largest or smallest value of one parameter that meets a target.
+choose: Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.
+account: The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.
+sweep: A table of certified values for every combination of parameters.
+plot: Pictures of certified values, with their brackets as bands.
+verify: Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.
+audit: Ask a client for many messages and hold them against its claim; exit code 1 if it fails.
+simulate: One round on data of your own: true against estimated, beside the certified guarantee.
+reproduce: Regenerate the paper "Tight Accounting in the Shuffle Model of Differential Privacy".
+serve: A page on this machine: the numbers of all commands to look at, and their JSON by HTTP.
+"""
+COMMANDS = dict(line.split(": ", 1) for line in _SUMMARIES.splitlines())
 #: A shell that completes a command line asks through this variable, and gives no arguments.
 _COMPLETION = "_SHUFFLEDP_COMPLETE"
 
 
 @click.group(
     cls=LazyGroup,
-    entries=COMMANDS,
+    summaries=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Every printed upper value is rounded up: it is safe to publish. The exit code is 0 "
     "only if the question was answered as asked; 1: the answer is no; 2: bad input; 3: not "

@@ -13,8 +13,8 @@ import click
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import name_of
 from ..tools.audit import audit as hold_against_claim
-from .options import JSON, command, number, options, randomizer_options, take_randomizer
-from .report import ANSWER_IS_NO, json_report
+from .options import JSON, command, make_randomizer, number, options, randomizer_options
+from .report import print_answer
 
 _CLIENT = click.option(
     "--client",
@@ -27,31 +27,24 @@ _CONFIDENCE = number("confidence", "With which all intervals hold at once.", def
 
 @command()
 @options(*randomizer_options("rr"), _CLIENT, _TRIALS, _CONFIDENCE, JSON)
-def audit(client: str | None, trials: int, confidence: float, as_json: bool, **given: Any) -> None:
+def audit(client: str | None, trials: int, confidence: float, form: str, **given: Any) -> None:
     """Ask a client for many messages and hold them against its claim; exit code 1 if it fails.
 
     \b
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize --trials 1e6
       shuffledp audit --randomizer laplace --eps0 1
     """
-    randomizer = take_randomizer(given)
+    randomizer = make_randomizer(given)
     found = hold_against_claim(randomizer, _loaded(client), trials=trials, confidence=confidence)
-    if as_json:
-        answer = {
-            "randomizer": name_of(randomizer),
-            "parameters": randomizer.reported,
-            "holds": found.holds,
-            "exceeds": found.exceeds,
-            "eps0_lower": found.eps0_lower,
-            "claimed": found.claimed,
-            "verdict": found.verdict,
-            "rows": [row._asdict() for row in found.rows],
-        }
-        asked: dict[str, Any] = {"client": client, "trials": found.trials, "confidence": confidence}
-        click.echo(json_report("audit", answer, **asked))
-    else:
-        click.echo(str(found))
-    sys.exit(0 if found.holds else ANSWER_IS_NO)
+    names = ("holds", "exceeds", "eps0_lower", "claimed", "verdict")
+    answer = {
+        "randomizer": name_of(randomizer),
+        "parameters": randomizer.reported,
+        **{name: getattr(found, name) for name in names},
+        "rows": [row._asdict() for row in found.rows],
+    }
+    asked: dict[str, Any] = {"client": client, "trials": found.trials, "confidence": confidence}
+    print_answer("audit", found, form, answer, holds=found.holds, **asked)
 
 
 def _loaded(name: str | None) -> Callable[..., Any] | None:

@@ -15,9 +15,19 @@ from ..randomizers.parameter import parameters_of
 from ..rounds import Round
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import OF_REPORTS, needed, randomizer_of, round_of, split
-from .options import JSON, RTOL, command, number, options, round_options
-from .report import json_report
+from ..tools.protocol import REPORT_PARAMETERS, needed, split
+from .options import (
+    JSON,
+    RTOL,
+    TARGET,
+    command,
+    make_randomizer,
+    make_round,
+    number,
+    options,
+    round_options,
+)
+from .report import print_answer
 
 
 @command()
@@ -31,12 +41,10 @@ from .report import json_report
     *round_options(),
     number("users", "Users in each round.", whole=True),
     number("rounds", "How many rounds are composed.  [1]", whole=True),
-    number("epsilon", "The target: at most this epsilon", required=True),
-    number("delta", "at this delta.", required=True),
-    *(RTOL, JSON),
+    *(*TARGET, RTOL, JSON),
 )
 def calibrate(
-    find: str, epsilon: float, delta: float, rtol: float, as_json: bool, **given: Any
+    find: str, epsilon: float, delta: float, rtol: float, form: str, **given: Any
 ) -> None:
     """The largest or smallest value of one parameter that meets a target.
 
@@ -50,16 +58,14 @@ def calibrate(
     _check(find, name, given)
 
     def made(value: float) -> Round:
-        return round_of({**given, name: value}, dash="--")
+        return make_round({**given, name: value})
 
     make, rounds = made(1) if name == "rounds" else made, given["rounds"]
     found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
     round_ = made(found.value)
-    if as_json:
-        rounds = found.value if name == "rounds" else rounds or 1
-        click.echo(json_report("calibrate", _answer(found), round_, rounds=rounds, rtol=rtol))
-    else:
-        click.echo(_sentences(found, round_.relation))
+    rounds = found.value if name == "rounds" else rounds or 1
+    text = _sentences(found, round_.relation)
+    print_answer("calibrate", text, form, _answer(found), round_, rounds=rounds, rtol=rtol)
 
 
 def _check(find: str, name: str, given: dict[str, Any]) -> None:
@@ -69,13 +75,13 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
     for other in needed(given):
         if name != other and given[other] is None:
             raise InvalidParameter(f"--find {find} needs --{other}; add it.")
-    kind, own, _ = split(given)
+    kind = split(given)[0]
     if "randomizer" not in needed(given):
         return
-    if name in OF_REPORTS:
+    if name in REPORT_PARAMETERS:
         raise InvalidParameter(f"--find {find} goes with --view threshold; add that.")
     if parameter_named(name) is None:
-        randomizer_of(kind, own, dash="--")
+        make_randomizer(given)
     elif kind in REGISTRY and name not in parameters_of(REGISTRY[kind]):
         raise InvalidParameter(
             f"--find {name} does not go with --randomizer {kind}, which has "
@@ -84,14 +90,11 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
 
 
 def _answer(found: Calibration) -> dict[str, Any]:
-    beyond = found.beyond_achieved
+    achieved, beyond = found.achieved, found.beyond_achieved
     return {
         "find": found.parameter,
-        "value": found.value,
-        "epsilon": found.epsilon,
-        "delta": found.delta,
-        "lower": found.achieved.lower,
-        "upper": found.achieved.upper,
+        **{name: getattr(found, name) for name in ("value", "epsilon", "delta")},
+        **achieved._asdict(),
         "room": found.room,
         "beyond": found.beyond,
         "beyond_lower": None if beyond is None else beyond.lower,

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-import click
-
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.text import plain, rounded_down, rounded_up
@@ -17,73 +15,64 @@ from ..accountant import Accountant, repeated
 from ..bounds.certificate import no_guarantee
 from ..errors import NotCertified
 from ..tools.statement import statement
-from .numbers import Numbers
-from .options import PROTOCOL, command, options, take_round
-from .report import end_unless_answered, json_report
+from .options import PROTOCOL, command, make_round, numbers, options
+from .report import print_answer
 
-
-def _values(name: str, more: str = "") -> Any:
-    text = f"The {name}; several with commas or by repeating the option.{more}"
-    return click.option(
-        f"--{name}", "values", type=Numbers(), required=True, multiple=True, help=text
-    )
+_SEVERAL = "several with commas or by repeating the option."
+_VALUES: dict[str, Any] = {"required": True, "multiple": True}
 
 
 @command()
-@options(*PROTOCOL, _values("delta", " 0 asks for pure DP."))
-def epsilon(values: Sequence[Sequence[float]], **given: Any) -> None:
+@options(*PROTOCOL, numbers("delta", f"The delta; {_SEVERAL} 0 asks for pure DP.", **_VALUES))
+def epsilon(delta: Sequence[Sequence[float]], **given: Any) -> None:
     """Which epsilon holds at a given delta; exit code 3 if none is certified.
 
     \b
       shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
       shuffledp epsilon --eps0 1 --users 1e9 --delta 1e-6,1e-9 --json
     """
-    _answer("epsilon", "delta", [*chain(*values)], **given)
+    _answer("epsilon", "delta", [*chain(*delta)], **given)
 
 
 @command()
-@options(*PROTOCOL, _values("epsilon"))
-def delta(values: Sequence[Sequence[float]], **given: Any) -> None:
+@options(*PROTOCOL, numbers("epsilon", f"The epsilon; {_SEVERAL}", **_VALUES))
+def delta(epsilon: Sequence[Sequence[float]], **given: Any) -> None:
     """Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.
 
     \b
       shuffledp delta --eps0 4 --users 10000 --rounds 4 --epsilon 1
       shuffledp delta --eps0 4 --users 1e5 --analysis clones --epsilon 0.1,0.2 --json
     """
-    _answer("delta", "epsilon", [*chain(*values)], **given)
+    _answer("delta", "epsilon", [*chain(*epsilon)], **given)
 
 
 def _answer(
-    query: str, at: str, values: list[float], rounds: int, rtol: float, as_json: bool, **given: Any
+    query: str, at: str, values: list[float], rounds: int, rtol: float, form: str, **given: Any
 ) -> None:
-    round_ = take_round(given)
+    round_ = make_round(given)
     accountant = repeated(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds
-    bounds, narrow, shortfall = [], [], None
+    bounds, certified, shortfall = [], [], None
     with progress(query, len(values) if len(values) > 1 else None) as done:
         for value in values:
+            width_error = None
             try:
                 bounds.append(ask(value, rtol=rtol))
-                lacks = no_guarantee(query, value, bounds[-1])
             except NotCertified as error:  # an answer all the same, and a word about its width
                 bounds.append(error.bounds)
-                lacks = no_guarantee(query, value, error.bounds) or error
-            narrow.append(lacks is None)
-            shortfall = lacks or shortfall
+                width_error = error
+            problem = no_guarantee(query, value, bounds[-1]) or width_error
+            certified.append(problem is None)
+            shortfall = problem or shortfall
             done(1)
     guarantees = [
         _guarantee(accountant, query, at, value, b, rtol)
         for value, b in zip(values, bounds, strict=True)
     ]
-    said = statement(round_, rounds, guarantees)
-    if as_json:
-        lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
-        answer = {at: values, "lower": lower, "upper": upper, "certified": narrow}
-        answer["statement"] = said
-        click.echo(json_report(query, answer, round_, error=shortfall, rounds=rounds, rtol=rtol))
-    else:
-        click.echo(said)
-    end_unless_answered(shortfall)
+    text = statement(round_, rounds, guarantees)
+    lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
+    answer = {at: values, "lower": lower, "upper": upper, "certified": certified, "statement": text}
+    print_answer(query, text, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol)
 
 
 def _guarantee(
@@ -91,15 +80,14 @@ def _guarantee(
 ) -> tuple[str, str, str]:
     """(epsilon, delta, bracket) as `statement` takes them."""
     low, high = rounded_down(float(bounds.lower), 7), rounded_up(float(bounds.upper), 7)
-    said = plain(value)
-    pair = {query: rounded_up(float(bounds.upper)), at: said}
-    bracket = f"{low} <= exact {query} of the analyzed pair <= {high} at {at} = {said}"
+    pair = {query: rounded_up(float(bounds.upper)), at: plain(value)}
+    bracket = f"{low} <= exact {query} of the analyzed pair <= {high} at {at} = {plain(value)}"
     if query == "epsilon" and bounds.upper == math.inf:
-        bracket = _why_none(accountant, value, bounds.lower, rtol)
+        bracket = _explain_infinite(accountant, value, bounds.lower, rtol)
     return pair["epsilon"], pair["delta"], bracket
 
 
-def _why_none(accountant: Accountant, delta: float, lower: float, rtol: float) -> str:
+def _explain_infinite(accountant: Accountant, delta: float, lower: float, rtol: float) -> str:
     """Why no epsilon holds at this delta, and from which delta on there is one."""
     if delta == 0:
         return "the privacy loss has no upper limit. Ask with a delta above 0."

@@ -12,7 +12,7 @@ from .._support.files import replacing, writing
 from .._support.validate import between
 from ..errors import InvalidParameter
 from ..tools.style import checked_size, new_figure
-from .numbers import Number
+from .options import Number
 
 #: Where the options of a picture wait for `save`.
 _LOOK = "shuffledp.picture"

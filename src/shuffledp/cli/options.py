@@ -3,29 +3,97 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
+from .._support.validate import show
+from .._support.written import GROUPED, decimal_of, written_number
 from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.analyses import LADDER
 from ..randomizers.base import known_parameters
 from ..rounds import KINDS_OF_SAMPLES, Round
-from ..tools.protocol import ANY, OF_REPORTS, SHARES, VIEWS, randomizer_of, round_of, split
-from .numbers import Number, Numbers
+from ..tools.protocol import (
+    DEFAULT_RANDOMIZER,
+    REPORT_PARAMETERS,
+    SHARE_OPTIONS,
+    VIEWS,
+    randomizer_of,
+    round_of,
+    split,
+)
+
+_MOST = 10_000
+
+
+class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A finite decimal number, whole if asked for, as `written_number` reads it."""
+
+    metavar: ClassVar[str | None] = None
+
+    def __init__(self, whole: bool = False, share: bool = False) -> None:
+        self.name = "count" if whole else "number"
+        self._how = {"whole": whole, "share": share}
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return written_number(str(value), **self._how)
+        except InvalidParameter as error:
+            self.fail(str(error), param, ctx)
+
+
+class Numbers(Number):
+    """Numbers with commas, or start:stop:step, the end included: 1:6:0.5 are 1, 1.5, ..., 6."""
+
+    metavar = "LIST"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, list):
+            return value
+        found: list[float] = []
+        if GROUPED.fullmatch(str(value)) and ",0" in value:  # nobody lists numbers like 000 or 050
+            how = f"write {value.replace(',', '_')} for one number."
+            self.fail(f"{show(value)} is a list, with commas between numbers; {how}", param, ctx)
+        for part in str(value).split(","):
+            found += self._steps(part, param, ctx) if ":" in part else [self._one(part, param, ctx)]
+        return found
+
+    def _one(self, part: str, param: Any, ctx: Any) -> Any:
+        return super().convert(part.strip(), param, ctx)
+
+    def _steps(self, part: str, param: Any, ctx: Any) -> list[Any]:
+        pieces = part.split(":")
+        if len(pieces) != 3:
+            self.fail(
+                f"{show(part)} is not a range; write start:stop:step, like 1:6:0.5.", param, ctx
+            )
+        for piece in pieces:
+            self._one(piece, param, ctx)
+        start, stop, step = map(decimal_of, pieces)
+        if not step > 0 or not start <= stop or (stop - start) / step > _MOST:
+            self.fail(
+                f"{show(part)} is empty or has more than {_MOST:,} values; give start <= stop and "
+                "a positive step.",
+                param,
+                ctx,
+            )
+        count = int((stop - start) / step) + 1
+        return [self._one(str(start + i * step), param, ctx) for i in range(count)]
+
 
 Option = Any  # what click.option returns
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Command(click.Command):
-    """A command that refuses an option given twice: click takes the last value without a word.
+    """A command that refuses an option given twice, and two formats at once.
 
-    Options with `multiple=True` may be repeated; a flag says the same thing twice.
+    click takes the last value without a word. Options with `multiple=True` may be repeated; a flag
+    says the same thing twice.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -47,13 +115,18 @@ command = partial(click.command, cls=Command)
 
 
 def _refuse_repeated(order: Iterable[click.Parameter]) -> None:
-    for parameter, times in Counter(order).items():
+    times = Counter(order)
+    formats = [max(parameter.opts, key=len) for parameter in times if parameter.name == "form"]
+    if len(formats) > 1:
+        both = " and ".join(formats)
+        raise InvalidParameter(f"{both} are two ways to print one answer; give one.")
+    for parameter, count in times.items():
         once = isinstance(parameter, click.Option) and not (parameter.is_flag or parameter.multiple)
-        if once and times > 1:
+        if once and count > 1:
             is_list = isinstance(parameter.type, Numbers)
             listed = ", with commas between its values" if is_list else ""
             name = max(parameter.opts, key=len)
-            raise InvalidParameter(f"{name} is given {times} times; give it once{listed}.")
+            raise InvalidParameter(f"{name} is given {count} times; give it once{listed}.")
 
 
 def options(*choices: Option) -> Decorator:
@@ -66,18 +139,21 @@ def options(*choices: Option) -> Decorator:
 
 
 def number(
-    name: str, text: str, *, whole: bool = False, share: bool = False, **more: Any
+    name: str,
+    text: str,
+    kind: type[Number] = Number,
+    *,
+    whole: bool = False,
+    share: bool = False,
+    **more: Any,
 ) -> Option:
-    more |= {"help": text, "show_default": "default" in more}
-    return click.option(f"--{name}", type=Number(whole, share), **more)
+    """An option that takes a number."""
+    more |= {"help": text, "show_default": "default" in more, "metavar": kind.metavar}
+    return click.option(f"--{name}", type=kind(whole, share), **more)
 
 
-def numbers(
-    name: str, text: str, *, whole: bool = False, share: bool = False, **more: Any
-) -> Option:
-    """An option that takes a list of numbers."""
-    more |= {"metavar": "LIST", "help": text, "show_default": "default" in more}
-    return click.option(f"--{name}", type=Numbers(whole, share), **more)
+#: An option that takes a list of numbers.
+numbers = partial(number, kind=Numbers)
 
 
 def completes(*words: str) -> Callable[[Any, Any, str], list[str]]:
@@ -90,9 +166,14 @@ def completes(*words: str) -> Callable[[Any, Any, str], list[str]]:
     return proposed
 
 
-def choice(name: str, words: Iterable[str], text: str, **more: Any) -> Option:
-    """An option that is one of some words."""
-    return click.option(f"--{name}", type=click.Choice(list(words)), help=text, **more)
+def choice(
+    name: str, words: Sequence[str], text: str, kind: type[Number] = Number, **more: Any
+) -> Option:
+    """An option that is one of some words, or a list of them beside lists of numbers."""
+    if kind is Numbers:
+        listed, proposed = f"{' or '.join(words)}; with commas.", completes(*words)
+        return click.option(f"--{name}", metavar="LIST", help=listed, shell_complete=proposed)
+    return click.option(f"--{name}", type=click.Choice(words), help=text, **more)
 
 
 class Contents(click.Path):
@@ -107,90 +188,99 @@ class Contents(click.Path):
 
 
 def randomizer_options(
-    default: str | None = ANY, *, but: Iterable[str] = (), kind: Callable[..., Option] = number
+    default: str | None = DEFAULT_RANDOMIZER,
+    kind: type[Number] = Number,
+    without: Sequence[str] = (),
 ) -> list[Option]:
-    """The randomizer and every parameter of one; of the kind `numbers`, for lists of values."""
-    text = f"One of {', '.join(sorted(REGISTRY))}."
-    made = [
-        click.option(
-            "--randomizer",
-            metavar="NAME",
-            default=default,
-            show_default=True,
-            help=text,
-            shell_complete=completes(*REGISTRY),
-        )
-    ]
+    """The randomizer and every parameter of one but those left out, as numbers or as lists."""
+    text, proposed = f"One of {', '.join(sorted(REGISTRY))}.", completes(*REGISTRY)
+    shown: dict[str, Any] = {"default": default, "show_default": True, "shell_complete": proposed}
+    made = [click.option("--randomizer", metavar="NAME", help=text, **shown)]
     for name, uses in known_parameters().items():
-        said = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
-        text = f"{said[0].upper()}{said[1:]} ({', '.join(uses)})."
+        meanings = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
+        text = f"{meanings[0].upper()}{meanings[1:]} ({', '.join(uses)})."
         parameter = next(iter(uses.values()))
         if parameter.read is not None:  # a list of files is read by whoever needs them
-            read = Contents(parameter.read) if kind is number else click.Path(allow_dash=True)
+            read = Contents(parameter.read) if kind is Number else click.Path(allow_dash=True)
             made.append(click.option(f"--{name}", type=read, metavar="FILE", help=text))
-        elif name not in but:
-            made.append(kind(name.replace("_", "-"), text, whole=parameter.whole))
+        elif name not in without:
+            made.append(number(name.replace("_", "-"), text, kind, whole=parameter.whole))
     return made
 
 
-_ANALYSES = f"{' or '.join(reversed(LADDER))}, where it applies."
-ANALYSIS = click.option(
-    "--analysis",
-    metavar="NAME",
-    help=f"{_ANALYSES}  [default: best]",
-    shell_complete=completes(*LADDER),
-)
-RELATION = choice("neighbours", NEIGHBOURS, "What one user may change.  [default: replace]")
-SEEN = (
-    choice("view", VIEWS, f"What the adversary sees.  [default: {VIEWS[0]}]"),
-    RELATION,
-    *(
-        number(name, f"{parameter.meaning.capitalize()} (view threshold).", whole=parameter.whole)
-        for name, parameter in OF_REPORTS.items()
-    ),
-)
-USERS = number("users", "Users in each round.", whole=True, required=True)
-PERHAPS_USERS = number("users", "Users in each round; not with view threshold.", whole=True)
-SAMPLING = (
-    number("sample-rate", "Share of the users, at random, that sends in each round.  [default: 1]"),
-    choice(
-        *("sampling", KINDS_OF_SAMPLES),
-        "fixed: exactly that share sends; poisson: each user with that probability.  "
-        "[default: fixed]",
-    ),
-)
+_RATE = "Share of the users, at random, that sends in each round.  [default: 1]"
+_SAMPLING = "fixed: exactly that share sends; poisson: each user with that probability."
 _PEOPLE = {
     "colluding": "Users who tell the adversary all they know: up to so many, or a share below 1.",
     "dropouts": "Users who do not send although they should: up to so many, or a share below 1.",
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
-PEOPLE = [
-    number(name, text, whole=name == "messages", share=name in SHARES)
-    for name, text in _PEOPLE.items()
-]
+
+
+def view_options(kind: type[Number] = Number) -> list[Option]:
+    """What the adversary sees, and what one user may change."""
+    return [
+        choice("view", VIEWS, f"What the adversary sees.  [default: {VIEWS[0]}]", kind),
+        choice("neighbours", [*NEIGHBOURS], "What one user may change.  [default: replace]", kind),
+    ]
+
+
+def people_options(kind: type[Number] = Number) -> list[Option]:
+    """Who sends in each round, and who does not follow the protocol."""
+    return [
+        number("sample-rate", _RATE, kind),
+        choice("sampling", KINDS_OF_SAMPLES, f"{_SAMPLING}  [default: fixed]", kind),
+        *(
+            number(name, text, kind, whole=name == "messages", share=name in SHARE_OPTIONS)
+            for name, text in _PEOPLE.items()
+        ),
+    ]
+
+
+def round_options(
+    default: str | None = DEFAULT_RANDOMIZER,
+    kind: type[Number] = Number,
+    without: Sequence[str] = (),
+) -> list[Option]:
+    """All that describes a round but its users; lists of it, if the kind is `Numbers`."""
+    return [
+        *randomizer_options(default, kind, without),
+        *view_options(kind),
+        *(
+            number(name, f"{each.meaning.capitalize()} (view threshold).", kind, whole=each.whole)
+            for name, each in REPORT_PARAMETERS.items()
+        ),
+        ANALYSIS if kind is Number else choice("analysis", LADDER[::-1], "", kind),
+        *people_options(kind),
+    ]
+
+
+_ANALYSES = f"{' or '.join(reversed(LADDER))}, where it applies.  [default: best]"
+ANALYSIS = click.option(
+    "--analysis", metavar="NAME", help=_ANALYSES, shell_complete=completes(*LADDER)
+)
+USERS = number("users", "Users in each round.", whole=True, required=True)
+OPTIONAL_USERS = number("users", "Users in each round; not with view threshold.", whole=True)
 ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="1")
 RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-CSV = click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead.")
+JSON = click.option("--json", "form", flag_value="json", help="Print one JSON object instead.")
+CSV = click.option("--csv", "form", flag_value="csv", help="Print CSV instead.")
 DELTA = number("delta", "The delta.", required=True)
+TARGET = (
+    number("epsilon", "The target: at most this epsilon", required=True),
+    number("delta", "at this delta.", required=True),
+)
+PROTOCOL = (*round_options(), OPTIONAL_USERS, ROUNDS, RTOL, JSON)
 
 
-def round_options(but: Iterable[str] = ()) -> list[Option]:
-    """All that describes a round but its users."""
-    return [*randomizer_options(but=but), *SEEN, ANALYSIS, *SAMPLING, *PEOPLE]
-
-
-PROTOCOL = (*round_options(), PERHAPS_USERS, ROUNDS, RTOL, JSON)
-
-
-def take_randomizer(given: dict[str, Any]) -> Randomizer:
+def make_randomizer(given: Mapping[str, Any]) -> Randomizer:
     """The randomizer that the options describe."""
-    kind, own, _ = split(given)
-    return randomizer_of(kind, own, dash="--")
+    kind, parameters, _ = split(given)
+    return randomizer_of(kind, parameters, prefix="--")
 
 
-def take_round(given: dict[str, Any]) -> Round:
+def make_round(given: Mapping[str, Any]) -> Round:
     """The round that the options describe."""
-    return round_of(given, dash="--")
+    return round_of(given, prefix="--")

@@ -11,24 +11,19 @@ import click
 from ..accountant import repeated
 from ..errors import InvalidParameter
 from ..tools.protocol import randomizer_of, split
+from . import options as o
 from .figure import looks, picture_options, save
-from .options import (
-    DELTA,
-    PERHAPS_USERS,
-    ROUNDS,
-    Group,
-    number,
-    numbers,
-    options,
-    round_options,
-    take_round,
-)
 
+_OUT = (
+    o.number("target", "Draw a line there, at a value of the vertical axis."),
+    *picture_options("--out", "The picture: .png, .pdf or .svg."),
+)
 _PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
-_OUT = picture_options("--out", "The picture: .png, .pdf or .svg.")
-_TARGET = number("target", "Draw a line there, at a value of the vertical axis.")
-_CURVES = (DELTA, _PUBLISHED, _TARGET, *_OUT)
-_MANY = "1,3,10,30,100,300,1000"
+_CURVES = (o.DELTA, _PUBLISHED, *_OUT)
+
+
+def _counts(name: str, text: str, default: str) -> Any:
+    return o.numbers(name, text, whole=True, default=default)
 
 
 class Drawing(NamedTuple):
@@ -39,7 +34,7 @@ class Drawing(NamedTuple):
     look: dict[str, Any]
 
 
-@click.group(chain=True, cls=Group)
+@click.group(chain=True, cls=o.Group)
 def plot() -> None:
     """Pictures of certified values, with their brackets as bands.
 
@@ -57,7 +52,7 @@ def plot() -> None:
 
 
 @plot.result_callback()
-def together(drawings: list[Drawing]) -> None:
+def draw_together(drawings: list[Drawing]) -> None:
     """One picture, or several as panels of one."""
     from ..plotting import panels
 
@@ -67,8 +62,7 @@ def together(drawings: list[Drawing]) -> None:
         for name in ("figsize", "dpi")
     )
     if len(drawings) == 1:
-        ((_, draw, look),) = drawings
-        axes = draw(figsize=size, **look)
+        axes = drawings[0].draw(figsize=size, **drawings[0].look)
     else:
         places = panels(len(drawings), figsize=size)
         for (_, draw, look), ax in zip(drawings, places, strict=True):
@@ -85,83 +79,50 @@ def _once(name: str, given: list[Any], needed: bool = True) -> Any:
     return found[0] if found else None
 
 
-def _drawing(file: str | None, plot: Callable[..., Any], *what: Any, **shown: Any) -> Drawing:
-    return Drawing(file, partial(plot, *what, **shown), dict(looks()))
+def _drawing(given: dict[str, Any], name: str, *what: Any, **options: Any) -> Drawing:
+    """The function of `plotting` of that name, to be called with all that was given for it."""
+    from .. import plotting
+
+    shown = {key: given[key] for key in ("delta", "published", "target") if key in given}
+    draw = partial(getattr(plotting, name), *what, **shown, **options)
+    return Drawing(given["picture"], draw, dict(looks()))
 
 
 @plot.command()
-@options(*round_options(), PERHAPS_USERS, ROUNDS, _TARGET, *_OUT)
-def profile(rounds: int, target: float | None, picture: str | None, **given: Any) -> Drawing:
+@o.options(*o.round_options(), o.OPTIONAL_USERS, o.ROUNDS, *_OUT)
+def profile(rounds: int, **given: Any) -> Drawing:
     """delta against epsilon."""
-    from ..plotting import plot_profile
-
-    shown = repeated(take_round(given), rounds)
-    return _drawing(picture, plot_profile, shown, target=target)
+    return _drawing(given, "plot_profile", repeated(o.make_round(given), rounds))
 
 
 @plot.command("epsilon-vs-users")
-@options(*round_options())
-@options(numbers("users", "Users in each round.", whole=True, default="1e3,1e4,1e5,1e6,1e7"))
-@options(numbers("rounds", "How many rounds are composed.", whole=True, default="1"), *_CURVES)
-def epsilon_vs_users(
-    users: list[int],
-    rounds: list[int],
-    delta: float,
-    published: bool,
-    target: float | None,
-    picture: str | None,
-    **given: Any,
-) -> Drawing:
+@o.options(*o.round_options(), _counts("users", "Users in each round.", "1e3,1e4,1e5,1e6,1e7"))
+@o.options(_counts("rounds", "How many rounds are composed.", "1"), *_CURVES)
+def epsilon_vs_users(users: list[int], rounds: list[int], **given: Any) -> Drawing:
     """epsilon against users, a curve for each number of rounds."""
-    from ..plotting import plot_epsilon_vs_users
-
-    kind, own, kept = split(given)
-    randomizer = randomizer_of(kind, own, dash="--")
-    shown = {"delta": delta, "rounds": rounds, "published": published, "target": target, **kept}
-    return _drawing(picture, plot_epsilon_vs_users, randomizer, users, **shown)
+    randomizer, settings = o.make_randomizer(given), split(given)[2]
+    return _drawing(given, "plot_epsilon_vs_users", randomizer, users, rounds=rounds, **settings)
 
 
 @plot.command("epsilon-vs-rounds")
-@options(*round_options(), PERHAPS_USERS)
-@options(numbers("rounds", "Rounds to compose.", whole=True, default=_MANY), *_CURVES)
-def epsilon_vs_rounds(
-    rounds: list[int],
-    delta: float,
-    published: bool,
-    target: float | None,
-    picture: str | None,
-    **given: Any,
-) -> Drawing:
+@o.options(*o.round_options(), o.OPTIONAL_USERS)
+@o.options(_counts("rounds", "Rounds to compose.", "1,3,10,30,100,300,1000"), *_CURVES)
+def epsilon_vs_rounds(rounds: list[int], **given: Any) -> Drawing:
     """epsilon against rounds."""
-    from ..plotting import plot_epsilon_vs_rounds
-
-    round_ = take_round(given)
-    shown: dict[str, Any] = {"delta": delta, "published": published, "target": target}
-    return _drawing(picture, plot_epsilon_vs_rounds, round_, rounds, **shown)
+    return _drawing(given, "plot_epsilon_vs_rounds", o.make_round(given), rounds)
 
 
 @plot.command()
 # --eps0 is a list here, and gamma is another way to say it
-@options(*round_options(but=("eps0", "gamma")))
-@options(numbers("eps0", "Local epsilons.", default="0.5:6:0.5"))
-@options(numbers("users", "Users in the round.", whole=True, default="1e3,1e4,1e5,1e6"), *_CURVES)
-def amplification(
-    users: list[int],
-    eps0: list[float],
-    delta: float,
-    published: bool,
-    target: float | None,
-    picture: str | None,
-    **given: Any,
-) -> Drawing:
+@o.options(*o.round_options(without=("eps0", "gamma")))
+@o.options(o.numbers("eps0", "Local epsilons.", default="0.5:6:0.5"))
+@o.options(_counts("users", "Users in the round.", "1e3,1e4,1e5,1e6"), *_CURVES)
+def amplification(users: list[int], eps0: list[float], **given: Any) -> Drawing:
     """epsilon of one round against eps0, a curve for each number of users."""
-    from ..plotting import plot_amplification
-
-    kind, own, kept = split(given)
+    kind, parameters, settings = split(given)
 
     def family(eps0: float) -> Any:
-        return randomizer_of(kind, {**own, "eps0": eps0}, dash="--")
+        return randomizer_of(kind, {**parameters, "eps0": eps0}, prefix="--")
 
-    called = " ".join([kind, *(f"{name}={value}" for name, value in own.items())])
-    shown = {"delta": delta, "published": published, "target": target, "called": called, **kept}
-    return _drawing(picture, plot_amplification, family, eps0, users, **shown)
+    called = " ".join([kind, *(f"{name}={value}" for name, value in parameters.items())])
+    return _drawing(given, "plot_amplification", family, eps0, users, called=called, **settings)

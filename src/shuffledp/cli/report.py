@@ -12,7 +12,7 @@ import click
 from .._support.numeric import Bounds
 from .._support.text import json_text
 from ..bounds.certificate import no_guarantee, too_wide
-from ..errors import InvalidParameter, NotCertified, ShuffleDPError
+from ..errors import NotCertified, ShuffleDPError
 from ..records import described
 from ..rounds import Round
 
@@ -88,13 +88,41 @@ def epsilon_shortfall(delta: float, bounds: Bounds[float], rtol: float) -> NotCe
     return no_guarantee("epsilon", delta, bounds) or too_wide(bounds, rtol)
 
 
-def end_unless_answered(shortfall: NotCertified | None) -> None:
-    """After the output: one sentence on stderr and the exit code, if something is missing in it."""
+def print_answer(
+    query: str,
+    found: Any,
+    form: str | None,
+    answer: Mapping[str, Any],
+    round_: Round | None = None,
+    *,
+    shortfall: NotCertified | None = None,
+    holds: bool = True,
+    **asked: Any,
+) -> None:
+    """Print an answer in the format that was asked for, and end with its exit code.
+
+    Parameters
+    ----------
+    query : str
+        The name of the command.
+    found : Any
+        The answer: `str(found)` is its text, `found.to_csv()` its rows.
+    form : str or None
+        "json" or "csv"; text if None.
+    answer, round_, asked
+        What the JSON object says: see `json_report`.
+    shortfall : NotCertified or None
+        What is missing in the answer: one sentence on stderr and exit code 3.
+    holds : bool
+        Whether the answer is yes; otherwise the exit code is 1.
+    """
+    if form == "json":
+        click.echo(json_report(query, answer, round_, error=shortfall, **asked))
+    elif form == "csv":
+        click.echo(found.to_csv(), nl=False)
+    else:
+        click.echo(str(found))
     if shortfall is not None:
         end_with(shortfall)
-
-
-def check_format(as_json: bool, as_csv: bool) -> None:
-    """Before the work."""
-    if as_json and as_csv:
-        raise InvalidParameter("--json and --csv are two ways to print one table; give one.")
+    if not holds:
+        sys.exit(ANSWER_IS_NO)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from .numbers import Number
-from .options import command
+from .options import Number, command
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
 from .._support.text import PAGE, wrapped
 from ..bounds.certificate import no_guarantee
-from ..tools.risk import ORDERS, RATES
+from ..rounds import Round
+from ..tools.risk import ORDERS, RATES, Risk
 from ..tools.risk import risk as readings
 from ..tools.statement import facts
 from .figure import PICTURE, draw
-from .options import CSV, PROTOCOL, command, numbers, options, take_round
-from .report import check_format, end_unless_answered, json_report
+from .options import CSV, PROTOCOL, command, make_round, numbers, options
+from .report import print_answer
 
 
 def _listed(values: Sequence[float]) -> str:
@@ -34,8 +33,7 @@ def risk(
     order: Sequence[float],
     rounds: int,
     rtol: float,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
     picture: str | None,
     **given: Any,
 ) -> None:
@@ -47,27 +45,24 @@ def risk(
       shuffledp risk --eps0 4 --users 10000 --rounds 4
       shuffledp risk --randomizer rr --k 16 --eps0 2 --users 1e5 --false-positive-rate 1e-4,1%
     """
-    check_format(as_json, as_csv)
-    round_ = take_round(given)
-    asked = {"false_positive_rates": false_positive_rate, "orders": order}
-    found = readings(round_, rounds, rtol=rtol, **asked)
+    round_ = make_round(given)
+    rates: dict[str, Any] = {"false_positive_rates": false_positive_rate, "orders": order}
+    found = readings(round_, rounds, rtol=rtol, **rates)
     draw(found.plot, picture)
     shortfall = no_guarantee("delta", 0.0, found.advantage)  # the advantage is delta at epsilon 0
-    if as_csv:
-        click.echo(found.to_csv(), nl=False)
-    elif as_json:
-        answer = {
-            "advantage": found.advantage._asdict(),
-            "false_positive_rate": found.false_positive_rates,
-            "true_positive_rate_upper": found.true_positive_rates,
-            "false_negative_rate_lower": found.false_negative_rates,
-            "order": found.orders,
-            "renyi_divergence_upper": found.divergences,
-        }
-        told = {"rounds": rounds, "rtol": rtol}
-        click.echo(json_report("risk", answer, round_, error=shortfall, **told))
-    else:
-        click.echo(f"{found}\n")
-        for name, text in facts(round_, rounds):
-            click.echo(wrapped(text, f"  {name:<13}", 15, piped=PAGE))
-    end_unless_answered(shortfall)
+    answer = {
+        "advantage": found.advantage._asdict(),
+        "false_positive_rate": found.false_positive_rates,
+        "true_positive_rate_upper": found.true_positive_rates,
+        "false_negative_rate_lower": found.false_negative_rates,
+        "order": found.orders,
+        "renyi_divergence_upper": found.divergences,
+    }
+    shown = found if form else _text(found, round_, rounds)
+    print_answer("risk", shown, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol)
+
+
+def _text(found: Risk, round_: Round, rounds: int) -> str:
+    """The readings, and the facts of the protocol below them."""
+    lines = [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in facts(round_, rounds)]
+    return "\n".join([f"{found}\n", *lines])

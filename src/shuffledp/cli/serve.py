@@ -42,7 +42,7 @@ def serve(
     """
     for module in ("fastapi", "uvicorn"):
         load(module, "shuffledp serve needs", "'shuffledp[web]'")
-    from ..web.limits import Limits
+    from ..web.pool import Limits
     from ..web.server import hosts_of, listening
     from ..web.server import serve as run
 

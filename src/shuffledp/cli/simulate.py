@@ -14,13 +14,13 @@ from .._support.text import plain, rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter
 from ..guarantee import anyway
-from ..records import OF_USERS
+from ..records import USER_ROUNDS
 from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
 from ..tools.statement import claim
 from .figure import PICTURE, draw
-from .options import DELTA, PROTOCOL, command, number, options, take_round
-from .report import end_unless_answered, epsilon_shortfall, json_report
+from .options import DELTA, PROTOCOL, command, make_round, number, options
+from .report import epsilon_shortfall, print_answer
 
 _VALUES = click.option(
     "--values",
@@ -40,7 +40,7 @@ def simulate(
     rounds: int,
     delta: float,
     rtol: float,
-    as_json: bool,
+    form: str,
     picture: str | None,
     **given: Any,
 ) -> None:
@@ -51,14 +51,15 @@ def simulate(
     \b
       shuffledp simulate --values data.csv --randomizer rr --k 100 --eps0 9 --delta 1e-8
     """
-    if given["view"] not in (None, *OF_USERS):
+    if given["view"] not in (None, *USER_ROUNDS):
         raise InvalidParameter(
-            f"--view {given['view']} has no randomizer to simulate; choose {' or '.join(OF_USERS)}."
+            f"--view {given['view']} has no randomizer to simulate; "
+            f"choose {' or '.join(USER_ROUNDS)}."
         )
     data = read_values(values)
     if given["users"] is None:
         given["users"] = len(data)
-    round_ = take_round(given)
+    round_ = make_round(given)
     if seed is not None and seed < 0:
         raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
     rng = None if seed is None else np.random.default_rng(seed)
@@ -66,24 +67,17 @@ def simulate(
     bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     shortfall = epsilon_shortfall(delta, bounds, rtol)
     draw(found.plot, picture)
-    if as_json:
-        answer = {
-            "delta": delta,
-            "lower": bounds.lower,
-            "upper": bounds.upper,
-            "senders": found.senders,
-            "estimates": "counts" if found.counted else "means",
-            "true": found.true,
-            "estimated": found.estimated,
-            "standard_errors": found.standard_errors,
-        }
-        asked: dict[str, Any] = {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
-        click.echo(json_report("simulate", answer, round_, error=shortfall, **asked))
-    else:
-        why = "ask with another delta or randomizer."
-        said = claim(rounded_up(float(bounds.upper)), plain(delta), why)
-        click.echo(f"{said}\n\n{found}")
-    end_unless_answered(shortfall)
+    answer = {
+        "delta": delta,
+        **bounds._asdict(),
+        "senders": found.senders,
+        "estimates": "counts" if found.counted else "means",
+        **{name: getattr(found, name) for name in ("true", "estimated", "standard_errors")},
+    }
+    why = "ask with another delta or randomizer."
+    text = f"{claim(rounded_up(float(bounds.upper)), plain(delta), why)}\n\n{found}"
+    asked: dict[str, Any] = {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
+    print_answer("simulate", text, form, answer, round_, shortfall=shortfall, **asked)
 
 
 def read_values(path: str) -> NDArray[Any]:

@@ -10,53 +10,24 @@ import click
 
 from .._support.files import STDIN
 from ..errors import InvalidParameter, ShuffleDPError
-from ..guarantee import NEIGHBOURS
-from ..randomizers.analyses import LADDER
 from ..records import DESCRIPTION, described
-from ..rounds import KINDS_OF_SAMPLES
-from ..tools.protocol import OF_REPORTS, VIEWS, files, round_of, split
+from ..tools.protocol import files, round_of, split
+from ..tools.sweep import SweepRow
 from ..tools.sweep import sweep as run_sweep
-from ..tools.sweep_file import SweepRow
 from .figure import PICTURE, draw
-from .options import JSON, RTOL, command, completes, numbers, options, randomizer_options
+from .options import JSON, RTOL, Numbers, command, numbers, options, round_options
 from .report import ANSWER_IS_NO, json_report
-
-_WORDS = {
-    "view": VIEWS,
-    "neighbours": tuple(NEIGHBOURS),
-    "analysis": tuple(reversed(LADDER)),
-    "sampling": KINDS_OF_SAMPLES,
-}
 
 
 @command()
-@options(*randomizer_options(None, kind=numbers))
 @options(
-    *(
-        click.option(
-            f"--{name}",
-            metavar="LIST",
-            help=f"{' or '.join(words)}; with commas.",
-            shell_complete=completes(*words),
-        )
-        for name, words in _WORDS.items()
-    )
-)
-@options(
+    *round_options(None, Numbers),
     numbers("users", "Users in each round.", whole=True),
-    *(
-        numbers(name, f"{parameter.meaning.capitalize()} (view threshold).", whole=parameter.whole)
-        for name, parameter in OF_REPORTS.items()
-    ),
     numbers("rounds", "How many rounds are composed.  [1]", whole=True),
-    numbers("sample-rate", "Share of the users that send each round."),
-    numbers("colluding", "Users who tell all they know, or their share.", share=True),
-    numbers("dropouts", "Users who do not send, or their share.", share=True),
-    numbers("messages", "Messages of each user in a round.  [1]", whole=True),
     numbers("delta", "Find epsilon at these deltas."),
     numbers("epsilon", "Find delta at these epsilons."),
+    *(RTOL, *PICTURE),
 )
-@options(RTOL, *PICTURE)
 @click.option(
     "--out",
     type=click.Path(),
@@ -68,12 +39,7 @@ _WORDS = {
 )
 @options(JSON)
 def sweep(
-    rtol: float,
-    out: str | None,
-    jobs: int | None,
-    as_json: bool,
-    picture: str | None,
-    **given: Any,
+    rtol: float, out: str | None, jobs: int | None, form: str, picture: str | None, **given: Any
 ) -> None:
     """A table of certified values for every combination of parameters.
 
@@ -99,7 +65,7 @@ def sweep(
         from ..plotting import plot_sweep
 
         draw(partial(plot_sweep, table), picture)
-    if as_json:
+    if form:
         click.echo(json_report("sweep", {"rows": [_row(row) for row in table]}, rtol=rtol))
     elif out is None:
         click.echo(table.to_csv(), nl=False)
@@ -115,11 +81,11 @@ def sweep(
 def _row(row: SweepRow) -> dict[str, Any]:
     """A row as the round that it is; of a round that cannot be, what was asked for."""
     try:
-        said = described(round_of(row))
+        description = described(round_of(row))
     except ShuffleDPError:
-        kind, own, asked = split(row)
-        said = dict.fromkeys(DESCRIPTION) | {"users": row.get("users"), **asked}
-        said = {name: said[name] for name in DESCRIPTION} | {"randomizer": kind, "parameters": own}
+        kind, parameters, asked = split(row)
+        asked |= {"users": row.get("users"), "randomizer": kind, "parameters": parameters}
+        description = {name: asked.get(name) for name in DESCRIPTION}
     query = "epsilon" if "delta" in row else "delta"
     lower, upper = row[f"{query}_lower"], row[f"{query}_upper"]
     known = None if lower is None else {"lower": lower, "upper": upper}
@@ -131,6 +97,6 @@ def _row(row: SweepRow) -> dict[str, Any]:
         "lower": lower,
         "upper": upper,
         "error": error if row["error"] else None,
-        **said,
+        **description,
         "rounds": row.get("rounds", 1),
     }

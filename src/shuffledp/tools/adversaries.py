@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .._support.progress import progress
-from .._support.text import plain
+from .._support.rows import RowSequence
+from .._support.tables import html_table
+from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..accountant import repeated
 from ..errors import OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
@@ -16,8 +18,7 @@ from ..randomizers import Randomizer
 from ..randomizers.analyses import LADDER
 from ..rounds import RoundOfUsers
 from ..shuffle import Shuffle
-from .ladder import Ladder
-from .protocol import of_users
+from .protocol import round_of_users
 
 
 class AnalysisRow(NamedTuple):
@@ -28,6 +29,45 @@ class AnalysisRow(NamedTuple):
     upper: float | None  # None for the attained value, which only bounds from below
     adversary: str  # beyond seeing all messages and knowing all other users' values; or, where only
     # sums are seen, beyond those values
+
+
+@dataclass(frozen=True)
+class Ladder(RowSequence[AnalysisRow]):
+    """Every analysis of one protocol, from the most to the least that the adversary is given.
+
+    >>> from shuffledp import RandomizedResponse, adversaries
+    >>> found = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)
+    >>> found.columns
+    ('analysis', 'epsilon_lower', 'epsilon_upper', 'adversary')
+    """
+
+    title: str
+    rows: tuple[AnalysisRow, ...]
+    view: str = Shuffle.view
+
+    def records(self) -> list[dict[str, Any]]:
+        names = ("analysis", "epsilon_lower", "epsilon_upper", "adversary")
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+    def __str__(self) -> str:
+        sees = "sees all messages, " if self.view == Shuffle.view else ""
+        lines = [
+            wrapped(f"{self.title}."),
+            wrapped(f"The adversary {sees}knows all other users' values, and ..."),
+            f"\n{'analysis':<17}{'epsilon':>10}",
+        ]
+        for name, lower, upper, adversary in self.rows:
+            value = f">= {rounded_down(lower)}" if upper is None else rounded_up(upper)
+            lines.append(wrapped(adversary, f"{name:<17}{value:>10}   ", 30))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        lines = [
+            (name, rounded_down(low), "" if up is None else rounded_up(up), adversary)
+            for name, low, up, adversary in self.rows
+        ]
+        head = ("analysis", "epsilon, at least", "at most", "the adversary")
+        return html_table(self.title, head, lines, named_by=0)
 
 
 def adversaries(
@@ -50,7 +90,7 @@ def adversaries(
     >>> {row.analysis: round(row.lower, 3) for row in rows}["strong"]
     0.877
     """
-    round_ = of_users(randomizer, users, view=view, **options)
+    round_ = round_of_users(randomizer, users, view=view, **options)
     rows = []
     rungs = list(_rungs(round_, options))
     with progress("adversaries", len(rungs) + 1) as done:
@@ -63,7 +103,7 @@ def adversaries(
     rows.append(AnalysisRow("attained", attained, None, gist))
     crowd = f"{int(rounds):,} x {round_.participants}"
     title = f"{randomizer!r}, {crowd}, delta = {plain(delta)}, {round_.relation}"
-    return Ladder(title, tuple(rows))
+    return Ladder(title, tuple(rows), view)
 
 
 def _rungs(
@@ -84,7 +124,11 @@ def _rungs(
         return
     if round_.neighbours == "replace":  # who sends nothing would be seen
         # the sum of one message is the message
-        yield "local", of_users(randomizer, 1, view=round_.view), "sees which message is whose"
+        yield (
+            "local",
+            round_of_users(randomizer, 1, view=round_.view),
+            "sees which message is whose",
+        )
         with suppress(OutOfRange):  # sums are answered where shuffled messages are not
             shuffled = Shuffle(randomizer, users, **options)
             yield "shuffle", shuffled, "sees all messages, shuffled"

@@ -1,24 +1,190 @@
-"""Hold a client against its claim: what it sends, many times, against what it should send."""
+"""Hold a client against its claim: what it sends, many times, against what it should send.
+
+A few values are looked at, and events that messages are sorted into. The confidence intervals of
+their probabilities are exact and certified (Clopper, Pearson 1934).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validate
+from .._support.numeric import Array
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import at_most, plain, rounded_down, rounded_up, wrapped
+from ..clients.base import whole_messages
+from ..clients.dummies import DummiesClient
+from ..clients.matrix_client import MatrixClient
+from ..clients.noisy import DIGITS, NoisyClient
+from ..engines.tails import log_pmf, relative_error, tail_sums
 from ..errors import InvalidParameter
-from ..randomizers import Randomizer
-from .proportions import proportion_bounds
-from .watched import Watched, watched
+from ..randomizers import HadamardResponse, MembershipRandomizer, RandomizedResponse, Randomizer
+
+__all__ = ["Audit", "AuditedRow", "audit"]
+
+_STEPS = 30  # at most, of a search whose result is checked wherever it ends
+_NEAR = 1e-5  # of the logarithmic distance of the bound from the observed share
+
+
+def proportion_bounds(successes: int, trials: int, error: float) -> tuple[float, float]:
+    """A lower and an upper bound of a probability, each of which fails with probability <= error.
+
+    The lower one is a p with Pr[Bin(trials, p) >= successes] <= error, certified.
+
+    >>> lower, upper = proportion_bounds(50, 100, 0.025)
+    >>> round(lower, 4), round(upper, 4)
+    (0.3983, 0.6017)
+    """
+    return _lower(successes, trials, error), 1 - _lower(trials - successes, trials, error)
+
+
+def _lower(successes: int, trials: int, error: float) -> float:
+    """0 if nothing is certified to be above it."""
+    if successes == 0:
+        return 0.0
+    target, top = math.log(error), math.log(successes / trials)
+    # about where Chernoff's bound is the error; then Newton's method in log p
+    x = top - math.sqrt(-2 * target * max(1 - successes / trials, 1 / trials) / successes)
+    for _ in range(_STEPS):
+        value, slope = _log_tail(successes, trials, x)
+        step = (value - target) / slope
+        x = min(x - step, top)
+        if abs(step) <= _NEAR * (top - x):
+            break
+    margin = _NEAR * (top - x) + 1e-12
+    for _ in range(_STEPS):
+        if _log_tail(successes, trials, x - margin)[0] <= target:
+            return math.exp(x - margin) * (1 - 1e-15)  # the complement is rounded once more
+        margin *= 4
+    return 0.0
+
+
+def _log_tail(successes: int, trials: int, log_p: float) -> tuple[float, float]:
+    """log Pr[Bin(trials, p) >= successes], rounded up, and its derivative in log p; p is no more
+    than the observed share."""
+    p = math.exp(log_p) * (1 + 1e-15)  # no less than meant
+    m, j = np.array([float(trials)]), np.array([float(successes)])
+    if p >= 1:
+        return 0.0, float(successes)
+    sums = float(tail_sums(m, j, p / (1 - p))[0][0])
+    error = relative_error(trials, math.sqrt(trials * p * (1 - p)))
+    log_mass = float(log_pmf(m, j, p, 1 - p)[0])
+    # d/dp Pr[Bin >= j] = (j/p) Pr[Bin = j]
+    return log_mass + math.log(sums) + error + 1e-12 * (1 + abs(log_mass)), successes / sums
+
+
+#: Up to so many outputs each one is looked at.
+MOST_OUTPUTS = 256
+#: Of so many values at most, spread over all of them.
+MOST_VALUES = 4
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Events are fixed before any message is seen."""
+
+    values: list[Any]
+    events: list[str]
+    law: Array  # [values, events], of the randomizer by its definition
+    sort: Callable[[NDArray[Any]], NDArray[np.int64]]  # the event of each message
+
+
+def watched(randomizer: Randomizer) -> Watched:
+    """Every output if there are few, else what the messages support."""
+    client = randomizer.client
+    if isinstance(client, MatrixClient):
+        return _outputs(client.rows)
+    if isinstance(randomizer, (RandomizedResponse, HadamardResponse)):
+        matrix = randomizer.exact()
+        if matrix.outputs <= MOST_OUTPUTS:
+            return _outputs(np.array(matrix.make(), dtype=float))
+    if isinstance(randomizer, MembershipRandomizer):
+        return _supported(randomizer)
+    if isinstance(client, NoisyClient):
+        return _ranges(client)
+    if isinstance(client, DummiesClient):
+        raise InvalidParameter(
+            f"{randomizer!r} sends any number of messages a user, and audit asks for one; count "
+            "the dummies of your client yourself."
+        )
+    raise InvalidParameter(
+        f"{randomizer!r} has messages that audit cannot tell apart; give a named randomizer or a "
+        "matrix."
+    )
+
+
+def _outputs(rows: Array) -> Watched:
+    """Every output; or groups of neighbours, if there are too many."""
+    inputs, outputs = rows.shape
+    step = max(1, (inputs - 1) // (MOST_VALUES - 1))
+    values = sorted({*range(0, inputs, step)[: MOST_VALUES - 1], inputs - 1})
+    groups = min(outputs, MOST_OUTPUTS)
+    group = np.arange(outputs) * groups // outputs
+    law = np.array([np.bincount(group, rows[value], groups) for value in values])
+    names = [f"output {y}" for y in range(groups)]
+    if groups < outputs:
+        first = np.searchsorted(group, np.arange(groups + 1))
+        names = [f"outputs {a} to {b - 1}" for a, b in pairwise(first)]
+
+    def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = group[whole_messages(messages, (), outputs)]
+        return found
+
+    return Watched(list(values), names, law, sort)
+
+
+def _supported(randomizer: MembershipRandomizer) -> Watched:
+    """Which of two or three values a message supports."""
+    client, values = randomizer.client, randomizer.telling_values()
+    patterns = list(product((0, 1), repeat=len(values)))
+    base = np.array([randomizer.base_mass(sum(p), len(values)) for p in patterns])
+    law = base * randomizer.ratio ** np.array(patterns).T
+    names = [_named(pattern) for pattern in patterns]
+
+    def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
+        found = np.zeros(messages.shape[:1], dtype=np.int64)
+        for value in values:
+            found = 2 * found + client.supports(messages, value)
+        return found
+
+    return Watched(values, names, law, sort)
+
+
+def _named(pattern: tuple[int, ...]) -> str:
+    inside = [("first", "second", "third")[i] for i, held in enumerate(pattern) if held]
+    return f"support of the {' and '.join(inside)} value" if inside else "support of none"
+
+
+def _ranges(client: NoisyClient) -> Watched:
+    """In which quarter of [0, 1], or on which side of it, the noisy number is."""
+    edges = [round(client.steps * i / 4) for i in range(5)]
+
+    def below(t: float) -> float:
+        if client.gaussian:
+            return math.erfc(-t / math.sqrt(2)) / 2
+        return math.exp(t) / 2 if t < 0 else 1 - math.exp(-t) / 2
+
+    rows = []
+    for start in (0, client.steps):
+        steps = [0.0, *(below(math.ldexp(edge - start, -DIGITS)) for edge in edges), 1.0]
+        rows.append(np.diff(steps))
+    names = ["below 0", *(f"in {i}/4 to {i + 1}/4" for i in range(4)), "above 1"]
+
+    def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
+        array = whole_messages(messages, (), None).astype(np.int64)
+        return np.searchsorted(np.array(edges), array, side="right")
+
+    return Watched([0.0, 1.0], names, np.array(rows), sort)
+
 
 MOST_TRIALS = 10**11
 _BLOCK = 1 << 18  # messages at a time

@@ -23,7 +23,7 @@ from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named
 from ..rounds import RoundOfUsers
-from .protocol import OF_REPORTS
+from .protocol import REPORT_PARAMETERS
 
 __all__ = ["Calibration", "calibrate", "searchable"]
 
@@ -35,16 +35,13 @@ _LIMITS = {"users": Bounds(math.inf, math.inf), "p": Bounds(0.0, 0.0), "q": Boun
 
 def searchable() -> dict[str, bool]:
     """What `calibrate` can find: does epsilon grow with it?"""
+    named = [(name, each) for name, uses in known_parameters().items() for each in uses.values()]
     found = {
         name: parameter.search.grows
-        for name, uses in known_parameters().items()
-        for parameter in uses.values()
+        for name, parameter in [*named, *REPORT_PARAMETERS.items()]
         if parameter.search is not None
     }
-    of_reports = {
-        name: parameter.search.grows for name, parameter in OF_REPORTS.items() if parameter.search
-    }
-    return {**found, **of_reports, "users": False, "rounds": True, "sample_rate": True}
+    return {**found, "users": False, "rounds": True, "sample_rate": True}
 
 
 def calibrate(
@@ -146,7 +143,7 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
         if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
-    parameter = parameter_named(find) or OF_REPORTS.get(find)
+    parameter = parameter_named(find) or REPORT_PARAMETERS.get(find)
     if parameter is None or parameter.search is None:
         raise InvalidParameter(
             f"find={validate.show(find)} cannot be looked for; choose one of "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._support.numeric import Bounds
 from .._support.progress import progress
-from .._support.rows import Records
+from .._support.rows import RowSequence
 from .._support.tables import html_table, text_table
 from .._support.text import PAGE, at_most, plain, rounded_up, wrapped
 from ..errors import InvalidParameter
@@ -78,7 +78,7 @@ def local_text(eps0: float) -> str:
 
 
 @dataclass(frozen=True)
-class Choices(Sequence[Choice], Records):
+class Choices(RowSequence[Choice], style.Drawable):
     """All choices, from the smallest average error on, and those that cannot meet the target.
 
     >>> from shuffledp import choose
@@ -87,18 +87,14 @@ class Choices(Sequence[Choice], Records):
     True
     """
 
+    figsize, title_share = (8.5, 5.2), 0.6
     question: ChoiceQuestion
-    choices: tuple[Choice, ...]
+    rows: tuple[Choice, ...]
     unmet: tuple[Unmet, ...]
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.choices[index]
-
-    def __len__(self) -> int:
-        return len(self.choices)
-
-    def __iter__(self) -> Iterator[Choice]:
-        return iter(self.choices)
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return self.rows
 
     @property
     def title(self) -> str:
@@ -204,18 +200,11 @@ class Choices(Sequence[Choice], Records):
     def records(self) -> list[dict[str, Any]]:
         return [dict(zip(self.columns, _cells(choice), strict=True)) for choice in self]
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        title: str | None = None,
-        figsize: Sequence[float] | None = None,
-    ) -> Axes:
+    def draw_on(self, axes: Axes) -> str:
         """The average error against epsilon, one line a randomizer, each point about at its
-        best; needs the extra `plot`."""
-        if not self.choices:
+        best."""
+        if not self.rows:
             raise InvalidParameter("no randomizer meets the target; there is nothing to draw.")
-        axes = style.axes_for(ax, figsize, (8.5, 5.2))
         q = self.question
         epsilons = [share * q.epsilon for share in _SHARES]
         with progress("drawing", len(self) * len(epsilons)) as done:
@@ -227,10 +216,8 @@ class Choices(Sequence[Choice], Records):
         axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axes.tick_params("x", which="minor", bottom=False, labelbottom=False)
         axes.set_ylabel(f"average error of {what[q.task]}, one round")
-        seen = "" if len(self._views) > 1 else f", view {choice.view}"
-        style.set_title(axes, f"{self.title}{seen}", title, share=0.6)
         style.finish(axes)
-        return axes
+        return self.title if len(self._views) > 1 else f"{self.title}, view {choice.view}"
 
     @property
     def _views(self) -> set[str]:

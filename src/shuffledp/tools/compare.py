@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +42,7 @@ def _ratio(value: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison(Records):
+class Comparison(Records, style.Drawable):
     """Our certified bounds and the rows of the literature, from the smallest epsilon on.
 
     >>> from shuffledp import PureLDP, Shuffle, compare
@@ -52,6 +51,7 @@ class Comparison(Records):
     True
     """
 
+    title_share = 0.6
     round: Round
     rounds: int
     delta: float
@@ -100,14 +100,8 @@ class Comparison(Records):
         )
         return html_table(caption, ("bound", "epsilon", "ratio"), rows, named_by=0)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        title: str | None = None,
-        figsize: Sequence[float] | None = None,
-    ) -> Axes:
-        """The epsilons that apply as bars, ours first; needs the extra `plot`."""
+    def draw_on(self, axes: Axes) -> str:
+        """The epsilons that apply as bars, ours first."""
         bars = [("shuffledp", self.ours.upper)]
         bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
         names, values = zip(*reversed(bars), strict=True)
@@ -116,7 +110,6 @@ class Comparison(Records):
             raise InvalidParameter(
                 f"no epsilon at delta={self.delta:g} is positive and finite; choose another delta."
             )
-        axes = style.axes_for(ax, figsize, (8.0, 4.5))
         colours = [style.GREY] * (len(bars) - 1) + [style.BLUE]
         axes.barh(range(len(bars)), seen, color=colours)
         width, height = style.room(axes)
@@ -136,8 +129,7 @@ class Comparison(Records):
         axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 32 * height / lines))
         axes.set_xlabel(f"epsilon at delta = {plain(self.delta)}")
         what = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
-        style.set_title(axes, f"{what}, {self.round.relation}", title, share=0.6)
-        return axes
+        return f"{what}, {self.round.relation}"
 
 
 def _comparable(round_: Round) -> Shuffle:

@@ -16,7 +16,7 @@ from ..errors import InvalidParameter
 from ..guarantee import anyway
 from ..published import BOUNDS
 from ..published.bound import or_nan
-from ..rounds import USUAL_PEOPLE, Round
+from ..rounds import PEOPLE_DEFAULTS, Round
 from ..shuffle import Shuffle
 from . import style
 
@@ -100,7 +100,7 @@ def _literature(cases: Sequence[Any]) -> list[tuple[dict[str, Any], Any]]:
             "published bounds are for shuffled messages and replace-one neighbours; leave out "
             "published."
         )
-    unusual = [name for name, usual in USUAL_PEOPLE.items() if getattr(sample, name) != usual]
+    unusual = [name for name, usual in PEOPLE_DEFAULTS.items() if getattr(sample, name) != usual]
     if unusual:
         raise InvalidParameter(
             "published bounds are for rounds of honest users with one message each; leave out "

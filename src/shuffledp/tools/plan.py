@@ -44,8 +44,8 @@ from ..rounds import Round
 from .ledger import Entry, Inputs, Ledger, worst_of
 from .protocol import (
     ROUND_OPTIONS,
-    SHARES,
-    WORDS,
+    SHARE_OPTIONS,
+    WORD_OPTIONS,
     central_from,
     central_parameters,
     counts,
@@ -128,9 +128,9 @@ class Plan:
                 "PlannedRound."
             )
         object.__setattr__(self, "rounds", rounds)
-        names = {planned.round.relation: planned.name for planned in rounds}
-        if len(names) > 1:
-            mixed = " and ".join(f"{relation} ({name!r})" for relation, name in names.items())
+        relations = {planned.round.relation: planned.name for planned in rounds}
+        if len(relations) > 1:
+            mixed = " and ".join(f"{relation} ({name!r})" for relation, name in relations.items())
             raise InvalidParameter(
                 f"the plan has rounds for {mixed} neighbours; give all rounds the same neighbours."
             )
@@ -163,11 +163,12 @@ class Plan:
 
     @classmethod
     def _parse(cls, content: dict[str, Any], folder: Path) -> Plan:
-        _check_keys("the plan", content, ("target", "rounds"), ("target", "rounds"))
+        _check_keys("the plan", content, ("target", "rounds"))
         target = _table("target", content["target"])
-        _check_keys("target", target, _TARGET, _TARGET)
-        numbers = {key: read_number(f"target.{key}", target[key]) for key in _TARGET}
-        target = {key: validate.real(f"target.{key}", numbers[key]) for key in _TARGET}
+        _check_keys("target", target, _TARGET)
+        for key in _TARGET:
+            number = read_number(f"target.{key}", target[key])
+            target[key] = validate.real(f"target.{key}", number)
         listed = content["rounds"]
         if not isinstance(listed, list) or not listed:
             raise InvalidParameter("rounds is not a list of tables; write [[rounds]] above each.")
@@ -184,23 +185,19 @@ class Plan:
         names: list[str | None] = [*self.populations] or [None]
         accounts = {name: Accountant() for name in names}
         known: dict[Any, Bounds[float]] = {}  # populations may have the same rounds so far
-
-        def certify(account: Accountant) -> Bounds[float]:
-            rounds = account.rounds
-            if rounds not in known:
-                known[rounds] = anyway(account.epsilon_bounds, self.delta, rtol=rtol)
-            return known[rounds]
-
         entries = []
         with progress("entries", len(self.rounds)) as done:
             for planned in self.rounds:
-                concerned = names if planned.population is None else [planned.population]
-                for name in concerned:
-                    accounts[name].compose(planned.round, rounds=planned.rounds)
-                each = [(name, certify(accounts[name])) for name in concerned]
-                running = worst_of([bounds for _, bounds in each])
+                each = {}
+                for name in names if planned.population is None else [planned.population]:
+                    account = accounts[name].compose(planned.round, rounds=planned.rounds)
+                    if account.rounds not in known:
+                        bounds = anyway(account.epsilon_bounds, self.delta, rtol=rtol)
+                        known[account.rounds] = bounds
+                    each[name] = known[account.rounds]
+                running = worst_of(list(each.values()))
                 left, fits = self.epsilon - running.upper, running.upper <= self.epsilon
-                named = tuple((name, bounds) for name, bounds in each if name is not None)
+                named = tuple((name, bounds) for name, bounds in each.items() if name is not None)
                 entries.append(Entry(planned, running, left, fits, named))
                 done(1)
         return Ledger(self.epsilon, self.delta, tuple(entries), self.inputs)
@@ -208,31 +205,34 @@ class Plan:
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     fields = dict(_table(where, item))
-    texts = ("name", "population", "randomizer", "mechanism", *WORDS, *_files())
+    texts = ("name", "population", "randomizer", "mechanism", *WORD_OPTIONS, *_files())
     for key in texts:
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     try:
-        fields |= {key: _number(key, fields[key]) for key in fields if key not in texts}
-        central = "mechanism" in fields
-        known = ["mechanism", *central_parameters(fields), "neighbours"] if central else _known()
-        known = ["name", "population", *known, "rounds"]
-        _check_keys(where, fields, known, () if central else needed(fields))
+        for key in fields.keys() - set(texts):
+            how = {"whole": key in counts(), "share": key in SHARE_OPTIONS}
+            fields[key] = read_number(key, fields[key], **how)
+        if "mechanism" in fields:
+            known = ["mechanism", *central_parameters(fields), "neighbours"]
+            required: Sequence[str] = ()
+        else:
+            known = ["randomizer", *parameter_names(), "users", *ROUND_OPTIONS]
+            required = needed(fields)
+        _check_keys(where, fields, ["name", "population", *known, "rounds"], required)
         fields |= {name: str(folder / fields[name]) for name in _files() if name in fields}
-        round_ = central_from(fields) if central else round_of(fields)
+        round_ = central_from(fields) if "mechanism" in fields else round_of(fields)
         name = fields.get("name", f"{number}: {round_.inside}")
         return PlannedRound(name, round_, fields.get("rounds", 1), fields.get("population"))
     except ShuffleDPError as error:
-        said = str(error)
-        raise InvalidParameter(said if where in said else f"{where}: {said}") from None
+        sentence = str(error)
+        raise InvalidParameter(sentence if where in sentence else f"{where}: {sentence}") from None
 
 
 def _check_line(what: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip() or not text.isprintable():
-        shown = validate.show(text)
-        raise InvalidParameter(
-            f"{what}={shown} is not a line of text; give one that can be printed."
-        )
+        wrong = "is not a line of text; give one that can be printed"
+        raise InvalidParameter(f"{what}={validate.show(text)} {wrong}.")
 
 
 def _check_populations(names: Iterable[str]) -> None:
@@ -267,16 +267,6 @@ def read_number(name: str, value: Any, *, whole: bool = False, share: bool = Fal
         raise InvalidParameter(f"{name}={error}") from None
 
 
-def _number(key: str, value: Any) -> Any:
-    """A number as the command line would read it; lists and tables are left as they are."""
-    return read_number(key, value, whole=key in counts(), share=key in SHARES)
-
-
-def _known() -> list[str]:
-    """The keys that describe a round."""
-    return ["randomizer", *parameter_names(), "users", *ROUND_OPTIONS]
-
-
 def _files() -> list[str]:
     """The keys that name files."""
     return [*files(), "file"]
@@ -287,13 +277,14 @@ def _table(where: str, value: Any) -> Any:
 
 
 def _check_keys(
-    where: str, given: dict[str, Any], known: Sequence[str], needed: Sequence[str]
+    where: str, given: dict[str, Any], known: Sequence[str], required: Sequence[str] | None = None
 ) -> None:
+    """Refuse keys that are not known, and the lack of those that are required: all, if not told."""
     for key in given:
         if key not in known:
             raise InvalidParameter(
                 f"{where} has the unknown key {key!r}; the known ones are {', '.join(known)}."
             )
-    for key in needed:
+    for key in known if required is None else required:
         if key not in given:
             raise InvalidParameter(f"{where} lacks the key {key!r}; add it.")

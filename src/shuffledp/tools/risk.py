@@ -14,8 +14,8 @@ from .._support import validate
 from .._support.numeric import Array, Bounds
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table, text_table
-from .._support.text import percent, percent_down, percent_up, plain, rounded_up, wrapped
+from .._support.tables import Table, html_table, text_table
+from .._support.text import PAGE, percent, percent_down, percent_up, plain, rounded_up, wrapped
 from ..accountant import Accountant, repeated
 from ..bounds.renyi import renyi_divergences
 from ..bounds.tradeoff import false_negative_rates, true_positive_rates
@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 #: Shares of the innocent that an attacker accuses, and orders of Rényi divergences, if not told.
 RATES = (0.001, 0.01, 0.1)
 ORDERS = (2.0, 4.0, 8.0, 16.0, 32.0)
-_WIDTH = 96  # of lines in a file
 
 
 @dataclass(frozen=True, eq=False)
-class Risk(Records):
+class Risk(Records, style.Drawable):
     """What an attacker can achieve at most, and the Rényi divergences, of a guarantee.
 
     >>> from shuffledp import PureLDP, Shuffle, risk
@@ -45,6 +44,7 @@ class Risk(Records):
     True
     """
 
+    figsize = (6.2, 5.0)
     guarantee: Accountant
     #: The largest difference of the true and the false positive rate: delta at epsilon = 0.
     advantage: Bounds[float]
@@ -72,45 +72,39 @@ class Risk(Records):
         return f"{total:,} rounds of {len(rounds)} kinds, {self.guarantee.relation}"
 
     def records(self) -> list[dict[str, Any]]:
-        told: list[tuple[str, float | None, float | None, float | None]]
-        told = [("advantage", None, self.advantage.lower, self.advantage.upper)]
+        readings: list[tuple[str, float | None, float | None, float | None]]
+        readings = [("advantage", None, *self.advantage)]
         for rate, found, missed in self._achieved:
-            told.append(("true positive rate", rate, None, found))
-            told.append(("false negative rate", rate, missed, None))
-        pairs = zip(self.orders, self.divergences, strict=True)
-        told += [("renyi divergence", order, None, value) for order, value in pairs]
-        return [dict(zip(("reading", "at", "lower", "upper"), row, strict=True)) for row in told]
+            readings.append(("true positive rate", rate, None, found))
+            readings.append(("false negative rate", rate, missed, None))
+        readings += [("renyi divergence", order, None, value) for order, value in self._renyi]
+        names = ("reading", "at", "lower", "upper")
+        return [dict(zip(names, row, strict=True)) for row in readings]
 
     @property
-    def _achieved(self) -> Sequence[tuple[float, float, float]]:
-        return list(
-            zip(
-                self.false_positive_rates,
-                self.true_positive_rates,
-                self.false_negative_rates,
-                strict=True,
-            )
-        )
+    def _achieved(self) -> list[tuple[float, float, float]]:
+        """For each rate: the shares of the guilty that are caught and missed."""
+        rates = self.false_positive_rates, self.true_positive_rates, self.false_negative_rates
+        return list(zip(*rates, strict=True))
+
+    @property
+    def _renyi(self) -> list[tuple[float, float]]:
+        return list(zip(self.orders, self.divergences, strict=True))
 
     def __str__(self) -> str:
         best = f"right at most {percent_up((1 + self.advantage.upper) / 2)} of the time"
-        lines = [
-            wrapped(f"{self.title}.", piped=_WIDTH),
-            "",
-            wrapped(
-                f"An attacker who tries {AIMS[self.guarantee.neighbours]} has an advantage of at "
-                f"most {rounded_up(self.advantage.upper)}: {best} if both are as likely.",
-                piped=_WIDTH,
-            ),
+        attacker = (
+            f"An attacker who tries {AIMS[self.guarantee.neighbours]} has an advantage of at "
+            f"most {rounded_up(self.advantage.upper)}: {best} if both are as likely."
+        )
+        parts = [wrapped(f"{self.title}.", piped=PAGE), wrapped(attacker, piped=PAGE)]
+        parts += [
+            text_table(*table) for table in (self._rates_table, self._orders_table) if table[1]
         ]
-        if self.false_positive_rates:
-            lines += ["", text_table(*self._rates_table)]
-        if self.orders:
-            lines += ["", text_table(*self._orders_table)]
-        return "\n".join(lines)
+        return "\n\n".join(parts)
 
     @property
-    def _rates_table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+    def _rates_table(self) -> Table:
         head = ("innocent accused", "guilty caught, at most", "guilty missed, at least")
         return head, [
             (percent(rate), percent_up(found), percent_down(missed))
@@ -118,9 +112,8 @@ class Risk(Records):
         ]
 
     @property
-    def _orders_table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
-        pairs = zip(self.orders, self.divergences, strict=True)
-        rows: list[Sequence[str]] = [(plain(order), rounded_up(value)) for order, value in pairs]
+    def _orders_table(self) -> Table:
+        rows = [(plain(order), rounded_up(value)) for order, value in self._renyi]
         return ("order", "Renyi divergence, at most"), rows
 
     def _repr_html_(self) -> str:
@@ -131,30 +124,20 @@ class Risk(Records):
             tables.append(html_table("Rényi divergences", *self._orders_table, named_by=0))
         return "".join(tables)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        title: str | None = None,
-        figsize: Sequence[float] | None = None,
-    ) -> Axes:
-        """The trade-off curve: no attacker gets below it; needs the extra `plot`."""
-        axes = style.axes_for(ax, figsize, (6.2, 5.0))
-        places = np.unique(
-            np.concatenate([[0.0], np.geomspace(1e-5, 1, 200), np.linspace(0, 1, 201)])
-        )
+    def draw_on(self, axes: Axes) -> str:
+        """The trade-off curve: no attacker gets below it."""
+        places = np.union1d(np.geomspace(1e-5, 1, 200), np.linspace(0, 1, 201))
         missed = self.tradeoff(places.tolist())
         axes.plot(places, 1 - places, color=style.GREY, linestyle="--", label="guessing")
         axes.plot(places, missed, color=style.BLUE, linewidth=2, label="certified trade-off")
         axes.fill_between(places, missed, color=style.BLUE, alpha=0.12, linewidth=0)
-        axes.annotate("no attacker is here", (0.06, 0.05), color=style.BLUE,
-                      fontsize=style.points(axes, 9.5))  # fmt: skip
+        size = style.points(axes, 9.5)
+        axes.annotate("no attacker is here", (0.06, 0.05), color=style.BLUE, fontsize=size)
         axes.set(xlabel="share of the innocent accused", ylabel="share of the guilty missed")
         axes.set(xlim=(0, 1), ylim=(0, 1))
-        style.set_title(axes, self.title, title)
         style.finish(axes)
         style.legend_below(axes)
-        return axes
+        return self.title
 
 
 def risk(
@@ -189,11 +172,8 @@ def risk(
         2                    0.04148
         8                     0.1662
     """
-    rates, all_orders, rtol = (
-        _rates(false_positive_rates),
-        _orders(orders),
-        validate.tolerance(rtol),
-    )
+    rates, all_orders = _rates(false_positive_rates), _orders(orders)
+    rtol = validate.tolerance(rtol)
     accountant = _accountant(what, rounds)
     with progress("risk", 3) as done:
         advantage = anyway(accountant.delta_bounds, 0.0, rtol=rtol)
@@ -201,7 +181,7 @@ def risk(
         accused = np.array(rates)
         profile = _profile(accountant, advantage.upper, accused, rtol)
         done(1)
-        divergences = _renyi(accountant, np.array(all_orders), rtol)
+        divergences = _total_divergences(accountant, np.array(all_orders), rtol)
         done(1)
     caught, missed = (
         side(*profile, accused) for side in (true_positive_rates, false_negative_rates)
@@ -225,20 +205,19 @@ def _accountant(what: Any, rounds: int) -> Accountant:
     return accountant.copy()
 
 
-def _rates(values: Any) -> tuple[float, ...]:
+def _listed(name: str, values: Any, what: str, least: float, most: float) -> tuple[float, ...]:
+    """The numbers of a list, each within its range."""
     if not validate.listed(values):
-        raise InvalidParameter(
-            f"false_positive_rates={validate.show(values)} is not a list; give shares in [0, 1]."
-        )
-    return tuple(validate.between("false_positive_rate", value, 0.0, 1.0) for value in values)
+        raise InvalidParameter(f"{name}s={validate.show(values)} is not a list; give {what}.")
+    return tuple(validate.between(name, value, least, most) for value in values)
+
+
+def _rates(values: Any) -> tuple[float, ...]:
+    return _listed("false_positive_rate", values, "shares in [0, 1]", 0.0, 1.0)
 
 
 def _orders(values: Any) -> tuple[float, ...]:
-    if not validate.listed(values):
-        raise InvalidParameter(
-            f"orders={validate.show(values)} is not a list; give orders of Rényi divergences >= 1."
-        )
-    return tuple(validate.between("order", value, 1.0, 1e6) for value in values)
+    return _listed("order", values, "orders of Rényi divergences >= 1", 1.0, 1e6)
 
 
 def _profile(
@@ -287,7 +266,7 @@ def _between(epsilon: Array, delta: Array, accused: Array) -> Array:
     return np.array(places)
 
 
-def _renyi(accountant: Accountant, orders: Array, rtol: float) -> tuple[float, ...]:
+def _total_divergences(accountant: Accountant, orders: Array, rtol: float) -> tuple[float, ...]:
     """Those of the rounds add up, in either order of the neighbours."""
     total = np.zeros((2, len(orders)))
     for round_, count in accountant.rounds if len(orders) else ():

@@ -2,20 +2,102 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from string import Template
 from typing import TYPE_CHECKING
 
 from .._support import validate
-from .._support.text import plain, rounded_down, rounded_up
+from .._support.tables import Table, html_table, text_table
+from .._support.text import PAGE, line_width, plain, rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..guarantee import NEIGHBOURS
-from .document import Document, Section
 from .statement import ADAPTIVE, caution, facts, none_trusted
 
 if TYPE_CHECKING:
     from ..rounds import Round
     from .ledger import Entry, Ledger
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, and what stands below it in this order."""
+
+    heading: str
+    paragraphs: Sequence[str] = ()
+    table: Table | None = None
+    facts: Sequence[tuple[str, str]] = ()
+    level: int = 2
+    claims: bool = False  # does the first paragraph say what all of it is about?
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sections below a title."""
+
+    title: str
+    sections: Sequence[Section]
+
+    def text(self) -> str:
+        lines = [wrapped(self.title, piped=PAGE)]
+        for section in self.sections:
+            lines += ["", wrapped(section.heading, piped=PAGE)]
+            lines += [wrapped(text, "  ", 2, piped=PAGE) for text in section.paragraphs]
+            if section.table:
+                table = text_table(*section.table, left=[0], room=line_width() - 2).splitlines()
+                lines += [f"  {line}" for line in table]
+            width = max((len(name) for name, _ in section.facts), default=0) + 2
+            for name, text in section.facts:
+                lines.append(wrapped(text, f"  {name:<{width}}", width + 2, piped=PAGE))
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        parts = [f"# {_escape_markdown(self.title)}"]
+        for section in self.sections:
+            parts.append(f"{'#' * section.level} {_escape_markdown(section.heading)}")
+            parts += map(_escape_markdown, section.paragraphs)
+            if section.table:
+                head, rows = section.table
+                lines = [head, ["---"] * len(head), *(map(_escape_markdown, row) for row in rows)]
+                parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+            if section.facts:
+                facts = (f"* **{name}**: {_escape_markdown(text)}" for name, text in section.facts)
+                parts.append("\n".join(facts))
+        return "\n\n".join(parts)
+
+    def html(self) -> str:
+        """A page of its own, for a screen and for A4 or letter paper; the template is beside this
+        module: no entry of the account is torn apart between pages."""
+        template = resources.files(__package__).joinpath("document.html").read_text("utf-8")
+        body = "\n".join(map(_section_html, self.sections))
+        return Template(template).substitute(title=html.escape(self.title), body=body)
+
+
+def _section_html(section: Section) -> str:
+    parts = [_tag(f"h{section.level}", section.heading)]
+    for number, text in enumerate(section.paragraphs):
+        is_claim = section.claims and number == 0
+        parts.append(_tag("p", text, ' class="claim"' if is_claim else ""))
+    if section.table:
+        parts.append(f'<div class="scroll">{html_table("", *section.table, named_by=0)}</div>')
+    if section.facts:
+        facts = "".join(_tag("dt", name) + _tag("dd", text) for name, text in section.facts)
+        parts.append(f"<dl>{facts}</dl>")
+    return "\n".join(parts)
+
+
+def _tag(name: str, text: str, more: str = "") -> str:
+    return f"<{name}{more}>{html.escape(text)}</{name}>"
+
+
+def _escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
+
 
 #: Whom entries without a population concern.
 EVERYBODY = "everybody"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from .._support import validate
 from .._support.numeric import Array
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table, text_table
+from .._support.tables import Table, html_table, text_table
 from .._support.text import wrapped
 from ..clients import Estimate
 from ..errors import InvalidParameter
@@ -29,7 +28,7 @@ _USUAL = 1.96  # standard errors on either side hold the truth with probability 
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation(Records):
+class Simulation(Records, style.Drawable):
     """The true counts, or means, of those who sent in one round, and what their messages tell.
 
     >>> import numpy as np
@@ -57,23 +56,24 @@ class Simulation(Records):
         crowd = f"{sampled}{self.round.users:,} users"
         return f"{crowd}, {self.round.randomizer!r}, view {self.round.view}: {self.what}"
 
-    def records(self) -> list[dict[str, Any]]:
-        index = "value" if self.counted else "coordinate"
-        columns = (self.true.tolist(), self.estimated.tolist(), self.standard_errors.tolist())
-        rows = zip(*columns, strict=True)
-        names = ("true", "estimated", "standard_error")
-        return [{index: i, **dict(zip(names, row, strict=True))} for i, row in enumerate(rows)]
+    @property
+    def _index(self) -> str:
+        return "value" if self.counted else "coordinate"
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def records(self) -> list[dict[str, Any]]:
+        names = (self._index, "true", "estimated", "standard_error")
+        columns = (column.tolist() for column in (self.true, self.estimated, self.standard_errors))
+        rows = zip(range(len(self.true)), *columns, strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def _table(self) -> Table:
         """The largest, in the order of values."""
-        shown = np.sort(np.argsort(-self.true, kind="stable")[:_SHOWN])
-        head = ["value" if self.counted else "coordinate", "true", "estimated", "standard error"]
         rows = []
-        for i in shown.tolist():
-            true = f"{self.true[i]:,.0f}" if self.counted else f"{self.true[i]:.6g}"
-            numbers = (self.estimated[i], self.standard_errors[i])
-            rows.append([f"{i}", true, *(_plain(number, self.counted) for number in numbers)])
-        return head, rows
+        for i in np.sort(np.argsort(-self.true, kind="stable")[:_SHOWN]).tolist():
+            numbers = (self.true[i], self.estimated[i], self.standard_errors[i])
+            formats = (",.0f", ",.1f", ",.1f") if self.counted else (".6g", ".6g", ".6g")
+            rows.append([f"{i}", *map(format, numbers, formats)])
+        return (self._index, "true", "estimated", "standard error"), rows
 
     def __str__(self) -> str:
         lines = [wrapped(f"{self.title}."), "", text_table(*self._table())]
@@ -89,15 +89,8 @@ class Simulation(Records):
         part = f", {self._part}" if len(self.true) > _SHOWN else ""
         return html_table(f"{self.title}{part}", *self._table(), named_by=0)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        title: str | None = None,
-        figsize: Sequence[float] | None = None,
-    ) -> Axes:
-        """True values as bars, estimates with 95 % intervals; needs the extra `plot`."""
-        axes = style.axes_for(ax, figsize, (8.0, 4.5))
+    def draw_on(self, axes: Axes) -> str:
+        """True values as bars, estimates with 95 % intervals."""
         places = np.arange(len(self.true))
         if len(places) <= _BARS:
             axes.bar(places, self.true, color=style.SKY, label="true")
@@ -109,12 +102,11 @@ class Simulation(Records):
         )  # fmt: skip
         if len(places) <= 2.5 * style.room(axes)[0]:
             axes.set_xticks(places)
-        axes.set_xlabel("value" if self.counted else "coordinate")
+        axes.set_xlabel(self._index)
         axes.set_ylabel("users" if self.counted else "mean")
-        style.set_title(axes, self.title, title)
         style.finish(axes)
         style.legend_below(axes)
-        return axes
+        return self.title
 
 
 def simulate(
@@ -172,7 +164,3 @@ def _senders(round_: RoundOfUsers, source: np.random.Generator) -> NDArray[Any]:
     if round_.sampling == "poisson":
         return np.flatnonzero(source.random(round_.users) < round_.sample_rate)
     return source.choice(round_.users, round_.senders, replace=False)
-
-
-def _plain(number: float, counted: bool) -> str:
-    return f"{number:,.1f}" if counted else f"{number:.6g}"

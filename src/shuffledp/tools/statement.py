@@ -12,7 +12,7 @@ from .._support.text import PAGE, at_most, percent, percent_up, rounded_up, wrap
 from ..bounds.tradeoff import true_positive_rates
 from ..guarantee import NEIGHBOURS
 from ..rounds import Round, RoundOfUsers
-from .protocol import of_users
+from .protocol import round_of_users
 
 _ACCUSED = 0.01  # of the innocent, in plain words
 _CAUTION = (
@@ -165,7 +165,7 @@ def _local_eps0(round_: RoundOfUsers) -> float:
     eps0 = round_.randomizer.local_eps0
     if round_.neighbours == "replace" or math.isinf(eps0):
         return eps0
-    alone = of_users(round_.randomizer, 1, view=round_.view, neighbours=round_.neighbours)
+    alone = round_of_users(round_.randomizer, 1, view=round_.view, neighbours=round_.neighbours)
     return max(eps0, alone.get_epsilon(0.0))
 
 

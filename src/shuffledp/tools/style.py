@@ -9,9 +9,10 @@ import itertools
 import math
 import re
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._support import validate
 from .._support.extras import load
@@ -85,6 +86,45 @@ def axes_for(ax: Axes | None, size: Sequence[float] | None, usual: tuple[float, 
         return ax
     axes: Axes = new_figure(*checked_size(usual if size is None else size)).subplots()
     return axes
+
+
+class Drawable(ABC):
+    """A result that draws itself."""
+
+    #: Inches of a figure of its own, and the share of its width that a title may take.
+    figsize: ClassVar[tuple[float, float]] = (8.0, 4.5)
+    title_share: ClassVar[float] = 0.82
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: Sequence[float] | None = None,
+    ) -> Axes:
+        """Draw it; needs the extra `plot`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+        title : str, optional
+            What stands above, in place of the protocol.
+        figsize : sequence of float, optional
+            Width and height in inches of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            At the end of a cell a notebook shows them.
+        """
+        axes = axes_for(ax, figsize, self.figsize)
+        set_title(axes, self.draw_on(axes), title, self.title_share)
+        return axes
+
+    @abstractmethod
+    def draw_on(self, axes: Axes) -> str:
+        """Draw, and return the usual title."""
 
 
 def checked_size(size: Sequence[float]) -> tuple[float, float]:

@@ -1,19 +1,26 @@
-"""Many protocols at once: a tidy table of certified values, in parallel, resumable."""
+"""Many protocols at once: a tidy table of certified values, in parallel, resumable.
+
+The file of a sweep is written row by row: a run that was cut short can be continued.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from .._support.extras import MissingExtra, load
+from .._support.files import parse_json, writing
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table
-from .._support.text import rounded_down, rounded_up
+from .._support.text import json_text, plain, rounded_down, rounded_up
 from .._support.validate import instance, show, tolerance
 from ..accountant import repeated
 from ..bounds.certificate import no_guarantee
@@ -21,7 +28,94 @@ from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
 from .protocol import ROUND_OPTIONS, counts, round_of
-from .sweep_file import Case, SweepFile, SweepRow
+
+__all__ = ["SweepTable", "sweep"]
+
+#: The parameters of a row, and the row itself.
+Case = dict[str, Any]
+SweepRow = dict[str, Any]
+
+
+class SweepFile:
+    """CSV with a header, or JSON Lines. Rows stand in the order of the cases."""
+
+    def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]) -> None:
+        if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
+            raise InvalidParameter(
+                f"out={show(path)} is not the name of a file; give a .csv or .jsonl file."
+            )
+        self.path, self._columns = Path(path), list(columns)
+        if self.path.suffix not in (".csv", ".jsonl"):
+            raise InvalidParameter(f"out={self.path} is neither .csv nor .jsonl; name it so.")
+        self._csv = self.path.suffix == ".csv"
+
+    def resume(self, cases: Sequence[Case]) -> list[SweepRow]:
+        """The rows of these cases that the file already has; a torn last line is cut off.
+
+        A file with anything else in it is refused and left alone.
+        """
+        head = self._line(self._columns) if self._csv else ""
+        with writing(self.path):
+            text = self._read()
+            lines = text.splitlines(keepends=True)
+            if lines and not lines[-1].endswith("\n"):
+                lines.pop()
+            if not text.startswith(head) and not head.startswith(text):
+                raise self._another("its header differs")
+            body = lines[1:] if self._csv else lines
+            if len(body) > len(cases):
+                raise self._another("it has more rows")
+            rows = [self._row(*pair) for pair in enumerate(zip(cases, body, strict=False), 1)]
+            with self.path.open("r+" if text else "w", encoding="utf-8", newline="") as file:
+                file.write(head)
+                file.truncate(len("".join([head, *body]).encode()))
+        return rows
+
+    def append(self, rows: Sequence[SweepRow]) -> None:
+        with writing(self.path), self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write("".join(self._line(list(row.values())) for row in rows))
+
+    def _read(self) -> str:
+        if not self.path.exists():
+            return ""
+        if not self.path.is_file():
+            raise self._another("it is not a file")
+        try:
+            return self.path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError:
+            raise self._another("it is not text") from None
+
+    def _row(self, number: int, pair: tuple[Case, str]) -> SweepRow:
+        """A line of the file as a row, if it is that of this case."""
+        case, line = pair
+        try:
+            row = {} if self._csv else parse_json(line)
+            parts = next(csv.reader([line])) if self._csv else list(row.values())
+            known = [str(value) for value in case.values()] if self._csv else list(case.values())
+            *given, low, high, error = parts
+            if given != known or (not self._csv and list(row) != self._columns):
+                raise ValueError
+            lower, upper = (None if x in ("", None) else float(x) for x in (low, high))
+            if any(x is not None and math.isnan(x) for x in (lower, upper)):
+                raise ValueError
+        except (ValueError, TypeError, AttributeError, RecursionError, csv.Error):
+            raise self._another(f"row {number} is not of this sweep") from None
+        results = zip(self._columns[-3:], (lower, upper, error), strict=True)
+        return {**case, **dict(results)}
+
+    def _line(self, values: Sequence[Any]) -> str:
+        if not self._csv:
+            return json_text(dict(zip(self._columns, values, strict=True))) + "\n"
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(values)
+        return line.getvalue()
+
+    def _another(self, why: str) -> InvalidParameter:
+        return InvalidParameter(
+            f"{self.path} is not the beginning of this sweep: {why}; choose another file or delete "
+            "this one."
+        )
+
 
 _MAX_ROWS = 10**7
 _SHOWN = 1000  # rows in a notebook
@@ -240,3 +334,72 @@ def _joblib(jobs: int | None) -> Any:
             return None
         raise
     return joblib.Parallel(n_jobs=-1 if jobs is None else jobs)
+
+
+_MOST = 24  # curves that can be told apart
+
+
+class SweepCurves(NamedTuple):
+    """Rows as curves, by label; `same` is what all of them have in common."""
+
+    axis: str
+    query: str  # epsilon or delta
+    curves: dict[str, list[tuple[float, Bounds[float]]]]
+    same: str
+    log: str  # the axes that are logarithmic
+
+
+def sweep_curves(rows: Sequence[Mapping[str, Any]]) -> SweepCurves:
+    """On the axis is the number that takes most values; every combination of the others is a curve.
+
+    A row that failed is a gap.
+    """
+    query = "epsilon" if "epsilon_upper" in rows[0] else "delta"
+    results = (f"{query}_lower", f"{query}_upper", "error", "rtol")
+    asked = [name for name in rows[0] if name not in results]
+    values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in asked}
+    numeric = [name for name in asked if len(values[name]) > 1 and _numbers(values[name])]
+    if not numeric:
+        raise InvalidParameter(
+            "no number takes two values in this sweep; give one with several for a picture."
+        )
+    axis = max(numeric, key=lambda name: len(values[name]))
+    others = [name for name in asked if name != axis and len(values[name]) > 1]
+    curves: dict[str, list[tuple[float, Bounds[float]]]] = {}
+    for row in rows:
+        label = ", ".join(_said(name, row[name]) for name in others)
+        low, up = row[results[0]], row[results[1]]
+        bounds = Bounds(0.0, math.inf) if up is None else Bounds(low, up)
+        curves.setdefault(label, []).append((row[axis], bounds))
+    if len(curves) > _MOST:
+        raise InvalidParameter(
+            f"{len(curves)} curves are more than {_MOST}, which can be told apart; sweep over less."
+        )
+    for points in curves.values():
+        points.sort(key=lambda point: point[0])
+    same = ", ".join(_said(name, values[name][0]) for name in asked if len(values[name]) == 1)
+    high = [b.upper for points in curves.values() for _, b in points if 0 < b.upper < math.inf]
+    if not high:
+        raise InvalidParameter(
+            "no row of this sweep is positive and finite; its column error may say why."
+        )
+    log = ("x" if _wide(values[axis]) else "") + ("y" if _wide(high) else "")
+    return SweepCurves(axis, query, curves, same, log)
+
+
+def _numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, (int, float)) for value in values)
+
+
+def _wide(values: Sequence[float]) -> bool:
+    """Do they span more than a decade?"""
+    return bool(values) and 0 < 10 * min(values) < max(values)
+
+
+def _said(name: str, value: Any) -> str:
+    if not isinstance(value, (int, float)):
+        return f"{value}" if name == "randomizer" else f"{name} {value}"
+    shown = f"{value:,}" if isinstance(value, int) else plain(value)
+    if name in ("users", "rounds"):
+        return f"{shown} {name if value != 1 else name[:-1]}"
+    return f"{name} = {shown}"

@@ -23,7 +23,7 @@ from ..guarantee import DEFAULT_RTOL, Many, anyway
 from ..randomizers import Randomizer
 from ..randomizers.exact import ExactMatrix, Fractions, exp_bracket
 from ..rounds import RoundOfUsers
-from .protocol import of_users
+from .protocol import round_of_users
 
 #: Steps of the enumeration that are accepted: some ten seconds.
 MOST_STEPS = 30_000_000
@@ -133,7 +133,7 @@ def verify(
     [True]
     """
     asked = {} if analysis is None else {"analysis": analysis}
-    survey = of_users(randomizer, users, view=view, neighbours=neighbours, **asked)
+    survey = round_of_users(randomizer, users, view=view, neighbours=neighbours, **asked)
     matrix = randomizer.exact()
     points = _points(survey, epsilons)
     game = _Game(matrix, survey.users, survey.view, neighbours == "remove")

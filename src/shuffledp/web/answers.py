@@ -1,15 +1,30 @@
-"""Answers, made where no file of this machine can be read: the command line's own."""
+"""Answers, made where no file of this machine can be read: the command line's own.
+
+The page is told more beside the command line's JSON: numbers as they are printed, the field that an
+error is about, and the lines of Python and shell that give the same number.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import shuffledp
 
 from .._support.files import reading_only
-from ..cli.app import main
+from .._support.text import json_text, rounded_down, rounded_up
+from ..cli.app import cli, main
 from ..cli.report import BUG
+from ..guarantee import DEFAULT_RTOL
+from ..rounds import Round, RoundOfUsers
+from ..tools.choices import local_text
+from ..tools.protocol import round_of
+from .questions import CommandQuestion, questions
 
 
 class Answer(NamedTuple):
@@ -36,3 +51,108 @@ def answer(arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
             code = ended.code or 0
     sentence = error.getvalue().strip().removeprefix("shuffledp: ")
     return Answer(code if isinstance(code, int) else BUG, out.getvalue(), sentence)
+
+
+#: Numbers with one safe side, and how they are printed.
+_PRINTED: dict[str, Callable[[float], str]] = {
+    **{"upper": rounded_up, "lower": rounded_down, "local_eps0": local_text}
+}
+
+
+def for_page(found: Answer, arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
+    """The same answer with more in it."""
+    report = json.loads(found.out)
+    question = questions()[arguments[0]]
+    more: dict[str, Any] = {"shell": shell_line(arguments)}
+    if report["error"] is not None:
+        more["field"] = field_of(report["error"]["message"], question)
+    if "upper" in report and arguments[0] in ("epsilon", "delta"):
+        with reading_only(files):
+            more["python"] = python_lines(arguments, report)
+    return found._replace(out=json_text(printed(report) | more))
+
+
+def printed(value: Any) -> Any:
+    """With `upper_text` beside every `upper`, rounded up, and `lower_text` rounded down.
+
+    >>> from shuffledp.web.answers import printed
+    >>> printed({"lower": 0.25, "upper": [1 / 3]})["upper_text"]
+    ['0.3334']
+    """
+    if isinstance(value, list):
+        return [printed(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    shown = {name: printed(item) for name, item in value.items()}
+    for name, given in value.items():
+        text = _PRINTED.get(name) or _PRINTED.get(name.rpartition("_")[2])
+        if text is not None and isinstance(given, list):
+            shown[f"{name}_text"] = [text(float(item)) for item in given]
+        elif text is not None and isinstance(given, (int, float, str)):
+            shown[f"{name}_text"] = text(float(given))
+    return shown
+
+
+def field_of(message: str, question: CommandQuestion) -> str | None:
+    """The field that a sentence is about: what is missing, or what it names first.
+
+    >>> from shuffledp.web.answers import field_of
+    >>> from shuffledp.web.questions import questions
+    >>> field_of("--randomizer rr needs --k; add it.", questions()["epsilon"])
+    'k'
+    """
+    named = re.findall(r"needs (?:--)?([\w-]+)", message) + re.findall(
+        r"--([\w-]+)|\b(\w+)=", message
+    )
+    words = ("".join(each).replace("-", "_") for each in named)
+    return next((word for word in words if word in question.fields), None)
+
+
+def shell_line(arguments: Sequence[str]) -> str:
+    """As one would type it; what is only for the server is left out.
+
+    >>> from shuffledp.web.answers import shell_line
+    >>> shell_line(["epsilon", "--eps0=4", "--delta=1e-6", "--json", "--"])
+    'shuffledp epsilon --eps0 4 --delta 1e-6'
+    """
+    words = []
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if word not in ("--json", "--", "--jobs=1"):
+            words += [name, value] if equals and word.startswith("--") else [word]
+    return shlex.join(["shuffledp", *words])
+
+
+def python_lines(arguments: Sequence[str], report: Mapping[str, Any]) -> str:
+    """A program that prints the upper value of this answer."""
+    name, *rest = arguments
+    params = cli.commands[name].make_context(name, rest).params
+    round_, rounds, rtol = round_of(params), params["rounds"], params["rtol"]
+    names, lines = _imported(round_)
+    shown = repr(round_).replace(", analysis='best'", "")
+    files = [word.partition("=")[2] for word in arguments if word.startswith("--matrix=")]
+    if files and "sha256" in shown and isinstance(round_, RoundOfUsers):  # too large to be shown
+        read = f"FiniteRandomizer(np.loadtxt({files[-1]!r}, delimiter=','))"
+        shown = shown.replace(repr(round_.randomizer), read)
+        lines.insert(0, "import numpy as np")
+    lines.append(f"round_ = {shown}")
+    if rounds > 1:
+        names.append("Accountant")
+        lines.append(f"total = Accountant().compose(round_, rounds={rounds})")
+    asked = report["delta" if name == "epsilon" else "epsilon"]
+    at = repr(asked[0] if len(asked) == 1 else asked)
+    tolerance = "" if rtol == DEFAULT_RTOL else f", rtol={rtol!r}"
+    lines.append(f"print({'total' if rounds > 1 else 'round_'}.get_{name}({at}{tolerance}))")
+    return "\n".join([f"from shuffledp import {', '.join(sorted(names))}", *lines])
+
+
+def _imported(round_: Round) -> tuple[list[str], list[str]]:
+    """Names of the top level, and other imports."""
+    names, lines = [type(round_).__name__], []
+    if isinstance(round_, RoundOfUsers):
+        kind = type(round_.randomizer).__name__
+        if kind in shuffledp.__all__:
+            names.append(kind)
+        else:
+            lines.append(f"from shuffledp.randomizers import {kind}")
+    return names, lines

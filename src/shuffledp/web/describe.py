@@ -1,14 +1,97 @@
-"""The API for programs (OpenAPI) and for people (a page without scripts), from the questions."""
+"""What may be asked: for programs (FastAPI's OpenAPI document), for people (a page without
+scripts), and for the page (randomizers and their parameters, views, neighbours and limits).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from html import escape
+from importlib import resources
+from string import Template
 from typing import Any
 
 from .. import __version__
+from .._support import validate
+from .._support.tables import html_table
+from ..errors import ShuffleDPError
+from ..guarantee import NEIGHBOURS
+from ..randomizers import REGISTRY, Randomizer
+from ..randomizers.analyses import LADDER
+from ..randomizers.parameter import Parameter, parameters_of
+from ..records import USER_ROUNDS
+from ..rounds import KINDS_OF_SAMPLES
+from ..tools.choose import TASKS
+from ..tools.protocol import REPORT_PARAMETERS, VIEWS
+from .pool import Limits
 from .questions import CommandQuestion, Field, questions
 
-_ABOUT = (
+
+def catalogue(limits: Limits) -> dict[str, Any]:
+    """All of it, as JSON says it."""
+    return {
+        "version": __version__,
+        "views": list(VIEWS),
+        "neighbours": {name: list(words) for name, words in NEIGHBOURS.items()},
+        "sampling": list(KINDS_OF_SAMPLES),
+        "analyses": list(reversed(LADDER)),
+        "tasks": TASKS,
+        "randomizers": [_randomizer(kind) for kind in REGISTRY.values()],
+        "reports": [_parameter(name, each, {}, {}) for name, each in REPORT_PARAMETERS.items()],
+        "users": {"least": 1, "most": validate.MAX_USERS},
+        "rounds": {"least": 1, "most": validate.MAX_ROUNDS},
+        "questions": [
+            {"name": name, "formats": list(each.formats), "fields": list(each.fields)}
+            for name, each in questions().items()
+        ],
+        "limits": {"seconds": limits.seconds, "body": limits.body},
+    }
+
+
+def _randomizer(kind: type[Randomizer]) -> dict[str, Any]:
+    made = kind(**kind.example)
+    defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+    return {
+        "name": kind.name,
+        "class": kind.__name__,
+        "meaning": " ".join((kind.__doc__ or "").partition("\n\n")[0].split()),
+        "task": kind.task,
+        "views": [view for view in USER_ROUNDS if view != "aggregate" or _summed(made)],
+        "analyses": list(made.analyses),
+        "parameters": [
+            _parameter(name, each, kind.example, defaults)
+            for name, each in parameters_of(kind).items()
+        ],
+    }
+
+
+def _summed(made: Randomizer) -> bool:
+    """Is anything known of sums of its messages?"""
+    try:
+        return made.sum_law() is not None
+    except ShuffleDPError:
+        return False
+
+
+def _parameter(
+    name: str, parameter: Parameter, example: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    file, default = parameter.read is not None, defaults.get(name)
+    return {
+        "name": name,
+        "meaning": parameter.meaning,
+        "least": None if file else parameter.least,
+        "most": None if file else parameter.most,
+        "shuffled": parameter.shuffled,
+        "whole": parameter.whole,
+        "needed": bool(parameter.needed),
+        "default": default if isinstance(default, (int, float)) else None,
+        "example": None if file else example.get(name),
+        "file": file,
+    }
+
+
+ABOUT = (
     "Every route is a command of the shell and every field one of its options; the answer is what "
     "the command prints with --json. Numbers may be given as JSON numbers or as texts like 1e6, 2M "
     "and 20%. No field may be given twice, but for lists of numbers in an address. Files are never "
@@ -19,116 +102,85 @@ _FILES = {
     "additionalProperties": {"type": "string"},
     "description": "Texts of the files that fields name.",
 }
-_TYPES: dict[str, dict[str, Any]] = {
-    "number": {"type": ["number", "string"]},
-    "count": {"type": ["integer", "string"]},
-    "numbers": {"type": ["number", "string", "array"], "items": {"type": ["number", "string"]}},
-    "counts": {"type": ["integer", "string", "array"], "items": {"type": ["integer", "string"]}},
-    "word": {"type": "string"},
-    "file": {"type": "string"},
-}
-_ERROR = {"$ref": "/api/schemas/common.json#/$defs/failure"}
+_TYPES = {"number": ["number", "string"], "count": ["integer", "string"]}
+_ERROR = {"schema": {"$ref": "/api/schemas/common.json#/$defs/failure"}}
 _STATUS = {
-    "408": "The body took too long.",
-    "409": "The question was cancelled.",
-    "413": "The body is too large.",
-    "422": "Bad input: one sentence.",
-    "503": "Too many questions at once.",
-    "504": "The answer takes too long.",
+    408: "The body took too long.",
+    409: "The question was cancelled.",
+    413: "The body is too large.",
+    422: "Bad input: one sentence.",
+    503: "Too many questions at once.",
+    504: "The answer takes too long.",
 }
 
 
-def openapi() -> dict[str, Any]:
-    """The document that describes all routes."""
-    paths = {f"/api/{name}": _operations(each) for name, each in questions().items()}
-    named = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
-    done, over = {"description": "Done."}, {"description": "It is over, or never was."}
-    paths["/api/questions/{name}"] = {
-        "parameters": [named],
-        "get": {
-            "summary": "How far the question with this x-question-id is; null if it is over.",
-            "responses": {"200": done},
-        },
-        "delete": {
-            "summary": "Cancel it: its process is killed.",
-            "responses": {"200": done, "404": over},
-        },
-    }
-    about = {"title": "shuffledp", "version": __version__, "description": _ABOUT}
-    return {"openapi": "3.1.0", "info": about, "paths": paths}
-
-
-def _operations(question: CommandQuestion) -> dict[str, Any]:
-    needed = [field.name for field in question.fields.values() if field.needed]
+def operation(question: CommandQuestion, method: str) -> dict[str, Any]:
+    """What FastAPI is to say of a question, as arguments of `add_api_route`."""
+    required = [field.name for field in question.fields.values() if field.needed]
     properties = {name: _schema(field) for name, field in question.fields.items()}
     properties["format"] = {"enum": list(question.formats), "default": "json"}
-    body = {
-        "type": "object",
-        "properties": {**properties, "files": _FILES},
-        "required": needed,
-        "additionalProperties": False,
+    described: dict[str, Any] = {
+        "parameters": [{"name": "x-question-id", "in": "header", "schema": {"type": "string"}}]
     }
-    answer = {"$ref": f"/api/schemas/{question.name}.json"}
-    responses: dict[str, Any] = {
-        "200": {"description": "The report.", "content": {"application/json": {"schema": answer}}}
-    }
+    if method == "GET":
+        described["parameters"] += [
+            {"name": name, "in": "query", "required": name in required, "schema": schema}
+            for name, schema in properties.items()
+        ]
+    else:
+        body = {
+            "type": "object",
+            "properties": {**properties, "files": _FILES},
+            "required": required,
+            "additionalProperties": False,
+        }
+        content = {"application/json": {"schema": body}}
+        described["requestBody"] = {"required": True, "content": content}
+    answer = {"schema": {"$ref": f"/api/schemas/{question.name}.json"}}
+    responses = {200: {"description": "The report.", "content": {"application/json": answer}}}
     for status, text in _STATUS.items():
-        refusal = {"application/json": {"schema": _ERROR}}
-        responses[status] = {"description": text, "content": refusal}
-    said: dict[str, Any] = {"summary": question.help.splitlines()[0], "responses": responses}
-    query = [
-        {"name": name, "in": "query", "required": name in needed, "schema": schema}
-        for name, schema in properties.items()
-    ]
-    content = {"application/json": {"schema": body}}
-    named = {"name": "x-question-id", "in": "header", "schema": {"type": "string"}}
+        responses[status] = {"description": text, "content": {"application/json": _ERROR}}
     return {
-        "get": {**said, "operationId": f"get_{question.name}", "parameters": [*query, named]},
-        "post": {
-            **said,
-            "operationId": question.name,
-            "parameters": [named],
-            "requestBody": {"required": True, "content": content},
-        },
+        "methods": [method],
+        "operation_id": f"get_{question.name}" if method == "GET" else question.name,
+        "summary": question.help.splitlines()[0],
+        "responses": responses,
+        "openapi_extra": described,
     }
 
 
 def _schema(field: Field) -> dict[str, Any]:
-    more: dict[str, Any] = {"description": field.meaning}
+    """The JSON Schema of one field."""
+    single = _TYPES.get(field.kind.removesuffix("s"), ["string"])
+    schema: dict[str, Any] = {"type": single, "description": field.meaning}
+    if field.is_list:
+        schema |= {"type": [*single, "array"], "items": {"type": single}}
     if field.words:
-        more["examples"] = list(field.words)
+        schema["examples"] = list(field.words)
     if field.default is not None:
-        more["default"] = field.default
-    return {**_TYPES[field.kind], **more}
+        schema["default"] = field.default
+    return schema
 
 
 def api_page() -> str:
     """All routes and their fields, to be read."""
-    sections = "".join(_section(question) for question in questions().values())
-    links = "".join(f'<a href="#{name}">{name}</a> ' for name in questions())
-    example = "curl 'http://127.0.0.1:8765/api/epsilon?eps0=4&users=10000&delta=1e-6'"
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>shuffledp: the API'
-        '</title><meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="stylesheet" href="/style.css"><link rel="icon" href="/icon.svg"></head>'
-        f'<body class="api"><header class="top"><a class="brand" href="/">shuffledp</a></header>'
-        f"<main><h1>The API</h1><p>{escape(_ABOUT)}</p><pre>{escape(example)}</pre>"
-        f'<p>For programs: <a href="/openapi.json">openapi.json</a>. Routes: {links}</p>'
-        f"{sections}</main></body></html>\n"
+    template = resources.files(__package__).joinpath("api.html").read_text("utf-8")
+    return Template(template).substitute(
+        about=escape(ABOUT),
+        links=" ".join(f'<a href="#{name}">{name}</a>' for name in questions()),
+        sections="\n".join(map(_section, questions().values())),
     )
 
 
 def _section(question: CommandQuestion) -> str:
-    rows = []
-    for field in question.fields.values():
-        need = "needed" if field.needed else "" if field.default is None else f"{field.default}"
-        cells = (f"<code>{field.name}</code>", field.kind, escape(need), escape(field.meaning))
-        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("field", "is", "default", "meaning"))
+    rows = [
+        (field.name, field.kind, "needed" if field.needed else field.default or "", field.meaning)
+        for field in question.fields.values()
+    ]
+    table = html_table("", ("field", "is", "default", "meaning"), rows, named_by=0)
     formats = ", ".join(f"<code>{name}</code>" for name in question.formats)
     return (
         f'<section id="{question.name}"><h2>/api/{question.name}</h2>'
         f"<p>{escape(question.help)}</p><p>format: {formats}</p>"
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}'
-        "</tbody></table></div></section>"
+        f'<div class="wide">{table}</div></section>'
     )

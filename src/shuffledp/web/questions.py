@@ -14,14 +14,14 @@ from typing import Any
 import click
 
 from ..cli.app import cli
-from ..cli.numbers import Number, Numbers
+from ..cli.options import Number, Numbers
 from ..errors import InvalidParameter
 from ..randomizers import REGISTRY
 from ..randomizers.analyses import LADDER
-from ..tools.protocol import WORDS
+from ..tools.protocol import WORD_OPTIONS
 
 #: Options of any text that do nothing but say something.
-_TEXTS = ("randomizer", "date", *WORDS)
+_TEXTS = ("randomizer", "date", *WORD_OPTIONS)
 #: How answers may look beside JSON, by the names of the options that ask for it.
 _FORMATS = ("csv", "markdown", "html")
 #: What a question is always told: no worker has workers of its own.

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from .. import __version__
 from .._support.files import parse_json
 from .._support.text import json_text
 from ..cli.report import BAD_INPUT, NOT_CERTIFIED, json_report
 from ..errors import InvalidParameter, ShuffleDPError
-from .catalogue import catalogue
-from .describe import api_page, openapi
-from .guards import App, Guard, Refused, body_of
-from .limits import Limits
-from .pool import Asked, Busy, Died, Pool, TooLarge, TooLong
+from .describe import ABOUT, api_page, catalogue, operation
+from .guards import Guard, Refused, body_of
+from .pool import Asked, Busy, Died, Limits, Pool, TooLarge, TooLong
 from .questions import CommandQuestion, questions
 
 _TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown", "text": "text/plain"}
@@ -30,7 +29,7 @@ _ID = re.compile(r"[\w-]{8,64}")
 _JSON = "application/json"
 
 
-def application(hosts: Iterable[str], limits: Limits | None = None) -> tuple[App, Pool]:
+def application(hosts: Iterable[str], limits: Limits | None = None) -> tuple[ASGIApp, Pool]:
     """The page and the API for requests to these hosts, and the workers behind it."""
     within = limits or Limits()
     pool = Pool(within)
@@ -44,51 +43,34 @@ def application(hosts: Iterable[str], limits: Limits | None = None) -> tuple[App
             await pool.close()
 
     app = FastAPI(
-        title="shuffledp", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
-        openapi_url=None,
+        title="shuffledp", version=__version__, description=ABOUT, lifespan=lifespan, docs_url=None,
+        redoc_url=None,
     )  # fmt: skip
     desk = _Desk(pool, within)
     for question in questions().values():
-        app.add_api_route(f"/api/{question.name}", desk.route(question), methods=["GET", "POST"])
+        for method in ("GET", "POST"):
+            described = operation(question, method)
+            app.add_api_route(f"/api/{question.name}", desk.route(question), **described)
     app.add_api_route("/api/questions/{name}", desk.progress, methods=["GET"])
     app.add_api_route("/api/questions/{name}", desk.cancel, methods=["DELETE"])
-    for path, (body, kind) in _static(within).items():
-        app.add_api_route(path, _always(body, kind), methods=["GET", "HEAD"])
+    registry = Response(json_text(catalogue(within)), media_type=_JSON)
+    page = StaticFiles(packages=[("shuffledp.web", "static")], html=True)
+    app.router.routes += [
+        Route("/api/registry", registry, methods=["GET"]),
+        Route("/docs", Response(api_page(), media_type="text/html"), methods=["GET"]),
+        Mount("/api/schemas", StaticFiles(packages=[("shuffledp", "schemas")])),
+        *(Route(path, page, methods=["GET"]) for path in ("/", "/{name}")),
+    ]
     app.add_exception_handler(HTTPException, _unknown)
     app.add_exception_handler(ShuffleDPError, _refused)
     return Guard(app, hosts), pool
 
 
-def _static(limits: Limits) -> Mapping[str, tuple[bytes, str]]:
-    """Everything that is the same for all: no path of a request is ever looked for on a disk."""
-    found = {
-        "/api/registry": (json_text(catalogue(limits)).encode(), _JSON),
-        "/openapi.json": (json_text(openapi()).encode(), _JSON),
-        "/docs": (api_page().encode(), "text/html"),
-    }
-    for file in (resources.files("shuffledp") / "schemas").iterdir():
-        if file.name.endswith(".json"):
-            found[f"/api/schemas/{file.name}"] = (file.read_bytes(), _JSON)
-    for file in (resources.files("shuffledp.web") / "static").iterdir():
-        kind = mimetypes.guess_type(file.name)[0] or "text/plain"
-        path = "/" if file.name == "index.html" else f"/{file.name}"
-        found[path] = (file.read_bytes(), kind)
-    return found
-
-
-def _always(body: bytes, kind: str) -> Callable[[], Awaitable[Response]]:
-    async def same() -> Response:
-        return Response(body, media_type=kind)
-
-    return same
-
-
 async def _unknown(request: Request, error: Exception) -> Response:
     """404 and 405, as JSON like everything else."""
+    what = f"{request.method} {request.url.path[:60]!r} is not known"
     status = getattr(error, "status_code", 500)
-    how = "see /docs for what there is."
-    refused = Refused(status, f"{request.method} {request.url.path[:60]!r} is not known; {how}")
-    return Response(refused.body(), status, media_type=_JSON)
+    return Refused(status, f"{what}; see /docs for what there is.").response()
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -132,7 +114,7 @@ class _Desk:
             return question.from_query(request.query_params.multi_items())
         try:
             async with asyncio.timeout(self._limits.body_seconds):
-                body = await body_of(request.receive, self._limits.body)
+                body = await body_of(request, self._limits.body)
         except TimeoutError:
             seconds = self._limits.body_seconds
             raise Refused(

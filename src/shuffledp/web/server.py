@@ -11,11 +11,11 @@ from typing import Any
 
 import h11
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import InvalidParameter
-from .guards import App
-from .limits import Limits
+from .pool import Limits
 from .routes import application
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -80,7 +80,7 @@ class _Impatient(H11Protocol):
         self.loop.call_later(self.head_seconds / 2, self._look)
 
 
-def settings(app: App, limits: Limits) -> uvicorn.Config:
+def settings(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     """How uvicorn is to run it."""
     kind = type("Connection", (_Impatient,), {"head_seconds": limits.head_seconds})
     return uvicorn.Config(

@@ -1,11 +1,15 @@
 """A process that answers one question after the other: `python -m shuffledp.web.worker`.
 
-It can be killed at any time; it ends itself when its server does.
+It can be killed at any time; it ends itself when its server does. The server and its workers speak
+JSON, its length before it.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import struct
 import sys
 import threading
 from contextlib import suppress
@@ -13,29 +17,38 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from .._support.progress import State, show_on
-from .answers import answer
-from .messages import packed, read
-from .page import for_page
+from .answers import answer, for_page
+
+_LENGTH = struct.Struct(">I")
+
+
+def packed(message: Any) -> bytes:
+    text = json.dumps(message).encode()
+    return _LENGTH.pack(len(text)) + text
+
+
+def read(stream: BinaryIO) -> Any:
+    """The next one; None at the end."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    text = stream.read(_LENGTH.unpack(head)[0])
+    return json.loads(text)
+
+
+async def receive(stream: asyncio.StreamReader) -> Any:
+    """The next one; EOFError at the end."""
+    head = await stream.readexactly(_LENGTH.size)
+    return json.loads(await stream.readexactly(_LENGTH.unpack(head)[0]))
+
 
 #: What is loaded with the first question is loaded before it.
 _WARM = ("epsilon", "--eps0=1", "--users=99", "--rounds=2", "--delta=0.01", "--rtol=0.1")
 
 
-class _Report:
-    """How far a question is, told to the server."""
-
-    def __init__(self, sink: BinaryIO) -> None:
-        self._sink = sink
-
-    def show(self, state: State) -> None:
-        self.send({"label": state.label, "done": state.done, "total": state.total})
-
-    def clear(self) -> None:
-        """Nothing is left: the answer comes next."""
-
-    def send(self, message: Any) -> None:
-        self._sink.write(packed(message))
-        self._sink.flush()
+def _send(sink: BinaryIO, message: Any) -> None:
+    sink.write(packed(message))
+    sink.flush()
 
 
 def _bound(memory: int) -> None:
@@ -58,19 +71,25 @@ def _questions(source: BinaryIO, waiting: SimpleQueue[Any]) -> None:
 def main() -> None:
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints does not disturb the messages
-    report, waiting = _Report(sink), SimpleQueue[Any]()
+    waiting = SimpleQueue[Any]()
+
+    def report(state: State | None) -> None:
+        """Tell the server how far the question is; after the last state comes the answer."""
+        if state is not None:
+            _send(sink, {"label": state.label, "done": state.done, "total": state.total})
+
     _bound(int(sys.argv[1]))
     show_on(report)
     threading.Thread(target=_questions, args=(source, waiting), daemon=True).start()
     answer(_WARM, {})
-    report.send({"ready": True})
+    _send(sink, {"ready": True})
     while True:
         asked = waiting.get()
         files = {name: text.encode() for name, text in asked["files"].items()}
         found = answer(asked["arguments"], files)
         if asked["page"]:
             found = for_page(found, asked["arguments"], files)
-        report.send({"answer": found if len(found.out) <= asked["most"] else None})
+        _send(sink, {"answer": found if len(found.out) <= asked["most"] else None})
 
 
 if __name__ == "__main__":
