@@ -19,7 +19,7 @@ ORDER = (
     ("guarantee",),
     ("rounds",),
     ("central",),
-    ("mechanisms", "sample_threshold", "shuffle", "aggregate"),
+    ("mechanisms", "sample_threshold", "shuffle", "aggregate", "allocation"),
     ("records",),
     ("accountant",),
     ("published", "interop"),

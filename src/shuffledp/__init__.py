@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._support.text import rounded_up
 from .accountant import Accountant
 from .aggregate import Aggregate
+from .allocation import RandomAllocation, ShuffledBatches
 from .errors import NotCertified, ShuffleDPError
 from .randomizers import (
     FiniteRandomizer,
@@ -46,10 +47,12 @@ __all__ = [
     "NotCertified",
     "Plan",
     "PureLDP",
+    "RandomAllocation",
     "RandomizedResponse",
     "SampleThreshold",
     "Shuffle",
     "ShuffleDPError",
+    "ShuffledBatches",
     "UnaryEncoding",
     "adversaries",
     "audit",

@@ -44,7 +44,7 @@ class Given(RoundOfReports):
 
     view: ClassVar[str] = "central"
     noun: ClassVar[str] = "release"
-    mechanism: ClassVar[str] = "central mechanism"
+    mechanism_label: ClassVar[str] = "central mechanism"
     seen: ClassVar[str] = "what a curator releases"
     trusted: ClassVar[str] = (
         "whoever holds the data is trusted with them and releases nothing else of them"

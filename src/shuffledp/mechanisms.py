@@ -1,4 +1,5 @@
-"""Mechanisms of which a guarantee is given: an (epsilon, delta), a profile, or a PLD.
+"""Mechanisms of which a guarantee is given: an (epsilon, delta), a profile, or a PLD; and Poisson
+samples of any central mechanism.
 
 They are for replace-one neighbours unless neighbours="remove" says that they hold for these, like
 the rounds that they are composed with.
@@ -9,19 +10,25 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import profiles
 from ._support import validate
 from ._support.numeric import Array, digest
 from ._support.text import plain
-from .central import Given
+from .central import CentralNoise, Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
+from .profiles.base import PairProfile, PrivacyProfile, swapped
 from .profiles.closed_form import Polygon, PolygonProfile
+from .randomizers import Analysis
+
+if TYPE_CHECKING:
+    from .profiles.base import Parts
 
 #: Larger losses are as good as infinite.
 MAX_LOSS = 500.0
@@ -108,8 +115,10 @@ class GivenPLD(Given):
     1 is added, unless it is so little that the rounding of the masses explains it (4e-15).
     Neighbours come in both orders. For the other one, give its own PLD as `reverse`, or say
     `symmetric=True` if these masses bound both; otherwise it is derived from the same masses, where
-    what Q = P e^-loss lacks counts as infinite loss. An accountant composes the larger of both
-    profiles: sound, and exact for a symmetric pair.
+    what Q = P e^-loss lacks counts as infinite loss. For neighbours="replace" an accountant
+    composes the larger of both profiles: sound, and exact for a symmetric pair. For
+    neighbours="remove" P is the law with the value in question and Q the law without it; both
+    orders are composed by themselves and the larger result counts.
 
     >>> from math import exp
     >>> from shuffledp.mechanisms import GivenPLD
@@ -155,19 +164,24 @@ class GivenPLD(Given):
             object.__setattr__(self, name, value)
 
     @functools.cached_property
-    def profile(self) -> PolygonProfile:
-        losses, masses = np.asarray(self.losses), np.asarray(self.masses)
+    def profile(self) -> PrivacyProfile:
         forward = self._polygon()
         if self.symmetric:
             return PolygonProfile((forward,))
-        if self.reverse is not None:
-            return PolygonProfile((forward, self.reverse._polygon()))
+        backward = self._backward() if self.reverse is None else self.reverse._polygon()
+        if self.neighbours == "remove":
+            return PairProfile(PolygonProfile((forward,)), PolygonProfile((backward,)))
+        return PolygonProfile((forward, backward))
+
+    def _backward(self) -> Polygon:
+        """Of the other order, from the masses of this one."""
+        losses, masses = np.asarray(self.losses), np.asarray(self.masses)
         with np.errstate(under="ignore"):
             reversed_masses = masses * np.exp(-losses)
             # e^-loss errs by its exponent
             scale = 4 + float(reversed_masses @ np.abs(losses))
         missing = _lacking("Q = P e^-loss", math.fsum(reversed_masses), scale)
-        return PolygonProfile((forward, Polygon.of_losses(-losses, reversed_masses, missing)))
+        return Polygon.of_losses(-losses, reversed_masses, missing)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -204,6 +218,91 @@ class GivenPLD(Given):
             f"<GivenPLD: {len(losses)} losses from {losses.min():g} to {losses.max():g}, "
             f"infinite={self.infinite:g}>"
         )
+
+
+@dataclass(frozen=True)
+class PoissonSampled(Given):
+    """A central mechanism on a Poisson sample: each user takes part with probability `rate`,
+    independently of all others and afresh in every release.
+
+    With Gaussian noise this is a step of DP-SGD on Poisson batches. Neighbours are
+    neighbours="remove": one user is missing. Both orders are exact for the pair of the mechanism.
+
+    Parameters
+    ----------
+    mechanism : Given
+        What is released of the sample, with its guarantee for neighbours="remove".
+    rate : float
+        The probability to be in the sample, above 0 and below 1.
+
+    Examples
+    --------
+    >>> from shuffledp import Accountant
+    >>> from shuffledp.central import GaussianNoise
+    >>> from shuffledp.mechanisms import PoissonSampled
+    >>> step = PoissonSampled(GaussianNoise(sigma=1.0, neighbours="remove"), rate=0.01)
+    >>> Accountant().compose(step, rounds=1000).get_epsilon(1e-5) < 1.83
+    True
+    """
+
+    name: ClassVar[str] = "poisson-sampled"
+
+    mechanism: Given
+    rate: float
+    neighbours: str = field(default="remove", kw_only=True)
+
+    def __post_init__(self) -> None:
+        wrong = "is not a central mechanism; give one such as GaussianNoise."
+        validate.instance(self.mechanism, Given, wrong, "mechanism")
+        rate = validate.between("rate", self.rate, 1e-9, 1.0)
+        object.__setattr__(self, "rate", rate)
+        if self.neighbours != "remove" or self.mechanism.neighbours != "remove":
+            raise InvalidParameter(
+                f"{self.mechanism!r} is for {self.mechanism.relation} neighbours, and a Poisson "
+                "sample for remove-one; make it with neighbours='remove'."
+            )
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        inner = self.mechanism.profile
+        if self.rate == 1:
+            return inner
+        sampled = profiles.subsampled
+        there = sampled.SubsampledProfile(inner, self.rate)
+        return PairProfile(there, sampled.MissingFromSample(inner.reverse or inner, self.rate))
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        """Both orders, where those of the mechanism are exact."""
+        exact = isinstance(self.mechanism, CentralNoise)
+        return [self.parts, swapped(self.parts)] if exact else ()
+
+    @property
+    def explained(self) -> Analysis:
+        inner = self.mechanism.explained
+        return replace(
+            inner,
+            name="poisson-sampled",
+            theorem=f"{inner.theorem}; of a Poisson sample, exactly: docs/theory/sampling.md",
+            adversary=f"{inner.adversary}; does not see whether that one was sampled",
+            assumption=(
+                f"{inner.assumption}; each user is sampled independently of the others, of the "
+                "data and of earlier results, and the size of the sample is not revealed"
+            ),
+        )
+
+    @property
+    def described(self) -> str:
+        return f"{self.mechanism.described}, on a Poisson sample of rate {plain(self.rate)}"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        inner = self.mechanism
+        return {"mechanism": {"name": inner.name, "parameters": inner.given}, "rate": self.rate}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        return {**self.mechanism.reported, "rate": self.rate}
 
 
 def _points(epsilons: Any, deltas: Any) -> tuple[Array, Array]:

@@ -5,24 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from ._support import validate
 from ._support.files import parse_json
 from .aggregate import Aggregate
+from .allocation import RandomAllocation
 from .central import GaussianNoise, Given, LaplaceNoise
 from .errors import InvalidParameter
 from .guarantee import Mechanism
-from .mechanisms import ApproximateDP, GivenPLD, GivenProfile
+from .mechanisms import ApproximateDP, GivenPLD, GivenProfile, PoissonSampled
 from .randomizers import REGISTRY
 from .rounds import Round, RoundOfReports, RoundOfUsers
 from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
 
-#: Rounds of users by their view, and central mechanisms by their name.
+#: Rounds of users and of reports by their view, and central mechanisms by their name.
 USER_ROUNDS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
+REPORT_ROUNDS: dict[str, type[RoundOfReports]] = {
+    kind.view: kind for kind in (SampleThreshold, RandomAllocation)
+}
 CENTRAL: dict[str, type[Any]] = {
-    kind.name: kind for kind in (GaussianNoise, LaplaceNoise, ApproximateDP, GivenProfile, GivenPLD)
+    kind.name: kind
+    for kind in (
+        *(GaussianNoise, LaplaceNoise, ApproximateDP, GivenProfile, GivenPLD),
+        PoissonSampled,
+    )
 }
 
 #: What every report says of a round; None stands for what has no meaning for it.
@@ -103,8 +112,12 @@ def restored(kept: Any) -> Round:
         name, parameters = thing["name"], dict(thing["parameters"])
         if view in USER_ROUNDS:
             made: Round = USER_ROUNDS[view](REGISTRY[name](**parameters), **given)
-        elif view == SampleThreshold.view:
-            made = SampleThreshold(**parameters, **given)
+        elif view in REPORT_ROUNDS:
+            parameters["mechanism"] = _inner(parameters.get("mechanism"), given["neighbours"])
+            kind: Any = REPORT_ROUNDS[view]
+            known = {field.name for field in fields(kind)}
+            named = {**parameters, **given}.items()
+            made = kind(**{name: value for name, value in named if name in known})
         else:
             made = central_of(name, parameters, given["neighbours"])
     except (KeyError, TypeError, AttributeError) as error:
@@ -117,10 +130,21 @@ def restored(kept: Any) -> Round:
 
 def central_of(name: str, parameters: dict[str, Any], neighbours: str = "replace") -> Given:
     """The central mechanism of that name; a PLD may have another one inside: its other order."""
+    parameters = dict(parameters)
     if isinstance(reverse := parameters.get("reverse"), dict):
-        parameters = {**parameters, "reverse": central_of(name, reverse, neighbours)}
+        parameters["reverse"] = central_of(name, reverse, neighbours)
+    if "mechanism" in parameters:
+        parameters["mechanism"] = _inner(parameters["mechanism"], neighbours)
     made: Given = CENTRAL[name](**parameters, neighbours=neighbours)
     return made
+
+
+def _inner(kept: Any, neighbours: str) -> Given | None:
+    """The mechanism inside of another one, from its name and its parameters."""
+    if isinstance(kept, dict):
+        return central_of(kept["name"], kept["parameters"], neighbours)
+    inner: Given | None = kept
+    return inner
 
 
 SAVED_VERSION = 1

@@ -34,7 +34,7 @@ class Round(Mechanism):
     view: ClassVar[str]
     noun: ClassVar[str]
     #: What is done to one value.
-    mechanism: ClassVar[str] = "local randomizer"
+    mechanism_label: ClassVar[str] = "local randomizer"
     seen: ClassVar[str]  # in a word or two
     trusted: ClassVar[str]  # who has to be, with what
 
@@ -94,7 +94,7 @@ class Round(Mechanism):
         facts = [
             ("relation", ": ".join(NEIGHBOURS[self.neighbours])),
             ("sent by", self.participants),
-            (self.mechanism, self.described),
+            (self.mechanism_label, self.described),
             ("analysis", f"{analysis.name}: {analysis.theorem}"),
             ("adversary", analysis.adversary),
             ("assumed", "; ".join(self.assumptions)),

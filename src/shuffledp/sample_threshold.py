@@ -59,7 +59,7 @@ class SampleThreshold(RoundOfReports):
     name: ClassVar[str] = "sample-threshold"
     view: ClassVar[str] = "threshold"
     noun: ClassVar[str] = "thresholded round"
-    mechanism: ClassVar[str] = "sampling"
+    mechanism_label: ClassVar[str] = "sampling"
     trusted: ClassVar[str] = "whoever counts the reports is honest and shows nothing else"
 
     rate: Annotated[

@@ -62,8 +62,8 @@ def test_completion_in_a_real_bash(tmp_path: Path) -> None:
     [
         ("e", ["epsilon"]),
         ("epsilon --vi", ["--view"]),
-        ("epsilon --view ", ["shuffle", "aggregate", "threshold"]),
-        ("sweep --view shuffle,a", ["shuffle,aggregate"]),
+        ("epsilon --view ", ["shuffle", "aggregate", "threshold", "allocation"]),
+        ("sweep --view shuffle,ag", ["shuffle,aggregate"]),
         ("epsilon --analysis b", ["blanket", "best"]),
         ("calibrate --find sam", ["sample-rate"]),
         ("choose --task ", ["count", "mean", "vector"]),

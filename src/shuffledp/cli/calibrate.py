@@ -15,7 +15,7 @@ from ..randomizers.parameter import parameters_of
 from ..rounds import Round
 from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import REPORT_PARAMETERS, needed, split
+from ..tools.protocol import VIEW_PARAMETERS, needed, split
 from .options import (
     JSON,
     RTOL,
@@ -53,6 +53,8 @@ def calibrate(
       shuffledp calibrate --find users --eps0 4 --epsilon 0.5 --delta 1e-6
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
       shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
+      shuffledp calibrate --find noise-multiplier --view allocation --steps 1000 --rounds 10 \\
+          --epsilon 1 --delta 1e-6
     """
     name = find.replace("-", "_")
     _check(find, name, given)
@@ -78,8 +80,9 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
     kind = split(given)[0]
     if "randomizer" not in needed(given):
         return
-    if name in REPORT_PARAMETERS:
-        raise InvalidParameter(f"--find {find} goes with --view threshold; add that.")
+    for view, known in VIEW_PARAMETERS.items():
+        if name in known:
+            raise InvalidParameter(f"--find {find} goes with --view {view}; add that.")
     if parameter_named(name) is None:
         make_randomizer(given)
     elif kind in REGISTRY and name not in parameters_of(REGISTRY[kind]):

@@ -19,8 +19,8 @@ from ..randomizers.base import known_parameters
 from ..rounds import KINDS_OF_SAMPLES, Round
 from ..tools.protocol import (
     DEFAULT_RANDOMIZER,
-    REPORT_PARAMETERS,
     SHARE_OPTIONS,
+    VIEW_PARAMETERS,
     VIEWS,
     randomizer_of,
     round_of,
@@ -247,20 +247,33 @@ def round_options(
         *randomizer_options(default, kind, without),
         *view_options(kind),
         *(
-            number(name, f"{each.meaning.capitalize()} (view threshold).", kind, whole=each.whole)
-            for name, each in REPORT_PARAMETERS.items()
+            number(
+                name.replace("_", "-"),
+                f"{each.meaning[0].upper()}{each.meaning[1:]} (view {view}).",
+                kind,
+                whole=each.whole,
+            )
+            for view, known in VIEW_PARAMETERS.items()
+            for name, each in known.items()
         ),
+        *([KEPT] if kind is Number else []),
         ANALYSIS if kind is Number else choice("analysis", LADDER[::-1], "", kind),
         *people_options(kind),
     ]
 
 
+KEPT = click.option(
+    "--kept",
+    is_flag=True,
+    default=None,
+    help="Examples keep their steps in all epochs (view allocation).",
+)
 _ANALYSES = f"{' or '.join(reversed(LADDER))}, where it applies.  [default: best]"
 ANALYSIS = click.option(
     "--analysis", metavar="NAME", help=_ANALYSES, shell_complete=completes(*LADDER)
 )
 USERS = number("users", "Users in each round.", whole=True, required=True)
-OPTIONAL_USERS = number("users", "Users in each round; not with view threshold.", whole=True)
+OPTIONAL_USERS = number("users", "Users in each round; with view shuffle or aggregate.", whole=True)
 ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="1")
 RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL

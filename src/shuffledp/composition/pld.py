@@ -28,7 +28,8 @@ _NEXT_TO_NOTHING = 1e-310  # a mass that no value can tell from 0
 
 @dataclass(frozen=True, eq=False)
 class PLD:
-    """P-masses at the losses step * index, and the P-mass of infinite loss.
+    """P-masses at the losses step * index, the P-mass of infinite loss, and the Q-mass of outcomes
+    that P excludes, which is infinite loss in the other order.
 
     An upper PLD's masses are rounded up and a lower one's down, so their sum is not exactly 1.
     """
@@ -38,6 +39,7 @@ class PLD:
     masses: Array
     infinite: float
     loss_error: float = 0.0  # so much smaller the losses may have to be, beyond rounding
+    reverse_infinite: float = 0.0
 
     @cached_property
     def losses(self) -> Array:
@@ -203,7 +205,7 @@ def _from_polygons(
     p_mass = alpha * bend * (1 + side * (8 + 4 * step * forward.index[1:]) * _ULP)
     _, reverse_bend, reverse_error = _bends(step, reverse, side)
     q_mass = reverse_bend * (1 + side * 8 * _ULP)
-    infinite = float(forward.value[-1])
+    infinite, reverse_infinite = float(forward.value[-1]), float(reverse.value[-1])
     rest = 1 - infinite - p_mass.sum() - q_mass.sum()
 
     # p_mass and q_mass were moved outwards: move the rest back by as much, and outwards once more
@@ -214,15 +216,16 @@ def _from_polygons(
     masses = np.concatenate([q_mass[::-1], [max(centre, 0.0)], p_mass])
     if side is Side.LOWER and centre < 0:
         # Too much mass on both sides: scaled down, the pair has a smaller profile in both orders.
-        if infinite == reverse.value[-1]:  # the finite masses of P and Q have the same sum
+        if infinite == reverse_infinite:  # the finite masses of P and Q have the same sum
             masses *= (1 - infinite) / (1 - infinite - centre) * (1 - 4 * _ULP)
         else:
             share = (1 - 4 * _ULP) / (1 - centre)
             masses, infinite = masses * share, infinite * share
+            reverse_infinite *= share
     if not masses.any():  # all but rounding is infinite loss; a law without any value is none
         masses[len(q_mass)] = _NEXT_TO_NOTHING
     keep = masses > 0
-    return PLD(step, full_index[keep], masses[keep], infinite)
+    return PLD(step, full_index[keep], masses[keep], infinite, reverse_infinite=reverse_infinite)
 
 
 def _starting_at(step: float, value: float, polygon: LatticePolygon) -> LatticePolygon:

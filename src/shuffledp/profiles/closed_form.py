@@ -173,6 +173,12 @@ class PolygonProfile(PrivacyProfile):
     def bounded(self) -> bool:
         return all(polygon.value[-1] == 0 for polygon in self.polygons)
 
+    @property
+    def kinks(self) -> Array | None:
+        """The corners of a single polygon, if there are few of them."""
+        corners = self.polygons[0].epsilon
+        return corners if len(self.polygons) == 1 and len(corners) <= 500 else None
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Samples that are exact up to rounding, whatever the depth and the width."""
         return self._sample

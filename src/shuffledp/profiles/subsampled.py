@@ -5,6 +5,7 @@ Theory: docs/theory/sampling.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -89,3 +90,68 @@ def subsampled(inner: Sampler, rate: float) -> Sampler:
         return Samples(lower * rate * (1 - 4 * _ULP), found.upper * rate * (1 + 4 * _ULP), *slopes)
 
     return sample
+
+
+@dataclass(frozen=True)
+class MissingFromSample(PrivacyProfile):
+    """A user who would take part with probability `rate` is missing: the other order of a sample.
+
+    With (P, Q) the pair with the user and without, whose other order has the profile `full`, the
+    adversary compares Q with (1 - rate) Q + rate P. For c = 1 - alpha (1 - rate) > 0 that has
+    the divergence c full(1 + (alpha - 1)/c), and for larger alpha none.
+
+    Notes
+    -----
+    docs/theory/sampling.md. A line below `full`, as a function of alpha, becomes a line.
+    """
+
+    full: PrivacyProfile
+    rate: float
+
+    @property
+    def max_loss(self) -> float:
+        rest = math.exp(-self.full.max_loss) if self.full.bounded else 0.0
+        return -math.log1p(-self.rate * (1 - rest)) * (1 + 2.0**-46)
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return self.full.depths
+
+    @property
+    def dear(self) -> bool:
+        return self.full.dear
+
+    @property
+    def slow(self) -> bool:
+        return self.full.slow
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        inner, rate, kept = self.full.sampler(depth, rtol), self.rate, 1 - self.rate
+
+        def sample(epsilon: Array) -> Samples:
+            excess = np.expm1(epsilon)
+            share, error = rate - kept * excess, 8 * _ULP * (rate + kept * excess)
+            least, most = np.maximum(share - error, 1e-300), np.maximum(share + error, 1e-300)
+            upper = inner(magnified(epsilon, most, Side.LOWER)).upper
+            beyond = np.minimum(magnified(epsilon, least, Side.UPPER), 700.0)
+            below = inner(beyond)
+            is_inside = self.some_left(epsilon) & (share > error) & (beyond < 700)
+            # a line through (beta, value) with minus the slope s
+            with np.errstate(invalid="ignore"):
+                slopes = (
+                    kept * (below.lower + s * np.exp(beyond)) + s * rate
+                    for s in (below.slope_low, below.slope_high)
+                )
+                low, high = (np.where(is_inside, slope, 0.0) for slope in slopes)
+            return Samples(
+                np.where(is_inside, least * below.lower * (1 - 4 * _ULP), 0.0),
+                np.where(self.some_left(epsilon), most * upper * (1 + 4 * _ULP), 0.0),
+                low * (1 - 8 * _ULP),
+                high * (1 + 8 * _ULP),
+            )
+
+        return sample

@@ -18,6 +18,22 @@ population = "customers"    # optional: entries without one concern everybody
 mechanism = "gaussian"      # or laplace, approximate-dp, profile, pld: a trusted curator
 sigma = 50.0
 sensitivity = 1.0
+
+Training is for remove-one neighbours, as all entries of its plan must be:
+
+[[rounds]]
+name = "training, ten epochs"
+view = "allocation"         # every example in one random step of each epoch
+noise_multiplier = 1.0
+steps = 1_000
+rounds = 10
+
+[[rounds]]
+name = "training on Poisson batches"
+mechanism = "gaussian"
+sigma = 1.0
+sample_rate = 0.01
+rounds = 1_000              # the steps
 """
 
 from __future__ import annotations
@@ -213,20 +229,27 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
         for key in fields.keys() - set(texts):
             how = {"whole": key in counts(), "share": key in SHARE_OPTIONS}
             fields[key] = read_number(key, fields[key], **how)
-        if "mechanism" in fields:
-            known = ["mechanism", *central_parameters(fields), "neighbours"]
-            required: Sequence[str] = ()
-        else:
-            known = ["randomizer", *parameter_names(), "users", *ROUND_OPTIONS]
-            required = needed(fields)
+        known, required = _known_keys(fields)
         _check_keys(where, fields, ["name", "population", *known, "rounds"], required)
         fields |= {name: str(folder / fields[name]) for name in _files() if name in fields}
-        round_ = central_from(fields) if "mechanism" in fields else round_of(fields)
+        inner = {"mechanism": central_from(fields)} if "mechanism" in fields else {}
+        is_central = "mechanism" in fields and "view" not in fields
+        round_ = inner["mechanism"] if is_central else round_of({**fields, **inner})
         name = fields.get("name", f"{number}: {round_.inside}")
         return PlannedRound(name, round_, fields.get("rounds", 1), fields.get("population"))
     except ShuffleDPError as error:
         sentence = str(error)
         raise InvalidParameter(sentence if where in sentence else f"{where}: {sentence}") from None
+
+
+def _known_keys(fields: dict[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
+    """The keys that an entry may have, and those that it must have."""
+    if "mechanism" not in fields:
+        return ["randomizer", *parameter_names(), "users", *ROUND_OPTIONS], needed(fields)
+    own = ["mechanism", *central_parameters(fields), "neighbours"]
+    if "view" not in fields:
+        return [*own, "sample_rate", "sampling"], ()
+    return [*own, *ROUND_OPTIONS], needed(fields)
 
 
 def _check_line(what: str, text: Any) -> None:

@@ -9,26 +9,29 @@ from typing import Any
 
 from .._support import validate
 from .._support.files import parse_json, read_bytes
+from ..allocation import RandomAllocation
 from ..central import Given
 from ..errors import InvalidParameter
-from ..mechanisms import GivenPLD
+from ..mechanisms import GivenPLD, PoissonSampled
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.base import known_parameters, parameter_names
 from ..randomizers.parameter import parameters_of
-from ..records import CENTRAL, USER_ROUNDS, central_of
+from ..records import CENTRAL, REPORT_ROUNDS, USER_ROUNDS, central_of
 from ..rounds import PEOPLE_DEFAULTS, Round, RoundOfUsers
-from ..sample_threshold import SampleThreshold
 
 #: The randomizer of which only eps0 is known, if none is named.
 DEFAULT_RANDOMIZER = "pure-ldp"
 #: What the adversary may see; the first is meant if none is named.
-VIEWS = (*USER_ROUNDS, SampleThreshold.view)
-#: What describes a round without a randomizer.
-REPORT_PARAMETERS = parameters_of(SampleThreshold)
+VIEWS = (*USER_ROUNDS, *REPORT_ROUNDS)
+#: What describes a round without a randomizer, by its view, and all of these parameters together.
+VIEW_PARAMETERS = {view: parameters_of(kind) for view, kind in REPORT_ROUNDS.items()}
+REPORT_PARAMETERS = {
+    name: each for known in VIEW_PARAMETERS.values() for name, each in known.items()
+}
 #: The keyword arguments of rounds beside the randomizer and the users.
 ROUND_OPTIONS = (
     *("view", "neighbours", "analysis", "sample_rate", "sampling"),
-    *(*PEOPLE_DEFAULTS, *REPORT_PARAMETERS),
+    *(*PEOPLE_DEFAULTS, *REPORT_PARAMETERS, "kept"),
 )
 #: Those that are counts of users, or shares of them below 1.
 SHARE_OPTIONS = ("colluding", "dropouts")
@@ -95,26 +98,42 @@ def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]
 
 def needed(given: Mapping[str, Any]) -> Sequence[str]:
     """What a round of this view must be given."""
-    has_reports = given.get("view") == SampleThreshold.view
-    return tuple(REPORT_PARAMETERS) if has_reports else ("randomizer", "users")
+    known = VIEW_PARAMETERS.get(given.get("view", VIEWS[0]))
+    if known is None:
+        return ("randomizer", "users")
+    # a step of random allocation has a noise multiplier unless another mechanism is named
+    replaced = ("noise_multiplier",) if given.get("mechanism") is not None else ()
+    return [name for name, each in known.items() if each.needed and name not in replaced]
 
 
 def round_of(given: Mapping[str, Any], prefix: str = "") -> Round:
     """The round that parameters by name describe."""
+    given = _with_noise_multiplier(given)
     kind, parameters, options = split(given)
     view = validate.choice(f"{prefix}view", options.get("view", VIEWS[0]), VIEWS)
     for name in needed(given):
         if name != "randomizer" and given.get(name) is None:
-            raise InvalidParameter(f"{prefix}view {view} needs {prefix}{name}; add it.")
-    if view != SampleThreshold.view:
+            raise InvalidParameter(f"{prefix}view {view} needs {_spelled(name, prefix)}; add it.")
+    if view not in REPORT_ROUNDS:
         return round_of_users(
             randomizer_of(kind, parameters, prefix), given["users"], prefix, **options
         )
     options.pop("view")
-    users = {"users": given["users"]} if given.get("users") is not None else {}
+    others = {name: given[name] for name in ("users", "mechanism") if given.get(name) is not None}
     named = {"randomizer": kind} if kind != DEFAULT_RANDOMIZER else {}
-    _check_view(view, SampleThreshold, {**named, **parameters, **users, **options}, prefix)
-    return SampleThreshold(**options)
+    round_type: Any = REPORT_ROUNDS[view]
+    _check_view(view, round_type, {**named, **parameters, **others, **options}, prefix)
+    round_: Round = round_type(**options, **others)
+    return round_
+
+
+def _with_noise_multiplier(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of training, sigma is the noise multiplier: the noise of a step over the clipping norm."""
+    if given.get("view") != RandomAllocation.view or given.get("sigma") is None:
+        return given
+    if given.get("noise_multiplier") is not None:
+        raise InvalidParameter("sigma and noise_multiplier are the same here; give one of them.")
+    return {**given, "noise_multiplier": given["sigma"], "sigma": None}
 
 
 def _check_view(view: str, kind: type[Any], options: Mapping[str, Any], prefix: str) -> None:
@@ -137,7 +156,8 @@ def round_of_users(
 
 def central_parameters(given: Mapping[str, Any]) -> list[str]:
     """The names of the parameters of the central mechanism that is named; a PLD has a file."""
-    kind = CENTRAL[validate.choice("mechanism", given["mechanism"], CENTRAL)]
+    named = [name for name, kind in CENTRAL.items() if kind is not PoissonSampled]
+    kind = CENTRAL[validate.choice("mechanism", given["mechanism"], named)]
     known = [field.name for field in fields(kind) if field.init and not field.kw_only]
     return ["file"] if kind is GivenPLD else known
 
@@ -152,7 +172,17 @@ def central_from(given: Mapping[str, Any]) -> Given:
     for field in fields(kind):
         if field.init and field.default is MISSING and field.name not in own:
             raise InvalidParameter(f"mechanism {name} needs {field.name}; add it.")
-    return central_of(name, own, given.get("neighbours", "replace"))
+    in_training = given.get("view") == RandomAllocation.view or "sample_rate" in given
+    usual = "remove" if in_training else "replace"
+    made = central_of(name, own, given.get("neighbours", usual))
+    if "sample_rate" not in given:
+        return made
+    if given.get("sampling", "poisson") != "poisson":
+        raise InvalidParameter(
+            f"sampling={validate.show(given['sampling'])} is not known for a central mechanism; "
+            "use sampling='poisson'."
+        )
+    return PoissonSampled(made, given["sample_rate"])
 
 
 def _read_pld(path: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ _TRUSTED = {
     "shuffle": "the shuffler",
     "aggregate": "the aggregator",
     "threshold": "whoever counts the reports",
+    "allocation": "whoever trains",
     "central": "whoever holds the data",
 }
 #: What a composition of a fixed number of rounds covers.
@@ -105,7 +106,7 @@ def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
     return [
         (
             "protocol",
-            f"{times} of {round_.participants}; {round_.mechanism}: {round_.described}",
+            f"{times} of {round_.participants}; {round_.mechanism_label}: {round_.described}",
         ),
         ("analysis", f"{analysis.name}: {analysis.theorem}"),
         ("adversary", analysis.adversary),

@@ -27,7 +27,7 @@ from ..bounds.certificate import no_guarantee
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
-from .protocol import ROUND_OPTIONS, counts, round_of
+from .protocol import REPORT_PARAMETERS, ROUND_OPTIONS, counts, round_of
 
 __all__ = ["SweepTable", "sweep"]
 
@@ -269,7 +269,7 @@ def _query(names: Sequence[str]) -> str:
         raise InvalidParameter(
             "a sweep needs either delta, to find epsilon, or epsilon, to find delta; give one."
         )
-    if "users" not in names and "threshold" not in names:
+    if "users" not in names and not any(name in names for name in REPORT_PARAMETERS):
         raise InvalidParameter("a sweep needs users; add it.")
     return "epsilon" if "delta" in names else "delta"
 

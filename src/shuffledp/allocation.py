@@ -1,0 +1,370 @@
+"""The batches of DP-SGD: random allocation of examples to steps, and shuffled batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from . import composition, profiles
+from ._support import validate
+from ._support.text import plain
+from .central import CentralNoise, GaussianNoise, Given
+from .errors import InvalidParameter, OutOfRange
+from .guarantee import Mechanism
+from .randomizers import Analysis, Parameter
+from .randomizers.parameter import Search, parameters_of
+from .rounds import RoundOfReports
+
+if TYPE_CHECKING:  # loaded with the first question
+    from .guarantee import Ask
+    from .profiles.base import Parts, PrivacyProfile
+
+_ALLOCATED = Analysis(
+    name="allocation",
+    theorem=(
+        "exact hockey-stick divergence of the random allocation of one step; proof for steps that "
+        "depend on earlier ones in docs/theory/allocation.md"
+    ),
+    adversary=(
+        "sees what every step releases, and so every model, and knows all other examples and their "
+        "steps; does not see to which steps the example in question was allocated"
+    ),
+    assumption=(
+        "the steps of an example are drawn uniformly at random, independently of the other "
+        "examples, of the data and of earlier results, and afresh in every epoch; the sizes of the "
+        "batches are not revealed, and no result is divided by them"
+    ),
+    gist="sees what every step releases",
+    law=lambda round_: None,
+    as_one=False,
+)
+_IN_BLOCKS = replace(
+    _ALLOCATED,
+    theorem=(
+        "upper bound for several steps of an example: one step of each of as many blocks, "
+        "composed; proof in docs/theory/allocation.md"
+    ),
+)
+_KEPT = replace(
+    _ALLOCATED,
+    assumption=_ALLOCATED.assumption.replace("afresh in every epoch", "kept for all epochs"),
+)
+_GAUSSIAN_STEP = (
+    "an example adds a vector no longer than the clipping norm to the sums of its steps and "
+    "nothing to the others; noise of standard deviation noise multiplier times clipping norm is "
+    "added to every coordinate of every sum, drawn from exactly this law, on real numbers and "
+    "afresh"
+)
+NoiseMultiplier = Annotated[
+    float | None,
+    Parameter(
+        *("standard deviation of the noise over the clipping norm", 0.01, 1e4),
+        search=Search(1.0, grows=False),
+        needed=True,
+    ),
+]
+Steps = Annotated[
+    int,
+    Parameter(
+        "steps of an epoch", 1, 10**9, whole=True, search=Search(1000, grows=False), needed=True
+    ),
+]
+
+
+@dataclass(frozen=True, repr=False)
+class RandomAllocation(RoundOfReports):
+    """One epoch of training in `steps` steps: every example takes part in `selected` of them, drawn
+    uniformly at random, and each step releases a noisy sum over its examples.
+
+    This is how batches of DP-SGD are drawn where they are not Poisson samples ("random allocation",
+    "balls and bins"). Steps may depend on the results of earlier ones. Neighbours are
+    neighbours="remove": one example is missing, or its contribution is zero everywhere.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the Gaussian noise over the clipping norm, which bounds the length of
+        what an example adds to a step.
+    steps : int
+        Steps of an epoch.
+    selected : int
+        In how many of them each example takes part. The guarantee of several is an upper bound.
+    mechanism : Given, optional
+        What a step releases instead, with its guarantee for neighbours="remove": `LaplaceNoise`,
+        `GivenPLD` or any other central mechanism. It takes the place of `noise_multiplier`.
+    epochs : int
+        Only with kept=True: the epochs in which every example keeps its steps. Epochs with fresh
+        allocations are composed: Accountant().compose(epoch, rounds=epochs).
+    kept : bool
+        Each example keeps its steps in all epochs, as if they were one epoch with noise that is
+        smaller by the square root of `epochs`. Compared with fresh allocations epsilon is larger,
+        often by a third or more.
+    completed : int, optional
+        The run stops after so many of the steps.
+    neighbours : str
+        "remove", the only relation that has a meaning here.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If a number is outside its limits, or two of them contradict each other.
+
+    Notes
+    -----
+    docs/theory/allocation.md. For one step of each example the value is exact, so that
+    `attained_epsilon` is equal to the bound up to numerical error.
+
+    Examples
+    --------
+    >>> from shuffledp import Accountant, RandomAllocation
+    >>> epoch = RandomAllocation(noise_multiplier=1.0, steps=1000)
+    >>> epoch.get_epsilon(1e-6) < 0.1718
+    True
+    >>> Accountant().compose(epoch, rounds=10).get_epsilon(1e-6) < 0.5406
+    True
+    """
+
+    name: ClassVar[str] = "random-allocation"
+    view: ClassVar[str] = "allocation"
+    mechanism_label: ClassVar[str] = "a step adds"
+    seen: ClassVar[str] = "what every step releases"
+    trusted: ClassVar[str] = (
+        "whoever trains is trusted with the data and with the allocation, and releases nothing else"
+    )
+
+    noise_multiplier: NoiseMultiplier = None
+    steps: Steps = 0
+    selected: Annotated[
+        int, Parameter("steps of each example in an epoch", 1, 10**6, whole=True)
+    ] = 1
+    mechanism: Given | None = field(default=None, kw_only=True)
+    epochs: Annotated[
+        int, Parameter("epochs in which examples keep their steps", 1, 10**6, whole=True)
+    ] = field(default=1, kw_only=True)
+    kept: bool = field(default=False, kw_only=True)
+    completed: Annotated[
+        int | None, Parameter("steps after which training stops", 1, 10**9, whole=True)
+    ] = field(default=None, kw_only=True)
+    neighbours: str = field(default="remove", kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._check_mechanism()
+        for name, parameter in parameters_of(type(self)).items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, parameter.checked(name, getattr(self, name)))
+        validate.instance(self.kept, bool, "is no truth value; give True or False.", "kept")
+        if self.neighbours != "remove":
+            raise InvalidParameter(
+                f"neighbours={validate.show(self.neighbours)} has no meaning for random "
+                "allocation, of which the removal of an example is known; use neighbours='remove'."
+            )
+        if self.selected > self.steps:
+            raise InvalidParameter(
+                f"selected={self.selected} is above steps={self.steps}; an example takes part in "
+                "each step at most once."
+            )
+        self._check_epochs()
+        if self.completed is not None:
+            self._check_completed(self.completed)
+
+    def _check_mechanism(self) -> None:
+        if (self.noise_multiplier is None) == (self.mechanism is None):
+            both = "are both" if self.mechanism is not None else "are neither"
+            raise InvalidParameter(
+                f"noise_multiplier and mechanism {both} given; give one of them."
+            )
+        if self.mechanism is None:
+            return
+        wrong = "is not a central mechanism; give one such as LaplaceNoise."
+        validate.instance(self.mechanism, Given, wrong, "mechanism")
+        if self.mechanism.neighbours != "remove":
+            raise InvalidParameter(
+                f"mechanism={self.mechanism!r} is for {self.mechanism.relation} neighbours; make "
+                "it with neighbours='remove'."
+            )
+
+    def _check_epochs(self) -> None:
+        if self.kept and self.epochs == 1:
+            raise InvalidParameter(
+                "kept=True needs epochs, the number of epochs in which examples keep their steps; "
+                "give 2 or more."
+            )
+        if self.epochs > 1 and not self.kept:
+            raise InvalidParameter(
+                f"epochs={self.epochs} goes with kept=True; compose fresh allocations instead: "
+                f"Accountant().compose(epoch, rounds={self.epochs})."
+            )
+        if self.kept and not isinstance(self._noise, GaussianNoise):
+            raise OutOfRange(
+                f"kept=True is known for Gaussian noise, not for {self._noise!r}; give "
+                "noise_multiplier, or compose fresh allocations."
+            )
+
+    def _check_completed(self, completed: int) -> None:
+        if completed > self.steps:
+            raise InvalidParameter(
+                f"completed={completed} is above steps={self.steps}; leave it out for all steps."
+            )
+        if self.selected > 1 or self.kept:
+            other = "kept=True" if self.kept else f"selected={self.selected}"
+            raise OutOfRange(
+                f"completed={completed} is not known together with {other}; leave it out: the "
+                "guarantee of all steps holds for a part of them."
+            )
+
+    @property
+    def _noise(self) -> Given:
+        """What a step releases."""
+        if self.mechanism is not None:
+            return self.mechanism
+        assert self.noise_multiplier is not None  # checked when it was made
+        return GaussianNoise(self.noise_multiplier, neighbours="remove")
+
+    @property
+    def _step(self) -> PrivacyProfile:
+        """The profile of one step, with the example and without it, or of all epochs' if kept."""
+        noise = self._noise
+        if self.kept:
+            assert isinstance(noise, GaussianNoise)
+            noise = replace(noise, sigma=noise.sigma / math.sqrt(self.epochs))
+        return noise.profile
+
+    @property
+    def parts(self) -> Parts:
+        """One step of each of `selected` blocks of steps (docs/theory/allocation.md)."""
+        size, larger = divmod(self.steps, self.selected)
+        blocks = {size: self.selected - larger, size + 1: larger}
+        skipped = 0 if self.completed is None else self.steps - self.completed
+        return [
+            (composition.allocated.allocated(self._step, steps - skipped, skipped), count)
+            for steps, count in blocks.items()
+            if count
+        ]
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        """Both orders, if the example takes part in one step or in all of them."""
+        exact = self.selected in (1, self.steps) and isinstance(self._noise, CentralNoise)
+        return [self.parts, profiles.base.swapped(self.parts)] if exact else ()
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        return "training run" if self.kept else "epoch"
+
+    @property
+    def explained(self) -> Analysis:
+        analysis = _KEPT if self.kept else _ALLOCATED
+        if 1 < self.selected < self.steps:
+            analysis = replace(analysis, theorem=_IN_BLOCKS.theorem)
+        step = _GAUSSIAN_STEP
+        if not isinstance(self._noise, GaussianNoise):
+            step = f"of every step: {self._noise.explained.assumption}"
+        return replace(analysis, assumption=f"{analysis.assumption}; {step}")
+
+    @property
+    def crowd(self) -> str:
+        return "-"
+
+    @property
+    def participants(self) -> str:
+        each = "one" if self.selected == 1 else f"{self.selected:,}"
+        drawn = f"{self.steps:,} steps, each example in {each} of them, drawn at random"
+        if self.kept:
+            drawn = f"{self.epochs:,} epochs of {drawn} and kept for all epochs"
+        stopped = f", stopped after {self.completed:,}" if self.completed is not None else ""
+        return f"{drawn}{stopped}"
+
+    @property
+    def inside(self) -> str:
+        return repr(self)
+
+    @property
+    def described(self) -> str:
+        if self.mechanism is not None:
+            return self.mechanism.described
+        return f"Gaussian noise, noise multiplier {plain(self.noise_multiplier or 0.0)}"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        known = {each.name: getattr(self, each.name) for each in fields(self)}
+        del known["neighbours"]
+        if self.mechanism is not None:
+            inner = self.mechanism
+            known["mechanism"] = {"name": inner.name, "parameters": inner.given}
+        return known
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """With the parameters of the mechanism inside by their own names."""
+        known = {name: value for name, value in self.given.items() if name != "mechanism"}
+        return known if self.mechanism is None else {**known, **self.mechanism.reported}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return {"messages": self.messages, "neighbours": self.neighbours}
+
+    def __repr__(self) -> str:
+        usual = {each.name: each.default for each in fields(self)}
+        known = {name: getattr(self, name) for name in usual}
+        shown = (f"{name}={value!r}" for name, value in known.items() if value != usual[name])
+        return f"RandomAllocation({', '.join(shown)})"
+
+
+@dataclass(frozen=True)
+class ShuffledBatches(Mechanism):
+    """One epoch of training that shuffles the examples and cuts them into `steps` fixed batches,
+    as most data loaders do. No guarantee is known: `attained_epsilon` says what is lost at least.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the Gaussian noise over the clipping norm.
+    steps : int
+        Batches of an epoch.
+
+    Notes
+    -----
+    The datasets are those of Chua et al. 2024: all other examples add the opposite of what the
+    example in question adds, whose contribution is zero in the neighbouring dataset. Which batch
+    has one vector less then shows twice as clearly (docs/theory/allocation.md).
+
+    Examples
+    --------
+    >>> from shuffledp import RandomAllocation
+    >>> from shuffledp.allocation import ShuffledBatches
+    >>> at_least = ShuffledBatches(noise_multiplier=0.8, steps=1000).attained_epsilon(1e-6)
+    >>> at_least > 3 * RandomAllocation(noise_multiplier=0.8, steps=1000).get_epsilon(1e-6)
+    True
+    """
+
+    noise_multiplier: Annotated[
+        float, Parameter("standard deviation of the noise over the clipping norm", 0.2, 1e3)
+    ]
+    steps: Steps
+    neighbours: str = field(default="remove", init=False)
+
+    def __post_init__(self) -> None:
+        for name, parameter in parameters_of(type(self)).items():
+            object.__setattr__(self, name, parameter.checked(name, getattr(self, name)))
+
+    @property
+    def parts(self) -> Parts:
+        raise OutOfRange(
+            "no guarantee is known for batches that are cut from shuffled examples; allocate every "
+            "example to a random step (RandomAllocation) or draw Poisson batches "
+            "(mechanisms.PoissonSampled), or ask for attained_epsilon, what is lost at least."
+        )
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        law = composition.allocated.opposite_law(self.noise_multiplier)
+        orders = (profiles.parts.round_profile(each, self.steps) for each in (law, law.reversed))
+        parts = [(profiles.base.PairProfile(*orders), 1)]
+        return [parts, profiles.base.swapped(parts)]
+
+    def _attained(self, ask: Ask) -> float:
+        """No less than with other examples that add nothing: a random allocation."""
+        allocated = RandomAllocation(self.noise_multiplier, self.steps)
+        return max(super()._attained(ask), allocated._attained(ask))

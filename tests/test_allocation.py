@@ -1,0 +1,282 @@
+"""What users call for training: its questions, its words, its limits, plans, records and shell."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shell import ok, run
+from shuffledp import (
+    Accountant,
+    Plan,
+    PureLDP,
+    RandomAllocation,
+    Shuffle,
+    ShuffledBatches,
+    calibrate,
+    risk,
+    sweep,
+)
+from shuffledp.central import GaussianNoise, LaplaceNoise
+from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.mechanisms import ApproximateDP, GivenPLD, PoissonSampled
+from shuffledp.records import described, record, restored
+
+EPOCH = RandomAllocation(1.0, 100)
+LAPLACE = LaplaceNoise(2.0, neighbours="remove")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"steps": 0}, "steps=0 is below 1"),
+        ({"steps": 1.5}, "steps=1.5 is not whole"),
+        ({"steps": 10, "selected": 11}, "selected=11 is above steps=10"),
+        ({"noise_multiplier": 0.0}, "noise_multiplier=0.0 is outside"),
+        ({"noise_multiplier": -1.0}, "noise_multiplier=-1.0 is outside"),
+        ({"noise_multiplier": math.nan}, "noise_multiplier=nan"),
+        ({"noise_multiplier": "1"}, "noise_multiplier='1'"),
+        ({"noise_multiplier": None}, "neither given"),
+        ({"mechanism": LAPLACE}, "both given"),
+        ({"kept": True}, "kept=True needs epochs"),
+        ({"kept": 1, "epochs": 3}, "kept=1 is no truth value"),
+        ({"epochs": 3}, "epochs=3 goes with kept=True"),
+        ({"completed": 101}, "completed=101 is above steps=100"),
+        ({"completed": 0}, "completed=0 is below 1"),
+        ({"completed": 5, "selected": 2}, "completed=5 is not known together with selected=2"),
+        (
+            {"completed": 5, "epochs": 3, "kept": True},
+            "is not known together with kept=True",
+        ),
+        ({"neighbours": "replace"}, "neighbours='replace' has no meaning"),
+    ],
+)
+def test_bad_input_is_one_sentence(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((InvalidParameter, OutOfRange), match=sentence) as caught:
+        RandomAllocation(**{"noise_multiplier": 1.0, "steps": 100, **wrong})
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_step_is_a_central_mechanism_for_remove_one() -> None:
+    with pytest.raises(InvalidParameter, match="is not a central mechanism"):
+        RandomAllocation(steps=3, mechanism=Shuffle(PureLDP(1.0), 10))  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="for replace-one neighbours; make it"):
+        RandomAllocation(steps=3, mechanism=LaplaceNoise(2.0))
+    with pytest.raises(OutOfRange, match="kept=True is known for Gaussian noise"):
+        RandomAllocation(steps=3, mechanism=LAPLACE, kept=True, epochs=2)
+    with pytest.raises(InvalidParameter, match="and a Poisson sample for remove-one"):
+        PoissonSampled(GaussianNoise(1.0), 0.1)
+    with pytest.raises(InvalidParameter, match="is not a central mechanism"):
+        PoissonSampled(EPOCH, 0.1)  # type: ignore[arg-type]
+    for rate in (0.0, -0.1, 1.5, math.nan):
+        with pytest.raises((InvalidParameter, OutOfRange), match="rate="):
+            PoissonSampled(GaussianNoise(1.0, neighbours="remove"), rate)
+
+
+def test_training_does_not_compose_with_replace_one() -> None:
+    accountant = Accountant().compose(Shuffle(PureLDP(1.0), 10))
+    with pytest.raises(InvalidParameter, match="give all rounds the same neighbours"):
+        accountant.compose(EPOCH)
+
+
+def test_training_composes_with_other_remove_one_rounds() -> None:
+    poisson = PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.01)
+    both = Accountant().compose(EPOCH, 3).compose(poisson, 100)
+    alone = [Accountant().compose(EPOCH, 3), Accountant().compose(poisson, 100)]
+    found = both.epsilon_bounds(1e-6)
+    assert max(each.get_epsilon(1e-6) for each in alone) < found.lower
+    # basic composition at half of delta each
+    assert found.upper < sum(each.get_epsilon(5e-7) for each in alone)
+
+
+def test_shuffled_batches_have_no_guarantee() -> None:
+    batches = ShuffledBatches(1.0, 100)
+    for ask in (batches.get_epsilon, batches.get_delta, batches.epsilon_bounds):
+        with pytest.raises(OutOfRange, match="no guarantee is known") as caught:
+            ask(1e-6)
+        assert "RandomAllocation" in str(caught.value)
+    one, ten = batches.attained_epsilon(1e-6), Accountant().compose(batches, 10)
+    assert EPOCH.get_epsilon(1e-6) < one < ten.attained_epsilon(1e-6)
+    for wrong in ({"noise_multiplier": 0.0}, {"steps": 0}):
+        with pytest.raises((InvalidParameter, OutOfRange)):
+            ShuffledBatches(**{"noise_multiplier": 1.0, "steps": 5, **wrong})  # type: ignore[arg-type]
+
+
+def test_one_step_of_each_example_is_attained() -> None:
+    for delta in (1e-3, 1e-8):
+        bounds = EPOCH.epsilon_bounds(delta)
+        attained = EPOCH.attained_epsilon(delta)
+        assert bounds.lower * (1 - 1e-3) <= attained <= bounds.upper
+    assert RandomAllocation(1.0, 10, selected=3).attained_epsilon(1e-6) == 0
+    assert (
+        RandomAllocation(
+            steps=9, mechanism=ApproximateDP(1.0, neighbours="remove")
+        ).attained_epsilon(1e-3)
+        == 0
+    )
+
+
+ROUNDS = [
+    EPOCH,
+    RandomAllocation(1.5, 1000, selected=7),
+    RandomAllocation(2.0, 50, epochs=9, kept=True),
+    RandomAllocation(0.8, 50, completed=20),
+    RandomAllocation(steps=20, mechanism=LAPLACE),
+    RandomAllocation(
+        steps=5, mechanism=GivenPLD([0.5, -0.5], [0.6, 0.4], symmetric=True, neighbours="remove")
+    ),
+    PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.01),
+    PoissonSampled(ApproximateDP(1.0, 1e-6, neighbours="remove"), 0.5),
+]
+
+
+@pytest.mark.parametrize("round_", ROUNDS, ids=repr)
+def test_rounds_are_values_that_can_be_kept(round_: Any) -> None:
+    assert restored(json.loads(json.dumps(record(round_)))) == round_
+    assert pickle.loads(pickle.dumps(round_)) == round_ == copy.deepcopy(round_)
+    assert hash(copy.copy(round_)) == hash(round_)
+    said = described(round_)
+    assert said["neighbours"] == "remove"
+    assert json.dumps(said)
+    if "GivenPLD" not in repr(round_):
+        names = {**globals()}
+        assert eval(repr(round_), names) == round_
+
+
+def test_an_account_with_training_is_saved_and_loaded(tmp_path: Path) -> None:
+    account = Accountant()
+    for round_ in ROUNDS:
+        account.compose(round_, 2)
+    account.save(tmp_path / "account.json")
+    assert Accountant.load(tmp_path / "account.json").rounds == account.rounds
+
+
+PLAN = """
+[target]
+epsilon = 3.0
+delta = 1e-6
+
+[[rounds]]
+name = "pre-training"
+view = "allocation"
+noise_multiplier = 1.0
+steps = 100
+rounds = 3
+
+[[rounds]]
+view = "allocation"
+mechanism = "laplace"
+scale = 5.0
+steps = 10
+
+[[rounds]]
+name = "Poisson batches"
+mechanism = "gaussian"
+sigma = 1.0
+sample_rate = 0.01
+rounds = 100
+
+[[rounds]]
+name = "kept"
+view = "allocation"
+noise_multiplier = 4
+steps = 100
+kept = true
+epochs = 2
+"""
+
+
+def test_a_plan_of_training(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    plan = Plan.read(path)
+    poisson = PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.01)
+    assert [planned.round for planned in plan.rounds] == [
+        EPOCH,
+        RandomAllocation(steps=10, mechanism=LaplaceNoise(5.0, neighbours="remove")),
+        poisson,
+        RandomAllocation(4.0, 100, kept=True, epochs=2),
+    ]
+    assert plan.ledger(rtol=0.01).fits
+    assert "pre-training" in ok("account", str(path))
+    for old, new, sentence in (
+        ("steps = 10\n", "", "lacks the key .steps."),
+        ("scale = 5.0", "scale = 5.0\nnoise_multiplier = 1", "both given"),
+        ("sample_rate = 0.01", 'sample_rate = 0.01\nsampling = "fixed"', "sampling='fixed'"),
+        ('mechanism = "laplace"', 'mechanism = "poisson-sampled"', "mechanism='poisson-sampled'"),
+    ):
+        path.write_text(PLAN.replace(old, new, 1))
+        with pytest.raises(InvalidParameter, match=sentence):
+            Plan.read(path)
+
+
+def test_the_shell_answers() -> None:
+    asked = ("--view", "allocation", "--sigma", "1", "--steps", "100", "--rounds", "3")
+    said = ok("epsilon", *asked, "--delta", "1e-6")
+    exact = Accountant().compose(EPOCH, 3).epsilon_bounds(1e-6)
+    found = float(said.partition("(")[2].partition(",")[0])
+    assert exact.lower <= found <= 1.001 * exact.upper
+    assert "3 epochs of 100 steps" in said
+    assert "afresh in every epoch" in " ".join(said.split())
+    report = json.loads(ok("epsilon", *asked, "--delta", "1e-6", "--json"))
+    assert report["view"] == "allocation"
+    assert report["parameters"]["noise_multiplier"] == 1
+    assert report["relation"] == "remove-one"
+    delta = json.loads(ok("delta", *asked, "--epsilon", "1", "--json"))
+    assert delta["lower"][0] <= Accountant().compose(EPOCH, 3).get_delta(1.0)
+    assert "advantage" in ok("risk", *asked)
+    rows = ok("sweep", *asked[:4], "--steps", "10,100", "--delta", "1e-6", "--jobs", "1")
+    assert len(rows.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--steps", "10"), "--view allocation needs --noise-multiplier"),
+        (("--sigma", "1"), "--view allocation needs --steps"),
+        (("--sigma", "1", "--steps", "0"), "steps=0 is below 1"),
+        (("--sigma", "nan", "--steps", "5"), "nan"),
+        (("--sigma", "1", "--steps", "5", "--users", "9"), "--users does not go with"),
+        (("--sigma", "1", "--noise-multiplier", "1", "--steps", "5"), "are the same here"),
+        (("--sigma", "1", "--steps", "5", "--kept"), "kept=True needs epochs"),
+        (("--sigma", "1", "--steps", "5", "--randomizer", "rr"), "--randomizer does not go with"),
+    ],
+)
+def test_the_shell_refuses(options: tuple[str, ...], sentence: str) -> None:
+    result = run("epsilon", "--view", "allocation", *options, "--delta", "1e-6")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert sentence in result.stderr
+
+
+def test_noise_is_calibrated() -> None:
+    found = calibrate(
+        "noise_multiplier",
+        lambda noise_multiplier: RandomAllocation(noise_multiplier, 100),
+        epsilon=1.0,
+        delta=1e-6,
+        rounds=4,
+        rtol=0.01,
+    )
+    below = Accountant().compose(RandomAllocation(found.value, 100), 4)
+    assert below.get_epsilon(1e-6, rtol=0.01) <= 1.0
+    beyond = Accountant().compose(RandomAllocation(found.value * 0.98, 100), 4)
+    assert beyond.epsilon_bounds(1e-6).lower > 0.99
+    said = ok(
+        *("calibrate", "--find", "noise-multiplier", "--view", "allocation", "--steps", "100"),
+        *("--rounds", "4", "--epsilon", "1", "--delta", "1e-6", "--rtol", "0.01"),
+    )
+    assert f"noise_multiplier = {found.value}" in said
+
+
+def test_tools_take_training() -> None:
+    assert risk(EPOCH, rounds=2).advantage.upper < 0.5
+    table = sweep({"steps": [10, 100]}, view="allocation", noise_multiplier=2.0, delta=1e-6, jobs=1)
+    few, many = (row["epsilon_upper"] for row in table)
+    assert few > many
