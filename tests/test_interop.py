@@ -13,7 +13,8 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as theirs
 
 import oracles
-from shuffledp import Accountant, PureLDP, Shuffle, interop
+from shuffledp import Accountant, PureLDP, RandomAllocation, Shuffle, interop
+from shuffledp.central import GaussianNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.interop import (
     ShuffleAccountant,
@@ -21,7 +22,7 @@ from shuffledp.interop import (
     from_dp_accounting,
     to_dp_accounting,
 )
-from shuffledp.mechanisms import ApproximateDP
+from shuffledp.mechanisms import ApproximateDP, PoissonSampled
 
 USERS, EPS0 = 7, 1.5
 REPLACE_ONE = dp_accounting.NeighboringRelation.REPLACE_ONE
@@ -171,7 +172,6 @@ def sampled_gaussian(relation: Any) -> Any:
         None,
         2,
         np.array(["replace-one"]),
-        ADD_OR_REMOVE,
         dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
     ],
 )
@@ -293,3 +293,44 @@ def test_events_that_are_not_for_replace_one_are_refused() -> None:
 def test_mistakes_are_named_in_one_sentence(make: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.mark.parametrize(("sigma", "rate", "steps"), [(1.0, 0.01, 1000), (0.7, 0.2, 20)])
+def test_poisson_batches_are_those_of_dp_accounting(sigma: float, rate: float, steps: int) -> None:
+    """Its pessimistic and optimistic estimates of both orders enclose ours, up to rounding."""
+    step = PoissonSampled(GaussianNoise(sigma, neighbours="remove"), rate)
+    ours = Accountant().compose(step, steps).epsilon_bounds(1e-6)
+    high, low = (
+        gaussian(
+            sigma,
+            sampling_prob=rate,
+            pessimistic_estimate=is_pessimistic,
+            value_discretization_interval=1e-3,
+            use_connect_dots=is_pessimistic,
+        )
+        .self_compose(steps)
+        .get_epsilon_for_delta(1e-6)
+        for is_pessimistic in (True, False)
+    )
+    assert low <= ours.upper
+    assert ours.lower <= high
+    assert ours.upper - ours.lower <= 1e-3 * ours.upper
+    step_pld = gaussian(sigma, sampling_prob=rate, value_discretization_interval=1e-3)
+    given = from_dp_accounting(step_pld, relation="remove-one")
+    assert given.neighbours == "remove"
+    imported = Accountant().compose(given, steps)
+    assert ours.lower <= imported.get_epsilon(1e-6) <= high * 1.01
+    # the larger order first, and then composed, is a worse bound
+    assert imported.get_epsilon(1e-6) < 1.02 * ours.upper
+
+
+@pytest.mark.parametrize("epochs", [1, 5])
+def test_random_allocation_is_exported_in_both_orders(epochs: int) -> None:
+    training = Accountant().compose(RandomAllocation(0.7, 100), epochs)
+    exported = to_dp_accounting(training)
+    assert not exported._symmetric
+    for delta in (1e-3, 1e-6):
+        lower, upper = training.epsilon_bounds(delta)
+        assert lower <= exported.get_epsilon_for_delta(delta) <= 1.01 * upper
+    missing = exported._pmf_add.get_epsilon_for_delta(1e-6)
+    assert missing < 0.9 * exported._pmf_remove.get_epsilon_for_delta(1e-6)

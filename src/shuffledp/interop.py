@@ -7,8 +7,9 @@ own, near 1e-16 in the tails. What goes there is an upper bound when it leaves.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from ._support.progress import progress
 from .accountant import Accountant
 from .bounds.certificate import not_certified
 from .composition.grading import sparse_range
-from .composition.pld import PLD, Sampled, upper_pld
+from .composition.pld import Sampled, upper_pld
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
 from .mechanisms import MAX_LOSS, GivenPLD
@@ -50,6 +51,15 @@ _BUILD_IT = (
 )
 
 Losses = tuple[Array, Array, float]
+#: The neighbours of dp-accounting, and ours.
+_RELATIONS: dict[Any, str] = {
+    "replace-one": "replace",
+    "remove-one": "remove",
+    NeighboringRelation.REPLACE_ONE: "replace",
+    NeighboringRelation.ADD_OR_REMOVE_ONE: "remove",
+}
+#: What dp-accounting calls the masses of the other order, its infinite mass, and that it has one.
+_ADDED = ("rounded_probability_mass_function_add", "infinity_mass_add", "symmetric")
 
 
 @progress("exporting")
@@ -58,8 +68,10 @@ def to_dp_accounting(
 ) -> PrivacyLossDistribution:
     """A pessimistic dp-accounting PLD of a round, a mechanism, or all that was composed.
 
-    Losses are multiples of `interval`; PLDs must share it to be composed there. P-mass of at most
-    about `truncation` beyond the last loss is counted as infinite loss.
+    What is for remove-one neighbours gets both orders, as dp-accounting has them for
+    NeighboringRelation.ADD_OR_REMOVE_ONE. Losses are multiples of `interval`; PLDs must share it to
+    be composed there. P-mass of at most about `truncation` beyond the last loss is counted as
+    infinite loss.
 
     >>> from shuffledp import PureLDP, Shuffle
     >>> from shuffledp.interop import to_dp_accounting
@@ -74,17 +86,18 @@ def to_dp_accounting(
         )
     if interval is not None:
         interval = _interval("interval", interval)
+    neighbours = getattr(what, "neighbours", "replace")
     if isinstance(what, Accountant):
         if what.total_rounds == 0:
             raise InvalidParameter("the accountant is empty; compose a round first.")
         if what.total_rounds > 1:
-            return _exported(_of_composition(what, interval, truncation))
+            return _exported(_of_composition(what, interval, truncation), neighbours)
         what = what.rounds[0][0]
     wrong = "is neither a round nor an accountant; give a Shuffle, another mechanism or an "
     validate.instance(what, Mechanism, wrong + "Accountant.")
     if sum(count for _, count in what.parts) > 1:
-        return _exported(_of_composition(what, interval, truncation))
-    return _exported(_of_profile(what, interval, truncation))
+        return _exported(_of_composition(what, interval, truncation), neighbours)
+    return _exported(_of_profile(what, interval, truncation), neighbours)
 
 
 def _interval(name: str, value: Any) -> float:
@@ -102,39 +115,46 @@ def from_dp_accounting(
 ) -> GivenPLD:
     """A mechanism for an `Accountant` from a pessimistic dp-accounting PLD.
 
-    `relation` says for which neighbours the PLD was built, which dp-accounting does not record: it
-    must be "replace-one" or NeighboringRelation.REPLACE_ONE. Replacing one record the other way
-    round is replacing one record too, so a PLD whose two orders differ is for another relation and
-    is refused. Infinite mass, and what is missing from a total of 1, count as infinite loss.
+    `relation` says for which neighbours the PLD was built, which dp-accounting does not record:
+    "replace-one" or "remove-one", or NeighboringRelation.REPLACE_ONE or ADD_OR_REMOVE_ONE.
+    Replacing one record the other way round is replacing one record too, so a PLD whose two orders
+    differ is not for replace-one and is refused as such. Infinite mass, and what is missing from a
+    total of 1, count as infinite loss.
 
     >>> from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
     >>> from shuffledp.interop import from_dp_accounting
     >>> pld = from_gaussian_mechanism(4.0, sensitivity=2.0)  # one record moves the sum by up to 2
     >>> 2.2 < from_dp_accounting(pld, relation="replace-one").get_epsilon(1e-6) < 2.5
     True
+    >>> step = from_gaussian_mechanism(1.0, sampling_prob=0.01)  # of DP-SGD
+    >>> from_dp_accounting(step, relation="remove-one").get_epsilon(1e-6) < 0.8
+    True
     """
     wrong = "is not a dp-accounting PrivacyLossDistribution; give one."
     validate.instance(pld, PrivacyLossDistribution, wrong)
-    known = isinstance(relation, (str, NeighboringRelation))
-    if not known or relation not in ("replace-one", NeighboringRelation.REPLACE_ONE):
+    neighbours = _RELATIONS.get(relation) if isinstance(relation, Hashable) else None
+    if neighbours is None:
         raise InvalidParameter(
-            f"relation={validate.show(relation)} is not replace-one, for which shuffled rounds "
-            f"are analyzed; {_BUILD_IT}, and say relation='replace-one'."
+            f"relation={validate.show(relation)} is neither replace-one nor remove-one; "
+            f"{_BUILD_IT}, and say relation='replace-one', or build it for "
+            "NeighboringRelation.ADD_OR_REMOVE_ONE and say relation='remove-one'."
         )
-    if not pld._symmetric and _differ(_losses(pld._pmf_remove), _losses(pld._pmf_add)):
+    differs = not pld._symmetric and _differ(_losses(pld._pmf_remove), _losses(pld._pmf_add))
+    if neighbours == "replace" and differs:
         raise InvalidParameter(
             "the two orders of the PLD differ, so it is not for replace-one neighbours as "
             f"relation={validate.show(relation)} says; {_BUILD_IT}."
         )
-    return _given(pld)
+    return _given(pld, neighbours)
 
 
-def _given(pld: PrivacyLossDistribution) -> GivenPLD:
-    """The larger of both orders, where they differ: sound for the relation of the PLD."""
+def _given(pld: PrivacyLossDistribution, neighbours: str = "replace") -> GivenPLD:
+    """Both orders: for replace-one neighbours the larger one counts, where they differ."""
     remove = _losses(pld._pmf_remove)
     if pld._symmetric:
-        return GivenPLD(*remove, symmetric=True)
-    return GivenPLD(*remove, reverse=GivenPLD(*_losses(pld._pmf_add), symmetric=True))
+        return GivenPLD(*remove, symmetric=True, neighbours=neighbours)
+    add = GivenPLD(*_losses(pld._pmf_add), symmetric=True, neighbours=neighbours)
+    return GivenPLD(*remove, reverse=add, neighbours=neighbours)
 
 
 def _differ(one: Losses, other: Losses) -> bool:
@@ -161,22 +181,30 @@ def _losses(pmf: Any) -> Losses:
     return np.maximum(losses[~beyond], -MAX_LOSS), masses[~beyond], min(infinite, 1.0)
 
 
-def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float) -> PLD:
+class _Orders(NamedTuple):
+    """Upper values of the profile of each order of the neighbours, on one lattice."""
+
+    step: float
+    places: NDArray[np.int64]
+    samples: Sequence[Samples]
+
+
+def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float) -> _Orders:
     profile = mechanism.profile
     orders = [profile, *([] if profile.reverse is None else [profile.reverse])]
     largest = max(order.max_loss for order in orders)
     step, index = _lattice(mechanism, largest, interval, truncation)
     epsilon, depth = step * index.astype(float), depth_for(-math.log(truncation))
-    each = (o.sampler(depth, _RTOL)(np.minimum(epsilon, o.max_loss)) for o in orders)
-    return upper_pld(step, Sampled(index, reduce(larger_of, each)))
+    each = [o.sampler(depth, _RTOL)(np.minimum(epsilon, o.max_loss)) for o in orders]
+    return _Orders(step, index, each)
 
 
-def _of_composition(what: Guarantee, interval: float | None, truncation: float) -> PLD:
+def _of_composition(what: Guarantee, interval: float | None, truncation: float) -> _Orders:
     orders = what._answers.compositions
     largest = max(composition.max_loss for composition in orders)
     step, index = _lattice(what, largest, interval, truncation)
     epsilon = step * index.astype(float)
-    upper = np.zeros(len(epsilon))
+    each = []
     for composition in orders:
         places = np.minimum(epsilon, composition.max_loss)
         (above,) = composition.deltas(places, truncation, _RTOL, sides=(Side.UPPER,))
@@ -184,9 +212,8 @@ def _of_composition(what: Guarantee, interval: float | None, truncation: float) 
             raise not_certified("delta", Bounds(0.0, 1.0), _RTOL)
         if composition.bounded:
             above[epsilon >= composition.max_loss] = 0.0
-        upper = np.maximum(upper, above)
-    samples = Samples.without_slopes(np.zeros(len(upper)), upper)
-    return upper_pld(step, Sampled(index, samples))
+        each.append(Samples.without_slopes(np.zeros(len(above)), above))
+    return _Orders(step, index, each)
 
 
 def _lattice(
@@ -221,10 +248,19 @@ def _about(guarantee: Guarantee, delta: float) -> float:
     return guarantee.get_epsilon(delta, rtol=0.1)
 
 
-def _exported(pld: PLD) -> PrivacyLossDistribution:
-    masses = dict(zip(pld.index.tolist(), pld.masses.tolist(), strict=True))
-    infinite = min(pld.infinite, 1.0)
-    return PrivacyLossDistribution.create_from_rounded_probability(masses, infinite, pld.step)
+def _exported(orders: _Orders, neighbours: str) -> PrivacyLossDistribution:
+    """With both orders if a value is there or missing, and the larger one if it is replaced."""
+    step, index, samples = orders
+    if neighbours == "replace" or len(samples) == 1:
+        samples = [reduce(larger_of, samples)]
+    sampled = [Sampled(index, each) for each in samples]
+    given: list[Any] = []
+    for first in range(len(sampled)):  # each order, followed by the other one
+        pld = upper_pld(step, *sampled[first:], *sampled[:first])
+        masses = dict(zip(pld.index.tolist(), pld.masses.tolist(), strict=True))
+        given.append((masses, min(pld.infinite, 1.0)))
+    more = {} if len(given) == 1 else dict(zip(_ADDED, (*given[1], False), strict=True))
+    return PrivacyLossDistribution.create_from_rounded_probability(*given[0], step, **more)
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
