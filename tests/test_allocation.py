@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,14 @@ from shuffledp import (
     Shuffle,
     ShuffledBatches,
     calibrate,
+    compare,
     risk,
     sweep,
 )
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.mechanisms import ApproximateDP, GivenPLD, PoissonSampled
+from shuffledp.published.random_allocation import log_moments
 from shuffledp.records import described, record, restored
 
 EPOCH = RandomAllocation(1.0, 100)
@@ -188,8 +191,7 @@ name = "kept"
 view = "allocation"
 noise_multiplier = 4
 steps = 100
-kept = true
-epochs = 2
+kept_epochs = 2
 """
 
 
@@ -245,7 +247,9 @@ def test_the_shell_answers() -> None:
         (("--sigma", "nan", "--steps", "5"), "nan"),
         (("--sigma", "1", "--steps", "5", "--users", "9"), "--users does not go with"),
         (("--sigma", "1", "--noise-multiplier", "1", "--steps", "5"), "are the same here"),
-        (("--sigma", "1", "--steps", "5", "--kept"), "kept=True needs epochs"),
+        (("--sigma", "1", "--steps", "5", "--kept-epochs", "1"), "kept=True needs epochs"),
+        (("--sigma", "1", "--steps", "5", "--kept-epochs", "2", "--completed", "2"), "not known"),
+        (("--sigma", "1", "--steps", "5", "--neighbours", "replace"), "has no meaning"),
         (("--sigma", "1", "--steps", "5", "--randomizer", "rr"), "--randomizer does not go with"),
     ],
 )
@@ -280,3 +284,32 @@ def test_tools_take_training() -> None:
     table = sweep({"steps": [10, 100]}, view="allocation", noise_multiplier=2.0, delta=1e-6, jobs=1)
     few, many = (row["epsilon_upper"] for row in table)
     assert few > many
+
+
+def test_moments_of_random_allocation() -> None:
+    """E[(mean ratio)^a], against all ways to choose a ratio for each of a factors."""
+    sigma, steps = 0.8, 3
+    found = log_moments(sigma, steps)
+    for order in (2, 3, 4, 5):
+        total = 0.0
+        for places in product(range(steps), repeat=order):
+            counts = [places.count(i) for i in range(steps)]
+            total += math.exp(sum(k * k - k for k in counts) / (2 * sigma**2))
+        assert math.isclose(math.exp(found[order - 2]), total / steps**order, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("epoch", [EPOCH, RandomAllocation(2.0, 1000, selected=5)], ids=repr)
+def test_other_bounds_are_not_below_what_is_attained(epoch: RandomAllocation) -> None:
+    """Those that are for random allocation are above our lower bound for it."""
+    compared = compare(epoch, 2, 1e-6)
+    assert [row.name for row in compared.rows if not row.reason] == [
+        "Renyi DP of random allocation",
+        "no amplification",
+    ]
+    for row in compared.rows:
+        assert row.epsilon is not None
+        assert row.reason or row.epsilon >= compared.ours.lower
+    poisson = next(row for row in compared.rows if row.reason)
+    assert "another way to draw batches" in poisson.reason
+    laplace = compare(RandomAllocation(steps=5, mechanism=LAPLACE), 1, 1e-6)
+    assert all(row.epsilon is None for row in laplace.rows)

@@ -256,18 +256,11 @@ def round_options(
             for view, known in VIEW_PARAMETERS.items()
             for name, each in known.items()
         ),
-        *([KEPT] if kind is Number else []),
         ANALYSIS if kind is Number else choice("analysis", LADDER[::-1], "", kind),
         *people_options(kind),
     ]
 
 
-KEPT = click.option(
-    "--kept",
-    is_flag=True,
-    default=None,
-    help="Examples keep their steps in all epochs (view allocation).",
-)
 _ANALYSES = f"{' or '.join(reversed(LADDER))}, where it applies.  [default: best]"
 ANALYSIS = click.option(
     "--analysis", metavar="NAME", help=_ANALYSES, shell_complete=completes(*LADDER)

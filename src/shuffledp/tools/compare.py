@@ -15,6 +15,7 @@ from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import plain, rounded_up, wrapped
 from ..accountant import repeated
+from ..allocation import RandomAllocation
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, anyway
 from ..rounds import Round
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..published.bound import PublishedBound
+    from ..published.random_allocation import TrainingBound
+
+
+_NOT_PROVEN = "printed as a bound, but not one: see docs/theory/errata.md"
 
 
 class ComparisonRow(NamedTuple):
@@ -160,7 +165,7 @@ def compare(
     >>> round(table.ours.upper, 3)
     0.191
     """
-    from ..published import BOUNDS  # only who compares has to load them
+    from ..published import BOUNDS, random_allocation  # only who compares has to load them
 
     validate.instance(round_, Round, "is not a round; give a Shuffle.")
     rounds = validate.count("rounds", rounds, validate.MAX_ROUNDS)
@@ -168,10 +173,12 @@ def compare(
         raise InvalidParameter("delta is missing; say at which delta epsilons are to be compared.")
     delta = validate.delta(delta)
     rows = []
-    with progress("bounds", 1 + len(BOUNDS)) as done:
+    training = random_allocation.TRAINING_BOUNDS
+    bounds = training if isinstance(round_, RandomAllocation) else BOUNDS
+    with progress("bounds", 1 + len(bounds)) as done:
         ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
         done(1)
-        for bound in BOUNDS:
+        for bound in bounds:
             rows.append(_row(bound, round_, rounds, delta, ours.upper))
             done(1)
     rows.sort(key=lambda row: math.inf if row.epsilon is None else row.epsilon)
@@ -179,13 +186,20 @@ def compare(
 
 
 def _row(
-    bound: PublishedBound, round_: Round, rounds: int, delta: float, ours: float
+    bound: PublishedBound | TrainingBound, round_: Round, rounds: int, delta: float, ours: float
 ) -> ComparisonRow:
     try:
-        known = _comparable(round_)
-        epsilon = bound.epsilon(known.randomizer, known.honest, known.sample_rate, rounds, delta)
+        epsilon, reason = _epsilon(bound, round_, rounds, delta)
     except OutOfRange as error:
         return ComparisonRow(bound.name, None, None, bound.source, str(error))
-    reason = "" if bound.proven else "printed as a bound, but not one: see docs/theory/errata.md"
     ratio = epsilon / ours if 0 < ours < math.inf else None
     return ComparisonRow(bound.name, epsilon, ratio, bound.source, reason)
+
+
+def _epsilon(bound: Any, round_: Round, rounds: int, delta: float) -> tuple[float, str]:
+    """The epsilon of a bound, and why it is no bound for these rounds, if it is none."""
+    if isinstance(round_, RandomAllocation):
+        return bound.rule(round_, rounds, delta), bound.remark
+    known = _comparable(round_)
+    epsilon = bound.epsilon(known.randomizer, known.honest, known.sample_rate, rounds, delta)
+    return epsilon, "" if bound.proven else _NOT_PROVEN

@@ -21,17 +21,23 @@ from ..rounds import PEOPLE_DEFAULTS, Round, RoundOfUsers
 
 #: The randomizer of which only eps0 is known, if none is named.
 DEFAULT_RANDOMIZER = "pure-ldp"
+#: Parameters of Python that have another name here.
+_NAMES = {"epochs": "kept_epochs"}
 #: What the adversary may see; the first is meant if none is named.
 VIEWS = (*USER_ROUNDS, *REPORT_ROUNDS)
 #: What describes a round without a randomizer, by its view, and all of these parameters together.
-VIEW_PARAMETERS = {view: parameters_of(kind) for view, kind in REPORT_ROUNDS.items()}
+#: Epochs are rounds, but for those in which examples keep their steps.
+VIEW_PARAMETERS = {
+    view: {_NAMES.get(name, name): each for name, each in parameters_of(kind).items()}
+    for view, kind in REPORT_ROUNDS.items()
+}
 REPORT_PARAMETERS = {
     name: each for known in VIEW_PARAMETERS.values() for name, each in known.items()
 }
 #: The keyword arguments of rounds beside the randomizer and the users.
 ROUND_OPTIONS = (
     *("view", "neighbours", "analysis", "sample_rate", "sampling"),
-    *(*PEOPLE_DEFAULTS, *REPORT_PARAMETERS, "kept"),
+    *(*PEOPLE_DEFAULTS, *REPORT_PARAMETERS),
 )
 #: Those that are counts of users, or shares of them below 1.
 SHARE_OPTIONS = ("colluding", "dropouts")
@@ -119,6 +125,8 @@ def round_of(given: Mapping[str, Any], prefix: str = "") -> Round:
             randomizer_of(kind, parameters, prefix), given["users"], prefix, **options
         )
     options.pop("view")
+    if "kept_epochs" in options:
+        options |= {"kept": True, "epochs": options.pop("kept_epochs")}
     others = {name: given[name] for name in ("users", "mechanism") if given.get(name) is not None}
     named = {"randomizer": kind} if kind != DEFAULT_RANDOMIZER else {}
     round_type: Any = REPORT_ROUNDS[view]

@@ -19,10 +19,10 @@ from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY, Randomizer
 from ..randomizers.analyses import LADDER
 from ..randomizers.parameter import Parameter, parameters_of
-from ..records import USER_ROUNDS
-from ..rounds import KINDS_OF_SAMPLES
+from ..records import REPORT_ROUNDS, USER_ROUNDS
+from ..rounds import KINDS_OF_SAMPLES, PEOPLE_DEFAULTS
 from ..tools.choose import TASKS
-from ..tools.protocol import REPORT_PARAMETERS, VIEWS
+from ..tools.protocol import VIEW_PARAMETERS, VIEWS
 from .pool import Limits
 from .questions import CommandQuestion, Field, questions
 
@@ -37,7 +37,7 @@ def catalogue(limits: Limits) -> dict[str, Any]:
         "analyses": list(reversed(LADDER)),
         "tasks": TASKS,
         "randomizers": [_randomizer(kind) for kind in REGISTRY.values()],
-        "reports": [_parameter(name, each, {}, {}) for name, each in REPORT_PARAMETERS.items()],
+        "reports": {view: _reports(view) for view in REPORT_ROUNDS},
         "users": {"least": 1, "most": validate.MAX_USERS},
         "rounds": {"least": 1, "most": validate.MAX_ROUNDS},
         "questions": [
@@ -45,6 +45,17 @@ def catalogue(limits: Limits) -> dict[str, Any]:
             for name, each in questions().items()
         ],
         "limits": {"seconds": limits.seconds, "body": limits.body},
+    }
+
+
+def _reports(view: str) -> dict[str, Any]:
+    """A view without a randomizer of the users: its parameters, and other options that it has."""
+    # where removal is the only relation, there is nothing to choose
+    known = {field.name for field in fields(REPORT_ROUNDS[view]) if field.default != "remove"}  # type: ignore[arg-type]
+    parameters = VIEW_PARAMETERS[view].items()
+    return {
+        "parameters": [_parameter(name, each, {}, {}) for name, each in parameters],
+        "options": [name for name in (*PEOPLE_DEFAULTS, "neighbours") if name in known],
     }
 
 

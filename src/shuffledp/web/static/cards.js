@@ -12,9 +12,14 @@ export class Card {
     this.about = html("p", { class: "help" }, about);
     this.element = html(
       "section", { class: "card", "aria-label": title, "data-card": name },
-      html("div", { class: "head" }, html("h2", {}, title), this.tools), this.about, this.place, this.details,
+      html("div", { class: "head" }, this.heading = html("h2", {}, title), this.tools), this.about, this.place, this.details,
     );
     this.busy(true);
+  }
+
+  rename(title) {
+    this.heading.textContent = title;
+    this.element.setAttribute("aria-label", title);
   }
 
   get width() {

@@ -16,6 +16,8 @@ const SLIDERS = {
   k: { log: true, low: 2, high: 1e4, whole: true },
   max_eps0: { low: 0.1, high: 20, step: 0.1 },
   dimension: { log: true, low: 2, high: 1e4, whole: true },
+  noise_multiplier: { log: true, low: 0.3, high: 30 },
+  steps: { log: true, low: 10, high: 1e6, whole: true },
   threshold: { log: true, low: 1, high: 1000, whole: true },
   gamma: { low: 0.01, high: 0.99, step: 0.01 },
   sample_rate: { log: true, low: 1e-4, high: 1 },

@@ -149,10 +149,14 @@ export class Guarantee extends View {
       card.say("A threshold is certified whatever the number of users.");
       return;
     }
-    const turn = this.turn, here = Number(this.report[over]);
+    const training = state.view === "allocation";
+    const shown = training ? { users: "steps", rounds: "epochs" }[over] : over;
+    card.rename(`Against ${shown}`);
+    if (training && over === "users") over = "steps";
+    const turn = this.turn, here = Number(this.report[over] ?? this.report.parameters[over]);
     const at = state.ask === "epsilon" ? "delta" : "epsilon";
     const { fields, files } = this.protocol.asked([over, "rtol"]);
-    const values = over === "users" ? around(here) : counts(here);
+    const values = over === "rounds" ? counts(here) : around(here);
     const found = await this.ask("sweep", {
       ...fields, [over]: values.map(String), [at]: state[at], rtol: ROUGH,
     }, files);
@@ -160,12 +164,12 @@ export class Guarantee extends View {
     const good = found.rows.filter((row) => row.upper !== null);
     const points = good.map((row) => ({
       x: row[over], lower: Number(row.lower), upper: Number(row.upper), text: row.upper_text,
-      x_text: `${row[over].toLocaleString("en")} ${over}`,
+      x_text: `${row[over].toLocaleString("en")} ${shown}`,
     }));
     if (!points.length) { card.say(found.rows[0].error.message); return; }
     card.show((width) => lineChart({
-      points, width, x: { label: over, log: true }, y: { label: state.ask, log: true },
-      mark: { x: here, y: Number(this.report.upper[0]) }, title: `${state.ask} against ${over}`,
+      points, width, x: { label: shown, log: true }, y: { label: state.ask, log: true },
+      mark: { x: here, y: Number(this.report.upper[0]) }, title: `${state.ask} against ${shown}`,
     }), [over, `${state.ask}_lower`, `${state.ask}_upper`],
     good.map((row) => [row[over].toLocaleString("en"), row.lower_text, row.upper_text]),
     good.map((row) => [row[over], row.lower, row.upper]));
@@ -173,8 +177,8 @@ export class Guarantee extends View {
 
   async drawLadder() {
     this.attained.textContent = "";
-    if (state.view === "threshold") {
-      this.ladder.say("A threshold has one analysis.");
+    if (this.protocol.reports) {
+      this.ladder.say("This view has one analysis.");
       return;
     }
     const turn = this.turn, { delta } = this.here;

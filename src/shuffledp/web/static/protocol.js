@@ -4,10 +4,9 @@ import { html } from "./dom.js";
 import { field, group, segments } from "./form.js";
 import { state } from "./state.js";
 
-const VIEWS = { shuffle: "messages", aggregate: "only sums", threshold: "large counts" };
-// Options of a round beside its randomizer, for users who send messages and for reports that are counted.
+const VIEWS = { shuffle: "messages", aggregate: "only sums", threshold: "large counts", allocation: "training steps" };
+// Options of a round beside its randomizer, for users who send messages.
 export const OF_USERS = ["sample_rate", "sampling", "colluding", "dropouts", "messages", "neighbours"];
-const OF_REPORTS = ["colluding", "messages", "neighbours"];
 const TITLES = {
   rr: "randomized response", "pure-ldp": "any eps0-LDP randomizer", unary: "unary encoding (RAPPOR)",
   oue: "optimized unary encoding", subset: "subset selection", hashing: "local hashing",
@@ -27,7 +26,7 @@ const spoken = (name) => name.replaceAll("_", " ");
 export function people(registry, names, change, ...more) {
   const neighbours = Object.entries(registry.neighbours).map(([name, [word]]) => [name === "replace" ? "" : name, word]);
   const sampling = [["", "fixed (usual)"], ...registry.sampling.map((each) => [each, each])];
-  const count = names === OF_REPORTS ? "a count" : "a count, or a share below 1";
+  const count = names === OF_USERS ? "a count, or a share below 1" : "a count";
   const known = {
     sample_rate: { label: "sample rate", help: "share of the users, at random, that sends in each round" },
     sampling: { label: "sampling", kind: "word", words: sampling },
@@ -51,6 +50,10 @@ export class Protocol {
     return this.registry.randomizers.filter((each) => each.views.includes(state.view));
   }
 
+  get reports() {  // what describes a view without a randomizer of the users
+    return this.registry.reports[state.view];
+  }
+
   get randomizer() {
     return this.able.find((each) => each.name === state.randomizer);
   }
@@ -58,7 +61,7 @@ export class Protocol {
   // What goes with the view and the randomizer, where nothing was said.
   settle() {
     if (!this.registry.views.includes(state.view)) state.view = "shuffle";
-    if (state.view === "threshold") return;
+    if (this.reports) return;
     if (!this.randomizer) state.randomizer = state.view === "aggregate" ? "unary" : "pure-ldp";
     const ways = this.randomizer.parameters.filter(({ name, needed }) => !needed && !SIZES.includes(name));
     const given = ways.some(({ name }) => state[name]);
@@ -80,7 +83,6 @@ export class Protocol {
     const words = (list, usual) => [["", usual], ...list.map((each) => [each, each])];
     const views = this.registry.views.map((view) => [view, VIEWS[view] ?? view]);
     const seen = segments({ name: "view", label: "The adversary sees", words: views }, change);
-    const of_reports = state.view === "threshold";
     const asked = segments({
       name: "ask", label: "Which", words: [["epsilon", "epsilon at delta"], ["delta", "delta at epsilon"]],
     }, change);
@@ -88,16 +90,19 @@ export class Protocol {
     const analyses = this.randomizer?.analyses ?? this.registry.analyses;
     const analysis = field({ name: "analysis", label: "analysis", kind: "word", words: words(analyses.filter((each) => each !== "best"), "best") }, change);
     return [
-      group("Protocol", seen, of_reports ? this.reports(change) : this.users(change)),
+      group("Protocol", seen, this.reports ? this.reportFields(change) : this.users(change)),
       group("Guarantee", asked, field({ name: at, label: at }, change)),
-      of_reports ? people(this.registry, OF_REPORTS, change) : people(this.registry, OF_USERS, change, analysis),
+      this.reports ? people(this.registry, this.reports.options, change) : people(this.registry, OF_USERS, change, analysis),
     ];
   }
 
-  reports(change) {
-    const fields = this.registry.reports.map((each) =>
-      field({ name: each.name, label: spoken(each.name), help: each.meaning, limits: limitsOf(each) }, change));
-    return [...fields, field({ name: "rounds", label: "rounds" }, change)];
+  reportFields(change) {
+    const fields = this.reports.parameters.map((each) => field({
+      name: each.name, label: spoken(each.name), limits: limitsOf(each),
+      help: each.meaning + (each.needed ? "" : " (optional)"),
+    }, change));
+    const rounds = state.view === "allocation" ? "epochs" : "rounds";
+    return [...fields, field({ name: "rounds", label: rounds }, change)];
   }
 
   users(change) {
@@ -116,8 +121,8 @@ export class Protocol {
 
   // The fields of a question, and the texts of its files.
   asked(but = []) {
-    const own = state.view === "threshold"
-      ? ["rate", "threshold", ...OF_REPORTS]
+    const own = this.reports
+      ? [...this.reports.parameters.map(({ name }) => name), ...this.reports.options]
       : ["randomizer", ...this.randomizer.parameters.map(({ name }) => name), "users", ...OF_USERS, "analysis"];
     const fields = {}, files = {};
     for (const name of ["view", ...own, "rounds", "rtol"]) {

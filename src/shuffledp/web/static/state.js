@@ -4,6 +4,7 @@ const USUAL = {
   tab: "guarantee", ask: "epsilon", view: "shuffle", randomizer: "pure-ldp",
   users: "10000", rounds: "1", delta: "1e-6", epsilon: "1", eps0: "4",
   task: "count", seen: "any", rate: "0.1", threshold: "20",
+  noise_multiplier: "1", steps: "1000",
 };
 
 export const state = { ...USUAL };
