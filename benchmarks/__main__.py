@@ -20,7 +20,7 @@ from shuffledp._support.files import replacing, write_text_atomically
 from shuffledp.bounds import Bounds
 from shuffledp.randomizers import Randomizer
 
-from . import atlas, depth, paper, peers, straightforward, weeks
+from . import atlas, depth, paper, peers, straightforward, training, weeks
 from .measuring import timed
 
 DELTA = 1e-6
@@ -91,7 +91,15 @@ def main() -> None:
     straightforward.show(flat)
     differing = weeks.measure()
     weeks.show(differing)
-    report |= {"peers": side_by_side, "depth": deep, "straightforward": flat, "weeks": differing}
+    trained = training.measure()
+    training.show(trained)
+    report |= {
+        "training": trained,
+        "peers": side_by_side,
+        "depth": deep,
+        "straightforward": flat,
+        "weeks": differing,
+    }
     if options.picture:
         with replacing(options.picture) as file:
             straightforward.draw(flat, file)

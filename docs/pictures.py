@@ -1,12 +1,22 @@
-"""Draws the pictures of the README and of docs/deployments.md: `make picture`."""
+"""Draws the pictures of the README, of docs/deployments.md and of docs/dp-sgd.md: `make picture`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from shuffledp import Accountant, Aggregate, PureLDP, Shuffle, UnaryEncoding
-from shuffledp.guarantee import Guarantee
+from shuffledp import (
+    Accountant,
+    Aggregate,
+    PureLDP,
+    RandomAllocation,
+    Shuffle,
+    ShuffledBatches,
+    UnaryEncoding,
+)
+from shuffledp.central import GaussianNoise
+from shuffledp.guarantee import Guarantee, Mechanism
+from shuffledp.mechanisms import PoissonSampled
 from shuffledp.tools.style import GREY, OURS, finish, label_end, new_figure, set_title
 
 LINES = ("-", "--", "-.", ":")
@@ -60,6 +70,28 @@ def main() -> None:
     }
     title = "What is seen of unary encoding"
     draw("views.png", title, powers(3), views, eps0=8.0, delta=1e-9)
+    draw_training("dp-sgd.png", sigma=0.8, steps=1000, delta=1e-6)
+
+
+def draw_training(file: str, sigma: float, steps: int, delta: float) -> None:
+    """Epsilon against epochs, for three ways to draw batches."""
+    axes, epochs = new_figure(7, 4).subplots(), [1, 2, 3, 5, 10, 20, 30, 50, 100]
+    poisson = PoissonSampled(GaussianNoise(sigma, neighbours="remove"), 1 / steps)
+    kinds: dict[str, tuple[Mechanism, int]] = {
+        "shuffled batches, at least": (ShuffledBatches(sigma, steps), 1),
+        "Poisson batches": (poisson, steps),
+        "random allocation": (RandomAllocation(sigma, steps), 1),
+    }
+    for (label, (kind, times)), line, colour in zip(kinds.items(), LINES, OURS, strict=False):
+        runs = [Accountant().compose(kind, count * times) for count in epochs]
+        floor = isinstance(kind, ShuffledBatches)
+        curve = [run.attained_epsilon(delta) if floor else run.get_epsilon(delta) for run in runs]
+        axes.loglog(epochs, curve, line, color=colour, linewidth=2)
+        label_end(axes, epochs[-1], curve[-1], label, colour, fontsize=9.5)
+    axes.set(xlabel="epochs", ylabel="epsilon", xlim=(epochs[0], epochs[-1]))
+    set_title(axes, f"Training: noise multiplier {sigma:g}, {steps:,} steps, delta = {delta:g}")
+    finish(axes)
+    axes.figure.savefig(Path(__file__).with_name(file))
 
 
 if __name__ == "__main__":

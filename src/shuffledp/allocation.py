@@ -100,7 +100,7 @@ class RandomAllocation(RoundOfReports):
     kept : bool
         Each example keeps its steps in all epochs, as if they were one epoch with noise that is
         smaller by the square root of `epochs`. Compared with fresh allocations epsilon is larger,
-        often by a third or more.
+        by a third or by a factor of twenty.
     completed : int, optional
         The run stops after so many of the steps.
     neighbours : str
