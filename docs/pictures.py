@@ -1,4 +1,4 @@
-"""Draws the pictures of the README, of docs/deployments.md and of docs/dp-sgd.md: `make picture`."""
+"""Draws the pictures of the README and of docs, deployments.md and dp-sgd.md: `make picture`."""
 
 from __future__ import annotations
 
