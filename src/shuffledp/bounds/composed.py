@@ -18,8 +18,15 @@ from ..composition.compose import Composition
 from ..composition.grading import Fineness
 from ..composition.influence import aims_between, log_inverse_delta
 from ..composition.lattice import PLDBracket
-from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
-from ..composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
+from ..composition.tilted_sum import (
+    INFINITE_ERROR,
+    CountedPLDs,
+    LatticeTooLong,
+    TiltedSum,
+    infinite_mass,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
 from . import tuning
 from .certificate import certified, improved, narrower, not_certified
 from .crossing import crossing
@@ -114,11 +121,11 @@ class _CompositionQuestion(ABC):
         """What is known before any lattice is made."""
 
     @abstractmethod
-    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
         """Bounds from the PLDs above and below the rounds."""
 
     @abstractmethod
-    def upper_value(self, upper: Parts) -> float:
+    def upper_value(self, upper: CountedPLDs) -> float:
         """The upper bound from PLDs above the rounds."""
 
     @abstractmethod
@@ -138,7 +145,7 @@ class _EpsilonAt(_CompositionQuestion):
         bounded = self._composition.bounded
         return Bounds(0.0, self._composition.max_loss if bounded else math.inf)
 
-    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
         low = self._crossing(lower, Side.LOWER)[0]
         high = self.upper_value(upper)
         bounds = certified(low, high)
@@ -151,7 +158,7 @@ class _EpsilonAt(_CompositionQuestion):
             return _Attempt(bounds, math.inf) if hopeless else _Attempt.one_sided(bounds)
         return _Attempt(bounds, (high - low) / (self.rtol * max(high, tuning.SMALL_EPSILON)))
 
-    def upper_value(self, upper: Parts) -> float:
+    def upper_value(self, upper: CountedPLDs) -> float:
         return self._crossing(upper, Side.UPPER)[1]
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
@@ -160,15 +167,15 @@ class _EpsilonAt(_CompositionQuestion):
     def is_narrow(self, bounds: Bounds[float]) -> bool:
         return bounds.upper - bounds.lower <= self.rtol * bounds.upper
 
-    def _crossing(self, parts: Parts, side: Side) -> tuple[float, float]:
+    def _crossing(self, parts: CountedPLDs, side: Side) -> tuple[float, float]:
         """Two epsilons, next to each other, between which one side of delta is crossed."""
         delta, top = self._at, self._composition.max_loss
-        if infinite_mass(parts) * (1 + side * INFINITE) > delta:
+        if infinite_mass(parts) * (1 + side * INFINITE_ERROR) > delta:
             return math.inf, math.inf
         total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
         if not self._composition.bounded and total.delta(top, side) > delta:
             return math.inf, math.inf
-        return crossing(lambda e: total.delta(e, side), delta, total.about(delta), top)
+        return crossing(lambda e: total.delta(e, side), delta, total.estimated_epsilon(delta), top)
 
 
 class _DeltaAt(_CompositionQuestion):
@@ -178,7 +185,7 @@ class _DeltaAt(_CompositionQuestion):
     def trivial_bounds(self) -> Bounds[float]:
         return Bounds(0.0, 1.0)
 
-    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
         high = self.upper_value(upper)
@@ -192,10 +199,10 @@ class _DeltaAt(_CompositionQuestion):
             return _Attempt.one_sided(bounds)
         return _Attempt(bounds, math.log(high / low) / math.log(goal / low))
 
-    def upper_value(self, upper: Parts) -> float:
+    def upper_value(self, upper: CountedPLDs) -> float:
         high = _delta(upper, self._at, Side.UPPER)
         if self._at == self._composition.max_loss:  # only infinite losses exceed it
-            high = min(high, infinite_mass(upper) * (1 + INFINITE))
+            high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
         return high
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
@@ -204,7 +211,7 @@ class _DeltaAt(_CompositionQuestion):
         return -math.log(max(bounds.upper if resolved else bounds.lower, 1e-300))
 
 
-def _delta(parts: Parts, epsilon: float, side: Side) -> float:
+def _delta(parts: CountedPLDs, epsilon: float, side: Side) -> float:
     return TiltedSum(parts, tilt_for_epsilon(parts, epsilon)).delta(epsilon, side)
 
 

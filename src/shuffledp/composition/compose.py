@@ -22,8 +22,7 @@ from . import tuning
 from .grading import Fineness
 from .kinds import kinds_of
 from .lattice import Lattices
-from .tilted_sum import LatticeTooLong, TiltedSum
-from .tilts import Parts, log_mgf, tilt_for_epsilon
+from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, log_mgf, tilt_for_epsilon
 
 
 class Composition:
@@ -66,7 +65,7 @@ class Composition:
         return [trivial[side] for side in sides]
 
 
-def _at_many(parts: Parts, epsilon: Array, side: Side) -> Array:
+def _at_many(parts: CountedPLDs, epsilon: Array, side: Side) -> Array:
     """delta at each epsilon, by the two nearest of a few tilts."""
     end = float(epsilon.max())
     deviation = math.sqrt(log_mgf(parts, 0.0)[2])

@@ -19,7 +19,7 @@ from ..profiles.base import PrivacyProfile
 from . import tuning
 from .influence import Costs
 from .pld import PLD
-from .tilts import Parts
+from .tilted_sum import CountedPLDs
 
 
 class Fineness(NamedTuple):
@@ -107,7 +107,7 @@ def on_lattice(losses: Array, step: float, largest: float) -> NDArray[np.int64]:
     return np.unique(np.concatenate([index, [0, max(top - 2, 0), max(top - 1, 0), top]]))
 
 
-def cells_for(outlines: Parts, found: Sequence[Costs], width: float) -> list[Cells]:
+def cells_for(outlines: CountedPLDs, found: Sequence[Costs], width: float) -> list[Cells]:
     """How wide cells should be at the losses of some kinds of rounds, whose costs were found, for
     all of them together to cost `width` in relative epsilon.
 

@@ -21,11 +21,18 @@ from .._support.numeric import Array, Side
 from ..profiles import tuning as of_profiles
 from . import tuning
 from .pld import PLD
-from .tilted_sum import LatticeTooLong, TiltedSum, infinite_mass
-from .tilts import Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
+from .tilted_sum import (
+    CountedPLDs,
+    LatticeTooLong,
+    TiltedSum,
+    infinite_mass,
+    log_mgf,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
 
 
-def aims_between(outlines: Parts, least: float, most: float) -> tuple[float, ...]:
+def aims_between(outlines: CountedPLDs, least: float, most: float) -> tuple[float, ...]:
     """log(1/delta) for which a lattice is sampled: steps of a ladder that enclose least .. most.
 
     Questions in the same step share a lattice. Where epsilon changes much within one step, because
@@ -39,13 +46,13 @@ def aims_between(outlines: Parts, least: float, most: float) -> tuple[float, ...
     return steps
 
 
-def _heavy(outlines: Parts, aim: float) -> bool:
+def _heavy(outlines: CountedPLDs, aim: float) -> bool:
     """Does epsilon change much from one step of the ladder of log(1/delta) to this one?"""
     below, above = (_around(outlines, x).epsilon for x in (aim / max(tuning.RUNG, 1.01), aim))
     return above > 1.3 * below  # light tails have 1.07
 
 
-def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
+def log_inverse_delta(outlines: CountedPLDs, epsilon: float) -> float:
     """About log(1/delta) at an epsilon, by the losses that count at the delta that was found
     before: rarer ones, which may not even be resolved, would spoil the tilt."""
     rounds, seen_at = sum(count for _, count in outlines), of_profiles.DEPTHS[-1]
@@ -72,7 +79,7 @@ class Costs(NamedTuple):
     cost: Array
 
 
-def costs(outlines: Parts, aims: Sequence[float]) -> list[Costs]:
+def costs(outlines: CountedPLDs, aims: Sequence[float]) -> list[Costs]:
     """Of each kind of round, the most at deltas with these log(1/delta)."""
     finer = [(_finer(pld), count) for pld, count in outlines]
     found = [np.zeros(len(pld.index)) for pld, _ in finer]
@@ -105,22 +112,22 @@ class _Around(NamedTuple):
     """The rounds without losses that do not count at a delta, and the tilt that makes its epsilon
     usual; the root mean square loss of a round."""
 
-    seen: Parts
+    seen: CountedPLDs
     tilt: float
     spread: float
     epsilon: float
 
 
-def _around(outlines: Parts, aim: float) -> _Around:
+def _around(outlines: CountedPLDs, aim: float) -> _Around:
     delta = math.exp(-min(aim, 690.0))
     seen = _seen(outlines, delta)
     tilt, deviation = tilt_for_delta(seen, delta)[0], math.sqrt(log_mgf(seen, 0.0)[2])
     spread = deviation / math.sqrt(sum(count for _, count in outlines))
-    epsilon = max(_sum(seen, tilt, spread).about(delta), deviation, 1e-300)
+    epsilon = max(_sum(seen, tilt, spread).estimated_epsilon(delta), deviation, 1e-300)
     return _Around(seen, tilt, spread, epsilon)
 
 
-def _costs_at(outlines: Parts, aim: float) -> list[Array]:
+def _costs_at(outlines: CountedPLDs, aim: float) -> list[Array]:
     rounds = sum(count for _, count in outlines)
     seen, tilt, spread, epsilon = _around(outlines, aim)
     unsure = 0.03 * epsilon  # about how well an outline tells epsilon
@@ -173,7 +180,7 @@ def _widened(density: Array, reach: int) -> Array:
     return density
 
 
-def _seen(outlines: Parts, delta: float) -> Parts:
+def _seen(outlines: CountedPLDs, delta: float) -> CountedPLDs:
     """Without losses so rare that they do not count at delta: they would only spoil the tilt."""
     rounds = sum(count for _, count in outlines)
     return [(_frequent(pld, 0.01 * delta / rounds), count) for pld, count in outlines]
@@ -186,7 +193,7 @@ def _frequent(pld: PLD, least: float) -> PLD:
     return replace(pld, index=pld.index[some], masses=pld.masses[some])
 
 
-def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
+def _sum(parts: CountedPLDs, tilt: float, spread: float) -> TiltedSum:
     """About the sum of the losses, of which one has this root mean square, on a coarse lattice."""
     largest = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
     step = max(spread / 8, 1e-12 * largest, 1e-300)
@@ -197,7 +204,7 @@ def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
             step *= 4
 
 
-def _on_lattice(parts: Parts, step: float) -> Sequence[tuple[PLD, int]]:
+def _on_lattice(parts: CountedPLDs, step: float) -> Sequence[tuple[PLD, int]]:
     """With every loss at the nearest multiple of a step."""
     found = []
     for pld, count in parts:

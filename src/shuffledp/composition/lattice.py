@@ -27,8 +27,7 @@ from .grading import Fineness, Grading, around, cells_for, on_lattice
 from .influence import Costs, costs
 from .kinds import Kind
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong
-from .tilts import Parts, log_mgf
+from .tilted_sum import CountedPLDs, LatticeTooLong, log_mgf
 
 # proof constants: docs/theory/constants.md
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
@@ -50,13 +49,13 @@ class SampledRound(NamedTuple):
 class PLDBracket:
     """Upper and lower PLDs of all rounds, and the samples that they were made of."""
 
-    upper: Parts
-    lower: Parts
+    upper: CountedPLDs
+    lower: CountedPLDs
     step: float
     samples: Sequence[SampledRound]
 
     @property
-    def upper_if_exact(self) -> Parts:
+    def upper_if_exact(self) -> CountedPLDs:
         """The upper PLDs if the lower values of all samples were exact: what cells alone cost."""
         found = []
         for _, forward, reverse, rounds in self.samples:
@@ -71,7 +70,7 @@ class Lattices:
 
     def __init__(self, kinds: Sequence[Kind], like: Lattices | None = None) -> None:
         self._kinds = kinds
-        self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
+        self.outlines: CountedPLDs = [(kind.outline, kind.count) for kind in kinds]
         # it contains the largest loss of the kind that counts most, or that of its other order
         leading = max(kinds, key=lambda kind: kind.count * kind.spread).profile
         own, other = leading.max_loss, (leading.reverse or leading).max_loss

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
 from ..profiles.closed_form import Polygon
 from . import tuning
-from .tilted_sum import INFINITE, LOSS_ERROR, WIDEST, infinite_mass
-from .tilts import Parts
+from .tilted_sum import INFINITE_ERROR, LOSS_ERROR, CountedPLDs, infinite_mass
+
+# proof constants: docs/theory/constants.md
+#: Larger sums of losses are infinite from above and this large from below.
+_LARGEST_SUM = 600.0
 
 
-def has_few_terms(parts: Parts, least: float = 0.0) -> bool:
+def has_few_terms(parts: CountedPLDs, least: float = 0.0) -> bool:
     """Can the losses of so many rounds be added up term by term, if masses up to `least` are left
     out?"""
     if sum(count for _, count in parts) <= 2:
@@ -33,7 +36,7 @@ class ShortSum:
     """delta for epsilon >= 0, on one side of the truth, and minus its slope in e^epsilon, which is
     between two values."""
 
-    def __init__(self, parts: Parts, side: Side) -> None:
+    def __init__(self, parts: CountedPLDs, side: Side) -> None:
         plds = [pld for pld, count in parts for _ in range(count)]
         index, masses = plds[0].index, plds[0].masses
         terms = 1
@@ -47,7 +50,7 @@ class ShortSum:
         self._side = side
         self._infinite = infinite_mass(parts)
         # the largest losses are infinite from above, and smaller from below
-        most = math.floor(WIDEST / plds[0].step)
+        most = math.floor(_LARGEST_SUM / plds[0].step)
         if side is Side.UPPER:
             self._infinite += float(masses[index > most].sum())
             index, masses = index[index <= most], masses[index <= most]
@@ -61,7 +64,7 @@ class ShortSum:
         side = self._side
         shift = LOSS_ERROR * epsilon + self._loss_error
         value, left, right = self._polygon(np.maximum(epsilon - side * shift, 0.0))
-        infinite = self._infinite * (1 + side * INFINITE)
+        infinite = self._infinite * (1 + side * INFINITE_ERROR)
         value = value * (1 + side * self._error) + infinite
         if side is Side.UPPER:
             # a negative epsilon was moved to 0, where delta is larger by no more than that
