@@ -99,6 +99,20 @@ def test_aliasing_is_charged() -> None:
         assert high - low <= 1e-8 * tail
 
 
+def test_a_far_loss_of_next_to_no_mass_moves_no_window() -> None:
+    """Below the centre the window is bounded by tilts at which e^(tilt * loss) is beyond a double.
+
+    Relative to it, all other masses underflowed, and the window began above the centre.
+    """
+    near = pld(2.0**-12, -200, [1 / 512] * 401)
+    far = PLD(near.step, np.append(-80_000, near.index), np.append(5e-324, near.masses), 0.0)
+    exact = {epsilon: delta_of_losses([(near, 40)], epsilon) for epsilon in (0.0, 0.3)}
+    for tilt in np.geomspace(0.5, 30.0, 40).tolist():
+        total = TiltedSum([(far, 40)], tilt)
+        for epsilon, delta in exact.items():
+            assert total.delta(epsilon, Side.LOWER) <= delta <= total.delta(epsilon, Side.UPPER)
+
+
 def test_infinite_mass_counts_every_round() -> None:
     leaky = PLD(1.0, np.array([0]), np.array([0.9]), 0.1)
     delta = TiltedSum([(leaky, 5)], 0.0).delta(3.0, Side.UPPER)

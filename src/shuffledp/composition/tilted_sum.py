@@ -90,7 +90,7 @@ class TiltedSum:
         rounds = sum(count for _, count in plds)
         largest = max(float(np.abs(pld.losses).max()) for pld, _ in plds)
         # relative errors of the tilted masses, over all rounds, and of the running sums
-        self._relative = UNIT * 16 * rounds * (4 + tilt * largest)
+        self._relative = UNIT * 16 * rounds * (8 + tilt * largest)
         self._relative += UNIT * ((16 + 2 * self._step) * points + 2000)
         self._loss_error = LOSS_ERROR * rounds * largest
         self._loss_error += sum(count * pld.loss_error for pld, count in plds)
