@@ -107,9 +107,9 @@ class _OneOrder:
         with self._lock:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
-                if not (self._refine or self._composition.dear):
+                if not (self._refine or self._composition.lattices.is_expensive):
                     # single pairs of datasets have few losses, which wide cells do not fit
-                    self._composition.fineness = self._composition.fineness.times(2.0)
+                    self._composition.fineness = 2.0
             return self._composition
 
     @property
