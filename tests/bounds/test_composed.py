@@ -48,11 +48,11 @@ def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer) -> Non
     curve, each = Composition(rounds), Composition(rounds)
     ends = float(deltas.min()), float(deltas.max())
     for delta in deltas.tolist():
-        shared = composed.epsilon_bounds(curve, delta, 1e-3, together=ends)
+        shared = composed.epsilon_bounds(curve, delta, 1e-3, curve=ends)
         alone = composed.epsilon_bounds(each, delta, 1e-3)
         assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
         assert shared.upper - shared.lower <= 1e-3 * shared.upper
-    at_epsilon = composed.delta_bounds(curve, shared.upper, 1e-3, together=(0.1, 1.0))
+    at_epsilon = composed.delta_bounds(curve, shared.upper, 1e-3, curve=(0.1, 1.0))
     assert at_epsilon.lower <= delta
     assert len(curve.lattices.cached) < len(each.lattices.cached)
 

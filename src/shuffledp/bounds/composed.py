@@ -39,7 +39,7 @@ def epsilon_bounds(
     delta: float,
     rtol: float,
     refine: bool = True,
-    together: Range | None = None,
+    curve: Range | None = None,
 ) -> Bounds[float]:
     """Certified epsilon at 0 < delta < 1.
 
@@ -53,7 +53,7 @@ def epsilon_bounds(
         Relative width of the bracket.
     refine : bool
         Try other lattices if the first bracket is too wide.
-    together : tuple of float, optional
+    curve : tuple of float, optional
         Range of all deltas of a curve: these share their first lattice.
 
     Returns
@@ -66,7 +66,7 @@ def epsilon_bounds(
     NotCertified
         If no lattice gives the width; carries the narrowest bracket.
     """
-    least, most = together or (delta, delta)
+    least, most = curve or (delta, delta)
     log_range = -math.log(most), -math.log(least)
     return _search(composition, _EpsilonAt(composition, delta, rtol), log_range, refine)
 
@@ -76,7 +76,7 @@ def delta_bounds(
     epsilon: float,
     rtol: float,
     refine: bool = True,
-    together: Range | None = None,
+    curve: Range | None = None,
 ) -> Bounds[float]:
     """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol)).
 
@@ -86,7 +86,7 @@ def delta_bounds(
         if composition.bounded:
             return Bounds(0.0, 0.0)
         epsilon = composition.max_loss
-    least, most = together or (epsilon, epsilon)
+    least, most = curve or (epsilon, epsilon)
     outlines, top = composition.lattices.outlines, composition.max_loss
     estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
     log_range = estimates[least], estimates[most]
