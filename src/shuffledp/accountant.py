@@ -165,7 +165,7 @@ class Accountant(Guarantee):
 
         room = validate.MAX_ROUNDS - self.counted_rounds
         # what is no round is refused by compose
-        grid = bounds.boundary.Multiples(room // getattr(round_, "messages", 1))
+        grid = bounds.target.Multiples(room // getattr(round_, "messages", 1))
         quest = bounds.target.Quest("rounds", grid, 10, grows=True)
         return bounds.target.meet(quest, evaluate, epsilon, delta, rtol)
 

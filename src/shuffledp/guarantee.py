@@ -115,7 +115,7 @@ class Mechanism(Guarantee):
     @property
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon."""
-        return composition.bundle.as_one(self.parts)
+        return composition.composed_profile.as_one(self.parts)
 
     @property
     def summary(self) -> tuple[str, str, str]:

@@ -19,7 +19,6 @@ from ._support.numeric import Array, Bounds, Side
 from ._support.progress import progress
 from .accountant import Accountant
 from .bounds.certificate import not_certified
-from .composition.grading import sparse_range
 from .composition.pld import Sampled, upper_pld
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
@@ -238,7 +237,7 @@ def _lattice(
             f"{_MAX_POINTS}; give a larger interval or truncation."
         )
     stride = max(1, math.floor(scale / _FINENESS / step))
-    return step, sparse_range(
+    return step, _sparse_range(
         max(2, math.ceil(3 * scale / step)), steps or math.ceil(end / step), stride
     )
 
@@ -334,3 +333,13 @@ class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[m
 
     def get_delta(self, target_epsilon: float) -> float:
         return self._accountant.get_delta(target_epsilon) if self._private else 1.0
+
+
+def _sparse_range(dense: int, top: int, stride: int) -> NDArray[np.int64]:
+    """Return 0, stride, ..., dense, and then geometrically sparser indices up to top."""
+    near = np.arange(0, min(dense, top), stride, dtype=np.int64)
+    if top <= dense:
+        return np.append(near, top)
+    count = math.ceil(math.log(top / dense) / math.log1p(stride / dense)) + 1
+    far = np.unique(np.rint(np.geomspace(dense, top, count + 1)).astype(np.int64))
+    return np.concatenate([near, far])

@@ -11,8 +11,8 @@ import oracles
 from shuffledp import Accountant, Laplace, PureLDP, RandomizedResponse, Shuffle
 from shuffledp.bounds import tuning as of_bounds
 from shuffledp.composition import tuning
-from shuffledp.composition.kinds import kinds_of
-from shuffledp.composition.lattice import _shared
+from shuffledp.composition.lattice import representatives
+from shuffledp.composition.outlines import group_rounds
 from shuffledp.guarantee import anyway
 from shuffledp.randomizers import Randomizer
 
@@ -54,13 +54,15 @@ def test_the_mean_of_more_scores_has_a_smaller_positive_part() -> None:
 
 def test_every_round_is_counted_once_on_either_side() -> None:
     profiles = [(Shuffle(PureLDP(2.0), n).profile, 1 + n % 3) for n in MANY]
-    kinds = kinds_of(profiles)
+    kinds = group_rounds(profiles)
     assert sorted(len(kind.members) for kind in kinds) == [1, 1, 9]
     assert sum(kind.count for kind in kinds) == sum(count for _, count in profiles)
     for ratio in (0.0, 1e-3, 4e-3, 0.05, 10.0):
         for kind in kinds:
             members = [(profile.family[1], count) for profile, count in kind.members]
-            shared = [(p.family[1], above, below) for p, above, below in _shared(kind, ratio)]
+            shared = [
+                (p.family[1], above, below) for p, above, below in representatives(kind, ratio)
+            ]
             assert sum(s[1] for s in shared) == sum(s[2] for s in shared) == kind.count
             for at, _ in members:  # those with at most so many users, or at least
                 fewer = sum(count for users, count in members if users <= at)
@@ -70,7 +72,7 @@ def test_every_round_is_counted_once_on_either_side() -> None:
             for (a, *_), (b, *_) in pairwise(shared):
                 between = [users for users, _ in members if a < users < b]
                 assert not between or b <= (1 + ratio) * a
-    assert all(len(list(_shared(kind, 0.0))) == len(kind.members) for kind in kinds)
+    assert all(len(list(representatives(kind, 0.0))) == len(kind.members) for kind in kinds)
 
 
 @pytest.mark.usefixtures("wide")

@@ -1,6 +1,7 @@
 """Sums of losses against exact rational convolution."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -11,8 +12,12 @@ from oracles.convolution import delta_of_losses
 from shuffledp._support.numeric import Side
 from shuffledp._support.transforms import round_up
 from shuffledp.composition.pld import PLD
-from shuffledp.composition.tilted_sum import TiltedSum
-from shuffledp.composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
+from shuffledp.composition.tilted_sum import (
+    CountedPLDs,
+    TiltedSum,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
 
 
 def pld(step: float, first: int, masses: list[float], infinite: float = 0.0) -> PLD:
@@ -36,7 +41,7 @@ LEAKY = pld(0.25, -1, [0.3, 0.4, 0.2], 0.1)
         [(LEAKY, 3), (SKEWED, 2)],
     ],
 )
-def test_delta_against_rational_convolution(parts: Parts) -> None:
+def test_delta_against_rational_convolution(parts: CountedPLDs) -> None:
     top = sum(count * float(pld.losses[-1]) for pld, count in parts)
     for epsilon in (0.0, 0.1, 0.25, 0.6 * top, 0.9 * top, top - 0.01):
         exact = delta_of_losses(parts, epsilon)
@@ -46,20 +51,22 @@ def test_delta_against_rational_convolution(parts: Parts) -> None:
         assert high - low <= 1e-9 * exact
 
 
-@pytest.mark.parametrize("widest", [600.0, 0.0])
+@pytest.mark.parametrize("scale", [1.0, 300.0, 2000.0])
 @pytest.mark.parametrize("tilt", [0.0, 1.0, 4.0])
-@pytest.mark.parametrize("parts", [[(SKEWED, 9)], [(LEAKY, 3), (FAR, 2)]])
-def test_many_epsilons_at_once(
-    parts: Parts, tilt: float, widest: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shuffledp.composition.tilted_sum.WIDEST", widest)
-    total = TiltedSum(parts, tilt)
-    epsilon = np.array([0.0, 0.1, 0.25, 1.3, 2.0, 3.5, 7.0, 20.5, 100.0])
+@pytest.mark.parametrize("parts", [[(SKEWED, 9)], [(LEAKY, 3), (FAR, 2)], [(SYMMETRIC, 300)]])
+def test_many_epsilons_at_once(parts: CountedPLDs, tilt: float, scale: float) -> None:
+    """With steps far below 1, and with longer ones than running sums have factors for."""
+    scaled = [(replace(pld, step=pld.step * scale), count) for pld, count in parts]
+    epsilon = scale * np.array([0.0, 0.1, 0.25, 1.3, 2.0, 3.5, 7.0, 20.5, 100.0])
+    total = TiltedSum(scaled, tilt / scale)
     low, high = (total.deltas(epsilon, side) for side in (Side.LOWER, Side.UPPER))
-    for e, *bounds in zip(epsilon, low, high, strict=True):
-        assert bounds[0] <= delta_of_losses(parts, e) <= bounds[1]
-        least, most = (total.delta(e, side) for side in (Side.LOWER, Side.UPPER))
-        assert bounds[1] - bounds[0] <= 3 * (most - least) + 1e-9 * most
+    for e, *bounds in zip(epsilon.tolist(), low, high, strict=True):
+        exact = delta_of_losses(scaled, e)
+        assert bounds[0] <= exact <= bounds[1]
+        centred = TiltedSum(scaled, tilt_for_epsilon(scaled, e))
+        least, most = (centred.delta(e, side) for side in (Side.LOWER, Side.UPPER))
+        assert least <= exact <= most
+        assert most - least <= 1e-9 * exact + 1e-290
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.5, 3.0, 40.0])
@@ -90,6 +97,20 @@ def test_aliasing_is_charged() -> None:
         low, high = total.delta(epsilon, Side.LOWER), total.delta(epsilon, Side.UPPER)
         assert low <= tail <= high
         assert high - low <= 1e-8 * tail
+
+
+def test_a_far_loss_of_next_to_no_mass_moves_no_window() -> None:
+    """Below the centre the window is bounded by tilts at which e^(tilt * loss) is beyond a double.
+
+    Relative to it, all other masses underflowed, and the window began above the centre.
+    """
+    near = pld(2.0**-12, -200, [1 / 512] * 401)
+    far = PLD(near.step, np.append(-80_000, near.index), np.append(5e-324, near.masses), 0.0)
+    exact = {epsilon: delta_of_losses([(near, 40)], epsilon) for epsilon in (0.0, 0.3)}
+    for tilt in np.geomspace(0.5, 30.0, 40).tolist():
+        total = TiltedSum([(far, 40)], tilt)
+        for epsilon, delta in exact.items():
+            assert total.delta(epsilon, Side.LOWER) <= delta <= total.delta(epsilon, Side.UPPER)
 
 
 def test_infinite_mass_counts_every_round() -> None:

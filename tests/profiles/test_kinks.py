@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles import envelopes
-from shuffledp.composition.bundle import ComposedProfile
+from shuffledp.composition.composed_profile import ComposedProfile
 from shuffledp.laws.binary_law import BinaryLaw, ValueOrder
 from shuffledp.laws.class_law import ClassLaw
 from shuffledp.profiles.binary_profile import BinaryProfile

@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp import Accountant, Aggregate, Gaussian, Shuffle, adversaries, calibrate
 from shuffledp.accountant import repeated
-from shuffledp.bounds.boundary import Decimals
+from shuffledp.bounds.target import Decimals
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import OutOfRange
 from shuffledp.guarantee import anyway

@@ -22,8 +22,8 @@ from shuffledp import (
     calibrate,
 )
 from shuffledp.bounds import Bounds
-from shuffledp.bounds.boundary import Decimals, Multiples, boundary
 from shuffledp.bounds.certified_rounds import CertifiedRounds
+from shuffledp.bounds.target import Decimals, Multiples, boundary
 from shuffledp.errors import Infeasible, InvalidParameter
 from shuffledp.randomizers import Randomizer
 

@@ -10,7 +10,7 @@ import pytest
 
 from shuffledp import Accountant, Aggregate, RandomizedResponse, Shuffle, choose
 from shuffledp.bounds import Bounds
-from shuffledp.bounds.boundary import Decimals, approach
+from shuffledp.bounds.target import Decimals, approach
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import REGISTRY, Family, Randomizer
 from shuffledp.tools.choose import Choices, lowest

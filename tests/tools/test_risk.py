@@ -29,7 +29,7 @@ from shuffledp import (
     UnaryEncoding,
     risk,
 )
-from shuffledp.bounds.tradeoff import false_negative_rates, true_positive_rates
+from shuffledp.bounds.readings import false_negative_rates, true_positive_rates
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.mechanisms import ApproximateDP

@@ -51,22 +51,18 @@ class CertifiedRounds:
         return max(order.largest_loss for order in self._orders)
 
     def epsilon_bounds(
-        self, delta: float, rtol: float, together: Range | None = None
+        self, delta: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
-        """At any delta; 0 asks for pure DP. `together`: the range of all deltas of a curve."""
+        """At any delta; 0 asks for pure DP. `curve`: the range of all deltas of a curve."""
         if delta == 0:
             return Bounds(*[self.max_loss()] * 2)
-        return self._larger(
-            "epsilon", lambda order: order.epsilon_bounds(delta, rtol, together), rtol
-        )
+        return self._larger("epsilon", lambda order: order.epsilon_bounds(delta, rtol, curve), rtol)
 
     def delta_bounds(
-        self, epsilon: float, rtol: float, together: Range | None = None
+        self, epsilon: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
-        """At any epsilon. `together`: the range of all epsilons of a curve."""
-        return self._larger(
-            "delta", lambda order: order.delta_bounds(epsilon, rtol, together), rtol
-        )
+        """At any epsilon. `curve`: the range of all epsilons of a curve."""
+        return self._larger("delta", lambda order: order.delta_bounds(epsilon, rtol, curve), rtol)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
         """Upper values at many epsilons at once, sharp down to a delta of about `least`; of their
@@ -107,9 +103,9 @@ class _OneOrder:
         with self._lock:
             if self._composition is None:
                 self._composition = Composition(self._kinds)
-                if not (self._refine or self._composition.dear):
+                if not (self._refine or self._composition.lattices.is_expensive):
                     # single pairs of datasets have few losses, which wide cells do not fit
-                    self._composition.fineness = self._composition.fineness.times(2.0)
+                    self._composition.fineness = 2.0
             return self._composition
 
     @property
@@ -131,23 +127,23 @@ class _OneOrder:
             return math.inf
         return self.largest_loss
 
-    def epsilon_bounds(self, delta: float, rtol: float, together: Range | None) -> Bounds[float]:
+    def epsilon_bounds(self, delta: float, rtol: float, curve: Range | None) -> Bounds[float]:
         if delta == 1 or not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.epsilon_bounds(self._only, delta, rtol)
         from . import composed
 
-        return composed.epsilon_bounds(self.composition, delta, rtol, self._refine, together)
+        return composed.epsilon_bounds(self.composition, delta, rtol, self._refine, curve)
 
-    def delta_bounds(self, epsilon: float, rtol: float, together: Range | None) -> Bounds[float]:
+    def delta_bounds(self, epsilon: float, rtol: float, curve: Range | None) -> Bounds[float]:
         if not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.delta_bounds(self._only, epsilon, rtol)
         from . import composed
 
-        return composed.delta_bounds(self.composition, epsilon, rtol, self._refine, together)
+        return composed.delta_bounds(self.composition, epsilon, rtol, self._refine, curve)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
         if not self._kinds:

@@ -15,11 +15,17 @@ from typing import NamedTuple
 
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition
-from ..composition.grading import Fineness
-from ..composition.influence import aims_between, log_inverse_delta
+from ..composition.influence import log_inverse_delta, targets_between
 from ..composition.lattice import PLDBracket
-from ..composition.tilted_sum import INFINITE, LatticeTooLong, TiltedSum, infinite_mass
-from ..composition.tilts import Parts, tilt_for_delta, tilt_for_epsilon
+from ..composition.tilted_sum import (
+    INFINITE_ERROR,
+    CountedPLDs,
+    LatticeTooLong,
+    TiltedSum,
+    infinite_mass,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
 from . import tuning
 from .certificate import certified, improved, narrower, not_certified
 from .crossing import crossing
@@ -33,7 +39,7 @@ def epsilon_bounds(
     delta: float,
     rtol: float,
     refine: bool = True,
-    together: Range | None = None,
+    curve: Range | None = None,
 ) -> Bounds[float]:
     """Certified epsilon at 0 < delta < 1.
 
@@ -47,7 +53,7 @@ def epsilon_bounds(
         Relative width of the bracket.
     refine : bool
         Try other lattices if the first bracket is too wide.
-    together : tuple of float, optional
+    curve : tuple of float, optional
         Range of all deltas of a curve: these share their first lattice.
 
     Returns
@@ -60,7 +66,7 @@ def epsilon_bounds(
     NotCertified
         If no lattice gives the width; carries the narrowest bracket.
     """
-    least, most = together or (delta, delta)
+    least, most = curve or (delta, delta)
     log_range = -math.log(most), -math.log(least)
     return _search(composition, _EpsilonAt(composition, delta, rtol), log_range, refine)
 
@@ -70,7 +76,7 @@ def delta_bounds(
     epsilon: float,
     rtol: float,
     refine: bool = True,
-    together: Range | None = None,
+    curve: Range | None = None,
 ) -> Bounds[float]:
     """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol)).
 
@@ -80,7 +86,7 @@ def delta_bounds(
         if composition.bounded:
             return Bounds(0.0, 0.0)
         epsilon = composition.max_loss
-    least, most = together or (epsilon, epsilon)
+    least, most = curve or (epsilon, epsilon)
     outlines, top = composition.lattices.outlines, composition.max_loss
     estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
     log_range = estimates[least], estimates[most]
@@ -88,15 +94,22 @@ def delta_bounds(
 
 
 class _Attempt(NamedTuple):
-    """What one lattice certifies. `excess`: the width over the width that was asked for; at most
-    1 if the bracket is narrow enough, infinite if no finer lattice can help."""
+    """What one lattice certifies.
+
+    Attributes
+    ----------
+    bounds : Bounds
+    excess : float
+        The width over the width that was asked for: at most 1 if the bracket is narrow enough,
+        infinite if no finer lattice can help.
+    """
 
     bounds: Bounds[float]
     excess: float
 
     @classmethod
     def one_sided(cls, bounds: Bounds[float]) -> _Attempt:
-        """With one trivial side, so that it is not known how much too wide the bracket is."""
+        """With one trivial side: it is not known how much too wide the bracket is."""
         return cls(bounds, 8.0)
 
 
@@ -114,11 +127,11 @@ class _CompositionQuestion(ABC):
         """What is known before any lattice is made."""
 
     @abstractmethod
-    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
         """Bounds from the PLDs above and below the rounds."""
 
     @abstractmethod
-    def upper_value(self, upper: Parts) -> float:
+    def upper_value(self, upper: CountedPLDs) -> float:
         """The upper bound from PLDs above the rounds."""
 
     @abstractmethod
@@ -138,7 +151,7 @@ class _EpsilonAt(_CompositionQuestion):
         bounded = self._composition.bounded
         return Bounds(0.0, self._composition.max_loss if bounded else math.inf)
 
-    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
         low = self._crossing(lower, Side.LOWER)[0]
         high = self.upper_value(upper)
         bounds = certified(low, high)
@@ -151,7 +164,7 @@ class _EpsilonAt(_CompositionQuestion):
             return _Attempt(bounds, math.inf) if hopeless else _Attempt.one_sided(bounds)
         return _Attempt(bounds, (high - low) / (self.rtol * max(high, tuning.SMALL_EPSILON)))
 
-    def upper_value(self, upper: Parts) -> float:
+    def upper_value(self, upper: CountedPLDs) -> float:
         return self._crossing(upper, Side.UPPER)[1]
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
@@ -160,15 +173,15 @@ class _EpsilonAt(_CompositionQuestion):
     def is_narrow(self, bounds: Bounds[float]) -> bool:
         return bounds.upper - bounds.lower <= self.rtol * bounds.upper
 
-    def _crossing(self, parts: Parts, side: Side) -> tuple[float, float]:
+    def _crossing(self, parts: CountedPLDs, side: Side) -> tuple[float, float]:
         """Two epsilons, next to each other, between which one side of delta is crossed."""
         delta, top = self._at, self._composition.max_loss
-        if infinite_mass(parts) * (1 + side * INFINITE) > delta:
+        if infinite_mass(parts) * (1 + side * INFINITE_ERROR) > delta:
             return math.inf, math.inf
         total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
         if not self._composition.bounded and total.delta(top, side) > delta:
             return math.inf, math.inf
-        return crossing(lambda e: total.delta(e, side), delta, total.about(delta), top)
+        return crossing(lambda e: total.delta(e, side), delta, total.estimated_epsilon(delta), top)
 
 
 class _DeltaAt(_CompositionQuestion):
@@ -178,7 +191,7 @@ class _DeltaAt(_CompositionQuestion):
     def trivial_bounds(self) -> Bounds[float]:
         return Bounds(0.0, 1.0)
 
-    def attempt(self, upper: Parts, lower: Parts) -> _Attempt:
+    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
         high = self.upper_value(upper)
@@ -192,10 +205,10 @@ class _DeltaAt(_CompositionQuestion):
             return _Attempt.one_sided(bounds)
         return _Attempt(bounds, math.log(high / low) / math.log(goal / low))
 
-    def upper_value(self, upper: Parts) -> float:
+    def upper_value(self, upper: CountedPLDs) -> float:
         high = _delta(upper, self._at, Side.UPPER)
         if self._at == self._composition.max_loss:  # only infinite losses exceed it
-            high = min(high, infinite_mass(upper) * (1 + INFINITE))
+            high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
         return high
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
@@ -204,88 +217,102 @@ class _DeltaAt(_CompositionQuestion):
         return -math.log(max(bounds.upper if resolved else bounds.lower, 1e-300))
 
 
-def _delta(parts: Parts, epsilon: float, side: Side) -> float:
+def _delta(parts: CountedPLDs, epsilon: float, side: Side) -> float:
     return TiltedSum(parts, tilt_for_epsilon(parts, epsilon)).delta(epsilon, side)
 
 
 def _search(
-    composition: Composition,
-    question: _CompositionQuestion,
-    log_range: Range,
-    refine: bool,
+    composition: Composition, question: _CompositionQuestion, log_range: Range, refine: bool
 ) -> Bounds[float]:
-    """Try lattices until the bracket is narrow enough.
+    """Return a bracket that is narrow enough, from one lattice or as the intersection of several.
 
-    The next lattice is sampled for the delta that was found, if that is another one than was
-    sampled for, and else a finer one. What is returned is the bracket of a lattice, or the
-    intersection of several; NotCertified carries that if a refinement has not narrowed it or is not
-    affordable.
+    The bounds of every lattice are certified, so that whatever is returned or raised is. A lattice
+    is sampled for some deltas, the targets, with some fineness. If its bracket is too wide, the
+    next one is
+
+    * for the delta that was found, if that is not among the targets;
+    * else a finer one, as fine as the widths of its cells and samples ask for;
+    * a coarser one, if no transform has room for it.
 
     Parameters
     ----------
+    composition : Composition
+        Keeps the fineness that was needed for later questions.
+    question : _CompositionQuestion
     log_range : Range
         log(1/delta), from the smallest to the largest, for which the first lattice is sampled.
+    refine : bool
+        Whether there may be a second lattice.
+
+    Raises
+    ------
+    NotCertified
+        Carries the narrowest bracket, if a refinement has not narrowed it or is not affordable.
     """
-    outlines, most = composition.lattices.outlines, composition.lattices.finest(question.rtol)
-    trivial = best = question.trivial_bounds
-    fineness = composition.fineness
-    aims, refined = aims_between(outlines, *log_range), False
-    patience = 1 if composition.dear else 2  # refinements without progress
+    lattices = composition.lattices
+    fineness, finest = composition.fineness, lattices.finest(question.rtol)
+    targets = targets_between(lattices.outlines, *log_range)
+    best, coarser, is_refined = question.trivial_bounds, 0.0, False
+    patience = 1 if lattices.is_expensive else 2  # refinements without progress
     for _ in range(tuning.LATTICES):
         try:
-            depth = composition.depth_for(aims[-1])
-            plds = composition.lattices.parts(depth, question.rtol, fineness, aims)
+            depth = composition.depth_for(targets[-1])
+            plds = lattices.plds(depth, question.rtol, fineness, targets)
             bounds, excess = question.attempt(plds.upper, plds.lower)
         except LatticeTooLong:
-            if best is not trivial:
+            # towards the last lattice that was short enough, if there was one
+            fineness = math.sqrt(fineness * coarser) if coarser else fineness / 2
+            if fineness < 1.05 * coarser:
                 break
-            fineness = fineness.times(0.5)
             continue
         if excess <= 1:
             composition.fineness = fineness
             return bounds
-        before, best = best, narrower(best, bounds)
+        before, best, coarser = best, narrower(best, bounds), fineness
         if question.is_narrow(best):
             return best
-        patience -= refined and before.lower > 0 and not improved(before, best)
+        patience -= is_refined and before.lower > 0 and not improved(before, best)
         if not (patience and refine) or math.isinf(excess):
             break
-        found = question.log_inverse_delta(bounds)
-        new_aims = aims_between(outlines, found, found)
-        refined = _are_alike(new_aims, aims)
-        if refined:
-            of_cells = _share_of_cells(question, plds, bounds) * excess
-            of_samples = excess - of_cells
-            wanted = Fineness(
-                fineness.resolution * math.sqrt(min(max(2.2 * of_cells, 1.0), 64.0)),
-                fineness.sharpness * min(max(2.9 * of_samples, 1.0), 64.0),
-            )
-            finer = fineness.towards(wanted, most)
-            stuck = wanted.sharpness > most.sharpness <= fineness.sharpness
-            if composition.dear and finer.sharpness > fineness.sharpness:
-                left = composition.lattices.width_left(plds, depth, question.rtol, finer, aims)
-                stuck = left * of_samples > 2
-            if stuck or finer == fineness:  # samples cannot be narrowed, or nothing can
+        log_delta = question.log_inverse_delta(bounds)
+        new_targets = targets_between(lattices.outlines, log_delta, log_delta)
+        is_refined = _are_close(new_targets, targets)
+        if is_refined:
+            factor = _refinement(question, plds, bounds, excess)
+            if factor and not lattices.is_expensive:
+                factor = max(factor, 2.0)  # few losses may lie badly on both lattices else
+            fineness = min(fineness * factor, finest)
+            if fineness <= coarser:
                 break
-            fineness = finer
         else:
-            aims = new_aims
+            targets = new_targets
     raise not_certified(question.name, best, question.rtol)
 
 
-def _are_alike(aims: tuple[float, ...], others: tuple[float, ...]) -> bool:
+def _are_close(targets: tuple[float, ...], others: tuple[float, ...]) -> bool:
     """Would lattices for these log(1/delta) be sampled alike?"""
-    if len(aims) != len(others):
+    if len(targets) != len(others):
         return False
-    return max(abs(new / old - 1) for new, old in zip(aims, others, strict=True)) <= 0.03
+    return max(abs(new / old - 1) for new, old in zip(targets, others, strict=True)) <= 0.03
 
 
-def _share_of_cells(
-    question: _CompositionQuestion, plds: PLDBracket, bounds: Bounds[float]
+def _refinement(
+    question: _CompositionQuestion, plds: PLDBracket, bounds: Bounds[float], excess: float
 ) -> float:
-    """The share of the width of `bounds` that cells of the lattice cost; samples cost the rest."""
-    width = bounds.upper - bounds.lower
-    if bounds.lower == 0 or width == math.inf:
-        return 1.0
-    share = (question.upper_value(plds.upper_if_exact) - bounds.lower) / width
-    return min(max(share, 0.0), 1.0)
+    """Return how many times finer the next lattice has to be; 0 if none is fine enough.
+
+    The width that cells cost falls with the square of the fineness. That of samples does so, too,
+    unless they could not be narrowed as far as this lattice needed it: then it stays. `excess` is
+    the width over the one that was asked for; half as much again is kept in reserve, and no lattice
+    is more than eight times finer than the one before.
+    """
+    wanted = excess
+    if not plds.are_samples_narrow and bounds.lower > 0 and bounds.upper < math.inf:
+        if_exact = question.upper_value(plds.upper_if_exact)
+        share = (if_exact - bounds.lower) / (bounds.upper - bounds.lower)
+        of_cells = excess * min(max(share, 0.0), 1.0)
+        left_for_cells = 1 - (excess - of_cells)
+        if left_for_cells <= 0.1:
+            return 0.0
+        wanted = of_cells / left_for_cells
+    return math.sqrt(min(max(1.5 * wanted, 1.2), 64.0))

@@ -1,4 +1,6 @@
-"""The last value of a parameter that meets a target, with the evidence on both sides of it.
+"""The last value of a grid at which a certified epsilon still meets a target.
+
+It comes with the evidence: what was certified there and one step beyond.
 
 Theory: docs/theory/epsilon.md.
 """
@@ -6,7 +8,9 @@ Theory: docs/theory/epsilon.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from .._support import validate
 from .._support.numeric import Bounds
@@ -14,7 +18,252 @@ from .._support.progress import progress
 from .._support.tables import html_facts
 from .._support.text import plain, rounded_down, rounded_up
 from ..errors import Infeasible, InvalidParameter, OutOfRange
-from .boundary import Evaluate, Found, Grid, boundary
+from . import tuning
+
+#: Certified bounds of epsilon at a value and a relative width.
+Evaluate = Callable[[float, float], Bounds[float]]
+#: Positive if and only if the value at an index misses the target.
+Height = Callable[[int], float]
+
+
+class Grid(Protocol):
+    """Ascending positive values, counted by consecutive indices first .. last."""
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def last(self) -> int: ...
+
+    def value(self, index: int) -> float: ...
+
+    def index(self, value: float) -> int:
+        """Of a value close to this one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """Numbers of four significant digits: the next one is a relative 1e-4 to 1e-3 away.
+
+    >>> grid = Decimals(0.1, 1000.0)
+    >>> grid.value(grid.index(2.71828)), grid.value(grid.index(2.71828) + 1)
+    (2.718, 2.719)
+    """
+
+    smallest: float
+    largest: float
+
+    @property
+    def first(self) -> int:
+        return self.index(self.smallest)
+
+    @property
+    def last(self) -> int:
+        return self.index(self.largest)
+
+    def value(self, index: int) -> float:
+        exponent, digits = divmod(index, 9000)
+        return float(f"{1000 + digits}e{exponent - 3}")
+
+    def index(self, value: float) -> int:
+        digits, _, exponent = f"{value:.3e}".partition("e")
+        return 9000 * int(exponent) + round(1000 * float(digits)) - 1000
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """Index times unit: counts, or counts in steps, or (`over` a count) fractions."""
+
+    last: int
+    unit: int = 1
+    over: int = 1
+    first: int = 1
+
+    def value(self, index: int) -> float:
+        return index * self.unit if self.over == 1 else index * self.unit / self.over
+
+    def index(self, value: float) -> int:
+        return round(value * self.over / self.unit)
+
+
+@dataclass(frozen=True)
+class Subrange:
+    """The indices first .. last of another grid."""
+
+    grid: Grid
+    first: int
+    last: int
+
+    def value(self, index: int) -> float:
+        return self.grid.value(index)
+
+    def index(self, value: float) -> int:
+        return self.grid.index(value)
+
+
+class Found(NamedTuple):
+    """Two neighbours on the grid, or one of them where the grid ends, as evaluated."""
+
+    good: int | None  # meets the target
+    bad: int | None  # misses it
+    bounds: Mapping[int, Bounds[float]]
+
+
+def boundary(
+    grid: Grid, sign: int, evaluate: Evaluate, target: float, rtol: float, start: float
+) -> Found:
+    """Where epsilon, which grows (sign 1) or falls (sign -1) with the value, leaves the target.
+
+    Certified epsilons are monotone only up to their bracket: several neighbours may have the
+    property. What is returned was evaluated at width rtol, on both sides. Wide brackets, which are
+    cheap, only tell where to look.
+    """
+    width = min(max(tuning.ROUGH_RTOL, rtol), 0.5)
+    rough = approach(grid, sign, evaluate, target, width, start, tuning.ROUGH_RTOL)
+    slope = steepness_at(grid, rough, target) or 1.0
+    index = min(rough.bounds, key=lambda i: abs(_height(rough.bounds[i].upper, target)))
+    ahead = _height(rough.bounds[index].upper, target) / slope
+    guess = _stepped(grid, index, -sign if ahead > 0 else sign, abs(ahead))
+    fine: dict[int, Bounds[float]] = {}
+
+    def exact(index: int) -> float:
+        if index not in fine:
+            fine[index] = evaluate(grid.value(index), rtol)
+        return _height(fine[index].upper, target)
+
+    stride = 1.3 * abs(exact(guess)) / slope  # a little more than should be needed
+    good, bad = _close_in(grid, exact, *_walk(grid, sign, exact, guess, stride))
+    return Found(
+        good if exact(good) <= 0 else None,
+        bad if exact(bad) > 0 else None,
+        fine,
+    )
+
+
+def approach(
+    grid: Grid,
+    sign: int,
+    evaluate: Evaluate,
+    target: float,
+    rtol: float,
+    start: float,
+    near: float,
+    steepness: float | None = None,
+) -> Found:
+    """A value that meets the target by no more than a relative `near`, or the last of the grid that
+    does, or nearly that: what `boundary` finds, for those who need it less exactly and sooner.
+
+    `steepness`: about how much faster than the value epsilon grows, or falls, on logarithms.
+    """
+    seen: dict[int, Bounds[float]] = {}
+
+    def height(index: int) -> float:
+        if index not in seen:
+            seen[index] = evaluate(grid.value(index), rtol)
+        return _height(seen[index].upper, target)
+
+    index = min(max(grid.index(start), grid.first), grid.last)
+    good: int | None = None
+    bad: int | None = None
+    # a short first stride as long as it is not known how fast epsilon changes
+    stride, width = 0.7 if steepness is None else 1.5, math.inf
+    while True:
+        good, bad = (good, index) if height(index) > 0 else (index, bad)
+        if good is not None and height(good) >= -near:
+            break
+        if good is None or bad is None:
+            away = abs(height(index) + near / 2)
+            if 0 < seen[index].upper < math.inf:
+                stride = min(away / max(steepness or 1.0, 0.05), stride)
+            ahead = _stepped(grid, index, -sign if good is None else sign, stride)
+            if ahead == index:
+                break
+            steepness = _steepness(grid, height, index, ahead)
+            index, stride = ahead, 1.5
+        elif abs(bad - good) == 1 or abs(_log(grid, bad) - _log(grid, good)) < near / 10:
+            break
+        else:
+            width, before = abs(bad - good), width
+            aimed = _between(grid, good, bad, lambda i: height(i) + near / 2)
+            first, last = sorted((good, bad))
+            # certified values are not quite smooth, and they may jump to infinity
+            slow = width > before / 2 or math.isinf(seen[bad].upper)
+            index = (good + bad) // 2 if slow else min(max(aimed, first + 1), last - 1)
+    return Found(good, bad, seen)
+
+
+def steepness_at(grid: Grid, found: Found, target: float) -> float | None:
+    """How steep epsilon is where it meets the target, on logarithms, as far as it was evaluated."""
+    heights = {i: _height(bounds.upper, target) for i, bounds in found.bounds.items()}
+    nearest = sorted(heights, key=lambda i: abs(heights[i]))[:2]
+    if len(nearest) < 2:
+        return None
+    return _steepness(grid, heights.__getitem__, *nearest)
+
+
+def _steepness(grid: Grid, height: Height, a: int, b: int) -> float:
+    return abs(height(a) - height(b)) / abs(_log(grid, a) - _log(grid, b))
+
+
+def _height(upper: float, target: float) -> float:
+    """log(upper / target), positive if and only if the target is missed."""
+    if upper <= 0 or math.isinf(upper):
+        return -50.0 if upper <= 0 else 50.0  # beyond every finite one
+    ratio = math.log(upper / target)
+    return max(ratio, 1e-15) if upper > target else min(ratio, 0.0)
+
+
+def _log(grid: Grid, index: int) -> float:
+    return math.log(grid.value(index))
+
+
+def _between(grid: Grid, good: int, bad: int, height: Height) -> int:
+    """Where a straight line through both, on logarithms, crosses the target."""
+    share = height(good) / (height(good) - height(bad))
+    return grid.index(math.exp(_log(grid, good) + share * (_log(grid, bad) - _log(grid, good))))
+
+
+def _walk(grid: Grid, sign: int, height: Height, index: int, stride: float) -> tuple[int, int]:
+    """(good, bad) on two sides of the boundary, by growing strides from an index.
+
+    Both are the same index at the end of the grid if there is no boundary before it.
+    """
+    missed = height(index) > 0
+    direction = -sign if missed else sign
+    while True:
+        ahead = _stepped(grid, index, direction, stride)
+        if ahead == index:
+            return index, index
+        if (height(ahead) > 0) != missed:
+            return (ahead, index) if missed else (index, ahead)
+        index, stride = ahead, 2 * stride + 1e-4
+
+
+def _stepped(grid: Grid, index: int, direction: int, stride: float) -> int:
+    """The index a stride further, on logarithms, but at least the next and within the grid."""
+    logarithm = _log(grid, index) + direction * stride
+    logarithm = min(max(logarithm, _log(grid, grid.first)), _log(grid, grid.last))
+    ahead = grid.index(math.exp(logarithm))
+    ahead = max(ahead, index + 1) if direction > 0 else min(ahead, index - 1)
+    return min(max(ahead, grid.first), grid.last)
+
+
+def _close_in(grid: Grid, height: Height, good: int, bad: int) -> tuple[int, int]:
+    """Narrow to neighbours: false position, and every third time the middle, because certified
+    values are not quite smooth."""
+    attempt = 0
+    while abs(bad - good) > 1:
+        attempt += 1
+        index = _between(grid, good, bad, height) if attempt % 3 else (good + bad) // 2
+        first, last = sorted((good, bad))
+        index = min(max(index, first + 1), last - 1)
+        if height(index) > 0:
+            bad = index
+        else:
+            good = index
+    return good, bad
+
 
 _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}
 

@@ -24,7 +24,7 @@ from ..profiles.base import PairProfile, PrivacyProfile, Sampler
 from ..profiles.class_profile import ClassSampler, LawTable
 from ..profiles.samples import Samples
 from . import tuning
-from .grading import around, on_lattice
+from .lattice import beside_kinks, on_lattice
 from .pld import PLD, Sampled, lower_pld, upper_pld
 
 # proof constants: docs/theory/constants.md
@@ -171,7 +171,7 @@ def _enclosing(step: PrivacyProfile, depth: float, width: float) -> tuple[PLD, P
     for order, growth in zip(orders, (0.0, 2 / 3), strict=True):
         sampler, end = order.sampler(depth, width), _last_loss(order, depth)
         kinks = order.kinks
-        places = _places(end, width, growth) if kinks is None else around(kinks, spacing, end)
+        places = _places(end, width, growth) if kinks is None else beside_kinks(kinks, spacing, end)
         index = on_lattice(places, spacing, end)
         samples = sampler(spacing * index.astype(float))
         # the last place may be beyond the largest loss, where the slope is 0

@@ -1,8 +1,13 @@
-"""Rounds that are several: columns of sums, or messages of a user, which may change together.
+"""Rounds of several messages of a user, which may change together, and samples of whole users.
 
 Shuffling all messages together is a post-processing of shuffling everybody's first messages, then
 everybody's second ones, and so on: a bundle of m messages is bounded by m rounds. Where whole users
 are sampled, those m rounds have one sample, so that they are composed first and sampled then.
+
+What hides a user are those others who do, each with some probability q. So a composition falls from
+r senders to r + 1 by a mean of binomial masses, whose logarithms bend, as functions of r, by no
+more than a known constant: a sum of them does not either. Sums of such falls over neighbouring
+ranges of r say how they are spread within each.
 
 Theory: docs/theory/bundles.md.
 """
@@ -10,169 +15,206 @@ Theory: docs/theory/bundles.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._support.numeric import BOTH, UNIT, Array, Side
+from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import ClassLaws, ThreePointLaw
 from ..profiles import tuning as of_profiles
-from ..profiles.base import NothingLost, Parts, PrivacyProfile, Sampler, merged, swapped
+from ..profiles.base import PrivacyProfile, Sampler
 from ..profiles.mixture import Between, Ends, Remembered
 from ..profiles.parts import replaced_parts
 from ..profiles.samples import Samples
-from ..profiles.sender_count import Bucket, SenderCount
-from ..profiles.subsampled import SubsampledProfile, subsampled
+from ..profiles.sender_count import Bucket, SenderCount, bernstein
+from ..profiles.subsampled import SubsampledProfile, magnified, subsampled
 from . import tuning
-from .between_counts import AtShares, Hiding, Nodes
-from .compose import Composition
-from .grading import Fineness
-from .kinds import Kind, kinds_of
-from .lattice import Lattices
-from .short_sum import ShortSum, has_few_terms
-from .table import Table
-from .tilted_sum import LatticeTooLong
+from .composed_profile import as_one
+
+# proof constants: docs/theory/constants.md
+#: Sums of so many positive terms at most, with exponents down to minus the sum of the last two.
+_ROUNDING, _MOST_TERMS, _MOST_BENT, _STEEPEST = 2.0**-24, 1 << 20, 100.0, 300.0
+#: How seldom, as powers of e, so many others hide a user that it is charged: 16 is too much for
+#: 100 senders, 7 is too little for 1,000. Any numbers are sound.
+_SELDOM = (9.0, 13.0, 18.0)
+#: Differences of two values, over the larger one, and what is made of them.
+_DIFFERENCE = 16 * UNIT
+
+Counts = NDArray[np.int64]
+
+
+class Nodes(NamedTuple):
+    """Counts a < b, with those that are known `before` a and `after` b, or a and b themselves."""
+
+    before: int
+    few: int
+    many: int
+    after: int
+
+
+class Known(NamedTuple):
+    """A composition at some epsilons."""
+
+    lower: Array
+    upper: Array
+
+
+#: At which epsilons a composition of so many senders is asked for.
+Evaluate = Callable[[int], Known]
 
 
 @dataclass(frozen=True)
-class ComposedProfile(PrivacyProfile):
-    """The profile of several rounds, as if they were one."""
+class Hiding:
+    """Compositions of `rounds` rounds in each of which every other sender hides the user with
+    probability `chance`."""
 
-    rounds: tuple[tuple[PrivacyProfile, int], ...]
-    #: Rounds of nearly as many users: the scale of things is known from them.
-    like: ComposedProfile | None = field(default=None, compare=False, repr=False)
-    _made: dict[tuple[float, float], Sampler] = field(
+    chance: float
+    rounds: int
+    #: References do not depend on epsilon, and are most of the work of many senders.
+    _made: dict[tuple[Nodes, float, Side, bytes], _Reference] = field(
         default_factory=dict, compare=False, repr=False
     )
 
-    @property
-    def depths(self) -> Sequence[float]:
-        return of_profiles.DEPTHS
+    def upper(self, nodes: Nodes, count: Counts, at: Evaluate) -> Array:
+        """Bounds at counts from a to b, a row each; of a composition there are as many rows."""
+        few, many = at(nodes.few), at(nodes.many)
+        best = few.upper
+        if nodes.after == nodes.many:
+            return best
+        for bends in self._bends(nodes.few, nodes.after):
+            missed, falls = bends.between(nodes, few, many)
+            next_falls = many.upper * (1 + _DIFFERENCE) - at(nodes.after).lower
+            ratio = _quotient(next_falls, falls, math.inf)
+            share = self._reference(nodes, bends.bend, Side.UPPER, count).at_least(ratio)
+            bound = (1 - share) * few.upper + share * (many.upper + missed)
+            best = np.minimum(best, bound * (1 + _DIFFERENCE))
+        return best
 
-    @property
-    def dear(self) -> bool:
-        return not self._few_kinks
+    def lower(self, nodes: Nodes, count: Counts, at: Evaluate) -> Array:
+        few, many = at(nodes.few), at(nodes.many)
+        best = many.lower
+        if nodes.before == nodes.few:
+            return best
+        for bends in self._bends(nodes.before, nodes.many):
+            missed, falls = bends.between(nodes, few, many)
+            last_falls = at(nodes.before).upper * (1 + _DIFFERENCE) - few.lower
+            ratio = _quotient(falls, last_falls, 0.0)
+            share = self._reference(nodes, bends.bend, Side.LOWER, count).at_most(ratio)
+            bound = (1 - share) * few.lower + share * many.lower - missed
+            best = np.maximum(best, bound - _DIFFERENCE * few.lower)
+        return best
 
-    @property
-    def slow(self) -> bool:
-        return not self._few_kinks
+    def _reference(self, nodes: Nodes, bend: float, side: Side, count: Counts) -> _Reference:
+        """Of the range between the nodes a and b and of the one after it, or before it."""
+        key = nodes, bend, side, count.tobytes()
+        if key not in self._made:
+            self._made[key] = _Reference(nodes, bend, side, count - nodes.few)
+        return self._made[key]
 
-    @cached_property
-    def _few_kinks(self) -> bool:
-        """Have all rounds together few losses? Each is moved to two points of a lattice."""
-        logs = []
-        for profile, count in self.rounds:
-            forward, backward = profile.kinks, (profile.reverse or profile).kinks
-            if forward is None or backward is None:
-                return False
-            logs.append(count * math.log(2 * (len(forward) + len(backward)) + 1))
-        return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
-
-    @cached_property
-    def _kinds(self) -> Sequence[Kind]:
-        if self.like is None:
-            return kinds_of(self.rounds)
-        pairs = zip(self.rounds, self.like.rounds, strict=True)
-        own = {other: member for member, (other, _) in pairs}
-        return [replace(kind, members=[own[kind.profile]]) for kind in self.like._kinds]
-
-    @cached_property
-    def _lattices(self) -> Lattices:
-        return Lattices(self._kinds, None if self.like is None else self.like._lattices)
-
-    @property
-    def reverse(self) -> PrivacyProfile | None:
-        other = self.swapped
-        return None if other is self else other
-
-    @property
-    def swapped(self) -> ComposedProfile:
-        other = swapped(self.rounds)
-        return self if other == self.rounds else ComposedProfile(other)
-
-    @property
-    def max_loss(self) -> float:
-        total = math.fsum(count * profile.max_loss for profile, count in self.rounds)
-        return total * (1 + 2.0**-50)
-
-    @property
-    def farthest_loss(self) -> float:
-        total = math.fsum(count * profile.farthest_loss for profile, count in self.rounds)
-        return total * (1 + 2.0**-50)
-
-    @property
-    def bounded(self) -> bool:
-        return all(profile.bounded for profile, _ in self.rounds)
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        if (depth, rtol) not in self._made:
-            aim = rtol / of_profiles.LEAST_AIM  # lattices aim at less than they are asked for
-            fineness = self._fineness(rtol)
-            few = self._few(depth, aim, fineness)
-            self._made[depth, rtol] = few or self._many(depth, aim, fineness)
-        return self._made[depth, rtol]
-
-    def _fineness(self, width: float) -> Fineness:
-        """Profiles that are straight between kinks cost nothing but what moves their atoms to the
-        lattice: its step, which is the square root of 4 `width` for other ones."""
-        straight = all(profile.kinks is not None for profile, _ in self.rounds)
-        return Fineness(max((4 * width) ** -0.25, 1.0)) if straight else Fineness()
-
-    def _few(self, depth: float, rtol: float, fineness: Fineness) -> Sampler | None:
-        """Term by term, if there are few terms: one or two rounds, or few users."""
-        if not self._few_kinks and not has_few_terms(self._lattices.outlines, 64 * UNIT):
-            return None  # what rounding leaves is no term
-        aims = tuple(depth * share for share in tuning.GRADED)
-        try:
-            made = self._lattices.parts(depth + tuning.DEEPER, rtol, fineness, aims)
-        except LatticeTooLong:
-            return None
-        if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
-            return None
-        low, high = (
-            ShortSum(p, side) for p, side in zip((made.lower, made.upper), BOTH, strict=True)
-        )
-
-        def sample(epsilon: Array) -> Samples:
-            inside = self.some_left(epsilon)
-            lower, flat, steep = low(epsilon)
-            # at a corner the line to the left is the steeper one: another line than to the right
-            flat = np.minimum(flat, steep)
-            return Samples(lower * inside, high(epsilon)[0] * inside, flat, steep)
-
-        return sample
-
-    def _many(self, depth: float, rtol: float, fineness: Fineness) -> Sampler:
-        """In a table: a sum of many losses takes a while."""
-        composition = Composition(self.rounds, self._lattices)
-        composition.fineness = fineness
-        deviation = math.sqrt(sum(kind.count * kind.spread**2 for kind in self._kinds))
-        end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
-        number = math.ceil(8 * end / (deviation * math.sqrt(rtol))) + 1
-        places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
-        table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
-
-        def sample(epsilon: Array) -> Samples:
-            found, inside = table(epsilon), self.some_left(epsilon)
-            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
-
-        return sample
+    def _bends(self, first: int, last: int) -> Iterator[_Bends]:
+        """For counts from the first to the last, with more or fewer others who hide the user."""
+        mean = last * self.chance
+        for seldom in _SELDOM:
+            reach = bernstein(mean * (1 - self.chance), seldom)
+            most = math.ceil((mean + reach) * (1 + 2.0**-40))
+            if most >= first or last - first > _MOST_TERMS:
+                continue
+            bend = -self.rounds * math.log1p(-most / (first * (first + 1 - most)))
+            bend *= 1 + 2.0**-40
+            if bend * (last - first) ** 2 <= _MOST_BENT:
+                missed = self.chance * self.rounds**2 * math.exp(-seldom) * (1 + 2.0**-40)
+                yield _Bends(bend, missed)
 
 
-def as_one(parts: Parts, like: PrivacyProfile | None = None) -> PrivacyProfile:
-    """The profile of parts that are composed."""
-    match merged(parts):
-        case ():
-            return NothingLost()
-        case ((profile, 1),):
-            return profile
-        case kinds:
-            if isinstance(like, ComposedProfile) and len(like.rounds) == len(kinds):
-                return ComposedProfile(kinds, like)
-            return ComposedProfile(kinds)
+class AtShares:
+    """Compositions for numbers of senders, at the epsilons that belong to some shares of all users,
+    a row each, with epsilons rounded to a side."""
+
+    def __init__(
+        self, sampler: Callable[[int], Sampler], epsilon: Array, rates: Array, side: Side
+    ) -> None:
+        self.rate = rates[:, None]
+        self._epsilon, self._sampler = magnified(epsilon, self.rate, side), sampler
+        self._known: dict[int, Samples] = {}
+
+    def _at(self, senders: int) -> Samples:
+        if senders not in self._known:
+            self._known[senders] = self._sampler(senders)(self._epsilon.ravel())
+        return self._known[senders]
+
+    def __call__(self, senders: int) -> Known:
+        found = self._at(senders)
+        shape = self._epsilon.shape
+        return Known(found.lower.reshape(shape), found.upper.reshape(shape))
+
+    def slope(self, senders: int) -> Array:
+        return self._at(senders).slope_low.reshape(self._epsilon.shape)
+
+
+class _Bends(NamedTuple):
+    """How much logarithms of falls may bend downwards from one count to the next; and falls that
+    may bend more, for each count and as a share of the composition."""
+
+    bend: float
+    missed: float
+
+    def between(self, nodes: Nodes, few: Known, many: Known) -> tuple[Array, Array]:
+        """Between a and b, the most that falls that may bend more add up to, and the least that the
+        others do."""
+        missed = (self.missed * (nodes.many - nodes.few) + _DIFFERENCE) * few.upper
+        return missed, few.lower - many.upper - missed
+
+
+class _Reference:
+    """Falls whose logarithms bend by just that, with several slopes, over two neighbouring ranges:
+    the ratio of their sums, and the share of so many first steps in the range from a to b."""
+
+    def __init__(self, nodes: Nodes, bend: float, side: Side, steps: Counts) -> None:
+        first, middle, last = nodes[1:] if side is Side.UPPER else nodes[:3]
+        place = np.arange(first - middle, last - middle, dtype=float)
+        # slopes of about 1 are usual, and steps of 0.05 cost less than a hundredth of a range
+        slopes = np.linspace(-6.0, 6.0, 241) / (last - first)
+        exponent = slopes[:, None] * place - bend / 2 * place**2
+        falls = np.exp(exponent - exponent.max(axis=1, keepdims=True))
+        before, after = falls[:, : middle - first], falls[:, middle - first :]
+        self._ratio = after.sum(axis=1) / before.sum(axis=1)
+        self._shares = _shares(before if side is Side.UPPER else after, steps)
+        self._columns = np.arange(len(steps))[:, None]
+
+    def at_least(self, ratio: Array) -> Array:
+        """The share in the first range, if the falls of the second are at most so many times as
+        large."""
+        slope = np.searchsorted(self._ratio, ratio * (1 + _ROUNDING))
+        shares = np.vstack([self._shares, np.zeros(len(self._columns))])
+        found: Array = shares[slope, self._columns] * (1 - _ROUNDING)
+        return found
+
+    def at_most(self, ratio: Array) -> Array:
+        """The share in the second range, if its falls are at least so many times as large as those
+        of the first."""
+        slope = np.searchsorted(self._ratio, ratio * (1 - _ROUNDING), side="right")
+        shares = np.vstack([np.ones(len(self._columns)), self._shares])
+        found: Array = shares[slope, self._columns] * (1 + _ROUNDING)
+        return np.minimum(found, 1.0)
+
+
+def _shares(falls: Array, steps: Counts) -> Array:
+    """The share of so many first ones in each row: [rows, steps]."""
+    sums = np.pad(np.cumsum(falls, axis=1), ((0, 0), (1, 0)))
+    shares: Array = sums[:, steps] / sums[:, -1:]
+    return shares
+
+
+def _quotient(above: Array, below: Array, otherwise: float) -> Array:
+    """Of what is at least 0 and what is positive, or something else."""
+    quotient = np.full(above.shape, otherwise)
+    with np.errstate(over="ignore"):
+        np.divide(np.maximum(above, 0.0), below, out=quotient, where=below > 0)
+    return quotient
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How much each loss of a round counts in a composition: an estimate, from coarse outlines.
+"""How much each loss of a round counts in a composition: estimates from coarse outlines.
 
 Splitting or merging the outcomes of a round whose losses lie in a cell of width h around l, with
 mass m, changes delta(epsilon) by about m h^2 times the density of the other rounds' sum at
@@ -18,152 +18,190 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.numeric import Array, Side
+from .._support.transforms import running
 from ..profiles import tuning as of_profiles
 from . import tuning
 from .pld import PLD
-from .tilted_sum import LatticeTooLong, TiltedSum, infinite_mass
-from .tilts import Parts, log_mgf, tilt_for_delta, tilt_for_epsilon
+from .tilted_sum import (
+    CountedPLDs,
+    LatticeTooLong,
+    TiltedSum,
+    infinite_mass,
+    log_mgf,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
 
 
-def aims_between(outlines: Parts, least: float, most: float) -> tuple[float, ...]:
-    """log(1/delta) for which a lattice is sampled: steps of a ladder that enclose least .. most.
+def targets_between(outlines: CountedPLDs, least: float, most: float) -> tuple[float, ...]:
+    """Return log(1/delta) for which a lattice is sampled: a ladder that encloses least .. most.
 
-    Questions in the same step share a lattice. Where epsilon changes much within one step, because
-    a rare large loss decides it, the lattice is for `most` alone.
+    Questions in the same step of the ladder share a lattice. Where epsilon changes much within one
+    step, because a rare large loss decides it, the lattice is for `most` alone.
     """
     factor = max(tuning.RUNG, 1.01)
     first, last = (math.floor(math.log(max(x, 1.0)) / math.log(factor)) for x in (least, most))
     steps = tuple(factor**step for step in range(first, last + 2))
-    if first == last and _heavy(outlines, steps[1]):
+    if first == last and _has_heavy_tail(outlines, steps[1]):
         return (most,)
     return steps
 
 
-def _heavy(outlines: Parts, aim: float) -> bool:
+def _has_heavy_tail(outlines: CountedPLDs, target: float) -> bool:
     """Does epsilon change much from one step of the ladder of log(1/delta) to this one?"""
-    below, above = (_around(outlines, x).epsilon for x in (aim / max(tuning.RUNG, 1.01), aim))
+    before = target / max(tuning.RUNG, 1.01)
+    below, above = (
+        _DeltaEstimate.at(outlines, log_delta).epsilon for log_delta in (before, target)
+    )
     return above > 1.3 * below  # light tails have 1.07
 
 
-def log_inverse_delta(outlines: Parts, epsilon: float) -> float:
-    """About log(1/delta) at an epsilon, by the losses that count at the delta that was found
-    before: rarer ones, which may not even be resolved, would spoil the tilt."""
-    rounds, seen_at = sum(count for _, count in outlines), of_profiles.DEPTHS[-1]
+def log_inverse_delta(outlines: CountedPLDs, epsilon: float) -> float:
+    """Return an estimate of log(1/delta) at an epsilon.
+
+    Losses that do not count at the delta that was found before are left out, again and again: they
+    may not even be resolved, and would spoil the tilt.
+    """
+    rounds, resolved = sum(count for _, count in outlines), of_profiles.DEPTHS[-1]
     spread = math.sqrt(log_mgf(outlines, 0.0)[2] / rounds)
     for _ in range(10):
-        seen = _seen(outlines, math.exp(-seen_at))
-        total = _sum(seen, tilt_for_epsilon(seen, epsilon), spread)
+        frequent = _frequent_losses(outlines, math.exp(-resolved))
+        total = _coarse_sum(frequent, tilt_for_epsilon(frequent, epsilon), spread)
         delta = total.delta(epsilon, Side.UPPER)
-        found = -math.log(min(max(delta + infinite_mass(outlines), 1e-300), 1.0))
-        if total.delta(epsilon, Side.LOWER) < delta / 2 and seen_at > 1:
-            seen_at /= 2  # no tilt fits
-        elif found < seen_at:
-            seen_at = found
+        estimate = -math.log(min(max(delta + infinite_mass(outlines), 1e-300), 1.0))
+        if total.delta(epsilon, Side.LOWER) < delta / 2 and resolved > 1:
+            resolved /= 2  # no tilt fits
+        elif estimate < resolved:
+            resolved = estimate
         else:
             break
-    return found
+    return estimate
 
 
-class Costs(NamedTuple):
-    """What cells of width h around some losses of a round cost, over h^2 and for each unit of
-    loss, in relative epsilon."""
+class Influence(NamedTuple):
+    """How much errors at some losses of a round widen the bracket of the composition.
+
+    Attributes
+    ----------
+    losses : Array
+        Shape [losses].
+    of_cells : Array
+        Relative width in epsilon for cells of width h, over h^2 and per unit of loss.
+    of_samples : Array
+        Relative width in epsilon for samples of absolute width w, over w and per unit of loss.
+    """
 
     losses: Array
-    cost: Array
+    of_cells: Array
+    of_samples: Array
 
 
-def costs(outlines: Parts, aims: Sequence[float]) -> list[Costs]:
-    """Of each kind of round, the most at deltas with these log(1/delta)."""
-    finer = [(_finer(pld), count) for pld, count in outlines]
-    found = [np.zeros(len(pld.index)) for pld, _ in finer]
-    for aim in aims:
-        for cost, another in zip(found, _costs_at(finer, aim), strict=True):
-            np.maximum(cost, another, out=cost)
-    return [Costs(pld.losses, cost) for (pld, _), cost in zip(finer, found, strict=True)]
+def influences(outlines: CountedPLDs, targets: Sequence[float]) -> list[Influence]:
+    """Return, for each kind of round, the largest influence at deltas with these log(1/delta)."""
+    finer = [(_interpolated(pld), count) for pld, count in outlines]
+    largest = [np.zeros((2, len(pld.index))) for pld, _ in finer]
+    for target in targets:
+        for known, another in zip(largest, _influence_at(finer, target), strict=True):
+            np.maximum(known, another, out=known)
+    return [Influence(pld.losses, *each) for (pld, _), each in zip(finer, largest, strict=True)]
 
 
-def _finer(pld: PLD) -> PLD:
-    """An outline with losses between its own, and their masses as if these had a density."""
+def _interpolated(pld: PLD) -> PLD:
+    """Return an outline with losses between its own, and masses as if these had a density."""
     density, number = pld.masses / _gaps(pld), len(pld.index)
-    place = np.linspace(0, number - 1, (number - 1) * 6 + 1)
-    own = np.arange(number)
-    index = np.rint(np.interp(place, own, pld.index)).astype(np.int64)
+    own, places = np.arange(number), np.linspace(0, number - 1, (number - 1) * 6 + 1)
+    index = np.rint(np.interp(places, own, pld.index)).astype(np.int64)
     index, first = np.unique(index, return_index=True)
     finer = replace(pld, index=index, masses=np.ones(len(index)))
-    masses = np.exp(np.interp(place[first], own, np.log(density + 1e-300))) * _gaps(finer)
+    masses = np.exp(np.interp(places[first], own, np.log(density + 1e-300))) * _gaps(finer)
     return replace(finer, masses=masses * (pld.masses.sum() / masses.sum()))
 
 
 def _gaps(pld: PLD) -> Array:
-    """How much of the line of losses belongs to each."""
+    """Return how much of the line of losses belongs to each."""
     middle = np.diff(pld.losses) / 2
     gaps: Array = np.append(middle, 0.0) + np.append(0.0, middle)
     return np.maximum(gaps, 1e-300)
 
 
-class _Around(NamedTuple):
-    """The rounds without losses that do not count at a delta, and the tilt that makes its epsilon
-    usual; the root mean square loss of a round."""
+class _DeltaEstimate(NamedTuple):
+    """What outlines tell about a delta.
 
-    seen: Parts
+    Attributes
+    ----------
+    frequent : CountedPLDs
+        The outlines without losses that do not count at this delta.
+    tilt : float
+        The tilt under which the sum is centred at its epsilon.
+    spread : float
+        The root mean square loss of a round.
+    epsilon : float
+        About the epsilon at this delta.
+    """
+
+    frequent: CountedPLDs
     tilt: float
     spread: float
     epsilon: float
 
+    @classmethod
+    def at(cls, outlines: CountedPLDs, target: float) -> _DeltaEstimate:
+        delta = math.exp(-min(target, 690.0))
+        frequent = _frequent_losses(outlines, delta)
+        tilt, deviation = tilt_for_delta(frequent, delta)[0], math.sqrt(log_mgf(frequent, 0.0)[2])
+        spread = deviation / math.sqrt(sum(count for _, count in outlines))
+        epsilon = _coarse_sum(frequent, tilt, spread).estimated_epsilon(delta)
+        return cls(frequent, tilt, spread, max(epsilon, deviation, 1e-300))
 
-def _around(outlines: Parts, aim: float) -> _Around:
-    delta = math.exp(-min(aim, 690.0))
-    seen = _seen(outlines, delta)
-    tilt, deviation = tilt_for_delta(seen, delta)[0], math.sqrt(log_mgf(seen, 0.0)[2])
-    spread = deviation / math.sqrt(sum(count for _, count in outlines))
-    epsilon = max(_sum(seen, tilt, spread).about(delta), deviation, 1e-300)
-    return _Around(seen, tilt, spread, epsilon)
 
+def _influence_at(outlines: CountedPLDs, target: float) -> list[Array]:
+    """Return the influence of each loss at one log(1/delta): [2, losses] for each outline.
 
-def _costs_at(outlines: Parts, aim: float) -> list[Array]:
+    With g the density of the sum of all rounds but one, an error w(l) of a round's profile at the
+    losses l changes delta(epsilon) by the integral of w(l) g(epsilon - l), and epsilon by that over
+    the slope of delta. Cells of width h around losses with the density p make w = p h^2/4.
+    """
     rounds = sum(count for _, count in outlines)
-    seen, tilt, spread, epsilon = _around(outlines, aim)
-    unsure = 0.03 * epsilon  # about how well an outline tells epsilon
-    if unsure <= spread * math.sqrt(rounds) or not _heavy(outlines, aim):
-        unsure = 0.0
+    frequent, tilt, spread, epsilon = _DeltaEstimate.at(outlines, target)
+    uncertainty = 0.03 * epsilon  # about how well an outline tells epsilon
+    if uncertainty <= spread * math.sqrt(rounds) or not _has_heavy_tail(outlines, target):
+        uncertainty = 0.0
     few = rounds <= 8  # of many, one more or less makes no difference
-    common = max(range(len(seen)), key=lambda i: seen[i][1])
+    common = max(range(len(frequent)), key=lambda i: frequent[i][1])
     found: list[Array] = []
     for i, (pld, count) in enumerate(outlines):
         if few or i == 0:
-            one = i if few else common
-            fewer = [(each, number - (j == one)) for j, (each, number) in enumerate(seen)]
-            sums, density = _sum([part for part in fewer if part[1]] or seen, tilt, spread).density
-            falls = _falls(sums, density)
-            if unsure and len(sums) > 1:
-                density = _widened(density, int(min(unsure / (sums[1] - sums[0]), len(sums))))
-        at_sums = epsilon - pld.losses
-        given = pld.masses * np.interp(at_sums, sums, density, 0.0, 0.0)
-        slope = float(pld.masses @ np.interp(at_sums, sums, falls, 0.0, 0.0))
+            left_out = i if few else common
+            others = [(each, number - (j == left_out)) for j, (each, number) in enumerate(frequent)]
+            others = [part for part in others if part[1]] or list(frequent)
+            sums, density = _coarse_sum(others, tilt, spread).density
+            slopes = _slopes(sums, density)
+            if uncertainty and len(sums) > 1:
+                density = _widened(density, int(min(uncertainty / (sums[1] - sums[0]), len(sums))))
+        at_others = np.interp(epsilon - pld.losses, sums, density, 0.0, 0.0)
+        slope = float(pld.masses @ np.interp(epsilon - pld.losses, sums, slopes, 0.0, 0.0))
+        given = pld.masses * at_others
         if not (given.any() and np.isfinite(given).all() and slope > 1e-200):  # no tilt fits
-            given, slope = pld.masses, 1 / (1 + tilt)
+            at_others, slope = np.ones(len(given)), 1 / (1 + tilt)
         with np.errstate(over="ignore"):
-            cost = count / max(4 * epsilon * slope, 1e-250) * (given / _gaps(pld))
-        found.append(np.minimum(cost, 1e250))
+            of_samples = count / max(epsilon * slope, 1e-250) * at_others
+            of_cells = of_samples * (pld.masses / _gaps(pld)) / 4
+        found.append(np.minimum([of_cells, of_samples], 1e250))
     return found
 
 
-def _falls(losses: Array, density: Array) -> Array:
-    """How fast delta of a sum with this density falls: the mean of e^(epsilon - loss) over the
-    losses above epsilon, each of them in turn."""
+def _slopes(losses: Array, density: Array) -> Array:
+    """Return minus the slope of delta(epsilon) of a sum with this density, at each of its losses.
+
+    It is the mean of e^(epsilon - loss) over the losses above epsilon.
+    """
     step = float(losses[1] - losses[0]) if len(losses) > 1 else 1.0
-    found, after, block = np.empty(len(losses)), 0.0, max(1, int(300 / step))
-    for end in range(len(losses), 0, -block):
-        part = slice(max(end - block, 0), end)
-        left = np.exp(losses[part] - losses[part][0])
-        sums = np.cumsum((density[part] * step / left)[::-1])[::-1]
-        found[part] = (sums + after / (left[-1] * math.exp(step))) * left
-        after = float(found[part][0])
-    return found
+    terms = step * np.append(density[::-1], 0.0)
+    return running(np.zeros(1), terms[None, :], np.array([min(step, 600.0)]))[0, :0:-1]
 
 
 def _widened(density: Array, reach: int) -> Array:
-    """The largest of the values around each, so many on either side: epsilon is not known well."""
+    """Return the largest of the values up to `reach` places around each."""
     done = 0
     while done < reach:
         shift = min(done + 1, reach - done)
@@ -173,34 +211,39 @@ def _widened(density: Array, reach: int) -> Array:
     return density
 
 
-def _seen(outlines: Parts, delta: float) -> Parts:
-    """Without losses so rare that they do not count at delta: they would only spoil the tilt."""
-    rounds = sum(count for _, count in outlines)
-    return [(_frequent(pld, 0.01 * delta / rounds), count) for pld, count in outlines]
+def _frequent_losses(outlines: CountedPLDs, delta: float) -> CountedPLDs:
+    """Return the outlines without losses so rare that they do not count at delta.
+
+    They would only spoil the tilt. All that is left out of a round has a hundredth of its share.
+    """
+    share = 0.01 * delta / sum(count for _, count in outlines)
+    found = []
+    for pld, count in outlines:
+        tail = np.cumsum(pld.masses[::-1])[::-1]
+        kept = (tail > share) | (pld.index <= 0)
+        found.append((replace(pld, index=pld.index[kept], masses=pld.masses[kept]), count))
+    return found
 
 
-def _frequent(pld: PLD, least: float) -> PLD:
-    """Without the largest losses, which have so small a probability together."""
-    tail = np.cumsum(pld.masses[::-1])[::-1]
-    some = (tail > least) | (pld.index <= 0)
-    return replace(pld, index=pld.index[some], masses=pld.masses[some])
+def _coarse_sum(plds: CountedPLDs, tilt: float, spread: float) -> TiltedSum:
+    """Return about the sum of the losses, of which one has this root mean square.
 
-
-def _sum(parts: Parts, tilt: float, spread: float) -> TiltedSum:
-    """About the sum of the losses, of which one has this root mean square, on a coarse lattice."""
-    largest = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
-    step = max(spread / 8, 1e-12 * largest, 1e-300)
+    The lattice has eight points in the spread and in a loss of 2, beyond which e^-loss is small, or
+    fewer if the sum is too long for a millisecond.
+    """
+    largest = max(float(np.abs(pld.losses).max()) for pld, _ in plds)
+    step = max(min(spread, 2.0) / 8, 1e-12 * largest, 1e-300)
     while True:
         try:
-            return TiltedSum(_on_lattice(parts, step), tilt, 1 << 14)  # a millisecond
+            return TiltedSum(_rounded(plds, step), tilt, 1 << 14)
         except LatticeTooLong:
             step *= 4
 
 
-def _on_lattice(parts: Parts, step: float) -> Sequence[tuple[PLD, int]]:
-    """With every loss at the nearest multiple of a step."""
+def _rounded(plds: CountedPLDs, step: float) -> CountedPLDs:
+    """Return the PLDs with every loss at the nearest multiple of a step."""
     found = []
-    for pld, count in parts:
+    for pld, count in plds:
         index, place = np.unique(np.rint(pld.losses / step).astype(np.int64), return_inverse=True)
         found.append((PLD(step, index, np.bincount(place, pld.masses).astype(float), 0.0), count))
     return found

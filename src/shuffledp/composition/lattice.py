@@ -1,7 +1,8 @@
-"""From profiles to privacy loss distributions on one lattice: strides, steps, sides.
+"""From profiles to privacy loss distributions on one lattice: where to sample, and how narrowly.
 
-The upper and the lower PLD of a kind of round bound its profile whatever the lattice is. How fine
-it is costs time and width only, so it is chosen from coarse outlines of the rounds.
+The upper and the lower PLD of a round bound its profile whatever the lattice and the samples are.
+These cost time and width only, so that they are chosen by estimates: from coarse outlines of the
+rounds, and from the influence of each loss on the composition.
 
 Theory: docs/theory/lattice.md.
 """
@@ -23,231 +24,228 @@ from ..profiles import tuning as of_profiles
 from ..profiles.base import PrivacyProfile, aim
 from ..profiles.samples import Samples, joined
 from . import tuning
-from .grading import Fineness, Grading, around, cells_for, on_lattice
-from .influence import Costs, costs
-from .kinds import Kind
+from .influence import Influence, influences
+from .outlines import RoundGroup
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import LatticeTooLong
-from .tilts import Parts, log_mgf
+from .tilted_sum import CountedPLDs, LatticeTooLong, log_mgf
 
 # proof constants: docs/theory/constants.md
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
 _ENDS_BEFORE = 2.0**-46
 
-Gradings = Mapping[PrivacyProfile, Grading]
-
-
-class SampledRound(NamedTuple):
-    """A profile on a lattice, that of its other order, and how many rounds it bounds from above."""
-
-    profile: PrivacyProfile
-    forward: Sampled
-    reverse: Sampled | None
-    rounds: int
-
 
 @dataclass(frozen=True, eq=False)
 class PLDBracket:
-    """Upper and lower PLDs of all rounds, and the samples that they were made of."""
+    """Upper and lower PLDs of all rounds, on one lattice.
 
-    upper: Parts
-    lower: Parts
-    step: float
-    samples: Sequence[SampledRound]
+    Attributes
+    ----------
+    upper, lower : CountedPLDs
+        They bound the composition from above and from below.
+    upper_if_exact : CountedPLDs
+        What `upper` would be if the lower values of all samples were exact: what cells alone cost.
+    are_samples_narrow : bool
+        Whether samples widen the bracket no more than they may, by estimate.
+    """
 
-    @property
-    def upper_if_exact(self) -> Parts:
-        """The upper PLDs if the lower values of all samples were exact: what cells alone cost."""
-        found = []
-        for _, forward, reverse, rounds in self.samples:
-            pld = upper_pld(self.step, forward.lowest, reverse and reverse.lowest)
-            found.append((pld, rounds))
-        return found
+    upper: CountedPLDs
+    lower: CountedPLDs
+    upper_if_exact: CountedPLDs
+    are_samples_narrow: bool
+
+
+class _Representative(NamedTuple):
+    """A profile that stands for rounds of its group, some from above and some from below."""
+
+    profile: PrivacyProfile
+    group: int
+    above: int
+    below: int
 
 
 class Lattices:
-    """The upper and lower PLDs of some kinds of rounds, and those made for earlier queries. Which
-    losses count is known from `like`, if those are kinds with the same outlines."""
+    """PLDs of groups of rounds for any question, and those made for earlier ones.
 
-    def __init__(self, kinds: Sequence[Kind], like: Lattices | None = None) -> None:
-        self._kinds = kinds
-        self.outlines: Parts = [(kind.outline, kind.count) for kind in kinds]
-        # it contains the largest loss of the kind that counts most, or that of its other order
-        leading = max(kinds, key=lambda kind: kind.count * kind.spread).profile
+    Parameters
+    ----------
+    groups : Sequence of RoundGroup
+    like : Lattices, optional
+        Of groups with the same outlines, from which the influence of losses is known.
+    """
+
+    def __init__(self, groups: Sequence[RoundGroup], like: Lattices | None = None) -> None:
+        self._groups = groups
+        self.outlines: CountedPLDs = [(group.outline, group.count) for group in groups]
+        # a lattice contains the largest loss of the group that counts most, or of its other order
+        leading = max(groups, key=lambda group: group.count * group.spread).profile
         own, other = leading.max_loss, (leading.reverse or leading).max_loss
         self._anchor = own if own > 1e-9 * other else other
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
-        self.made: dict[tuple[float, ...], PLDBracket] = {}
-        self._costs: dict[tuple[float, ...], Sequence[Costs]] = like._costs if like else {}
+        # many different rounds are expensive, too: each of them has to be sampled
+        many = sum(len(group.members) for group in groups) > 8
+        self.is_expensive = many or any(group.profile.dear for group in groups)
+        self.cached: dict[tuple[float, ...], PLDBracket] = {}
+        self._influences: dict[tuple[float, ...], Sequence[Influence]] = (
+            like._influences if like else {}
+        )
 
-    def parts(
-        self,
-        depth: float,
-        rtol: float,
-        fineness: Fineness,
-        aims: tuple[float, ...],
+    def plds(
+        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
     ) -> PLDBracket:
-        """PLDs of the rounds, to deltas of e^-depth, and sharp where log(1/delta) is near the aims.
-        The width is about that of rtol at a fineness of 1."""
-        key = depth, rtol, *fineness, *aims
-        made = self.made.get(key)
-        if made is None:
-            made = self._make(depth, rtol, fineness, aims)
-            too_many = max(len(self.made) + 1 - tuning.KEPT_LATTICES, 0)
-            for old in list(self.made)[:too_many]:  # keep memory bounded
-                self.made.pop(old, None)
-            self.made[key] = made
-        return made
+        """Return PLDs of the rounds above and below them.
 
-    def width_left(
-        self,
-        made: PLDBracket,
-        depth: float,
-        rtol: float,
-        fineness: Fineness,
-        aims: tuple[float, ...],
-    ) -> float:
-        """Estimate the share of the samples' width that another fineness would leave.
+        Parameters
+        ----------
+        depth : float
+            Deltas of a round are resolved down to e^-depth.
+        rtol : float
+            Relative width in epsilon that is asked for. At a fineness of 1 about a third of it
+            goes to cells and as much to samples.
+        fineness : float
+            Both of these widths fall with its square.
+        targets : tuple of float
+            log(1/delta) of the composition for which the PLDs are to be sharp.
 
-        A sample costs its relative width times what cells cost there. 16 samples, spread evenly
-        over these costs, are evaluated at the other width.
+        Raises
+        ------
+        LatticeTooLong
+            If no transform has room for the sum of the losses.
         """
-        found = dict(zip((kind.outline for kind in self._kinds), self._counting(aims), strict=True))
-        outlines = {member: kind.outline for kind in self._kinds for member, _ in kind.members}
-        before = after = 0.0
-        for profile, sampled, _, count in made.samples:
-            losses = made.step * sampled.index.astype(float)
-            costs_at = np.interp(losses, *found[outlines[profile]]) * np.gradient(losses)
-            each = count * costs_at * sampled.samples.relative_widths
-            total = float(each.sum())
-            if total == 0:
-                continue
-            chosen = np.searchsorted(np.cumsum(each) / total, (np.arange(16) + 0.5) / 16)
-            chosen, weights = np.unique(np.minimum(chosen, len(each) - 1), return_counts=True)
-            sampler = profile.sampler(depth, self._sample_width(rtol, fineness))
-            narrower = sampler(np.minimum(losses[chosen], profile.max_loss)).relative_widths
-            ratio = narrower / sampled.samples.relative_widths[chosen]
-            before += total
-            after += total * float(np.average(ratio, weights=weights))
-        return after / before if before > 0 else 1.0
+        key = depth, rtol, fineness, *targets
+        plds = self.cached.get(key)
+        if plds is None:
+            plds = self._make(depth, rtol, fineness, targets)
+            too_many = max(len(self.cached) + 1 - tuning.KEPT_LATTICES, 0)
+            for old in list(self.cached)[:too_many]:  # keep memory bounded
+                self.cached.pop(old, None)
+            self.cached[key] = plds
+        return plds
 
-    def _sample_width(self, rtol: float, fineness: Fineness) -> float:
-        """The relative width at which profiles are sampled."""
-        share = tuning.DEAR_SHARE if _dear(self._kinds) else tuning.SHARE
-        return min(share * _aim(self._kinds, rtol) / fineness.sharpness, tuning.WIDEST_SAMPLES)
+    def finest(self, rtol: float) -> float:
+        """Return the fineness beyond which lattices are not worth their time."""
+        if not self.is_expensive:
+            return math.inf
+        room = self._target_width(rtol) / max(of_profiles.LEAST_DEAR, 1e-300)
+        return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
 
-    def finest(self, rtol: float) -> Fineness:
-        """Finer lattices are not worth their time."""
-        if not _dear(self._kinds):
-            return Fineness(math.inf, math.inf)
-        room = _aim(self._kinds, rtol) / max(of_profiles.LEAST_DEAR, 1e-300)
-        return Fineness().times(min(math.sqrt(room), tuning.DEAREST))
+    def _target_width(self, rtol: float) -> float:
+        """Return the width in relative epsilon that cells may cost at a fineness of 1."""
+        return aim(rtol, self.is_expensive, any(group.profile.slow for group in self._groups))
 
     def _make(
-        self, depth: float, rtol: float, fineness: Fineness, aims: tuple[float, ...]
+        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
     ) -> PLDBracket:
-        wide, resolution = _aim(self._kinds, rtol), fineness.resolution
-        cells = cells_for(self.outlines, self._counting(aims), wide / resolution**2)
-        gradings, rounds = {}, []
-        strides = _strides(self._kinds, rtol, resolution)
-        together = tuning.TOGETHER * rtol / (4 * wide)
-        for kind, stride, cell in zip(self._kinds, strides, cells, strict=True):
-            for profile, above, below in _shared(kind, together * (stride / kind.spread) ** 2):
-                gradings[profile] = Grading(kind.outline, cell, depth)
-                rounds.append((profile, above, below))
-        step = self._step(min(strides), gradings, resolution)
-        fine = self._sample_width(rtol, fineness)
-        sampled = {
-            profile: _sampled(profile, by, step, fine, _positive(profile))
-            for profile, by in gradings.items()
+        goal = self._target_width(rtol)
+        influence = self._influence(targets)
+        cells = cell_widths(self.outlines, influence, goal / fineness**2)
+        strides = self._strides(goal, fineness)
+        chosen = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
+        places = {
+            profile: SamplePlaces(self._groups[group].outline, *cells[group], depth)
+            for profile, group, _, _ in chosen
         }
-        upper, lower, samples = [], [], []
-        for profile, above, below in rounds:
-            reverse = None
-            if profile.reverse is not None:  # often among the rounds, too
-                reverse = sampled.get(profile.swapped)
-                grading = gradings[profile]
-                reverse = reverse or _sampled(profile.reverse, grading, step, fine, Side.LOWER)
-            plds = _discretize(profile, step, sampled[profile], reverse)
-            upper.append((plds[0], above))
-            lower.append((plds[1], below))
-            samples.append(SampledRound(profile, sampled[profile], reverse, above))
-        return PLDBracket(upper, lower, step, samples)
+        step = self._step(min(strides), places, fineness)
+        share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
+        width = min(share * goal, tuning.WIDEST_SAMPLES)
+        samplers: dict[tuple[PrivacyProfile, Side], _LatticeSampler] = {}
+        for profile, group, above, _ in chosen:
+            for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
+                is_known = side is Side.LOWER and (profile.swapped, Side.UPPER) in samplers
+                if sampled is not None and not is_known:
+                    sampler = _LatticeSampler(
+                        sampled, step, places[profile], _losses_of(profile, side), width
+                    )
+                    sampler.weigh(influence[group], above / self._groups[group].count)
+                    samplers[profile, side] = sampler
+        are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
+        upper, lower, if_exact = [], [], []
+        for profile, _, above, below in chosen:
+            forward, reverse = samplers[profile, Side.UPPER].sampled, None
+            if profile.reverse is not None:
+                other = samplers.get((profile, Side.LOWER))
+                reverse = (other or samplers[profile.swapped, Side.UPPER]).sampled
+            upper.append((upper_pld(step, forward, reverse), above))
+            lower.append((_lower_pld(profile, step, forward, reverse), below))
+            if not are_narrow:
+                exact = upper_pld(step, forward.lowest, reverse and reverse.lowest)
+                if_exact.append((exact, above))
+        return PLDBracket(upper, lower, if_exact or upper, are_narrow)
 
-    def _step(self, stride: float, gradings: Gradings, resolution: float) -> float:
-        """Finer than a stride; the anchor is a multiple of it, up to rounding."""
+    def _influence(self, targets: tuple[float, ...]) -> Sequence[Influence]:
+        """Return how much each loss counts at these log(1/delta), from before if it is known."""
+        if targets not in self._influences:
+            if len(self._influences) >= tuning.KEPT_LATTICES:
+                self._influences.clear()
+            self._influences[targets] = influences(self.outlines, targets)
+        return self._influences[targets]
+
+    def _strides(self, goal: float, fineness: float) -> list[float]:
+        """Return the distance of losses at which each group should be sampled if all are alike.
+
+        A distance h adds about h^2/6 to the variance of a round from above and takes h^2/3 from
+        below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
+        hardly count in the total may be sampled more coarsely.
+        """
+        unit = math.sqrt(4 * goal) / fineness
+        total = sum(group.spread**2 * group.count for group in self._groups)
+        shares = [total / (len(self._groups) * group.count) for group in self._groups]
+        return [
+            unit * math.sqrt(max(group.spread**2, share / fineness**2))
+            for group, share in zip(self._groups, shares, strict=True)
+        ]
+
+    def _representatives(self, strides: Sequence[float], scale: float) -> Iterator[_Representative]:
+        """Yield the profiles to be sampled, of users whose ratio is `scale` stride^2/spread^2."""
+        for i, (group, stride) in enumerate(zip(self._groups, strides, strict=True)):
+            ratio = scale * (stride / group.spread) ** 2
+            for profile, above, below in representatives(group, ratio):
+                yield _Representative(profile, i, above, below)
+
+    def _step(
+        self, stride: float, places: Mapping[PrivacyProfile, SamplePlaces], fineness: float
+    ) -> float:
+        """Return a step below the stride of which the anchor is a multiple, up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
         longest = 30 * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
-        wanted = min(stride, max(stride / tuning.FINER / max(resolution, 1.0), longest))
-        if _dear(self._kinds):  # a second lattice costs far more than a finer one
-            wanted = min(wanted, max(_narrowest(gradings) / 2, stride / 64, longest))
+        wanted = min(stride, max(stride / tuning.FINER / max(fineness, 1.0), longest))
+        if self.is_expensive:  # a second lattice costs far more than a finer one
+            gaps = (
+                np.diff(graded.losses(profile, _losses_of(profile, Side.UPPER)))
+                for profile, graded in places.items()
+            )
+            narrowest = min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
+            wanted = min(wanted, max(narrowest / 2, stride / 64, longest))
         divisions = round_up(max(self._anchor / wanted, 16.0))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
             step = math.nextafter(step, math.inf)
-        too_long = 12 * self._deviation > tuning.MAX_POINTS * step
-        if too_long or divisions > 1 << 40:
+        if 12 * self._deviation > tuning.MAX_POINTS * step or divisions > 1 << 40:
             raise LatticeTooLong
         return step
 
-    def _counting(self, aims: tuple[float, ...]) -> Sequence[Costs]:
-        """What cells around the losses of each kind cost, as long as memory allows from before."""
-        if aims not in self._costs:
-            if len(self._costs) >= tuning.KEPT_LATTICES:
-                self._costs.clear()
-            self._costs[aims] = costs(self.outlines, aims)
-        return self._costs[aims]
 
-
-def _shared(kind: Kind, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:
-    """Some profiles of a kind, and how many rounds each of them bounds from above and from below.
+def representatives(group: RoundGroup, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:
+    """Yield some profiles of a group, and how many rounds each bounds from above and from below.
 
     A profile falls with the number of users: those in between two that differ by less than the
     ratio lie between them. This costs about half the ratio in relative epsilon.
     """
-    users = [profile.family[1] for profile, _ in kind.members]
+    users = [profile.family[1] for profile, _ in group.members]
     chosen = [0]
     for i in range(1, len(users)):
         if i + 1 == len(users) or users[i + 1] > (1 + ratio) * users[chosen[-1]]:
             chosen.append(i)
     for before, at, after in zip([-1, *chosen], chosen, [*chosen[1:], len(users)], strict=False):
-        above = sum(count for _, count in kind.members[at:after])
-        below = sum(count for _, count in kind.members[before + 1 : at + 1])
-        yield kind.members[at][0], above, below
+        above = sum(count for _, count in group.members[at:after])
+        below = sum(count for _, count in group.members[before + 1 : at + 1])
+        yield group.members[at][0], above, below
 
 
-def _dear(kinds: Sequence[Kind]) -> bool:
-    """Many different rounds are dear too: most of the time goes into sampling each of them."""
-    many = sum(len(kind.members) for kind in kinds) > 8
-    return many or any(kind.profile.dear for kind in kinds)
-
-
-def _aim(kinds: Sequence[Kind], rtol: float) -> float:
-    """The width in relative epsilon that a lattice may cost."""
-    return aim(rtol, _dear(kinds), any(kind.profile.slow for kind in kinds))
-
-
-def _strides(kinds: Sequence[Kind], rtol: float, resolution: float) -> list[float]:
-    """The distance of losses at which each kind of round should be sampled.
-
-    A distance h adds about h^2/6 to the variance of a round from above and takes h^2/3 from
-    below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
-    hardly count in the total may be sampled more coarsely.
-    """
-    unit = math.sqrt(4 * _aim(kinds, rtol)) / resolution
-    total = sum(kind.spread**2 * kind.count for kind in kinds)
-    shares = [total / (len(kinds) * kind.count) for kind in kinds]
-    return [
-        unit * math.sqrt(max(kind.spread**2, share / resolution**2))
-        for kind, share in zip(kinds, shares, strict=True)
-    ]
-
-
-def _discretize(
+def _lower_pld(
     profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None
-) -> tuple[PLD, PLD]:
-    """(upper, lower) PLD of one round on a lattice."""
+) -> PLD:
+    """Return the lower PLD of one round on a lattice, with the error of its largest loss."""
     if reverse is not None and reverse.samples.lower[-1] == 0:
         # how far its place was rounded up is charged to positive losses only
         samples = reverse.samples
@@ -256,51 +254,197 @@ def _discretize(
     lower = lower_pld(step, forward, reverse)
     if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
-    return upper_pld(step, forward, reverse), lower
+    return lower
 
 
-def _narrowest(gradings: Gradings) -> float:
-    """The smallest distance of losses at which a profile is to be sampled."""
-    gaps = (
-        np.diff(grading.losses(profile, _positive(profile)))
-        for profile, grading in gradings.items()
+def _losses_of(profile: PrivacyProfile, side: Side) -> Side | None:
+    """Return which losses an order stands for: positive, negative, or (None) both alike."""
+    return None if profile.swapped is profile else side
+
+
+class CellWidths(NamedTuple):
+    """How wide cells may be around some losses."""
+
+    losses: Array
+    widths: Array
+
+
+def cell_widths(
+    outlines: CountedPLDs, influence: Sequence[Influence], width: float
+) -> list[CellWidths]:
+    """Return how wide cells may be for all of them together to cost `width` in relative epsilon.
+
+    Where cells of width h cost r h^2 for each unit of loss, the fewest of them have h = c r^(-1/3).
+    """
+    total = sum(_area(each.losses, np.cbrt(each.of_cells)) for each in influence)
+    unit = math.sqrt(width / max(total, 1e-300))
+    found = []
+    for (losses, cost, _), (pld, _) in zip(influence, outlines, strict=True):
+        spread = math.sqrt(float(pld.masses @ pld.losses**2))
+        # an outline may miss where the losses are: no cell is wider than a share of its loss, nor
+        # of 1, or of half the spread, where that is more
+        widest = np.minimum(np.abs(losses) + spread, max(1.0, spread / 2))
+        widest *= min(12 * math.sqrt(width), 0.5)
+        found.append(CellWidths(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
+    return found
+
+
+def _area(x: Array, y: Array) -> float:
+    return float(np.diff(x) @ (y[1:] + y[:-1])) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class SamplePlaces:
+    """Where to sample rounds of which an outline is known: close together where losses count."""
+
+    outline: PLD
+    cell_losses: Array
+    cell_widths: Array
+    depth: float  # log(1/delta) of the smallest delta that is asked for
+
+    def losses(self, profile: PrivacyProfile, side: Side | None = None) -> Array:
+        """Return the losses at which to sample a profile, from 0 on.
+
+        They end at its largest loss, or at one beyond which delta is about e^-depth. `side` is
+        UPPER for positive losses, LOWER for negative ones as seen from Q, and None for both at once
+        where they are mirror images.
+        """
+        losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
+        places, widths = self.cell_losses, self.cell_widths
+        if side is Side.LOWER:
+            losses, masses = -losses[::-1], (masses * np.exp(-losses))[::-1]
+            infinite = 0.0 if profile.bounded else math.inf  # not part of an outline of P
+            places, widths = -places[::-1], widths[::-1]
+        elif side is None:
+            widths = np.minimum(widths, np.interp(-places, places, widths))
+        tail = np.cumsum(masses[::-1])[::-1]
+        beyond = losses[tail + infinite <= math.exp(-self.depth)]
+        end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss)
+        inside = (places > 0) & (places < end)
+        return _spaced(np.append(places[inside], end), np.append(widths[inside], math.inf))
+
+
+def _spaced(losses: Array, widths: Array) -> Array:
+    """Return places from 0 to the last of these losses, about as far apart as the widths say."""
+    narrower = np.minimum(widths, np.append(widths[:1], widths[:-1]))  # at the ends of a gap
+    count = np.append(0.0, np.cumsum(np.diff(losses, prepend=0.0) / narrower))
+    number = min(count[-1], tuning.MOST_SAMPLES)
+    spaced: Array = np.interp(
+        np.linspace(0.0, count[-1], math.ceil(number) + 1), count, np.append(0.0, losses)
     )
-    return min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
+    return spaced
 
 
-def _positive(profile: PrivacyProfile) -> Side | None:
-    """The side of positive losses; None if negative losses are mirror images of them."""
-    return None if profile.swapped is profile else Side.UPPER
+def beside_kinks(kinks: Array, step: float, largest: float) -> Array:
+    """Return the lattice points on either side of each kink, from 0 to the largest loss.
+
+    Between them a profile is straight, so that no other samples are needed.
+    """
+    places = step * np.concatenate([[0.0], np.floor(kinks / step), np.ceil(kinks / step)])
+    return np.append(np.unique(np.minimum(places, largest)), largest)
 
 
-def _sampled(
-    profile: PrivacyProfile,
-    grading: Grading,
-    step: float,
-    rtol: float,
-    losses: Side | None,
-) -> Sampled:
-    """A profile on a lattice: of positive losses, of negative ones, or (None) of both alike."""
-    largest, sampler = profile.max_loss, profile.sampler(grading.depth, rtol)
-    kinks = profile.kinks
-    if kinks is None:
-        index = on_lattice(grading.losses(profile, losses), step, largest)
-    else:
-        index = on_lattice(around(kinks, step, largest), step, largest)
+def on_lattice(losses: Array, step: float, largest: float) -> NDArray[np.int64]:
+    """Return lattice points near losses up to their last, which is covered if it is the largest.
 
-    def sampled(index: NDArray[np.int64]) -> Samples:
-        epsilon: Array = step * index.astype(float)
+    The two points before the last are included: much of the mass may be there, since the largest
+    loss may have been rounded up.
+    """
+    end = float(losses[-1])
+    top = math.ceil(end / step * (1 - 1e-14))
+    if end == largest and Fraction(step) * top < Fraction(largest):
+        top += 1
+    index = np.minimum(np.rint(losses / step), top).astype(np.int64)
+    return np.unique(np.concatenate([index, [0, max(top - 2, 0), max(top - 1, 0), top]]))
+
+
+class _LatticeSampler:
+    """A profile on a lattice: sampled once, and then again where narrower samples are needed."""
+
+    def __init__(
+        self,
+        profile: PrivacyProfile,
+        step: float,
+        places: SamplePlaces,
+        side: Side | None,
+        width: float,
+    ) -> None:
+        self._profile, self._step, self._side = profile, step, side
+        self._depth, self._width = places.depth, width
+        largest, kinks = profile.max_loss, profile.kinks
+        if kinks is None:
+            index = on_lattice(places.losses(profile, side), step, largest)
+        else:
+            index = on_lattice(beside_kinks(kinks, step, largest), step, largest)
+        samples = self._sample(index, width)
+        # chords beside a kink tell slopes that are missing
+        missing = index[~np.isfinite(samples.slope_high)] if kinks is not None else index[:0]
+        more = np.setdiff1d(np.concatenate([missing - 1, missing + 1]), index)
+        more = more[(more > 0) & (more < index[-1])]
+        if len(more):
+            index, samples = np.append(index, more), joined([samples, self._sample(more, width)])
+            order = np.argsort(index)
+            index, samples = index[order], samples.rows(order)
+        self._index, self._samples = index, samples
+        self._weights = np.zeros(len(index))
+
+    def _sample(self, index: NDArray[np.int64], width: float) -> Samples:
+        epsilon: Array = self._step * index.astype(float)
+        largest = self._profile.max_loss
         # the last one is on the lattice, up to what TiltedSum charges
         at_end = np.abs(epsilon - largest) <= 2.0**-51 * largest
-        return sampler(np.where(at_end, largest, epsilon))
+        return self._profile.sampler(self._depth, width)(np.where(at_end, largest, epsilon))
 
-    samples = sampled(index)
-    # chords beside a kink tell slopes that are missing
-    missing = index[~np.isfinite(samples.slope_high)] if kinks is not None else index[:0]
-    more = np.setdiff1d(np.concatenate([missing - 1, missing + 1]), index)
-    more = more[(more > 0) & (more < index[-1])]
-    if len(more):
-        index, samples = np.append(index, more), joined([samples, sampled(more)])
-        order = np.argsort(index)
-        index, samples = index[order], samples.rows(order)
-    return Sampled(index, samples, not profile.bounded and bool(step * float(index[-1]) >= largest))
+    def weigh(self, influence: Influence, share: float) -> None:
+        """Estimate how much the width of each sample costs, in relative epsilon.
+
+        A width w of f at alpha < 1 is alpha w of the profile of the other order at 1/alpha.
+        """
+        epsilon = self._step * self._index.astype(float)
+        cells = np.gradient(epsilon) if len(epsilon) > 1 else np.zeros(1)
+        for side in (Side.UPPER, Side.LOWER):
+            if self._side in (None, side):
+                of_samples = np.interp(side * epsilon, *influence[::2], 0.0, 0.0)
+                scale = 1.0 if side is Side.UPPER else np.exp(-epsilon)
+                self._weights += share * cells * scale * of_samples
+
+    @property
+    def costs(self) -> Array:
+        """About how much each sample adds to the relative width of epsilon, shape [samples]."""
+        return self._weights * (self._samples.upper - self._samples.lower)
+
+    def narrow(self, goal: float) -> None:
+        """Sample again, at narrower and narrower widths, where the width of samples costs most.
+
+        This ends when all of them cost at most `goal`, when it has taken its share of samples, or
+        when narrower ones hardly help.
+        """
+        left, width = round(tuning.NARROWING * len(self._index)), self._width
+        while (costs := self.costs).sum() > goal:
+            order = np.argsort(-costs)
+            # so many that all others cost half of the goal
+            remaining = costs.sum() - np.cumsum(costs[order])
+            chosen = order[: min(int(np.argmax(remaining <= goal / 2)) + 1, left)]
+            if len(chosen) == 0:
+                break
+            left -= len(chosen)
+            width /= 4
+            self._samples = self._samples.narrowed(chosen, self._sample(self._index[chosen], width))
+            if self.costs[chosen].sum() > 0.7 * costs[chosen].sum():
+                break
+
+    @property
+    def sampled(self) -> Sampled:
+        end = self._step * float(self._index[-1])
+        flat = not self._profile.bounded and bool(end >= self._profile.max_loss)
+        return Sampled(self._index, self._samples, flat)
+
+
+def narrow_samples(samplers: Sequence[_LatticeSampler], goal: float) -> bool:
+    """Narrow samples until all together cost at most `goal`, and say whether they do."""
+    total = sum(float(each.costs.sum()) for each in samplers)
+    if total > goal:
+        for each in samplers:
+            each.narrow(goal * float(each.costs.sum()) / total)
+        total = sum(float(each.costs.sum()) for each in samplers)
+    return total <= goal * (1 + 1e-9)

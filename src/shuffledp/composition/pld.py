@@ -58,11 +58,21 @@ class PLD:
         _, total, peak = self._tilted(tilt)
         return float(np.log(total) + peak)
 
+    @cached_property
+    def _log_masses(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.masses)
+
     def _tilted(self, tilt: float) -> tuple[Array, float, float]:
-        """Masses times e^(tilt L - peak), their sum, and the largest exponent: that of an end."""
+        """Return masses times e^(tilt L - peak), their sum, and peak: the largest is about 1.
+
+        Relative to the largest e^(tilt L) instead, all masses but one that is next to nothing could
+        underflow, and their sum would be far too small.
+        """
         exponent = tilt * self.losses
-        peak = float(max(exponent[0], exponent[-1]))
-        weights = self.masses * np.exp(exponent - peak)
+        peak = float((exponent + self._log_masses).max())
+        half = np.exp((exponent - peak) / 2)  # in two halves: the whole may be beyond a double
+        weights = self.masses * half * half
         return weights, weights.sum(), peak
 
 

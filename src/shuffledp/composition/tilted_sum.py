@@ -1,8 +1,8 @@
-"""Sums of independent privacy losses: tilted FFT with every error charged to the safe side.
+"""Sums of independent privacy losses on a tilted lattice, with every error charged.
 
 The masses are multiplied by e^(tilt * loss) and normalised before the transform, which moves the
 centre of the sum to the losses that matter. Probabilities of 1e-100 then keep about 12 digits,
-where a plain FFT has an absolute floor near 1e-16.
+where a plain FFT has an absolute floor near 1e-16. Every tilt is sound.
 
 Theory: docs/theory/composition.md.
 """
@@ -10,221 +10,277 @@ Theory: docs/theory/composition.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
-from .._support.transforms import power, round_up, transform_error
+from .._support.transforms import round_up, running
+from ..engines.tilted_lattice import TiltedMasses, convolve
 from . import tuning
-from .tilts import Parts, log_mgf
+from .pld import PLD
 
 # proof constants: docs/theory/constants.md
 #: Relative error of the lattice losses, of epsilon, and of where a largest loss was put on it.
 LOSS_ERROR = 2.0**-50
-#: Sums from the top down have factors between 1 and e to this.
-WIDEST = 600.0
 #: Relative error of the probability of an infinite loss.
-INFINITE = 1e-12
+INFINITE_ERROR = 1e-12
+#: Tilted mass on either side of the window: as much as rounding costs.
+_OUTSIDE = 1e-13
+#: Steps, as losses, beyond which a sum of one step more counts fully: e^-300 is below rounding.
+_LONG_STEP = 300.0
 
-
-def infinite_mass(parts: Parts) -> float:
-    """The probability that some round's loss is infinite."""
-    if any(pld.infinite >= 1 for pld, _ in parts):
-        return 1.0
-    return -math.expm1(math.fsum(count * math.log1p(-pld.infinite) for pld, count in parts))
+#: PLDs on one lattice, and in how many rounds each of them is the law of the loss.
+CountedPLDs = Sequence[tuple[PLD, int]]
+#: log E[e^(tilt S)] of a sum and its first two derivatives in the tilt.
+Cumulants = tuple[float, float, float]
 
 
 class LatticeTooLong(Exception):
     """The sum needs more lattice points than a transform may have."""
 
 
-class TiltedSum:
-    """The law of the summed loss around the centre that the tilt chooses."""
+def infinite_mass(plds: CountedPLDs) -> float:
+    """Return the probability that some round's loss is infinite."""
+    if any(pld.infinite >= 1 for pld, _ in plds):
+        return 1.0
+    return -math.expm1(math.fsum(count * math.log1p(-pld.infinite) for pld, count in plds))
 
-    def __init__(self, parts: Parts, tilt: float, longest: int = 0) -> None:
+
+class TiltedSum:
+    """The law of the summed loss around the centre that a tilt chooses.
+
+    Parameters
+    ----------
+    plds : CountedPLDs
+        All on one lattice.
+    tilt : float
+        At least 0. Values are sharp where the sum is centred under the tilt.
+    longest : int, optional
+        The largest number of lattice points; MAX_POINTS by default.
+
+    Raises
+    ------
+    LatticeTooLong
+        If the window of the sum has more points than that.
+
+    Notes
+    -----
+    docs/theory/composition.md, tilted sums. With w_j the masses at the losses s_j = s_0 + j h, the
+    tilt undone, T_i the sum of w_j over j >= i, and D_i = E[(1 - e^(s_i - S))_+],
+
+        D_i = (1 - e^-h) T_(i+1) + e^-h D_(i+1),
+
+    and delta(epsilon) = (1 - x) T_i + x D_i between s_(i-1) and s_i, with x = e^(epsilon - s_i).
+    All terms are positive, so that running sums err relatively. The noise of the transform is
+    charged to delta with the sum of all factors that undo the tilt, a geometric series.
+    """
+
+    def __init__(self, plds: CountedPLDs, tilt: float, longest: int = 0) -> None:
         self._tilt = tilt
-        self._step = parts[0][0].step
-        self._log_mgf, mean, _ = log_mgf(parts, tilt)
-        self.infinite = infinite_mass(parts)
-        self._outside = 1e-13  # mass on either side of the window: as much as rounding costs
-        first, last = _window(parts, tilt, self._log_mgf, mean, self._outside)
-        size = 2 * round_up((last - first + 1) / 2)
-        if size > (longest or tuning.MAX_POINTS):
+        self._step = plds[0][0].step
+        self._log_mgf, self._centre, _ = log_mgf(plds, tilt)
+        self.infinite = infinite_mass(plds)
+        first, last = _window(plds, tilt, self._log_mgf, self._centre)
+        points = 2 * round_up((last - first + 1) / 2)
+        if points > (longest or tuning.MAX_POINTS):
             raise LatticeTooLong
-        self._losses = self._step * (first + np.arange(size, dtype=float))
+        self._losses = self._step * (first + np.arange(points, dtype=float))
+        rounds = sum(count for _, count in plds)
+        largest = max(float(np.abs(pld.losses).max()) for pld, _ in plds)
+        # relative errors of the tilted masses, over all rounds, and of the running sums
+        self._relative = UNIT * 16 * rounds * (8 + tilt * largest)
+        self._relative += UNIT * ((16 + 2 * self._step) * points + 2000)
+        self._loss_error = LOSS_ERROR * rounds * largest
+        self._loss_error += sum(count * pld.loss_error for pld, count in plds)
+        self._law = _convolve(plds, tilt, first, points)
         # e^-709 .. e^709 is the range of a double: a larger factor becomes infinite, and the
         # bound trivial, on either side
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             self._untilted = np.exp(self._log_mgf - tilt * self._losses)
-        self._masses, self._error, self._norm_error = self._convolve(parts, first, size)
-        # relative error of the tilted masses, over all rounds
-        rounds = sum(count for _, count in parts)
-        reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
-        self._relative = 16 * UNIT * rounds * (4 + tilt * reach)
-        self._loss_error = LOSS_ERROR * rounds * reach
-        self._loss_error += sum(count * pld.loss_error for pld, count in parts)
-        self._centre = mean
-        self._lower_at_centre = self._delta(mean, Side.LOWER)
+            masses_from_top = (self._law.masses[0] * self._untilted)[::-1]
+            self._tails = np.cumsum(masses_from_top)[::-1]
+            self._deltas_at_losses = self._summed_up()
+        self._lower_at_centre = float(self._bound(np.array([self._centre]), Side.LOWER)[0])
 
-    def _convolve(self, parts: Parts, first: int, size: int) -> tuple[Array, float, float]:
-        """Tilted masses at lattice points first, first + 1, ..., a bound of their error each, and
-        one of the Euclidean norm of their errors."""
-        spectrum = np.ones(size // 2 + 1, dtype=complex)
-        error = np.zeros(len(spectrum))  # of the spectrum, absolute
-        # |error| of one transform is at most this times the sum of the masses, which is 1
-        rounding = transform_error(size)
-        shift = first
-        for pld, count in parts:
-            log_norm = pld.log_norm(self._tilt)
-            # in two halves: a mass of 1e-300 may need a factor beyond the range of a double
-            half = np.exp((self._tilt * pld.losses - log_norm) / 2)
-            tilted = pld.masses * half * half
-            folded = np.bincount((pld.index - pld.index[0]) % size, tilted, size)
-            factor = np.fft.rfft(folded)
-            magnitude = np.minimum(np.abs(factor) + rounding, 1 + rounding)
-            with np.errstate(under="ignore"):
-                powers = power(factor, count)
-                # |a^k - b^k| <= k |a - b| max(|a|, |b|)^(k-1); likewise for the power's rounding
-                lesser = magnitude ** (count - 1)
-                growth = count * rounding * lesser
-            error = error * lesser * magnitude + (np.abs(spectrum) + error) * growth
-            spectrum = spectrum * powers
-            shift -= int(pld.index[0]) * count
-        masses = np.roll(np.fft.irfft(spectrum, size), -(shift % size))
-        # each output averages the spectrum: its error, and the inverse transform's rounding;
-        # likewise for the norm (Parseval)
-        mean_error = (2 * error.sum() + 2 * rounding * np.abs(spectrum).sum()) / size
-        norm = math.sqrt(2 * float(np.sum((error + rounding * np.abs(spectrum)) ** 2)) / size)
-        return np.maximum(masses, 0.0), float(mean_error), norm
+    def _summed_up(self) -> Array:
+        """Return D_i at each loss, [points]."""
+        if self._step > _LONG_STEP:
+            return np.append(self._tails[1:], 0.0)
+        terms = -math.expm1(-self._step) * self._tails[::-1]
+        return running(np.zeros(1), terms[None, :], np.array([self._step]))[0, ::-1]
 
     def delta(self, epsilon: float, side: Side) -> float:
-        """delta(epsilon) of the sum: an upper bound if side is UPPER, else a lower one.
-
-        Sharp near the centre. Far below it rounding drowns the value, but delta falls with epsilon.
-        """
-        value = self._delta(epsilon, side)
-        if side is Side.LOWER and epsilon < self._centre:
-            return max(value, self._lower_at_centre)
-        return value
+        """Return a bound on delta(epsilon) from the given side; see `deltas`."""
+        return float(self.deltas(np.array([epsilon]), side)[0])
 
     def deltas(self, epsilon: Array, side: Side) -> Array:
-        """The same at many epsilons, by sums from the top down that all of them share."""
-        if self._step * len(self._losses) > WIDEST:
-            return np.array([self.delta(e, side) for e in epsilon.tolist()])
-        moved = epsilon - side * (LOSS_ERROR * epsilon + self._loss_error)
+        """Return bounds on delta(epsilon) of the sum, from above if side is UPPER, else from below.
+
+        They are sharp near the centre. Far below it rounding drowns the value, but delta falls with
+        epsilon, so that the lower bound at the centre holds there, too.
+        """
+        bound = self._bound(epsilon, side)
+        if side is Side.UPPER:
+            return bound
+        below_centre = np.maximum(bound, self._lower_at_centre)
+        return np.asarray(np.where(epsilon < self._centre, below_centre, bound))
+
+    def _bound(self, epsilon: Array, side: Side) -> Array:
+        epsilon = epsilon - side * (LOSS_ERROR * epsilon + self._loss_error)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            outside: Array = np.exp(self._log_mgf - self._tilt * moved)
-            outside *= 2 * self._outside * _largest_gain(self._tilt)
-            value = self._gained(self._masses * self._untilted, moved)
-            noise = self._error * self._gained(self._untilted, moved)
-            # the square of a gain is at most the gain times its factor
-            norm = self._norm_error * np.sqrt(self._gained(self._untilted**2, moved))
-            value += side * (np.fmin(noise, norm) + outside)
-            ends = np.abs(self._losses[[0, -1]]).max()
-            exponent = abs(self._log_mgf) + self._tilt * np.maximum(ends, np.abs(moved))
-            relative = self._relative + UNIT * (8 * (8 + exponent) + 2 * len(self._losses) + 2000)
+            value, noise = self._stop_losses(epsilon)
+            # mass outside the window that is missed (upper) or has been folded in (lower)
+            outside: Array = np.exp(self._log_mgf - self._tilt * epsilon)
+            outside *= 2 * _OUTSIDE * _largest_gain(self._tilt)
+            value = value + side * (noise + outside)
+            ends = float(np.abs(self._losses[[0, -1]]).max())
+            exponent = abs(self._log_mgf) + self._tilt * np.maximum(ends, np.abs(epsilon))
+            relative = self._relative + 8 * UNIT * (8 + exponent)
             value = np.where(np.isfinite(value) & (relative <= 1), value, side * math.inf)
             value = np.maximum(value, 0.0) * np.exp(side * np.minimum(relative, 1.0))
-            value = np.asarray(value + self.infinite * (1 + side * INFINITE))
+        value = value + self.infinite * (1 + side * INFINITE_ERROR)
         if side is Side.UPPER:
-            return np.minimum(1.0, value + UNDERFLOW)
-        value = np.where(value > UNDERFLOW, value, 0.0)
-        return np.where(epsilon < self._centre, np.maximum(value, self._lower_at_centre), value)
+            return np.asarray(np.minimum(value + UNDERFLOW, 1.0))
+        return np.asarray(np.where(value > UNDERFLOW, value, 0.0))
 
-    def _gained(self, weights: Array, epsilon: Array) -> Array:
-        """The sum of weights (1 - e^(epsilon - loss)) over the losses above each epsilon.
+    def _stop_losses(self, epsilon: Array) -> tuple[Array, Array]:
+        """Return the sums of mass times (1 - e^(epsilon - loss))_+, and bounds on their noise."""
+        last = len(self._losses) - 1
+        above = np.searchsorted(self._losses, epsilon, side="right")
+        i = np.minimum(above, last)
+        gap = np.minimum(epsilon - self._losses[i], 0.0)
+        value = -np.expm1(gap) * self._tails[i] + np.exp(gap) * self._deltas_at_losses[i]
+        # the square of a gain is at most the gain
+        total, squares = (self._gains(i, -gap, rate) for rate in (self._tilt, 2 * self._tilt))
+        noise = self._untilted[i] * self._law.error_of_sum(total, np.sqrt(squares))
+        inside = above <= last
+        return np.where(inside, value, 0.0), np.where(inside, noise, 0.0)
 
-        At loss s_i it is D_i = (1 - e^-h) sum over k >= i of e^(-h (k-i)) T_(k+1), with T_k the sum
-        of the weights from k on and h the step: sums of positive numbers.
+    def _gains(self, i: NDArray[np.intp], distance: Array, rate: float) -> Array:
+        """Return an upper bound on the sum over k >= 0 of e^(-rate h k) (1 - e^(-distance - h k)).
+
+        The sum has as many terms as there are losses from the i-th on. A gain is at most 1 and at
+        most distance + h k.
         """
-        size, fall = len(weights), np.exp(-self._step * np.arange(len(weights)))
-        above = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
-        at_loss = np.cumsum((fall * above[1:])[::-1])[::-1] * -math.expm1(-self._step) / fall
-        first = np.searchsorted(self._losses, epsilon, side="right")
-        some = np.minimum(first, size - 1)
-        before = np.minimum(epsilon - self._losses[some], 0.0)
-        gained = -np.expm1(before) * above[some] + np.exp(before) * at_loss[some]
-        return np.where(first < size, gained, 0.0)
+        terms = (len(self._losses) - i).astype(float)
+        fall = max(-math.expm1(-rate * self._step), 1e-150)
+        number = np.minimum(terms, 1 / fall)
+        steps = np.minimum(terms**2 / 2, 1 / fall**2)
+        bound: Array = np.minimum(number, distance * number + self._step * steps)
+        return bound * (1 + 1e-9)
 
-    def about(self, delta: float) -> float:
-        """Where delta(epsilon) is about `delta`, without any proof: sums from the top down."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            masses = self._masses * self._untilted
-            above = np.cumsum(masses[::-1])
-            scaled = np.cumsum((masses * np.exp(self._centre - self._losses))[::-1])
-            # at the losses from the last but one down, all above them are in the sums
-            values = above[:-1] - np.exp(self._losses[-2::-1] - self._centre) * scaled[:-1]
-            i = int(np.argmax(values > delta - self.infinite))
-            place = (above[i] - (delta - self.infinite)) / scaled[i]
-        if not (values[i] > delta - self.infinite and 0 < place < math.inf):
+    def estimated_epsilon(self, delta: float) -> float:
+        """Return about the epsilon at which delta(epsilon) is `delta`; nothing is proven."""
+        wanted = delta - self.infinite
+        at_losses = self._deltas_at_losses
+        # the first loss at which delta is small enough
+        i = int(np.argmax(at_losses <= wanted))
+        fall = self._tails[i] - at_losses[i]
+        place = (self._tails[i] - wanted) / fall if fall > 0 else math.nan
+        if not (i and 0 < place < math.inf):
             return self._centre
-        return self._centre + math.log(place)
+        return float(self._losses[i]) + math.log(place)
 
     @property
     def density(self) -> tuple[Array, Array]:
-        """Losses of the sum, and about its density there; 0 where it is lost in rounding, which
-        far from the centre would grow beyond everything else."""
-        masses = np.where(self._masses > self._error, self._masses, 0.0)
+        """Losses of the sum, and about its density there.
+
+        It is 0 where it is lost in rounding, which far from the centre would grow beyond everything
+        else.
+        """
+        masses = np.where(self._law.masses[0] > self._law.error, self._law.masses[0], 0.0)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return self._losses, np.nan_to_num(masses * self._untilted) / self._step
 
-    def _delta(self, epsilon: float, side: Side) -> float:
-        epsilon -= side * (LOSS_ERROR * epsilon + self._loss_error)
-        start = int(np.searchsorted(self._losses, epsilon, side="right"))
-        losses = self._losses[start:]
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            gain = -np.expm1(epsilon - losses) * self._untilted[start:]
-            # mass outside the window that is missed (upper) or has been folded in (lower)
-            outside = 2 * self._outside * _largest_gain(self._tilt)
-            outside *= float(np.exp(self._log_mgf - self._tilt * epsilon))
-            value = _dot(gain, self._masses[start:])
-            noise = min(_dot(gain, self._error), self._norm_error * math.sqrt(_dot(gain, gain)))
-            value += side * (noise + outside)
-        exponent = abs(self._log_mgf) + self._tilt * float(np.abs(losses).max(initial=abs(epsilon)))
-        relative = self._relative + 8 * UNIT * (8 + exponent)
-        if not math.isfinite(value) or relative > 1:
-            value = side * math.inf
-        value = max(value, 0.0) * math.exp(side * min(relative, 1.0))
-        value += self.infinite * (1 + side * INFINITE)
-        if side is Side.LOWER:
-            return value if value > UNDERFLOW else 0.0
-        return min(1.0, value + UNDERFLOW)
 
-
-def _dot(a: Array, b: Array | float) -> float:
-    return float(np.sum(a * b))
+def _convolve(plds: CountedPLDs, tilt: float, first: int, points: int) -> TiltedMasses:
+    """Return the tilted masses of the sum at the lattice points first, first + 1, ...: one row."""
+    laws, shift = [], first
+    for pld, count in plds:
+        # in two halves: a mass of 1e-300 may need a factor beyond the range of a double
+        half = np.exp((tilt * pld.losses - pld.log_norm(tilt)) / 2)
+        places = (pld.index - pld.index[0]) % points
+        tilted = np.bincount(places, pld.masses * half * half, points).astype(float)
+        laws.append((tilted[None, :], count))
+        shift -= int(pld.index[0]) * count
+    law = convolve(laws)
+    return law._replace(masses=np.roll(law.masses, -(shift % points), axis=1))
 
 
 def _largest_gain(tilt: float) -> float:
-    """max over s >= 0 of (1 - e^-s) e^(-tilt s)."""
+    """Return the maximum over s >= 0 of (1 - e^-s) e^(-tilt s)."""
     return 1.0 if tilt == 0 else math.exp(tilt * math.log(tilt / (1 + tilt))) / (1 + tilt)
 
 
-def _window(
-    parts: Parts, tilt: float, log_norm: float, mean: float, outside: float
-) -> tuple[int, int]:
-    """Lattice points beyond which the tilted sum has mass at most `outside` on each side.
+def _window(plds: CountedPLDs, tilt: float, log_norm: float, mean: float) -> tuple[int, int]:
+    """Return lattice points beyond which the tilted sum has at most `_OUTSIDE` on each side.
 
     Chernoff: Pr[S >= b] <= exp(K(tilt + t) - K(tilt) - t b) for every t > 0, likewise below.
     """
-    step = parts[0][0].step
-    bottom = sum(count * int(pld.index[0]) for pld, count in parts)
-    top = sum(count * int(pld.index[-1]) for pld, count in parts)
-    deviation = math.sqrt(log_mgf(parts, tilt)[2]) + step
-    need = -math.log(outside)
+    step = plds[0][0].step
+    bottom = sum(count * int(pld.index[0]) for pld, count in plds)
+    top = sum(count * int(pld.index[-1]) for pld, count in plds)
+    deviation = math.sqrt(log_mgf(plds, tilt)[2]) + step
     # light tails need some multiples of 1/deviation, rare large losses far smaller ones
-    reach = max(float(np.abs(pld.losses).max()) for pld, _ in parts)
-    least = min(0.5 / deviation, 2 / max(reach, step))
+    largest = max(float(np.abs(pld.losses).max()) for pld, _ in plds)
+    smallest = min(0.5 / deviation, 2 / max(largest, step))
     ends = []
     for direction in (-1, 1):
-        best = math.inf
-        for t in np.geomspace(least, 20 / deviation, 16):
-            there = tilt + direction * t
-            excess = sum(count * pld.log_norm(there) for pld, count in parts) - log_norm
-            best = min(best, (excess + need) / t)
-        ends.append(direction * best)
+        distance = math.inf
+        for t in np.geomspace(smallest, 20 / deviation, 16):
+            moved = sum(count * pld.log_norm(tilt + direction * t) for pld, count in plds)
+            distance = min(distance, (moved - log_norm - math.log(_OUTSIDE)) / t)
+        ends.append(direction * distance)
     # the bound's own rounding is covered by one more step and a part in 10^9
     pad = 1e-9 * (ends[1] - ends[0]) + 1e-12 * abs(mean) + step
     first = max(bottom, math.floor((ends[0] - pad) / step))
     last = min(top, math.ceil((ends[1] + pad) / step))
     return first, max(first, last)
+
+
+def log_mgf(plds: CountedPLDs, tilt: float) -> Cumulants:
+    """Return the cumulant generating function of the summed finite loss with two derivatives."""
+    each = [(count, pld.log_mgf(tilt)) for pld, count in plds]
+    total, mean, variance = (sum(count * k[i] for count, k in each) for i in range(3))
+    return total, mean, variance
+
+
+def tilt_for_epsilon(plds: CountedPLDs, epsilon: float) -> float:
+    """Return the tilt that centres the sum at epsilon; 0 if it is centred above it already."""
+    return _smallest_tilt(plds, lambda tilt, cumulants: cumulants[1] >= epsilon)
+
+
+def tilt_for_delta(plds: CountedPLDs, delta: float) -> tuple[float, float]:
+    """Return (tilt, epsilon) at which the saddle-point estimate of delta(epsilon) is `delta`."""
+
+    def is_below_delta(tilt: float, cumulants: Cumulants) -> bool:
+        total, mean, variance = cumulants
+        spread = math.log1p(tilt * math.sqrt(2 * math.pi * variance)) + math.log1p(tilt)
+        return total - tilt * mean - spread <= math.log(delta)
+
+    tilt = _smallest_tilt(plds, is_below_delta)
+    return tilt, max(0.0, log_mgf(plds, tilt)[1])
+
+
+def _smallest_tilt(plds: CountedPLDs, is_enough: Callable[[float, Cumulants], bool]) -> float:
+    """Return the smallest tilt >= 0, to a few percent, that is enough; `is_enough` is monotone.
+
+    Not beyond tilt * mean = 10^6, where e^(tilt * loss) loses its digits: the sum is then at its
+    top outcome and needs no larger tilt.
+    """
+    if is_enough(0.0, log_mgf(plds, 0.0)):
+        return 0.0
+    largest = sum(count * float(np.abs(pld.losses).max()) for pld, count in plds)
+    if largest == 0:
+        return 0.0
+    low, high = -25.0, min(50.0, math.log(1e15 / largest))  # exponents of e
+    for _ in range(12):  # the tilt need not be exact
+        middle = math.exp((low + high) / 2)
+        cumulants = log_mgf(plds, middle)
+        if middle * cumulants[1] >= 1e6 or is_enough(middle, cumulants):
+            high = math.log(middle)
+        else:
+            low = math.log(middle)
+    return math.exp(high)

@@ -45,6 +45,19 @@ class Samples:
     def rows(self, index: NDArray[np.intp]) -> Samples:
         return Samples(*(column[index] for column in self.columns))
 
+    def narrowed(self, index: NDArray[np.intp], others: Samples) -> Samples:
+        """Return the samples with those at `index` replaced by the narrower ones of two.
+
+        `others` are of the same profile, at the epsilons of `index`. Both are certified, so that
+        the larger lower value, with its line, and the smaller upper value are.
+        """
+        lower, upper, low, high = (column.copy() for column in self.columns)
+        larger = index[others.lower >= lower[index]]
+        taken = others.rows(np.flatnonzero(others.lower >= lower[index]))
+        lower[larger], low[larger], high[larger] = taken.lower, taken.slope_low, taken.slope_high
+        upper[index] = np.minimum(upper[index], others.upper)
+        return Samples(lower, upper, low, high)
+
 
 def joined(parts: Sequence[Samples]) -> Samples:
     """Samples at the epsilons of all parts, one after the other."""

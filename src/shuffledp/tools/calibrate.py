@@ -17,8 +17,7 @@ from .._support import validate
 from .._support.numeric import Bounds
 from .._support.text import plain
 from ..accountant import Accountant, repeated
-from ..bounds.boundary import Decimals, Evaluate, Grid, Multiples
-from ..bounds.target import Calibration, Quest, meet
+from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named

@@ -18,8 +18,7 @@ from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.text import at_most, plain
-from ..bounds.boundary import Grid, Subrange, approach, steepness_at
-from ..bounds.target import Quest, infeasible
+from ..bounds.target import Grid, Quest, Subrange, approach, infeasible, steepness_at
 from ..errors import Infeasible, InvalidParameter, ShuffleDPError
 from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY, Family, PureLDP, Randomizer

@@ -17,8 +17,7 @@ from .._support.rows import Records
 from .._support.tables import Table, html_table, text_table
 from .._support.text import PAGE, percent, percent_down, percent_up, plain, rounded_up, wrapped
 from ..accountant import Accountant, repeated
-from ..bounds.renyi import renyi_divergences
-from ..bounds.tradeoff import false_negative_rates, true_positive_rates
+from ..bounds.readings import false_negative_rates, renyi_divergences, true_positive_rates
 from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers import Gaussian

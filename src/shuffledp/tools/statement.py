@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from .._support.text import PAGE, at_most, percent, percent_up, rounded_up, wrapped
-from ..bounds.tradeoff import true_positive_rates
+from ..bounds.readings import true_positive_rates
 from ..guarantee import NEIGHBOURS
 from ..rounds import Round, RoundOfUsers
 from .protocol import round_of_users

@@ -14,7 +14,7 @@ import oracles
 from oracles import bits, noise
 from oracles.heavy_tails import delta_of_one_large_score
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
-from shuffledp.composition.bundle import as_one
+from shuffledp.composition.composed_profile import as_one
 from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise

@@ -25,8 +25,7 @@ from shuffledp import (
 )
 from shuffledp._support.numeric import BOTH
 from shuffledp.composition.pld import PLD
-from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum
-from shuffledp.composition.tilts import tilt_for_epsilon
+from shuffledp.composition.tilted_sum import LatticeTooLong, TiltedSum, tilt_for_epsilon
 from shuffledp.mechanisms import ApproximateDP
 
 from .common import Checked, asked

@@ -10,9 +10,8 @@ import pytest
 
 from covering import covering
 from shuffledp import PureLDP, RandomizedResponse, Shuffle
-from shuffledp.composition import between_counts
-from shuffledp.composition.between_counts import Hiding, Known, Nodes
-from shuffledp.composition.bundle import BundledRounds
+from shuffledp.composition import bundle
+from shuffledp.composition.bundle import BundledRounds, Hiding, Known, Nodes
 from shuffledp.laws.class_law import ClassLaw
 from shuffledp.profiles.mixture import MixtureProfile
 from shuffledp.profiles.subsampled import SubsampledProfile
@@ -70,9 +69,7 @@ def test_between_two_counts(case: tuple[int, Callable[[int], Fraction]], width: 
 def test_logarithms_bend_no_more_than_said() -> None:
     """Of masses of so many others: the largest bend is at the most of them and the first count."""
     for first, last in ((150, 200), (900, 950)):
-        for bends, seldom in zip(
-            Hiding(0.2, 1)._bends(first, last), between_counts._SELDOM, strict=True
-        ):
+        for bends, seldom in zip(Hiding(0.2, 1)._bends(first, last), bundle._SELDOM, strict=True):
             most = max(c for c in range(first) if _bend(first, c) <= bends.bend)
             assert at_most(last - 1, most) >= 1 - Fraction(np.exp(-seldom))
 

@@ -1,6 +1,6 @@
-"""Rounds that are alike, and what they look like from afar: outlines, cheap and coarse.
+"""Groups of similar rounds, and a coarse outline of each, from which lattices are planned.
 
-Outlines tell the scale of things, nothing more: no bound rests on them.
+No bound rests on an outline.
 
 Theory: docs/theory/lattice.md.
 """
@@ -20,20 +20,26 @@ from .pld import PLD, Sampled, upper_pld
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class RoundGroup:
     """Rounds with one profile, or with profiles of one family and about as many users.
 
-    The outline is a coarse upper PLD and the spread its root mean square loss: the scale of
-    things, nothing more.
+    Attributes
+    ----------
+    members : Sequence of (PrivacyProfile, int)
+        Profiles and how many rounds have each; fewest users first.
+    outline : PLD
+        A coarse upper PLD of the first, which is the largest.
+    spread : float
+        The root mean square loss of the outline.
     """
 
-    members: Sequence[tuple[PrivacyProfile, int]]  # and how many rounds; fewest users first
+    members: Sequence[tuple[PrivacyProfile, int]]
     outline: PLD
     spread: float
 
     @property
     def profile(self) -> PrivacyProfile:
-        """The largest."""
+        """The largest profile."""
         return self.members[0][0]
 
     @property
@@ -41,32 +47,33 @@ class Kind:
         return sum(count for _, count in self.members)
 
 
-def kinds_of(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[Kind, ...]:
-    """The kinds, ordered by their numbers: the order of composing does not matter."""
+def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGroup, ...]:
+    """Return groups of rounds, in an order that does not depend on that of composing."""
     families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
     for profile, count in rounds:
         family, users = profile.family
         families.setdefault(family, []).append((users, profile, count))
-    kinds = []
-    for alike in families.values():
-        alike.sort(key=lambda member: member[0])
-        while alike:
-            most = max(tuning.ALIKE, 1.0) * alike[0][0]
-            near = [member[1:] for member in alike if member[0] <= most]
-            del alike[: len(near)]
-            outline = _outline(near[0][0])
-            kinds.append(Kind(near, outline, _spread(outline, _largest_loss(near[0][0]))))
-    return tuple(sorted(kinds, key=_rank))
+    groups = []
+    for members in families.values():
+        members.sort(key=lambda member: member[0])
+        while members:
+            most_users = max(tuning.ALIKE, 1.0) * members[0][0]
+            similar = [member[1:] for member in members if member[0] <= most_users]
+            del members[: len(similar)]
+            outline = _outline(similar[0][0])
+            spread = _spread(outline, _largest_loss(similar[0][0]))
+            groups.append(RoundGroup(similar, outline, spread))
+    return tuple(sorted(groups, key=_rank))
 
 
-def _rank(kind: Kind) -> tuple[float, ...]:
-    outline = kind.outline
+def _rank(group: RoundGroup) -> tuple[float, ...]:
+    outline = group.outline
     at_one = float(outline.masses @ np.maximum(-np.expm1(-outline.losses), 0.0))
-    return kind.profile.max_loss, kind.spread, kind.count, outline.infinite, at_one
+    return group.profile.max_loss, group.spread, group.count, outline.infinite, at_one
 
 
 def _outline(profile: PrivacyProfile) -> PLD:
-    """A coarse upper PLD at about 170 geometrically spaced losses: the scale of things, cheaply."""
+    """Return a coarse upper PLD at about 170 geometrically spaced losses."""
     # far above the ratio of the largest loss to any other that matters: only mass costs time
     steps = 1 << 40
     index = np.unique(np.geomspace(1, steps, 220).astype(np.int64))
@@ -76,8 +83,8 @@ def _outline(profile: PrivacyProfile) -> PLD:
     sampled = []
     for order in orders:
         places = np.minimum(step * index, order.max_loss)
-        about = order.outlined(places, 0.2)
-        sampled.append(Sampled(index, Samples.without_slopes(about, about)))
+        values = order.outlined(places, 0.2)
+        sampled.append(Sampled(index, Samples.without_slopes(values, values)))
     outline = upper_pld(step, *sampled)
     # samples that are not narrow leave more than there is at the smallest losses
     rank = np.argsort(-np.abs(outline.index))
@@ -88,12 +95,12 @@ def _outline(profile: PrivacyProfile) -> PLD:
 
 
 def _largest_loss(profile: PrivacyProfile) -> float:
-    """The largest finite loss in either order of the neighbours."""
+    """Return the largest finite loss in either order of the neighbours."""
     return max(profile.max_loss, (profile.reverse or profile).max_loss)
 
 
 def _spread(outline: PLD, largest: float) -> float:
-    """Root mean square of the finite loss; small ones do not matter beside much infinite loss."""
+    """Return the root mean square of the finite loss, or a scale below which none matters."""
     if outline.masses @ -np.expm1(-np.maximum(outline.losses, 0.0)) < 1e-12 * largest:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * outline.infinite) * largest

@@ -10,11 +10,23 @@ import pytest
 from covering import covering
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
-from shuffledp.composition.grading import Fineness, Grading, cells_for, on_lattice
-from shuffledp.composition.influence import _widened, aims_between, costs, log_inverse_delta
-from shuffledp.composition.kinds import kinds_of
-from shuffledp.composition.lattice import Lattices
+from shuffledp.composition.influence import (
+    Influence,
+    _widened,
+    influences,
+    log_inverse_delta,
+    targets_between,
+)
+from shuffledp.composition.lattice import (
+    SamplePlaces,
+    _LatticeSampler,
+    cell_widths,
+    on_lattice,
+)
+from shuffledp.composition.outlines import group_rounds
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
+from shuffledp.profiles.base import Sampler
+from shuffledp.profiles.closed_form import GaussianProfile
 from shuffledp.profiles.samples import Samples
 
 
@@ -82,7 +94,7 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
 
 
 @pytest.mark.parametrize(
-    ("round_", "width", "aims", "side"),
+    ("round_", "width", "targets", "side"),
     covering(
         [
             Shuffle(PureLDP(4.0), 1000),
@@ -96,14 +108,14 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
     ),
 )
 def test_points_reach_from_0_to_the_largest_loss(
-    round_: Shuffle, width: float, aims: tuple[float, ...], side: Side | None
+    round_: Shuffle, width: float, targets: tuple[float, ...], side: Side | None
 ) -> None:
-    (kind,) = kinds_of([(round_.profile, 10)])
+    (group,) = group_rounds([(round_.profile, 10)])
     largest = round_.profile.max_loss
     step = largest / 1e7
-    outlines = [(kind.outline, 10)]
-    (cells,) = cells_for(outlines, costs(outlines, aims), width)
-    losses = Grading(kind.outline, cells, 1e9).losses(round_.profile, side)
+    outlines = [(group.outline, 10)]
+    (cells,) = cell_widths(outlines, influences(outlines, targets), width)
+    losses = SamplePlaces(group.outline, *cells, 1e9).losses(round_.profile, side)
     assert losses[0] == 0
     assert losses[-1] == largest
     points = on_lattice(losses, step, largest)
@@ -136,10 +148,10 @@ def test_a_rare_large_loss_is_kept_by_wide_cells(seed: int) -> None:
 def test_losses_that_a_sum_never_has_are_not_sampled() -> None:
     """557 rounds that lose 0.1 together: what one round loses beyond 1 is next to impossible."""
     round_ = Shuffle(Gaussian(0.5), 430_457, sample_rate=0.0116, sampling="poisson")
-    (kind,) = kinds_of([(round_.profile, 557)])
-    outlines = [(kind.outline, 557)]
-    (cells,) = cells_for(outlines, costs(outlines, (9.4, 10.8)), 3e-4)
-    losses = Grading(kind.outline, cells, 29.0).losses(round_.profile)
+    (group,) = group_rounds([(round_.profile, 557)])
+    outlines = [(group.outline, 557)]
+    (cells,) = cell_widths(outlines, influences(outlines, (9.4, 10.8)), 3e-4)
+    losses = SamplePlaces(group.outline, *cells, 29.0).losses(round_.profile)
     assert 100 < len(losses) < 500
     assert (losses > 1).sum() < 30
 
@@ -147,15 +159,15 @@ def test_losses_that_a_sum_never_has_are_not_sampled() -> None:
 def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
     """Ten rounds of 10^9 users with little noise: one of them loses 0.67, or nothing is lost."""
     round_ = Shuffle(Gaussian(0.35), 10**9)
-    (kind,) = kinds_of([(round_.profile, 10)])
-    outlines = [(kind.outline, 10)]
-    aims = aims_between(outlines, *[-math.log(1e-8)] * 2)
-    assert aims == (-math.log(1e-8),)
-    (cells,) = cells_for(outlines, costs(outlines, aims), 3e-4)
-    losses = Grading(kind.outline, cells, 33.0).losses(round_.profile)
+    (group,) = group_rounds([(round_.profile, 10)])
+    outlines = [(group.outline, 10)]
+    targets = targets_between(outlines, *[-math.log(1e-8)] * 2)
+    assert targets == (-math.log(1e-8),)
+    (cells,) = cell_widths(outlines, influences(outlines, targets), 3e-4)
+    losses = SamplePlaces(group.outline, *cells, 33.0).losses(round_.profile)
     assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
     light = Shuffle(PureLDP(1.0), 10**6).profile
-    assert len(aims_between([(kinds_of([(light, 10)])[0].outline, 10)], 18.0, 18.0)) == 2
+    assert len(targets_between([(group_rounds([(light, 10)])[0].outline, 10)], 18.0, 18.0)) == 2
 
 
 @pytest.mark.parametrize("reach", [0, 1, 2, 3, 7, 8, 100])
@@ -177,25 +189,47 @@ def test_delta_is_guessed_from_outlines(
     round_: Shuffle, rounds: int, epsilon: float, log_delta: float
 ) -> None:
     """Whatever rare losses do to the first tilt."""
-    (kind,) = kinds_of([(round_.profile, rounds)])
-    guess = log_inverse_delta([(kind.outline, rounds)], epsilon)
+    (group,) = group_rounds([(round_.profile, rounds)])
+    guess = log_inverse_delta([(group.outline, rounds)], epsilon)
     assert abs(guess - log_delta) < 0.15 * log_delta
 
 
-@pytest.mark.parametrize(("sigma", "users"), [(0.12, 10**6), (0.3, 1000)])
-def test_a_few_samples_tell_what_narrower_ones_would_save(sigma: float, users: int) -> None:
-    """Against every sixth sample at the narrower width: with little noise and many users, those
-    that cost most cannot be narrowed."""
-    lattices = Lattices(kinds_of(Shuffle(Gaussian(sigma), users).parts))
-    aims, depth, rtol, finer = (14.0,), 30.0, 2e-2, Fineness(1.0, 8.0)
-    made = lattices.parts(depth, rtol, Fineness(), aims)
-    found = lattices.width_left(made, depth, rtol, finer, aims)
-    profile, sampled, _, _ = made.samples[0]
-    (each,) = costs(lattices.outlines, aims)
-    losses = made.step * sampled.index.astype(float)
-    cost = (np.interp(losses, *each) * np.gradient(losses))[::6]
-    width = lattices._sample_width(rtol, finer)
-    narrow = profile.sampler(depth, width)(losses[::6])
-    every = sampled.samples.rows(np.arange(0, len(losses), 6))
-    actual = (cost @ narrow.relative_widths) / (cost @ every.relative_widths)
-    assert 0.6 * actual <= found <= 1.6 * actual
+class _Widths:
+    """Stands for the profile of Gaussian noise, with samples of a given relative width."""
+
+    def __init__(self, narrowest: float) -> None:
+        self._exact, self._narrowest = GaussianProfile(1.0), narrowest
+        self.max_loss, self.bounded, self.kinks = self._exact.max_loss, False, None
+        self.sampled: list[tuple[float, Array]] = []
+
+    def sampler(self, depth: float, width: float) -> Sampler:
+        def sample(epsilon: Array) -> Samples:
+            self.sampled.append((width, epsilon))
+            exact, wide = self._exact.sampler(depth, width)(epsilon), max(width, self._narrowest)
+            return replace(exact, lower=exact.lower * (1 - wide), upper=exact.upper * (1 + wide))
+
+        return sample
+
+
+@pytest.mark.parametrize("narrowest", [0.0, 0.01])
+def test_samples_are_narrowed_where_they_count(narrowest: float) -> None:
+    """At losses around 2 only, and no more than once if that does not help."""
+    outline = group_rounds([(GaussianProfile(1.0), 10)])[0].outline
+    cells = np.linspace(-9.0, 9.0, 50)
+    places = SamplePlaces(outline, cells, np.full(50, 0.1), 30.0)
+    profile = _Widths(narrowest)
+    sampler = _LatticeSampler(profile, 0.01, places, None, 0.01)  # type: ignore[arg-type]
+    influence = np.where(np.abs(cells - 2) < 0.5, 10.0, 1e-6)
+    sampler.weigh(Influence(cells, influence, influence), 1.0)
+    before, (first, everywhere) = sampler.costs.sum(), profile.sampled[0]
+    sampler.narrow(before / 10)
+    samples = sampler.sampled.samples
+    exact = GaussianProfile(1.0).sampler(30.0, 0.0)(0.01 * sampler.sampled.index.astype(float))
+    assert (samples.lower <= exact.upper).all() and (exact.lower <= samples.upper).all()
+    narrower = profile.sampled[1:]
+    assert all(width < first and len(some) < len(everywhere) / 2 for width, some in narrower)
+    assert all(((some > 1) & (some < 3)).all() for _, some in narrower)
+    if narrowest:
+        assert len(narrower) == 1
+    else:
+        assert sampler.costs.sum() <= before / 10

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from shuffledp._support.numeric import Side
+from shuffledp.composition.composed_profile import ShortSum, Table
 from shuffledp.composition.pld import PLD
-from shuffledp.composition.short_sum import ShortSum
-from shuffledp.composition.table import Table
 from shuffledp.profiles.closed_form import GaussianProfile
 
 

@@ -1,0 +1,273 @@
+"""The profile of several rounds as if they were one: a few losses term by term, or a table.
+
+The terms of a sum of few losses are all positive, so that nothing is lost in rounding, whatever
+delta is, and no tilt has to be chosen. The result is a polygon, which is evaluated at any epsilon
+at once. Sums of many losses are evaluated at some epsilons; between them the profile is convex.
+
+Theory: docs/theory/composition.md, docs/theory/profiles.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
+from ..profiles import tuning as of_profiles
+from ..profiles.base import NothingLost, Parts, PrivacyProfile, Sampler, merged, swapped
+from ..profiles.closed_form import Polygon
+from ..profiles.samples import Samples, chord_slopes
+from . import tuning
+from .compose import Composition
+from .lattice import Lattices
+from .outlines import RoundGroup, group_rounds
+from .tilted_sum import INFINITE_ERROR, LOSS_ERROR, CountedPLDs, LatticeTooLong, infinite_mass
+
+# proof constants: docs/theory/constants.md
+#: Larger sums of losses are infinite from above and this large from below.
+_LARGEST_SUM = 600.0
+_ULP = 2 * UNIT
+
+
+def has_few_terms(parts: CountedPLDs, least: float = 0.0) -> bool:
+    """Can the losses of so many rounds be added up term by term, if masses up to `least` are left
+    out?"""
+    if sum(count for _, count in parts) <= 2:
+        return True
+    logs = (count * math.log(max(int((pld.masses > least).sum()), 1)) for pld, count in parts)
+    return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
+
+
+class ShortSum:
+    """delta for epsilon >= 0, on one side of the truth, and minus its slope in e^epsilon, which is
+    between two values."""
+
+    def __init__(self, parts: CountedPLDs, side: Side) -> None:
+        plds = [pld for pld, count in parts for _ in range(count)]
+        index, masses = plds[0].index, plds[0].masses
+        terms = 1
+        for number, other in enumerate(plds[1:], start=2):
+            terms += min(len(index), len(other.index)) + 1
+            index = np.add.outer(index, other.index).ravel()
+            masses = np.multiply.outer(masses, other.masses).ravel()
+            if number == len(plds):  # negative losses do not matter
+                index, masses = index[index > 0], masses[index > 0]
+            index, masses = _merged(index, masses)
+        self._side = side
+        self._infinite = infinite_mass(parts)
+        # the largest losses are infinite from above, and smaller from below
+        most = math.floor(_LARGEST_SUM / plds[0].step)
+        if side is Side.UPPER:
+            self._infinite += float(masses[index > most].sum())
+            index, masses = index[index <= most], masses[index <= most]
+        index = np.minimum(index, most)
+        self._polygon = Polygon.of_losses(plds[0].step * index.astype(float), masses, 0.0)
+        self._error = 2 * self._polygon.error + 4 * UNIT * (terms + 8)
+        reach = sum(float(np.abs(pld.losses).max(initial=0.0)) for pld in plds)
+        self._loss_error = LOSS_ERROR * reach + sum(pld.loss_error for pld in plds)
+
+    def __call__(self, epsilon: Array) -> tuple[Array, Array, Array]:
+        side = self._side
+        shift = LOSS_ERROR * epsilon + self._loss_error
+        value, left, right = self._polygon(np.maximum(epsilon - side * shift, 0.0))
+        infinite = self._infinite * (1 + side * INFINITE_ERROR)
+        value = value * (1 + side * self._error) + infinite
+        if side is Side.UPPER:
+            # a negative epsilon was moved to 0, where delta is larger by no more than that
+            value = value + np.where(epsilon < shift, shift, 0.0) + UNDERFLOW
+            value = np.minimum(value, 1.0)
+        else:
+            value = np.where(value > UNDERFLOW, value, 0.0)
+        return value, left * (1 - self._error), right * (1 + self._error) + 1e-307
+
+
+def _merged(index: NDArray[np.int64], masses: Array) -> tuple[NDArray[np.int64], Array]:
+    """Each index once, in ascending order, with all its masses."""
+    start = int(index.min(initial=0))
+    if index.max(initial=0) - start < 8 * len(index):
+        dense: Array = np.asarray(np.bincount(index - start, masses), dtype=float)
+        places = np.flatnonzero(dense)
+        return places + start, dense[places]
+    every, place = np.unique(index, return_inverse=True)
+    return every, np.asarray(np.bincount(place, masses), dtype=float)
+
+
+class Table:
+    """For a profile that is dear to evaluate, known at epsilons that grow from 0 on."""
+
+    def __init__(self, epsilon: Array, lower: Array, upper: Array) -> None:
+        # what is known at a larger epsilon holds at a smaller one, and the other way round
+        self._lower = np.maximum.accumulate(lower[::-1])[::-1]
+        self._upper = np.minimum.accumulate(upper)
+        self._excess = np.expm1(epsilon)
+        # minus the slope is a probability
+        self._steep, self._flat = chord_slopes(self._lower, self._upper, self._excess, 1.0)
+
+    def __call__(self, epsilon: Array) -> Samples:
+        excess = np.expm1(np.minimum(epsilon, 700.0))
+        last = len(self._excess) - 1
+        left = np.clip(np.searchsorted(self._excess, excess, side="right") - 1, 0, last)
+        right = np.minimum(left + 1, last)
+        width = np.where(right > left, self._excess[right] - self._excess[left], np.inf)
+        share = np.clip((excess - self._excess[left]) / width, 0.0, 1.0)
+        upper = self._upper[left] + share * (self._upper[right] - self._upper[left])
+        before = excess - self._excess[left]
+        after = np.maximum(self._excess[right] - excess, 0.0)
+        lines = (
+            self._lower[left] - self._steep[left] * before * (1 + 8 * _ULP),
+            self._lower[right] + np.maximum(self._flat[right], 0.0) * after * (1 - 8 * _ULP),
+        )
+        # a line from the right says nothing beyond the last epsilon
+        lower = np.where(left == right, lines[0], np.maximum(*lines))
+        most = np.where(left == right, self._upper[-1], upper + 8 * _ULP * self._upper[left])
+        # in a cell it is no flatter than at the right end, and no steeper than at the left one
+        flat = np.where(left == right, 0.0, np.maximum(self._flat[right], 0.0)) * (1 - 8 * _ULP)
+        return Samples(
+            np.maximum(lower - 8 * _ULP * self._lower[left], 0.0),
+            np.minimum(most, 1.0),
+            flat,
+            np.maximum(self._steep[left], flat) * (1 + 8 * _ULP),
+        )
+
+
+@dataclass(frozen=True)
+class ComposedProfile(PrivacyProfile):
+    """The profile of several rounds, as if they were one."""
+
+    rounds: tuple[tuple[PrivacyProfile, int], ...]
+    #: Rounds of nearly as many users: the scale of things is known from them.
+    like: ComposedProfile | None = field(default=None, compare=False, repr=False)
+    _made: dict[tuple[float, float], Sampler] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return of_profiles.DEPTHS
+
+    @property
+    def dear(self) -> bool:
+        return not self._few_kinks
+
+    @property
+    def slow(self) -> bool:
+        return not self._few_kinks
+
+    @cached_property
+    def _few_kinks(self) -> bool:
+        """Have all rounds together few losses? Each is moved to two points of a lattice."""
+        logs = []
+        for profile, count in self.rounds:
+            forward, backward = profile.kinks, (profile.reverse or profile).kinks
+            if forward is None or backward is None:
+                return False
+            logs.append(count * math.log(2 * (len(forward) + len(backward)) + 1))
+        return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
+
+    @cached_property
+    def _groups(self) -> Sequence[RoundGroup]:
+        if self.like is None:
+            return group_rounds(self.rounds)
+        pairs = zip(self.rounds, self.like.rounds, strict=True)
+        own = {other: member for member, (other, _) in pairs}
+        return [replace(group, members=[own[group.profile]]) for group in self.like._groups]
+
+    @cached_property
+    def _lattices(self) -> Lattices:
+        return Lattices(self._groups, None if self.like is None else self.like._lattices)
+
+    @property
+    def reverse(self) -> PrivacyProfile | None:
+        other = self.swapped
+        return None if other is self else other
+
+    @property
+    def swapped(self) -> ComposedProfile:
+        other = swapped(self.rounds)
+        return self if other == self.rounds else ComposedProfile(other)
+
+    @property
+    def max_loss(self) -> float:
+        total = math.fsum(count * profile.max_loss for profile, count in self.rounds)
+        return total * (1 + 2.0**-50)
+
+    @property
+    def farthest_loss(self) -> float:
+        total = math.fsum(count * profile.farthest_loss for profile, count in self.rounds)
+        return total * (1 + 2.0**-50)
+
+    @property
+    def bounded(self) -> bool:
+        return all(profile.bounded for profile, _ in self.rounds)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        if (depth, rtol) not in self._made:
+            aim = rtol / of_profiles.LEAST_AIM  # lattices aim at less than they are asked for
+            fineness = self._fineness(rtol)
+            few = self._few(depth, aim, fineness)
+            self._made[depth, rtol] = few or self._many(depth, aim, fineness)
+        return self._made[depth, rtol]
+
+    def _fineness(self, width: float) -> float:
+        """Profiles that are straight between kinks cost nothing but what moves their atoms to the
+        lattice: its step, which is the square root of 4 `width` for other ones."""
+        straight = all(profile.kinks is not None for profile, _ in self.rounds)
+        return max((4 * width) ** -0.25, 1.0) if straight else 1.0
+
+    def _few(self, depth: float, rtol: float, fineness: float) -> Sampler | None:
+        """Term by term, if there are few terms: one or two rounds, or few users."""
+        if not self._few_kinks and not has_few_terms(self._lattices.outlines, 64 * UNIT):
+            return None  # what rounding leaves is no term
+        targets = tuple(depth * share for share in tuning.GRADED)
+        try:
+            made = self._lattices.plds(depth + tuning.DEEPER, rtol, fineness, targets)
+        except LatticeTooLong:
+            return None
+        if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
+            return None
+        low, high = (
+            ShortSum(p, side) for p, side in zip((made.lower, made.upper), BOTH, strict=True)
+        )
+
+        def sample(epsilon: Array) -> Samples:
+            inside = self.some_left(epsilon)
+            lower, flat, steep = low(epsilon)
+            # at a corner the line to the left is the steeper one: another line than to the right
+            flat = np.minimum(flat, steep)
+            return Samples(lower * inside, high(epsilon)[0] * inside, flat, steep)
+
+        return sample
+
+    def _many(self, depth: float, rtol: float, fineness: float) -> Sampler:
+        """In a table: a sum of many losses takes a while."""
+        composition = Composition(self.rounds, self._lattices)
+        composition.fineness = fineness
+        deviation = math.sqrt(sum(group.count * group.spread**2 for group in self._groups))
+        end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
+        number = math.ceil(8 * end / (deviation * math.sqrt(rtol))) + 1
+        places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
+        table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
+
+        def sample(epsilon: Array) -> Samples:
+            found, inside = table(epsilon), self.some_left(epsilon)
+            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
+
+        return sample
+
+
+def as_one(parts: Parts, like: PrivacyProfile | None = None) -> PrivacyProfile:
+    """The profile of parts that are composed."""
+    match merged(parts):
+        case ():
+            return NothingLost()
+        case ((profile, 1),):
+            return profile
+        case groups:
+            if isinstance(like, ComposedProfile) and len(like.rounds) == len(groups):
+                return ComposedProfile(groups, like)
+            return ComposedProfile(groups)
