@@ -1,4 +1,4 @@
-"""Mechanisms of which a guarantee is given: an (epsilon, delta), a profile, or a PLD.
+"""Central mechanisms: noise of a known law, or a guarantee: an (epsilon, delta), a profile, a PLD.
 
 They are for replace-one neighbours unless neighbours="remove" says that they hold for these, like
 the rounds that they are composed with.
@@ -18,10 +18,30 @@ from numpy.typing import NDArray
 from ._support import validate
 from ._support.numeric import Array, digest
 from ._support.text import plain
-from .central import Given
+from .central import (
+    BinomialNoise,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    Given,
+    LaplaceNoise,
+    SkellamNoise,
+)
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
 from .profiles.closed_form import Polygon, PolygonProfile
+
+__all__ = [
+    "ApproximateDP",
+    "BinomialNoise",
+    "DiscreteGaussianNoise",
+    "DiscreteLaplaceNoise",
+    "GaussianNoise",
+    "GivenPLD",
+    "GivenProfile",
+    "LaplaceNoise",
+    "SkellamNoise",
+]
 
 #: Larger losses are as good as infinite.
 MAX_LOSS = 500.0

@@ -10,7 +10,15 @@ from typing import Any
 from ._support import validate
 from ._support.files import parse_json
 from .aggregate import Aggregate
-from .central import GaussianNoise, Given, LaplaceNoise
+from .central import (
+    BinomialNoise,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    Given,
+    LaplaceNoise,
+    SkellamNoise,
+)
 from .errors import InvalidParameter
 from .guarantee import Mechanism
 from .mechanisms import ApproximateDP, GivenPLD, GivenProfile
@@ -22,7 +30,11 @@ from .shuffle import Shuffle
 #: Rounds of users by their view, and central mechanisms by their name.
 USER_ROUNDS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
 CENTRAL: dict[str, type[Any]] = {
-    kind.name: kind for kind in (GaussianNoise, LaplaceNoise, ApproximateDP, GivenProfile, GivenPLD)
+    kind.name: kind
+    for kind in (
+        *(GaussianNoise, LaplaceNoise, DiscreteGaussianNoise, DiscreteLaplaceNoise),
+        *(SkellamNoise, BinomialNoise, ApproximateDP, GivenProfile, GivenPLD),
+    )
 }
 
 #: What every report says of a round; None stands for what has no meaning for it.

@@ -13,7 +13,7 @@ from shuffledp._support.numeric import Array
 from shuffledp.bounds.one_round import epsilon_bounds
 from shuffledp.engines.lattice_inversion import masses, tails
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins, IntegerNoise, SkellamLaw
-from shuffledp.laws.noise_law import BinomialNoise
+from shuffledp.laws.noise_law import BinomialCounts
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.shifted_noise import IntegerNoiseProfile, discrete_laplace_profile
 
@@ -163,7 +163,7 @@ def test_wide_skellam_noise_and_coins_in_many_digits(size: int) -> None:
 @pytest.mark.parametrize("count", [50, 10**6, 10**11])
 def test_coins_agree_with_one_message_more(count: int) -> None:
     """The same law among noise messages, whose divergence is another integral."""
-    other = one_more(BinomialNoise(count, 0.5, 0.5), more=True).sampler(300.0, 1e-3)
+    other = one_more(BinomialCounts(count, 0.5, 0.5), more=True).sampler(300.0, 1e-3)
     mine = IntegerNoiseProfile(FairCoins(count), 1).sampler(300.0, 1e-3)
     epsilon = np.array([0.0, 0.1, 2.0, 8.0, 20.0]) / math.sqrt(count)
     a, b = mine(epsilon), other(epsilon)

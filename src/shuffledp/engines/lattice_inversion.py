@@ -24,8 +24,6 @@ _SIZE, _TERM = 8 * UNIT, 64 * UNIT
 _PRODUCT = 4 * UNIT
 #: Exponents are capped here, near the end of the range of a double.
 _STEEPEST = 700.0
-#: Rows that are evaluated at a time: their angles stay in the cache.
-_BLOCK = 256
 
 
 class Inverted(NamedTuple):
@@ -58,7 +56,8 @@ def tails(law: IntegerNoise, x: Array) -> Inverted:
 
 def _inverted(law: IntegerNoise, x: Array, tail: bool) -> Inverted:
     shape, x = np.shape(x), np.ravel(np.asarray(x, dtype=float))
-    blocks = [_block(law, x[i : i + _BLOCK], tail) for i in range(0, len(x), _BLOCK)]
+    rows = 256  # their angles stay in the cache
+    blocks = [_block(law, x[i : i + rows], tail) for i in range(0, len(x), rows)]
     columns = [np.concatenate(column).reshape(shape) for column in zip(*blocks, strict=True)]
     return Inverted(*columns)
 

@@ -21,7 +21,7 @@ from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
-    BinomialNoise,
+    BinomialCounts,
     GaussianShare,
     NegativeBinomialNoise,
     Noise,
@@ -192,7 +192,7 @@ def attained_gaussian_share_parts(
 
 
 @round_parts.register(PoissonNoise)
-@round_parts.register(BinomialNoise)
+@round_parts.register(BinomialCounts)
 @round_parts.register(NegativeBinomialNoise)
 def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
     """One count has a message more, and another one has it less if the value is replaced."""
@@ -202,7 +202,7 @@ def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
 
 
 @replaced_parts.register(PoissonNoise)
-@replaced_parts.register(BinomialNoise)
+@replaced_parts.register(BinomialCounts)
 @replaced_parts.register(NegativeBinomialNoise)
 def replaced_noise_parts(law: Noise, users: int) -> Parts:
     noise = law.of_users(users)
@@ -215,7 +215,7 @@ def uniform_dummy_parts(law: UniformDummies, users: int, neighbours: str = "repl
 
 
 @attained_parts.register(PoissonNoise)
-@attained_parts.register(BinomialNoise)
+@attained_parts.register(BinomialCounts)
 @attained_parts.register(NegativeBinomialNoise)
 @attained_parts.register(UniformDummies)
 def attained_noise_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:

@@ -19,9 +19,12 @@ from .._support.text import plain
 from ..accountant import Accountant, repeated
 from ..bounds.boundary import Decimals, Evaluate, Grid, Multiples
 from ..bounds.target import Calibration, Quest, meet
+from ..central import Given
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named
+from ..randomizers.parameter import Parameter, parameters_of
+from ..records import CENTRAL
 from ..rounds import RoundOfUsers
 from .protocol import REPORT_PARAMETERS
 
@@ -143,7 +146,8 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
         if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
-    parameter = parameter_named(find) or REPORT_PARAMETERS.get(find)
+    central = _central_parameter(find, make)
+    parameter = central or parameter_named(find) or REPORT_PARAMETERS.get(find)
     if parameter is None or parameter.search is None:
         raise InvalidParameter(
             f"find={validate.show(find)} cannot be looked for; choose one of "
@@ -158,6 +162,17 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
         with suppress(OutOfRange):  # no round can be made of bits that say even the most
             make(grid.value(grid.last if grows else grid.first))
     return Quest(find, grid, parameter.search.start, grows)
+
+
+def _central_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
+    """The parameter of that name of a central mechanism, if one is made."""
+    kinds: list[type[Given]] = list(CENTRAL.values())
+    for kind in kinds:
+        parameter = parameters_of(kind).get(find)
+        if parameter is not None and parameter.search is not None:
+            made = make(parameter.search.start)
+            return parameters_of(type(made)).get(find) if isinstance(made, Given) else None
+    return None
 
 
 def _smallest_population(make: Callable[[float], Mechanism]) -> int:

@@ -19,7 +19,7 @@ from shuffledp.composition.bundle import as_one
 from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins
-from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.binary_profile import BinaryProfile
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.one_more import one_more
@@ -157,7 +157,7 @@ def senders() -> Iterator[Checked]:
 NOISES: tuple[Noise, ...] = (
     PoissonNoise(9.5),
     PoissonNoise(2000.0),
-    BinomialNoise(30, 0.25, 0.75),
+    BinomialCounts(30, 0.25, 0.75),
     NegativeBinomialNoise(1.5, 0.75, 0.25),
     NegativeBinomialNoise(0.5, 0.75, 0.25),
 )
