@@ -310,19 +310,49 @@ def _log_of(value: Array, change: Array) -> Array:
 
 @dataclass(frozen=True)
 class PolyaDifference:
-    """The difference of two negative binomial variables of a `shape`, with theta = e^(-1/scale).
+    """The sum of `users` shares of discrete Laplace noise, of which `needed` make it complete.
 
-    Pr[X = x] = (1-theta)^(2 shape) theta^x sum over j >= 0 of w(x+j) w(j) theta^(2j) for x >= 0,
-    where w(j) = C(j + shape - 1, j). With shape 1 it is the discrete Laplace law, whose masses are
-    proportional to theta^|x|. From 1 on the masses are log-concave; below, theirs on x >= 0 are
-    log-convex.
+    A share is the difference of two negative binomial variables of the shape 1/needed, with theta =
+    e^(-1/scale). The sum is such a difference of the shape r = users/needed,
+
+        Pr[x] = (1-theta)^(2r) theta^x sum over j >= 0 of w(x+j) w(j) theta^(2j) for x >= 0,
+
+    w(j) = C(j + r - 1, j): for r = 1 the discrete Laplace law, whose masses are proportional to
+    theta^|x|. From r = 1 on the masses are log-concave; below, those of x >= 0 are log-convex.
     """
 
     scale: float
-    shape: float = 1.0
+    needed: int = 1
+    users: int = 1
 
     def of_users(self, users: int) -> PolyaDifference:
-        """The law of the sum of `users` independent shares; whole numbers are whole up to 1e-13."""
-        total = self.shape * users
-        nearest = round(total)
-        return PolyaDifference(self.scale, nearest if abs(total - nearest) < 1e-13 else total)
+        return PolyaDifference(self.scale, self.needed, self.users * users)
+
+    @property
+    def shape(self) -> float:
+        return self.users / self.needed
+
+
+@dataclass(frozen=True)
+class SharedNoise:
+    """What a user adds to sums: a share of noise to each of some columns, and the value.
+
+    Parameters
+    ----------
+    share : IntegerNoise or PolyaDifference
+        The law of a share.
+    shift : int
+        The most that a value adds to a column.
+    is_histogram : bool
+        Whether a value adds `shift` to one of several columns, rather than up to that to the only
+        one.
+    """
+
+    share: DiscreteGaussianLaw | SkellamLaw | FairCoins | PolyaDifference
+    shift: int
+    is_histogram: bool
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The neighbouring relations that are defined: zeros stand for a missing value."""
+        return ("replace", "remove")

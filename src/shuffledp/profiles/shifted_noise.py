@@ -3,7 +3,7 @@
 The masses are log-concave, so that the loss grows with the outcome and the best event is a tail:
 delta(epsilon) = Pr[X >= m - s] - e^epsilon Pr[X >= m]. `IntegerNoiseProfile` finds the threshold m
 and evaluates both by `engines/lattice_inversion.py`. Discrete Laplace noise, whose loss has few
-values, is a polygon; shares of it of which some are missing are added up mass by mass.
+values, is a polygon; the sum of too few or too many shares of it is added up mass by mass.
 
 Theory: docs/theory/integer-noise.md.
 """
@@ -18,7 +18,8 @@ import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.lattice_inversion import masses, tails
-from ..laws.integer_noise import IntegerNoise
+from ..errors import OutOfRange
+from ..laws.integer_noise import IntegerNoise, PolyaDifference
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .closed_form import Polygon, PolygonProfile
@@ -31,6 +32,11 @@ _DEEPEST = 670.0
 _LARGEST = 600.0
 #: A scale for infinite losses, if there are no finite ones.
 _NO_LOSS = 1e-6
+#: Of incomplete shares of discrete Laplace noise: the outcomes that are told apart and the terms of
+#: their masses, in units of the scale; what is beyond is charged.
+_OUTCOMES, _TERMS = 45, 20
+#: How many times more shares than complete noise needs are evaluated.
+_MOST_SHARES = 16
 
 
 @dataclass(frozen=True)
@@ -216,6 +222,20 @@ class IntegerNoiseProfile(PrivacyProfile):
         return beyond
 
 
+def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyProfile:
+    """The profile of X + shift against X, in both orders, for any law of this chapter."""
+    if isinstance(law, IntegerNoise):
+        return IntegerNoiseProfile(law, shift)
+    if law.users == law.needed:
+        return discrete_laplace_profile(law.scale, shift)
+    if law.shape > _MOST_SHARES:
+        raise OutOfRange(
+            f"{law.users} shares are more than {_MOST_SHARES} times the complete={law.needed} that "
+            "add up to discrete Laplace noise; give a larger complete."
+        )
+    return PolyaProfile(law, shift)
+
+
 def discrete_laplace_profile(scale: float, shift: int) -> PolygonProfile:
     """The profile of discrete Laplace noise against its shift: a polygon with `shift` corners.
 
@@ -232,3 +252,94 @@ def discrete_laplace_profile(scale: float, shift: int) -> PolygonProfile:
     # exponents up to the loss, and the differences of two outcomes
     more = 16 * UNIT * (2 + loss)
     return PolygonProfile((replace(polygon, error=polygon.error + more),))
+
+
+@dataclass(frozen=True)
+class PolyaProfile(PrivacyProfile):
+    """The profile of the sum of too few or too many shares of discrete Laplace noise.
+
+    Masses are sums of positive terms. Above and below the profile is a polygon with the losses of
+    all outcomes but a tail, moved by their errors.
+    """
+
+    law: PolyaDifference
+    shift: int
+
+    @property
+    def max_loss(self) -> float:
+        return float(self._polygons[1].epsilon[-1])
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    @cached_property
+    def _polygons(self) -> tuple[Polygon, Polygon]:
+        """Below and above."""
+        log_mass, error = self._log_masses()
+        s, theta_loss = self.shift, 1 / self.law.scale
+        x = np.arange(s // 2 + 1, len(log_mass))
+        before = np.abs(x - s)
+        losses, mass = log_mass[before] - log_mass[x], np.exp(log_mass[before])
+        slack = 2 * error + 8 * UNIT * (1 + float(np.abs(log_mass).max()))
+        # the masses beyond fall at least by this factor
+        last = len(log_mass) - 1 - s
+        is_convex = self.law.users < self.law.needed
+        fall = theta_loss if is_convex else float(log_mass[last] - log_mass[last + 1]) - slack
+        tail = math.exp(log_mass[last + 1]) * (1 + 2 * error) / -math.expm1(-fall)
+        farthest = losses[-1] if is_convex else s * theta_loss
+        largest = self._largest_loss() if is_convex else s * theta_loss * (1 + 4 * UNIT)
+        both = []
+        for side, beyond in ((-1, 0.0), (1, tail)):
+            moved = np.minimum(np.append(losses, farthest) + side * slack, largest)
+            if is_convex:
+                moved[s - x[0]] = largest  # that of the outcome s
+            polygon = Polygon.of_losses(moved, np.append(mass, beyond), 0.0)
+            both.append(replace(polygon, error=polygon.error + error))
+        return both[0], both[1]
+
+    def _largest_loss(self) -> float:
+        """log Pr[0]/Pr[shift] of log-convex masses, rounded up from many digits."""
+        from decimal import Decimal, localcontext  # slow to load
+
+        with localcontext(prec=40):
+            b, r = Decimal(self.law.scale), Decimal(self.law.users) / self.law.needed
+            square, s = (-2 / b).exp(), self.shift
+            weights = [Decimal(1)]
+            for j in range(1, math.ceil(self.law.scale * 2 * _TERMS) + s + 40):
+                weights.append(weights[-1] * (j - 1 + r) / j)
+            power, none, all_of = Decimal(1), Decimal(0), Decimal(0)
+            for first, second in zip(weights, weights[s:], strict=False):
+                none += first * first * power
+                all_of += second * first * power
+                power *= square
+            loss = s / b + (none / all_of).ln()
+            return float(loss) * (1 + 4 * UNIT)
+
+    def _log_masses(self) -> tuple[Array, float]:
+        """log Pr[X = 0], log Pr[X = 1], ..., and a bound on the relative error of the masses."""
+        b, r = self.law.scale, self.law.shape
+        outcomes = math.ceil(b * (_OUTCOMES + 3 * r)) + 2 * self.shift + 2
+        terms = math.ceil(b * (_TERMS + 2 * r)) + 20
+        j = np.arange(1.0, outcomes + terms)
+        weight = np.append(1.0, np.cumprod((j - 1 + r) / j))
+        inner = weight[:terms] * np.exp(-2 * np.arange(float(terms)) / b)
+        total = np.correlate(weight, inner, "valid")[:outcomes]
+        # what was left out falls at least geometrically
+        factor = math.exp(-2 / b) * max(1.0, (terms + r) / (terms + 1)) ** 2
+        rest = weight[terms - 1 : terms - 1 + outcomes] * inner[-1] * factor / (1 - factor)
+        x = np.arange(float(outcomes))
+        log_rest = math.log(-math.expm1(-1 / b))
+        log_mass = 2 * r * log_rest - x / b + np.log(total)
+        error = UNIT * (8 * (outcomes + terms) + 64 + 16 * r * abs(log_rest) + 8 * _OUTCOMES)
+        return log_mass, error + float((rest / total).max())
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Samples whatever the depth and the width."""
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
+        low, high = below(epsilon), above(epsilon)
+        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)

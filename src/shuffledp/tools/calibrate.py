@@ -19,12 +19,11 @@ from .._support.text import plain
 from ..accountant import Accountant, repeated
 from ..bounds.boundary import Decimals, Evaluate, Grid, Multiples
 from ..bounds.target import Calibration, Quest, meet
-from ..central import Given
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
 from ..randomizers.base import known_parameters, parameter_named
 from ..randomizers.parameter import Parameter, parameters_of
-from ..records import CENTRAL
+from ..records import CENTRAL, RANDOMIZERS
 from ..rounds import RoundOfUsers
 from .protocol import REPORT_PARAMETERS
 
@@ -146,8 +145,8 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
         if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
-    central = _central_parameter(find, make)
-    parameter = central or parameter_named(find) or REPORT_PARAMETERS.get(find)
+    own = _own_parameter(find, make)
+    parameter = own or parameter_named(find) or REPORT_PARAMETERS.get(find)
     if parameter is None or parameter.search is None:
         raise InvalidParameter(
             f"find={validate.show(find)} cannot be looked for; choose one of "
@@ -164,14 +163,15 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
     return Quest(find, grid, parameter.search.start, grows)
 
 
-def _central_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
-    """The parameter of that name of a central mechanism, if one is made."""
-    kinds: list[type[Given]] = list(CENTRAL.values())
+def _own_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
+    """The parameter of that name of a central mechanism or of noise shares, if that is made."""
+    kinds: tuple[Any, ...] = (*CENTRAL.values(), *RANDOMIZERS.values())
     for kind in kinds:
         parameter = parameters_of(kind).get(find)
         if parameter is not None and parameter.search is not None:
             made = make(parameter.search.start)
-            return parameters_of(type(made)).get(find) if isinstance(made, Given) else None
+            own: Any = type(made.randomizer if isinstance(made, RoundOfUsers) else made)
+            return parameters_of(own).get(find) if issubclass(own, kinds) else None
     return None
 
 
