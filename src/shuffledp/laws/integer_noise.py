@@ -333,13 +333,16 @@ class PolyaDifference:
         return self.users / self.needed
 
 
+IntegerShare = DiscreteGaussianLaw | SkellamLaw | FairCoins | PolyaDifference
+
+
 @dataclass(frozen=True)
 class SharedNoise:
     """What a user adds to sums: a share of noise to each of some columns, and the value.
 
     Parameters
     ----------
-    share : IntegerNoise or PolyaDifference
+    share : IntegerShare
         The law of a share.
     shift : int
         The most that a value adds to a column.
@@ -348,7 +351,7 @@ class SharedNoise:
         one.
     """
 
-    share: DiscreteGaussianLaw | SkellamLaw | FairCoins | PolyaDifference
+    share: IntegerShare
     shift: int
     is_histogram: bool
 

@@ -276,7 +276,7 @@ class PolyaProfile(PrivacyProfile):
     @cached_property
     def _polygons(self) -> tuple[Polygon, Polygon]:
         """Below and above."""
-        log_mass, error = self._log_masses()
+        log_mass, error = self.log_masses()
         s, theta_loss = self.shift, 1 / self.law.scale
         x = np.arange(s // 2 + 1, len(log_mass))
         before = np.abs(x - s)
@@ -316,7 +316,7 @@ class PolyaProfile(PrivacyProfile):
             loss = s / b + (none / all_of).ln()
             return float(loss) * (1 + 4 * UNIT)
 
-    def _log_masses(self) -> tuple[Array, float]:
+    def log_masses(self) -> tuple[Array, float]:
         """log Pr[X = 0], log Pr[X = 1], ..., and a bound on the relative error of the masses."""
         b, r = self.law.scale, self.law.shape
         outcomes = math.ceil(b * (_OUTCOMES + 3 * r)) + 2 * self.shift + 2

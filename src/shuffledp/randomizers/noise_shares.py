@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .. import laws
 from .._support.text import plain
@@ -12,6 +14,10 @@ from ..errors import InvalidParameter
 from .analyses import SUMS, Analysis
 from .base import Randomizer
 from .parameter import Parameter, Search, parameters_of
+
+if TYPE_CHECKING:
+    from ..clients import Client
+    from ..clients.integer_shares import Share
 
 #: How the noise is given: exactly one of them.
 _KINDS = ("discrete_gaussian", "skellam", "binomial", "discrete_laplace")
@@ -70,6 +76,9 @@ class NoiseShares(Randomizer):
     >>> shares = NoiseShares(discrete_gaussian=0.6, largest=1)
     >>> Aggregate(shares, users=50).get_epsilon(1e-6) < 0.99563
     True
+    >>> sums = shares.count(shares.randomize([0, 1, 1, 0] * 50))
+    >>> abs(shares.estimate(sums).mean - 0.5) < 0.5
+    True
     """
 
     name: ClassVar[str] = "noise-shares"
@@ -114,14 +123,7 @@ class NoiseShares(Randomizer):
             )
 
     @property
-    def share(
-        self,
-    ) -> (
-        laws.integer_noise.DiscreteGaussianLaw
-        | laws.integer_noise.SkellamLaw
-        | laws.integer_noise.FairCoins
-        | laws.integer_noise.PolyaDifference
-    ):
+    def share(self) -> laws.integer_noise.IntegerShare:
         """The law of the noise that one user adds to a column."""
         if self.discrete_gaussian is not None:
             return laws.integer_noise.DiscreteGaussianLaw(self.discrete_gaussian)
@@ -140,6 +142,25 @@ class NoiseShares(Randomizer):
             f"{self!r} hides values in sums only: whoever sees its messages one by one sees the "
             "noise of one user; use Aggregate."
         )
+
+    @property
+    def shared(self) -> Share:
+        """The same for those who draw it."""
+        from ..clients import integer_shares as clients
+
+        if self.discrete_gaussian is not None:
+            return clients.DiscreteGaussianShare(Fraction(self.discrete_gaussian))
+        if self.skellam is not None:
+            return clients.SkellamShare(Fraction(self.skellam))
+        if self.binomial is not None:
+            return clients.CoinsShare(self.binomial)
+        return clients.PolyaShare(Fraction(self.discrete_laplace), self.complete)
+
+    @cached_property
+    def client(self) -> Client:
+        from ..clients.integer_shares import SharesClient
+
+        return SharesClient(self.shared, self.k, self.largest or 1)
 
     def attained_law(self) -> Any:
         return self.sum_law()
