@@ -1,6 +1,7 @@
 """Shares of integer noise in sums: every small case by convolution, figures, and drop-outs."""
 
 import itertools
+import json
 import math
 from typing import Any
 
@@ -8,11 +9,13 @@ import mpmath
 import numpy as np
 import pytest
 
+import shell
 from oracles import integer_noise as oracle
-from shuffledp import Accountant, Aggregate, Shuffle, calibrate
+from shuffledp import Accountant, Aggregate, Plan, Shuffle, calibrate
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.guarantee import anyway
 from shuffledp.laws.integer_noise import PolyaDifference
+from shuffledp.mechanisms import BinomialNoise
 from shuffledp.profiles.shifted_noise import PolyaProfile
 from shuffledp.randomizers import NoiseShares
 from shuffledp.records import described
@@ -181,3 +184,26 @@ def test_what_it_says_and_what_it_refuses(tmp_path: Any) -> None:
     few = NoiseShares(discrete_laplace=1.0, complete=1, k=2)
     with pytest.raises(OutOfRange, match=r"^17 shares are more than 16 times the complete=1"):
         Aggregate(few, 17).get_epsilon(1e-6)
+
+
+def test_in_the_shell_and_in_plans(tmp_path: Any) -> None:
+    """Named like every randomizer, where only sums are seen."""
+    found = shell.ok(
+        *("calibrate", "--find", "skellam", "--randomizer", "noise-shares", "--largest", "2"),
+        *("--view", "aggregate", "--users", "1e4", "--epsilon", "1", "--delta", "1e-6", "--json"),
+    )
+    value = json.loads(found)["value"]
+    made = [Aggregate(NoiseShares(skellam=s, largest=2), 10_000) for s in (value, 0.99 * value)]
+    assert made[0].get_epsilon(1e-6) <= 1 < made[1].get_epsilon(1e-6)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "[target]\nepsilon = 3.0\ndelta = 1e-6\n"
+        "[[rounds]]\nname = 'a'\nrandomizer = 'noise-shares'\n"
+        "binomial = 2\nk = 5\nview = 'aggregate'\nusers = 300\ndropouts = 0.1\nrounds = 2\n"
+        "[[rounds]]\nname = 'b'\nmechanism = 'binomial'\ncoins = 900\nsensitivity = 2\n"
+    )
+    spent = Plan.read(plan).ledger().total
+    account = Accountant().compose(Aggregate(NoiseShares(binomial=2, k=5), 300, dropouts=0.1), 2)
+    assert spent.upper == pytest.approx(
+        account.compose(BinomialNoise(900, 2)).get_epsilon(1e-6), rel=1e-3
+    )

@@ -22,7 +22,7 @@ from .central import (
 from .errors import InvalidParameter
 from .guarantee import Mechanism
 from .mechanisms import ApproximateDP, GivenPLD, GivenProfile
-from .randomizers import REGISTRY, NoiseShares, Randomizer
+from .randomizers.base import named_randomizers
 from .rounds import Round, RoundOfReports, RoundOfUsers
 from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
@@ -36,9 +36,6 @@ CENTRAL: dict[str, type[Any]] = {
         *(SkellamNoise, BinomialNoise, ApproximateDP, GivenProfile, GivenPLD),
     )
 }
-
-#: Randomizers by their name; those that hide values in sums only are not among the named ones.
-RANDOMIZERS: dict[str, type[Randomizer]] = {NoiseShares.name: NoiseShares}
 
 #: What every report says of a round; None stands for what has no meaning for it.
 DESCRIPTION = (
@@ -117,8 +114,7 @@ def restored(kept: Any) -> Round:
         view, thing = given.pop("view"), given.pop("randomizer", None) or given.pop("mechanism")
         name, parameters = thing["name"], dict(thing["parameters"])
         if view in USER_ROUNDS:
-            kind = RANDOMIZERS.get(name) or REGISTRY[name]
-            made: Round = USER_ROUNDS[view](kind(**parameters), **given)
+            made: Round = USER_ROUNDS[view](named_randomizers()[name](**parameters), **given)
         elif view == SampleThreshold.view:
             made = SampleThreshold(**parameters, **given)
         else:

@@ -133,7 +133,7 @@ def test_wide_gaussian_noise_in_many_digits() -> None:
                 truth = gained - alpha * oracle.wide_gaussian_tail(sigma, first)
                 slack = mpmath.mpf(10) ** -18  # of the omitted terms of the formula
                 assert samples.lower[i] * (1 - slack) <= truth <= samples.upper[i] * (1 + slack)
-                assert samples.upper[i] <= samples.lower[i] * (1 + 1e-3)
+                assert samples.upper[i] <= samples.lower[i] * (1 + 3e-3)
 
 
 def _skellam_cf(size: int, t: mpmath.mpf) -> mpmath.mpf:
@@ -168,7 +168,7 @@ def test_coins_agree_with_one_message_more(count: int) -> None:
     epsilon = np.array([0.0, 0.1, 2.0, 8.0, 20.0]) / math.sqrt(count)
     a, b = mine(epsilon), other(epsilon)
     assert (a.lower <= b.upper).all() and (b.lower <= a.upper).all()
-    assert (a.upper <= a.lower * (1 + 1e-4)).all()
+    assert (a.upper <= a.lower * (1 + 1e-3)).all()
     assert (a.slope_low <= b.slope_high).all() and (b.slope_low <= a.slope_high).all()
 
 

@@ -9,8 +9,7 @@ import click
 from .._support.text import plain, rounded_down, wrapped
 from ..bounds.target import bracket
 from ..errors import InvalidParameter
-from ..randomizers import REGISTRY
-from ..randomizers.base import parameter_named
+from ..randomizers.base import named_randomizers, parameter_named
 from ..randomizers.parameter import parameters_of
 from ..rounds import Round
 from ..tools.calibrate import Calibration, searchable
@@ -52,6 +51,8 @@ def calibrate(
       shuffledp calibrate --find eps0 --users 1e6 --rounds 8 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find users --eps0 4 --epsilon 0.5 --delta 1e-6
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find skellam --randomizer noise-shares --k 8 --view aggregate \\
+        --users 1e4 --epsilon 1 --delta 1e-6
       shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
     """
     name = find.replace("-", "_")
@@ -82,10 +83,12 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
         raise InvalidParameter(f"--find {find} goes with --view threshold; add that.")
     if parameter_named(name) is None:
         make_randomizer(given)
-    elif kind in REGISTRY and name not in parameters_of(REGISTRY[kind]):
+    elif kind in named_randomizers() and name not in (
+        known := parameters_of(named_randomizers()[kind])
+    ):
         raise InvalidParameter(
             f"--find {name} does not go with --randomizer {kind}, which has "
-            f"{', '.join(sorted(parameters_of(REGISTRY[kind])))}; look for another parameter."
+            f"{', '.join(sorted(known))}; look for another parameter."
         )
 
 

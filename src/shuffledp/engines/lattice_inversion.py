@@ -19,7 +19,7 @@ from ..laws.integer_noise import IntegerNoise
 
 # proof constants: docs/theory/constants.md
 #: Rounding errors of a term: of its exponent and phase, in units of their size, and absolute.
-_SIZE, _TERM = 8 * UNIT, 64 * UNIT
+_SIZE, _TERM = 32 * UNIT, 64 * UNIT
 #: Errors of the tilt times the place, relative.
 _PRODUCT = 4 * UNIT
 #: Exponents are capped here, near the end of the range of a double.

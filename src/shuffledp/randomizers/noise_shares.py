@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,8 +12,8 @@ from .. import laws
 from .._support.text import plain
 from ..errors import InvalidParameter
 from .analyses import SUMS, Analysis
-from .base import Randomizer
-from .parameter import Parameter, Search, parameters_of
+from .base import SUMMED, Randomizer
+from .parameter import Family, Parameter, Search, parameters_of
 
 if TYPE_CHECKING:
     from ..clients import Client
@@ -122,6 +122,11 @@ class NoiseShares(Randomizer):
                 "values are counted in k columns or added up; give either k or largest."
             )
 
+    @classmethod
+    def families(cls, size: int) -> Sequence[Family]:
+        kinds = ("discrete_gaussian", "skellam", "binomial")
+        return [Family(kind, [{"k": size}]) for kind in kinds]
+
     @property
     def share(self) -> laws.integer_noise.IntegerShare:
         """The law of the noise that one user adds to a column."""
@@ -183,3 +188,6 @@ class NoiseShares(Randomizer):
         shown = {name: getattr(self, name) for name in parameters_of(type(self))}
         said = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
         return f"NoiseShares({said})"
+
+
+SUMMED[NoiseShares.name] = NoiseShares

@@ -21,9 +21,9 @@ from ..bounds.boundary import Decimals, Evaluate, Grid, Multiples
 from ..bounds.target import Calibration, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
-from ..randomizers.base import known_parameters, parameter_named
+from ..randomizers.base import SUMMED, known_parameters, parameter_named
 from ..randomizers.parameter import Parameter, parameters_of
-from ..records import CENTRAL, RANDOMIZERS
+from ..records import CENTRAL
 from ..rounds import RoundOfUsers
 from .protocol import REPORT_PARAMETERS
 
@@ -165,7 +165,7 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
 
 def _own_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
     """The parameter of that name of a central mechanism or of noise shares, if that is made."""
-    kinds: tuple[Any, ...] = (*CENTRAL.values(), *RANDOMIZERS.values())
+    kinds: tuple[Any, ...] = (*CENTRAL.values(), *SUMMED.values())
     for kind in kinds:
         parameter = parameters_of(kind).get(find)
         if parameter is not None and parameter.search is not None:
