@@ -1,5 +1,6 @@
 """Central noise on integers: figures, compositions, plans, what is said and what is refused."""
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import mpmath
 import pytest
 
+import shell
 from oracles import integer_noise as oracle
 from shuffledp import Accountant, calibrate
 from shuffledp.central import CentralIntegerNoise
@@ -164,3 +166,36 @@ def test_every_size_is_answered(noise: CentralIntegerNoise) -> None:
         lower, upper = anyway(noise.epsilon_bounds, delta)
         assert 0 <= lower <= upper
         assert math.isinf(upper) or upper <= lower * 1.001 + 1e-9
+
+
+def test_calibration_in_the_shell() -> None:
+    target = ("--epsilon", "1", "--delta", "1e-6")
+    printed = shell.ok("calibrate", "--find", "coins", "--mechanism", "binomial", *target)
+    assert printed.startswith("coins = 80 is the smallest that is certified to meet epsilon 1")
+    found = json.loads(
+        shell.ok(
+            *("calibrate", "--find", "sigma", "--mechanism", "discrete-gaussian"),
+            *("--sensitivity", "2", "--rounds", "12", *target, "--json"),
+        )
+    )
+    assert found["mechanism"] == "discrete-gaussian" and found["parameters"]["sensitivity"] == 2
+    account = Accountant().compose(DiscreteGaussianNoise(found["value"], 2), 12)
+    assert 0.998 < account.get_epsilon(1e-6) <= 1
+    for options, said in (
+        (("--find", "coins"), "--find coins goes with --mechanism; add that."),
+        (
+            ("--find", "coins", "--mechanism", "binomial", "--users", "3"),
+            "--users does not go with --mechanism binomial; leave it out.",
+        ),
+        (
+            ("--find", "mu", "--mechanism", "binomial"),
+            "--find mu does not go with --mechanism binomial, which has coins, sensitivity; look "
+            "for another parameter.",
+        ),
+        (
+            ("--find", "eps0", "--sensitivity", "2", "--users", "9"),
+            "--sensitivity goes with --mechanism; add that, or leave it out.",
+        ),
+    ):
+        result = shell.run("calibrate", *options, *target)
+        assert result.returncode == 2 and result.stderr == f"shuffledp: {said}\n"

@@ -8,13 +8,22 @@ import click
 
 from .._support.text import plain, rounded_down, wrapped
 from ..bounds.target import bracket
+from ..central import CentralNoise
 from ..errors import InvalidParameter
 from ..randomizers.base import named_randomizers, parameter_named
 from ..randomizers.parameter import parameters_of
+from ..records import CENTRAL
 from ..rounds import Round
-from ..tools.calibrate import Calibration, searchable
+from ..tools.calibrate import CENTRAL_PARAMETERS, Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import REPORT_PARAMETERS, needed, split
+from ..tools.protocol import (
+    DEFAULT_RANDOMIZER,
+    REPORT_PARAMETERS,
+    central_from,
+    central_parameters,
+    needed,
+    split,
+)
 from .options import (
     JSON,
     RTOL,
@@ -37,6 +46,14 @@ from .report import print_answer
     help="What to look for.",
 )
 @options(
+    click.option(
+        "--mechanism",
+        type=click.Choice(
+            [name for name, kind in CENTRAL.items() if issubclass(kind, CentralNoise)]
+        ),
+        help="Central noise instead of a round of users.",
+    ),
+    number("sensitivity", "The most that neighbours change, before central noise.  [1]"),
     *round_options(),
     number("users", "Users in each round.", whole=True),
     number("rounds", "How many rounds are composed.  [1]", whole=True),
@@ -53,13 +70,15 @@ def calibrate(
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
       shuffledp calibrate --find skellam --randomizer noise-shares --k 8 --view aggregate \\
         --users 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find coins --mechanism binomial --epsilon 1 --delta 1e-6
       shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
     """
     name = find.replace("-", "_")
     _check(find, name, given)
 
     def made(value: float) -> Round:
-        return make_round({**given, name: value})
+        asked = {key: each for key, each in {**given, name: value}.items() if each is not None}
+        return central_from(asked) if given["mechanism"] else make_round({**given, name: value})
 
     make, rounds = made(1) if name == "rounds" else made, given["rounds"]
     found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
@@ -71,6 +90,13 @@ def calibrate(
 
 def _check(find: str, name: str, given: dict[str, Any]) -> None:
     """What is asked for must be left out, and must go with the rest."""
+    if given["mechanism"] is not None:
+        _check_central(find, name, given)
+        return
+    if given["sensitivity"] is not None:
+        raise InvalidParameter("--sensitivity goes with --mechanism; add that, or leave it out.")
+    if name in CENTRAL_PARAMETERS and parameter_named(name) is None:
+        raise InvalidParameter(f"--find {find} goes with --mechanism; add that.")
     if given[name] is not None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
     for other in needed(given):
@@ -89,6 +115,23 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
         raise InvalidParameter(
             f"--find {name} does not go with --randomizer {kind}, which has "
             f"{', '.join(sorted(known))}; look for another parameter."
+        )
+
+
+def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
+    """Of what describes a round of users, nothing goes with central noise but its neighbours."""
+    mechanism = given["mechanism"]
+    known = {"mechanism", "rounds", "neighbours", *central_parameters(given)}
+    for other in sorted(key for key, value in given.items() if value is not None):
+        if other not in known and (other, given[other]) != ("randomizer", DEFAULT_RANDOMIZER):
+            raise InvalidParameter(
+                f"--{other.replace('_', '-')} does not go with --mechanism {mechanism}; leave it "
+                "out."
+            )
+    if name not in central_parameters(given) or name == "sensitivity":
+        raise InvalidParameter(
+            f"--find {find} does not go with --mechanism {mechanism}, which has "
+            f"{', '.join(central_parameters(given))}; look for another parameter."
         )
 
 

@@ -29,6 +29,15 @@ from .protocol import REPORT_PARAMETERS
 
 __all__ = ["Calibration", "calibrate", "searchable"]
 
+_KINDS: tuple[Any, ...] = (*CENTRAL.values(),)
+#: What can be looked for in central mechanisms.
+CENTRAL_PARAMETERS: dict[str, Parameter] = {
+    name: parameter
+    for kind in _KINDS
+    for name, parameter in parameters_of(kind).items()
+    if parameter.search is not None
+}
+
 
 #: Beyond values that have a meaning: so few users that nobody is left to protect; bits that say
 #: nothing of the value, because 0s are sent as 1 no less often than 1s.
@@ -43,7 +52,8 @@ def searchable() -> dict[str, bool]:
         for name, parameter in [*named, *REPORT_PARAMETERS.items()]
         if parameter.search is not None
     }
-    return {**found, "users": False, "rounds": True, "sample_rate": True}
+    central = {name: each.search.grows for name, each in CENTRAL_PARAMETERS.items() if each.search}
+    return {**found, **central, "users": False, "rounds": True, "sample_rate": True}
 
 
 def calibrate(
@@ -165,7 +175,7 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
 
 def _own_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
     """The parameter of that name of a central mechanism or of noise shares, if that is made."""
-    kinds: tuple[Any, ...] = (*CENTRAL.values(), *SUMMED.values())
+    kinds = (*_KINDS, *SUMMED.values())
     for kind in kinds:
         parameter = parameters_of(kind).get(find)
         if parameter is not None and parameter.search is not None:
