@@ -33,7 +33,10 @@ SHELL = ("--randomizer", "unary", "--k", "16", "--eps0", "6", "--view", "aggrega
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Aggregate(PureLDP(2.0), 10), "give UnaryEncoding, Gaussian or a randomizer with"),
+        (
+            lambda: Aggregate(PureLDP(2.0), 10),
+            "give UnaryEncoding, NoiseShares, Gaussian or a randomizer with",
+        ),
         (lambda: Aggregate(HadamardResponse(4, eps0=1.0), 10), "has no sum"),
         (lambda: Aggregate(RandomizedResponse(2, eps0=1.0), 10, "remove"), "zero vector"),
         (lambda: Shuffle(UNARY, 10, neighbours="remove"), "a missing one would be seen"),

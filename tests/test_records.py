@@ -20,7 +20,14 @@ from shuffledp import (
     Shuffle,
     UnaryEncoding,
 )
-from shuffledp.central import GaussianNoise, LaplaceNoise
+from shuffledp.central import (
+    BinomialNoise,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    LaplaceNoise,
+    SkellamNoise,
+)
 from shuffledp.errors import InvalidParameter
 from shuffledp.guarantee import Mechanism
 from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile
@@ -43,6 +50,10 @@ MECHANISMS: list[Mechanism] = [
     SampleThreshold(0.1, 20, neighbours="remove", colluding=2, messages=3),
     GaussianNoise(3.7, 1.1, neighbours="remove"),
     LaplaceNoise(3.7, 1.1),
+    DiscreteGaussianNoise(3.7, 2),
+    DiscreteLaplaceNoise(0.1, 3, neighbours="remove"),
+    SkellamNoise(1e-3),
+    BinomialNoise(10**12, 7),
     ApproximateDP(0.1, 1e-9, neighbours="remove"),
     GivenProfile([0.1, 0.2], [1e-3, 1e-6]),
     PLD,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from . import bounds, laws, profiles
 from .errors import InvalidParameter
 from .guarantee import anyway
-from .randomizers import Analysis, Gaussian, Randomizer
+from .randomizers import Analysis, Gaussian, NoiseShares, Randomizer
 from .randomizers.analyses import SUMS
+from .randomizers.noise_shares import SHARES
 from .rounds import RoundOfUsers
 
 if TYPE_CHECKING:  # loaded with the first question
@@ -24,9 +25,9 @@ class Aggregate(RoundOfUsers):
     aggregation (Prio, DAP) reveals nothing but the sums of what they send.
 
     Bits of a `UnaryEncoding` are summed up column by column, the noise of `Gaussian` shares adds up
-    to a central Gaussian mechanism, and of every randomizer with two messages the sum is all there
-    is. neighbours="replace": one user's value is another one. neighbours="remove": the zero vector
-    stands for one user's value (deletion).
+    to a central Gaussian mechanism, `NoiseShares` add up to noise on integers, and of every
+    randomizer with two messages the sum is all there is. neighbours="replace": one user's value is
+    another one. neighbours="remove": the zero vector stands for one user's value (deletion).
 
     The other options mean what they mean for `Shuffle`; who takes part in a sample is not seen, but
     how many do is.
@@ -59,7 +60,8 @@ class Aggregate(RoundOfUsers):
         if self.randomizer.sum_law() is None:
             raise InvalidParameter(
                 f"randomizer={self.randomizer!r} has no sum of which something is known; give "
-                "UnaryEncoding, Gaussian or a randomizer with two messages, or use Shuffle."
+                "UnaryEncoding, NoiseShares, Gaussian or a randomizer with two messages, or use "
+                "Shuffle."
             )
 
     @property
@@ -83,7 +85,7 @@ class Aggregate(RoundOfUsers):
 
     @property
     def _analysis(self) -> Analysis:
-        return SUMS
+        return SHARES if isinstance(self.randomizer, NoiseShares) else SUMS
 
     @property
     def assumptions(self) -> Sequence[str]:
@@ -92,7 +94,10 @@ class Aggregate(RoundOfUsers):
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
-        real = "proven for shares that are real numbers; rounded shares come close, without a proof"
+        real = (
+            "proven for shares that are real numbers; rounded shares come close, without a proof: "
+            "NoiseShares are proven as they are drawn, on integers"
+        )
         noise = [("noise", real)] if isinstance(self.randomizer, Gaussian) else []
         return [*super().remarks, *noise]
 

@@ -6,16 +6,17 @@ Here are those with noise of a known law; `mechanisms` has those of which a guar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from . import profiles
+from . import laws, profiles
 from ._support import validate
 from ._support.text import plain
 from .guarantee import NEIGHBOURS
 from .randomizers import Analysis, Laplace, Parameter
-from .randomizers.parameter import parameters_of
+from .randomizers.parameter import Search, parameters_of
 from .rounds import RoundOfReports
 
 if TYPE_CHECKING:
@@ -87,6 +88,10 @@ _DRAWN = (
     "by no more than its sensitivity; the noise is drawn from exactly this law, on real numbers "
     "and afresh for every release"
 )
+_DRAWN_WHOLE = (
+    "by no more than its sensitivity; the noise is drawn from exactly this law, on integers and "
+    "afresh for every release"
+)
 _CHANGED = "neighbours, whatever was released before, change what noise is added to,"
 _GAUSSIAN = replace(
     GIVEN,
@@ -100,8 +105,22 @@ _LAPLACE = replace(
     theorem="exact hockey-stick divergence of two Laplace laws",
     assumption=f"{_CHANGED} a single number, {_DRAWN}",
 )
+_INTEGERS = replace(
+    GIVEN,
+    name="integer-noise",
+    theorem=(
+        "exact hockey-stick divergence of integer noise and its shift; proof in "
+        "docs/theory/integer-noise.md"
+    ),
+    assumption=f"{_CHANGED} a single integer, {_DRAWN_WHOLE}",
+)
 Sensitivity = Annotated[
     float, Parameter("the most that neighbours change, before noise", 1e-12, 1e12)
+]
+
+
+WholeSensitivity = Annotated[
+    int, Parameter("the most that neighbours change the integer, before noise", 1, 10**6, True)
 ]
 
 
@@ -121,6 +140,10 @@ class GaussianNoise(CentralNoise):
     """The central Gaussian mechanism: noise of standard deviation `sigma` on a number, or on each
     coordinate of a vector that neighbours change by a length of `sensitivity` at most.
 
+    On a computer neither the noise nor the sum is a real number, and rounding can reveal the number
+    that was hidden (Mironov 2012). Sample on a grid, or release an integer with
+    `DiscreteGaussianNoise`, whose guarantee holds for what is really added.
+
     >>> from shuffledp import Accountant
     >>> from shuffledp.central import GaussianNoise
     >>> Accountant().compose(GaussianNoise(sigma=50.0), 12).get_epsilon(1e-8) < 0.364
@@ -129,7 +152,10 @@ class GaussianNoise(CentralNoise):
 
     name: ClassVar[str] = "gaussian"
 
-    sigma: Annotated[float, Parameter("standard deviation of the noise", 1e-12, 1e12)]
+    sigma: Annotated[
+        float,
+        Parameter("standard deviation of the noise", 1e-12, 1e12, search=Search(1.0, grows=False)),
+    ]
     sensitivity: Sensitivity = 1.0
     neighbours: str = field(default="replace", kw_only=True)
 
@@ -156,6 +182,10 @@ class LaplaceNoise(CentralNoise):
     """The central Laplace mechanism: noise of scale `scale` on a number that neighbours change by
     `sensitivity` at most.
 
+    On a computer neither the noise nor the sum is a real number, and rounding can reveal the number
+    that was hidden (Mironov 2012). Sample on a grid, or release an integer with
+    `DiscreteLaplaceNoise`, whose guarantee holds for what is really added.
+
     >>> from shuffledp.central import LaplaceNoise
     >>> LaplaceNoise(scale=10.0).get_epsilon(0)  # one unit in the last place is for the quotient
     0.10000000000000002
@@ -163,7 +193,9 @@ class LaplaceNoise(CentralNoise):
 
     name: ClassVar[str] = "laplace"
 
-    scale: Annotated[float, Parameter("scale of the noise", 1e-12, 1e12)]
+    scale: Annotated[
+        float, Parameter("scale of the noise", 1e-12, 1e12, search=Search(1.0, grows=False))
+    ]
     sensitivity: Sensitivity = 1.0
     neighbours: str = field(default="replace", kw_only=True)
 
@@ -184,3 +216,188 @@ class LaplaceNoise(CentralNoise):
     @property
     def described(self) -> str:
         return f"Laplace noise of scale {plain(self.scale)}, sensitivity {plain(self.sensitivity)}"
+
+
+class CentralIntegerNoise(CentralNoise):
+    """Noise on an integer, drawn on integers: what is analysed is what is added.
+
+    Some pair of neighbours changes the integer by exactly its sensitivity, so that the bounds are
+    attained. Whatever is done with the noisy integer, such as a reduction modulo the size of a
+    group, is post-processing.
+    """
+
+    sensitivity: int
+
+    @property
+    def explained(self) -> Analysis:
+        return _INTEGERS
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        return [self.parts] * 2
+
+    @property
+    @abstractmethod
+    def noise(self) -> str:
+        """The law of the noise, in words."""
+
+    @property
+    def described(self) -> str:
+        return f"{self.noise} on an integer, sensitivity {self.sensitivity}"
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianNoise(CentralIntegerNoise):
+    """Discrete Gaussian noise on an integer: x with probability proportional to
+    exp(-x^2/(2 sigma^2)) (Canonne, Kamath, Steinke 2020).
+
+    Parameters
+    ----------
+    sigma : float
+        In [0.05, 1e6]; about the standard deviation, unless it is below 1.
+    sensitivity : int
+        The most by which neighbours change the integer.
+    neighbours : str, optional
+        "replace" or "remove": those for which the sensitivity holds.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms import DiscreteGaussianNoise
+    >>> DiscreteGaussianNoise(sigma=3.0).get_epsilon(1e-6) < 1.45492
+    True
+    """
+
+    name: ClassVar[str] = "discrete-gaussian"
+
+    sigma: Annotated[
+        float, Parameter("sigma of the noise", 0.05, 1e6, search=Search(3.0, grows=False))
+    ]
+    sensitivity: WholeSensitivity = 1
+    neighbours: str = field(default="replace", kw_only=True)
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        law = laws.integer_noise.DiscreteGaussianLaw(self.sigma)
+        return profiles.shifted_noise.IntegerNoiseProfile(law, self.sensitivity)
+
+    @property
+    def noise(self) -> str:
+        return f"discrete Gaussian noise of sigma {plain(self.sigma)}"
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceNoise(CentralIntegerNoise):
+    """Discrete Laplace noise on an integer: x with probability proportional to exp(-|x|/scale).
+
+    Parameters
+    ----------
+    scale : float
+        In [0.002, 1e12] times the sensitivity. The loss is sensitivity/scale at most.
+    sensitivity : int
+        The most by which neighbours change the integer.
+    neighbours : str, optional
+        "replace" or "remove": those for which the sensitivity holds.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms import DiscreteLaplaceNoise
+    >>> DiscreteLaplaceNoise(scale=10.0).get_epsilon(0)  # one unit in the last place is rounding
+    0.10000000000000002
+    """
+
+    name: ClassVar[str] = "discrete-laplace"
+
+    scale: Annotated[
+        float, Parameter("scale of the noise", 1e-12, 1e12, search=Search(3.0, grows=False))
+    ]
+    sensitivity: WholeSensitivity = 1
+    neighbours: str = field(default="replace", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validate.between("scale/sensitivity", self.scale / self.sensitivity, 0.002, 1e12)
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        return profiles.shifted_noise.discrete_laplace_profile(self.scale, self.sensitivity)
+
+    @property
+    def noise(self) -> str:
+        return f"discrete Laplace noise of scale {plain(self.scale)}"
+
+
+@dataclass(frozen=True)
+class SkellamNoise(CentralIntegerNoise):
+    """Skellam noise on an integer: the difference of two Poisson variables with mean `mu` each.
+
+    Parameters
+    ----------
+    mu : float
+        In [1e-6, 1e12]; the variance is 2 mu.
+    sensitivity : int
+        The most by which neighbours change the integer.
+    neighbours : str, optional
+        "replace" or "remove": those for which the sensitivity holds.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms import SkellamNoise
+    >>> SkellamNoise(mu=100.0).get_epsilon(1e-6) < 0.27156
+    True
+    """
+
+    name: ClassVar[str] = "skellam"
+
+    mu: Annotated[
+        float, Parameter("mean of each Poisson variable", 1e-6, 1e12, search=Search(20.0, False))
+    ]
+    sensitivity: WholeSensitivity = 1
+    neighbours: str = field(default="replace", kw_only=True)
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        law = laws.integer_noise.SkellamLaw(self.mu)
+        return profiles.shifted_noise.IntegerNoiseProfile(law, self.sensitivity)
+
+    @property
+    def noise(self) -> str:
+        return f"the difference of two Poisson variables of mean {plain(self.mu)}"
+
+
+@dataclass(frozen=True)
+class BinomialNoise(CentralIntegerNoise):
+    """Binomial noise on an integer: the number of heads of `coins` fair coins.
+
+    Parameters
+    ----------
+    coins : int
+        In 1 .. 10^12; the variance is a quarter of it.
+    sensitivity : int
+        The most by which neighbours change the integer.
+    neighbours : str, optional
+        "replace" or "remove": those for which the sensitivity holds.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms import BinomialNoise
+    >>> BinomialNoise(coins=80).get_epsilon(1e-6) < 1 < BinomialNoise(coins=79).get_epsilon(1e-6)
+    True
+    """
+
+    name: ClassVar[str] = "binomial"
+
+    coins: Annotated[
+        int, Parameter("number of fair coins", 1, 10**12, True, search=Search(100, False))
+    ]
+    sensitivity: WholeSensitivity = 1
+    neighbours: str = field(default="replace", kw_only=True)
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        law = laws.integer_noise.FairCoins(self.coins)
+        return profiles.shifted_noise.IntegerNoiseProfile(law, self.sensitivity)
+
+    @property
+    def noise(self) -> str:
+        coins = f"{self.coins:,} fair coin{'' if self.coins == 1 else 's'}"
+        return f"the number of heads of {coins}"

@@ -1,5 +1,5 @@
-"""Mechanisms of which a guarantee is given: an (epsilon, delta), a profile, or a PLD; and Poisson
-samples of any central mechanism.
+"""Central mechanisms: noise of a known law, a guarantee (an (epsilon, delta), a profile, a PLD),
+and Poisson samples of any of them.
 
 They are for replace-one neighbours unless neighbours="remove" says that they hold for these, like
 the rounds that they are composed with.
@@ -20,7 +20,16 @@ from . import profiles
 from ._support import validate
 from ._support.numeric import Array, digest
 from ._support.text import plain
-from .central import CentralNoise, Given
+from .central import (
+    BinomialNoise,
+    CentralNoise,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    Given,
+    LaplaceNoise,
+    SkellamNoise,
+)
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
 from .profiles.base import PairProfile, PrivacyProfile, swapped
@@ -29,6 +38,19 @@ from .randomizers import Analysis
 
 if TYPE_CHECKING:
     from .profiles.base import Parts
+
+__all__ = [
+    "ApproximateDP",
+    "BinomialNoise",
+    "DiscreteGaussianNoise",
+    "DiscreteLaplaceNoise",
+    "GaussianNoise",
+    "GivenPLD",
+    "GivenProfile",
+    "LaplaceNoise",
+    "PoissonSampled",
+    "SkellamNoise",
+]
 
 #: Larger losses are as good as infinite.
 MAX_LOSS = 500.0

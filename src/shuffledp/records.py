@@ -12,11 +12,19 @@ from ._support import validate
 from ._support.files import parse_json
 from .aggregate import Aggregate
 from .allocation import RandomAllocation
-from .central import GaussianNoise, Given, LaplaceNoise
+from .central import (
+    BinomialNoise,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    Given,
+    LaplaceNoise,
+    SkellamNoise,
+)
 from .errors import InvalidParameter
 from .guarantee import Mechanism
 from .mechanisms import ApproximateDP, GivenPLD, GivenProfile, PoissonSampled
-from .randomizers import REGISTRY
+from .randomizers.base import named_randomizers
 from .rounds import Round, RoundOfReports, RoundOfUsers
 from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
@@ -29,7 +37,8 @@ REPORT_ROUNDS: dict[str, type[RoundOfReports]] = {
 CENTRAL: dict[str, type[Any]] = {
     kind.name: kind
     for kind in (
-        *(GaussianNoise, LaplaceNoise, ApproximateDP, GivenProfile, GivenPLD),
+        *(GaussianNoise, LaplaceNoise, DiscreteGaussianNoise, DiscreteLaplaceNoise),
+        *(SkellamNoise, BinomialNoise, ApproximateDP, GivenProfile, GivenPLD),
         PoissonSampled,
     )
 }
@@ -111,7 +120,7 @@ def restored(kept: Any) -> Round:
         view, thing = given.pop("view"), given.pop("randomizer", None) or given.pop("mechanism")
         name, parameters = thing["name"], dict(thing["parameters"])
         if view in USER_ROUNDS:
-            made: Round = USER_ROUNDS[view](REGISTRY[name](**parameters), **given)
+            made: Round = USER_ROUNDS[view](named_randomizers()[name](**parameters), **given)
         elif view in REPORT_ROUNDS:
             parameters["mechanism"] = _inner(parameters.get("mechanism"), given["neighbours"])
             kind: Any = REPORT_ROUNDS[view]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.clients.entropy import BITS, Coin, Source, rounded_at_random
 from shuffledp.clients.exact_noise import (
-    _WHOLE_PARTS,
+    WHOLE_PARTS,
     _judged,
     accepts,
     exponential,
@@ -98,7 +98,7 @@ def test_rounding_at_random_has_the_right_mean() -> None:
 
 def test_whole_parts_are_right_to_the_last_bit() -> None:
     """The first 64 bits of 1 - e^-j, and which numbers they leave open."""
-    floors, unsure = _WHOLE_PARTS._table
+    floors, unsure = WHOLE_PARTS._table
     with mpmath.workdps(60):
         exact = [int(mpmath.floor((1 - mpmath.exp(-j)) * 2**64)) for j in range(1, 45)]
     assert floors.tolist() == exact[: len(floors)] and floors[-1] >= 2**64 - 2
@@ -146,7 +146,7 @@ def test_digits_are_drawn_until_it_is_clear(is_normal: bool, whole: int) -> None
 
 def test_whole_parts_are_settled_by_more_digits() -> None:
     """The digits of 1 - 1/e, and then digits that settle it: above or below."""
-    settled = _WHOLE_PARTS.settled
+    settled = WHOLE_PARTS.settled
     with mpmath.workdps(60):
         step = int(mpmath.floor(mpmath.mpf(2) ** 64 * (1 - mpmath.exp(-1))))
     assert settled(step, Planted(words(0))) == 0
@@ -154,7 +154,7 @@ def test_whole_parts_are_settled_by_more_digits() -> None:
     assert settled(step - 1, Planted()) == 0 and settled(step + 1, Planted()) == 1
     most = 2**64 - 1
     assert settled(most, Planted(words(most, 2**63))) >= 88  # 2^-129 is about e^-89
-    assert _WHOLE_PARTS.draw(Planted(words(step, 0)), 1)[0] == 0
+    assert WHOLE_PARTS.draw(Planted(words(step, 0)), 1)[0] == 0
 
 
 @pytest.mark.parametrize("is_normal", [False, True])

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-from shuffledp.laws.noise_law import BinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.noise_law import BinomialCounts, Noise, PoissonNoise
 
 #: Of outcomes, the masses under the two laws of a pair.
 Pair = tuple[list[mpf], list[mpf]]
@@ -16,7 +16,7 @@ Pair = tuple[list[mpf], list[mpf]]
 
 def masses(noise: Noise, least: float = 1e-60) -> list[mpf]:
     """Pr[N = 0], Pr[N = 1], ... until they are below `least`."""
-    if isinstance(noise, BinomialNoise):
+    if isinstance(noise, BinomialCounts):
         q, n = mpf(noise.one), noise.trials
         return [mpmath.binomial(n, s) * q**s * (1 - q) ** (n - s) for s in range(n + 1)]
     if isinstance(noise, PoissonNoise):
@@ -36,7 +36,7 @@ def masses(noise: Noise, least: float = 1e-60) -> list[mpf]:
 def one_more(noise: Noise, least: float = 1e-60) -> Pair:
     """The counts N + 1 and N, up to where their masses end or were cut off."""
     found = masses(noise, least)
-    if isinstance(noise, BinomialNoise):
+    if isinstance(noise, BinomialCounts):
         return [mpf(0), *found], [*found, mpf(0)]
     return [mpf(0), *found[:-1]], found
 

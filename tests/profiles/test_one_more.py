@@ -6,12 +6,12 @@ import pytest
 
 from covering import covering
 from oracles import noise as oracle
-from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.one_more import one_more
 
 NOISES: list[Noise] = [
     *(PoissonNoise(mean) for mean in (0.01, 1.0, 42.6545, 300.3)),
-    *(BinomialNoise(n, q, 1 - q) for n, q in ((1, 0.5), (2, 0.9), (40, 0.01), (200, 0.99))),
+    *(BinomialCounts(n, q, 1 - q) for n, q in ((1, 0.5), (2, 0.9), (40, 0.01), (200, 0.99))),
     *(
         NegativeBinomialNoise(r, t, 1 - t)
         for r, t in (
@@ -63,7 +63,7 @@ def test_lines_stay_below(noise: Noise, more: bool) -> None:
     "noise",
     [
         *(PoissonNoise(1e3), PoissonNoise(1e9), PoissonNoise(1e15)),
-        *(BinomialNoise(10**9, 0.5, 0.5), NegativeBinomialNoise(1e9, 0.5, 0.5)),
+        *(BinomialCounts(10**9, 0.5, 0.5), NegativeBinomialNoise(1e9, 0.5, 0.5)),
         NegativeBinomialNoise(50.0, 1 - 1e-6, 1e-6),
     ],
     ids=repr,
@@ -75,7 +75,7 @@ def test_both_orders_agree_at_zero_and_keep_their_digits(noise: Noise) -> None:
             case PoissonNoise(mean):
                 s = mpmath.floor(mean)
                 log = s * mpmath.log(mean) - mean - mpmath.loggamma(s + 1)
-            case BinomialNoise(n, q):
+            case BinomialCounts(n, q):
                 s = mpmath.floor((n + 1) * mpmath.mpf(q))
                 log = mpmath.loggamma(n + 1) - mpmath.loggamma(s + 1) - mpmath.loggamma(n - s + 1)
                 log += s * mpmath.log(q) + (n - s) * mpmath.log(1 - mpmath.mpf(q))
@@ -117,7 +117,7 @@ def test_more_noise_hides_more() -> None:
     epsilon = np.linspace(0.0, 1.0, 21)
     for less, much in (
         (PoissonNoise(10.0), PoissonNoise(11.0)),
-        (BinomialNoise(10, 0.3, 0.7), BinomialNoise(11, 0.3, 0.7)),
+        (BinomialCounts(10, 0.3, 0.7), BinomialCounts(11, 0.3, 0.7)),
         (NegativeBinomialNoise(0.7, 0.8, 0.2), NegativeBinomialNoise(1.7, 0.8, 0.2)),
     ):
         for more in (True, False):

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from covering import covering
-from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.two_counts import TwoCountsProfile, countable, counts_of
 
 NOISES: tuple[Noise, ...] = (
     PoissonNoise(0.25),
     PoissonNoise(9.5),
-    BinomialNoise(1, 0.25, 0.75),
-    BinomialNoise(3, 0.75, 0.25),
-    BinomialNoise(30, 0.25, 0.75),
+    BinomialCounts(1, 0.25, 0.75),
+    BinomialCounts(3, 0.75, 0.25),
+    BinomialCounts(30, 0.25, 0.75),
     NegativeBinomialNoise(1.0, 0.5, 0.5),
     NegativeBinomialNoise(3.5, 0.25, 0.75),
 )
@@ -30,7 +30,7 @@ def mass(noise: Noise, s: int) -> mpmath.mpf:
     match noise:
         case PoissonNoise(mean):
             return mpmath.exp(-mean) * mpmath.mpf(mean) ** s / mpmath.factorial(s)
-        case BinomialNoise(trials, one, zero):
+        case BinomialCounts(trials, one, zero):
             if s > trials:
                 return mpmath.mpf(0)
             return (

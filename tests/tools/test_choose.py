@@ -26,6 +26,7 @@ def shuffled() -> Choices:
 def only(monkeypatch: pytest.MonkeyPatch, **some: type[Randomizer]) -> None:
     """Of these it is chosen, which takes less time than of all."""
     monkeypatch.setattr("shuffledp.tools.choose.REGISTRY", some)
+    monkeypatch.setattr("shuffledp.tools.choose.SUMMED", {})
 
 
 @pytest.fixture
@@ -132,7 +133,11 @@ def test_sums_are_chosen_too_and_in_all_rounds_of_a_sample(
 @cache
 def chosen_as_usual(names: tuple[str, ...], view: str) -> Choices:
     """Return what is chosen of these randomizers without further options."""
-    with patch("shuffledp.tools.choose.REGISTRY", {name: REGISTRY[name] for name in names}):
+    some = {name: REGISTRY[name] for name in names}
+    with (
+        patch("shuffledp.tools.choose.REGISTRY", some),
+        patch("shuffledp.tools.choose.SUMMED", {}),
+    ):
         return choose(1000, 4, epsilon=1.0, delta=1e-5, view=view, rtol=0.02)
 
 
@@ -396,3 +401,19 @@ def test_approach_at_the_ends_of_the_grid() -> None:
 def test_lowest_finds_every_valley(count: int) -> None:
     for place in range(count):
         assert lowest(count, lambda i, place=place: abs(i - place)) == place  # type: ignore[misc]
+
+
+def test_shares_of_noise_are_ranked_beside_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For sums only; each meets the target, and its error is the root of its variance."""
+    monkeypatch.setattr("shuffledp.tools.choose.REGISTRY", {})
+    table = choose(500, 4, epsilon=1.0, delta=1e-6, dropouts=0.1, rtol=0.02)
+    assert {choice.view for choice in table} == {"aggregate"} and not table.unmet
+    assert {name for choice in table for name in choice.parameters} == {
+        *("discrete_gaussian", "skellam", "binomial", "k"),
+    }  # fmt: skip
+    for choice in table:
+        assert choice.round == Aggregate(choice.randomizer, 500, dropouts=0.1)
+        assert choice.round.get_epsilon(1e-6) <= 1
+        assert choice.standard_error**2 == pytest.approx(choice.randomizer.count_variance(500))
+    with pytest.raises(InvalidParameter, match="no randomizer of which view=shuffle is known"):
+        choose(500, 4, epsilon=1.0, delta=1e-6, view="shuffle")

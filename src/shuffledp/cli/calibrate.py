@@ -8,14 +8,22 @@ import click
 
 from .._support.text import plain, rounded_down, wrapped
 from ..bounds.target import bracket
+from ..central import CentralNoise
 from ..errors import InvalidParameter
-from ..randomizers import REGISTRY
-from ..randomizers.base import parameter_named
+from ..randomizers.base import named_randomizers, parameter_named
 from ..randomizers.parameter import parameters_of
+from ..records import CENTRAL
 from ..rounds import Round
-from ..tools.calibrate import Calibration, searchable
+from ..tools.calibrate import CENTRAL_PARAMETERS, Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
-from ..tools.protocol import VIEW_PARAMETERS, needed, split
+from ..tools.protocol import (
+    DEFAULT_RANDOMIZER,
+    VIEW_PARAMETERS,
+    central_from,
+    central_parameters,
+    needed,
+    split,
+)
 from .options import (
     JSON,
     RTOL,
@@ -38,6 +46,14 @@ from .report import print_answer
     help="What to look for.",
 )
 @options(
+    click.option(
+        "--mechanism",
+        type=click.Choice(
+            [name for name, kind in CENTRAL.items() if issubclass(kind, CentralNoise)]
+        ),
+        help="Central noise instead of a round of users.",
+    ),
+    number("sensitivity", "The most that neighbours change, before central noise.  [1]"),
     *round_options(),
     number("users", "Users in each round.", whole=True),
     number("rounds", "How many rounds are composed.  [1]", whole=True),
@@ -52,6 +68,9 @@ def calibrate(
       shuffledp calibrate --find eps0 --users 1e6 --rounds 8 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find users --eps0 4 --epsilon 0.5 --delta 1e-6
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find skellam --randomizer noise-shares --k 8 --view aggregate \\
+        --users 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find coins --mechanism binomial --epsilon 1 --delta 1e-6
       shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find noise-multiplier --view allocation --steps 1000 --rounds 10 \\
           --epsilon 1 --delta 1e-6
@@ -60,7 +79,8 @@ def calibrate(
     _check(find, name, given)
 
     def made(value: float) -> Round:
-        return make_round({**given, name: value})
+        asked = {key: each for key, each in {**given, name: value}.items() if each is not None}
+        return central_from(asked) if given["mechanism"] else make_round({**given, name: value})
 
     make, rounds = made(1) if name == "rounds" else made, given["rounds"]
     found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
@@ -72,6 +92,13 @@ def calibrate(
 
 def _check(find: str, name: str, given: dict[str, Any]) -> None:
     """What is asked for must be left out, and must go with the rest."""
+    if given["mechanism"] is not None:
+        _check_central(find, name, given)
+        return
+    if given["sensitivity"] is not None:
+        raise InvalidParameter("--sensitivity goes with --mechanism; add that, or leave it out.")
+    if name in CENTRAL_PARAMETERS and parameter_named(name) is None:
+        raise InvalidParameter(f"--find {find} goes with --mechanism; add that.")
     if given[name] is not None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
     for other in needed(given):
@@ -85,10 +112,29 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
             raise InvalidParameter(f"--find {find} goes with --view {view}; add that.")
     if parameter_named(name) is None:
         make_randomizer(given)
-    elif kind in REGISTRY and name not in parameters_of(REGISTRY[kind]):
+    elif kind in named_randomizers() and name not in (
+        own := parameters_of(named_randomizers()[kind])
+    ):
         raise InvalidParameter(
             f"--find {name} does not go with --randomizer {kind}, which has "
-            f"{', '.join(sorted(parameters_of(REGISTRY[kind])))}; look for another parameter."
+            f"{', '.join(sorted(own))}; look for another parameter."
+        )
+
+
+def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
+    """Of what describes a round of users, nothing goes with central noise but its neighbours."""
+    mechanism = given["mechanism"]
+    known = {"mechanism", "rounds", "neighbours", *central_parameters(given)}
+    for other in sorted(key for key, value in given.items() if value is not None):
+        if other not in known and (other, given[other]) != ("randomizer", DEFAULT_RANDOMIZER):
+            raise InvalidParameter(
+                f"--{other.replace('_', '-')} does not go with --mechanism {mechanism}; leave it "
+                "out."
+            )
+    if name not in central_parameters(given) or name == "sensitivity":
+        raise InvalidParameter(
+            f"--find {find} does not go with --mechanism {mechanism}, which has "
+            f"{', '.join(central_parameters(given))}; look for another parameter."
         )
 
 

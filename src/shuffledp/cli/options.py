@@ -13,9 +13,9 @@ from .._support.validate import show
 from .._support.written import GROUPED, decimal_of, written_number
 from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
-from ..randomizers import REGISTRY, Randomizer
+from ..randomizers import Randomizer
 from ..randomizers.analyses import LADDER
-from ..randomizers.base import known_parameters
+from ..randomizers.base import known_parameters, named_randomizers
 from ..rounds import KINDS_OF_SAMPLES, Round
 from ..tools.protocol import (
     DEFAULT_RANDOMIZER,
@@ -193,7 +193,8 @@ def randomizer_options(
     without: Sequence[str] = (),
 ) -> list[Option]:
     """The randomizer and every parameter of one but those left out, as numbers or as lists."""
-    text, proposed = f"One of {', '.join(sorted(REGISTRY))}.", completes(*REGISTRY)
+    named = named_randomizers()
+    text, proposed = f"One of {', '.join(sorted(named))}.", completes(*named)
     shown: dict[str, Any] = {"default": default, "show_default": True, "shell_complete": proposed}
     made = [click.option("--randomizer", metavar="NAME", help=text, **shown)]
     for name, uses in known_parameters().items():

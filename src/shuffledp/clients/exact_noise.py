@@ -20,7 +20,7 @@ from .inversion import Inversion, of_masses
 
 # a proof constant: docs/theory/constants.md
 #: e^-gamma as a float is this near to the truth, for all fractions with the same 64 bits.
-_UNSURE = 2.0**-44
+UNSURE = 2.0**-44
 
 
 def exponential(source: Source, size: int, digits: int) -> Whole:
@@ -43,7 +43,7 @@ def _noise(source: Source, size: int, digits: int, normal: bool) -> Whole:
     found = np.empty(size, dtype=np.int64)
     open_ = np.arange(size)
     while len(open_):
-        whole = _WHOLE_PARTS.draw(source, len(open_))
+        whole = WHOLE_PARTS.draw(source, len(open_))
         fraction, test = source.words(len(open_)), source.words(len(open_))
         accepted, unsure = _judged(whole, fraction, test, normal)
         for i in np.flatnonzero(unsure).tolist():
@@ -62,7 +62,7 @@ def _judged(
     x, limit = np.ldexp(fraction.astype(float), -BITS), np.ldexp(test.astype(float), -BITS)
     gamma: Array = ((whole + x) ** 2 + 1) / 2 - whole if normal else x
     gap = np.exp(-gamma) - limit
-    return gap > 0, np.abs(gap) <= _UNSURE
+    return gap > 0, np.abs(gap) <= UNSURE
 
 
 def accepts(
@@ -88,7 +88,7 @@ def _gamma(whole: int, x: Fraction, normal: bool) -> Fraction:
 
 
 #: j with probability proportional to e^-j.
-_WHOLE_PARTS = Inversion(
+WHOLE_PARTS = Inversion(
     of_masses(
         lambda context: context.subtract(1, context.exp(-1)), lambda context, j: context.exp(-1)
     )

@@ -55,15 +55,15 @@ class PoissonNoise:
 
 
 @dataclass(frozen=True)
-class BinomialNoise:
+class BinomialCounts:
     """Every trial yields a dummy with the same probability."""
 
     trials: int
     one: float
     zero: float  # 1 - one; one of the two is exact, the other rounded
 
-    def of_users(self, users: int) -> BinomialNoise:
-        return BinomialNoise(self.trials * users, self.one, self.zero)
+    def of_users(self, users: int) -> BinomialCounts:
+        return BinomialCounts(self.trials * users, self.one, self.zero)
 
     @property
     def moments(self) -> tuple[float, float]:
@@ -82,9 +82,9 @@ class BinomialNoise:
         return (self.trials + 1) / (1 + self.zero / np.maximum(self.one * ratio, 1e-300))
 
     @property
-    def flipped(self) -> BinomialNoise:
+    def flipped(self) -> BinomialCounts:
         """The number of failures."""
-        return BinomialNoise(self.trials, self.zero, self.one)
+        return BinomialCounts(self.trials, self.zero, self.one)
 
     def log_infinite(self, more: bool) -> float:
         all_of, rest = (self.one, self.zero) if more else (self.zero, self.one)
@@ -129,7 +129,7 @@ class NegativeBinomialNoise:
         return -math.inf if more else self.shape * log_share(self.rest, self.theta)
 
 
-Noise = PoissonNoise | BinomialNoise | NegativeBinomialNoise
+Noise = PoissonNoise | BinomialCounts | NegativeBinomialNoise
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from .._support.later import modules_of
 
 if TYPE_CHECKING:
-    from . import base, mixture, parts, sender_count, subsampled, threshold  # noqa: F401
+    from . import base, mixture, parts, sender_count, shifted_noise, subsampled, threshold  # noqa: F401
 else:
     __getattr__ = modules_of(__name__)

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.tails import Shape, integrals, log_negative_binomial, log_pmf, log_poisson
-from ..laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from ..laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from . import tuning
 from .base import PrivacyProfile, Sampler
 from .samples import Samples
@@ -217,7 +217,7 @@ def _largest_loss(noise: Noise, more: bool) -> float:
     match noise:
         case PoissonNoise(mean):
             return _deepest_loss(mean) if more else math.log(max(mean, 1.0))
-        case BinomialNoise(trials, one, zero):
+        case BinomialCounts(trials, one, zero):
             return math.log(max(trials * (zero / one if more else one / zero), 1.0))
         case _:
             return -noise.log_theta if more else math.log(max(noise.shape * noise.theta, 1.0))
@@ -275,7 +275,7 @@ def point_masses(noise: Noise, count: Array) -> tuple[Array, Array]:
     match noise:
         case PoissonNoise(mean):
             log_mass, distance = log_poisson(mean, count), np.abs(count - mean)
-        case BinomialNoise(trials, one, zero):
+        case BinomialCounts(trials, one, zero):
             log_mass = log_pmf(np.asarray(float(trials)), count, one, zero)
             distance = np.abs(count - trials * one)
         case NegativeBinomialNoise(shape, theta, rest):
@@ -288,7 +288,7 @@ def _terms(noise: Noise, more: bool, epsilon: Array) -> Terms:
     match noise:
         case PoissonNoise(mean):
             return (_poisson_more if more else _poisson_less)(mean, epsilon)
-        case BinomialNoise():
+        case BinomialCounts():
             return _binomial_more(noise if more else noise.flipped, epsilon)
         case NegativeBinomialNoise():
             return (_negative_more if more else _negative_less)(noise, epsilon)
@@ -322,7 +322,7 @@ def _poisson_less(mean: float, epsilon: Array) -> Terms:
     )
 
 
-def _binomial_more(noise: BinomialNoise, epsilon: Array) -> Terms:
+def _binomial_more(noise: BinomialCounts, epsilon: Array) -> Terms:
     """A stop-loss of Bin(m, q), m one more than there are trials, k = alpha m q / (1-q + alpha q).
 
     The distance of k from m is computed where that is the accurate one.

@@ -19,9 +19,10 @@ from ..laws.base import Law
 from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
 from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
+from ..laws.integer_noise import SharedNoise
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
-    BinomialNoise,
+    BinomialCounts,
     GaussianShare,
     NegativeBinomialNoise,
     Noise,
@@ -35,6 +36,7 @@ from .closed_form import GaussianProfile
 from .density_profile import DensityProfile
 from .one_more import one_more
 from .pairs_profile import PairsProfile
+from .shifted_noise import shifted_profile
 from .two_counts import TwoCountsProfile, countable
 
 
@@ -191,8 +193,19 @@ def attained_gaussian_share_parts(
     return [round_parts(law, users)] * 2
 
 
+@round_parts.register
+def shared_noise_parts(law: SharedNoise, users: int, neighbours: str = "replace") -> Parts:
+    """The shares of all users add up in every column.
+
+    One column of a histogram has one more, and another one less if the value is replaced; the noise
+    is symmetric, so that both have the same profile.
+    """
+    columns = 2 if law.is_histogram and neighbours == "replace" else 1
+    return [(shifted_profile(law.share.of_users(users), law.shift), columns)]
+
+
 @round_parts.register(PoissonNoise)
-@round_parts.register(BinomialNoise)
+@round_parts.register(BinomialCounts)
 @round_parts.register(NegativeBinomialNoise)
 def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
     """One count has a message more, and another one has it less if the value is replaced."""
@@ -202,7 +215,7 @@ def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
 
 
 @replaced_parts.register(PoissonNoise)
-@replaced_parts.register(BinomialNoise)
+@replaced_parts.register(BinomialCounts)
 @replaced_parts.register(NegativeBinomialNoise)
 def replaced_noise_parts(law: Noise, users: int) -> Parts:
     noise = law.of_users(users)
@@ -215,9 +228,10 @@ def uniform_dummy_parts(law: UniformDummies, users: int, neighbours: str = "repl
 
 
 @attained_parts.register(PoissonNoise)
-@attained_parts.register(BinomialNoise)
+@attained_parts.register(BinomialCounts)
 @attained_parts.register(NegativeBinomialNoise)
 @attained_parts.register(UniformDummies)
+@attained_parts.register(SharedNoise)
 def attained_noise_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
     """All datasets are equivalent: the messages of other users are known and can be subtracted."""
     parts = round_parts(law, users, neighbours)

@@ -55,3 +55,11 @@ FEW_DUMMIES = 4096
 #: Standard deviation of noise up to which counts are added up one by one (2 ms): beyond, a replaced
 #: message is a composition of two counts, which is wider.
 COUNTED = 1000.0
+
+# Integer noise (shifted_noise.py)
+
+#: Outcomes up to which each loss is a place to sample: more cost time, fewer move atoms.
+FEW_OUTCOMES = 300
+#: Shifts up to which the masses that are passed are added up: fewer lose digits (of sigma/shift),
+#: more cost time.
+FEW_BETWEEN = 64

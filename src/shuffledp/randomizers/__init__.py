@@ -15,6 +15,7 @@ from .hadamard_response import HadamardResponse
 from .laplace import Laplace
 from .local_hashing import LocalHashing
 from .membership import MembershipRandomizer
+from .noise_shares import NoiseShares
 from .noisy_histogram import NoisyHistogram
 from .one_bit import OneBit
 from .optimized_unary import OptimizedUnaryEncoding
@@ -44,6 +45,7 @@ __all__ = [
     "LocalHashing",
     "MatrixRandomizer",
     "MembershipRandomizer",
+    "NoiseShares",
     "NoisyHistogram",
     "OneBit",
     "OptimizedUnaryEncoding",

@@ -181,8 +181,10 @@ class Randomizer(ABC):
         return self.client.mean_variance(users)
 
 
-#: Every named randomizer.
+#: Every named randomizer whose messages may be shuffled.
 REGISTRY: dict[str, type[Randomizer]] = {}
+#: Those that hide values in sums only.
+SUMMED: dict[str, type[Randomizer]] = {}
 
 Kind = TypeVar("Kind", bound=type[Randomizer])
 
@@ -199,11 +201,16 @@ def register(randomizer: Kind) -> Kind:
     return randomizer
 
 
+def named_randomizers() -> dict[str, type[Randomizer]]:
+    """All randomizers by name, also those that hide values in sums only."""
+    return {**REGISTRY, **SUMMED}
+
+
 def known_parameters() -> dict[str, dict[str, Parameter]]:
     """Every parameter of a named randomizer, what most of them have first: what it is in each
     randomizer that has it."""
     found: dict[str, dict[str, Parameter]] = {}
-    for kind, randomizer in REGISTRY.items():
+    for kind, randomizer in named_randomizers().items():
         for name, parameter in parameters_of(randomizer).items():
             found.setdefault(name, {})[kind] = parameter
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))

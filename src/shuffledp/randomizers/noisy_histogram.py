@@ -163,7 +163,7 @@ class NoisyHistogram(Randomizer):
         if self.poisson is not None:
             return laws.noise_law.PoissonNoise(self.poisson)
         if self.bernoulli is not None:
-            return laws.noise_law.BinomialNoise(1, self.bernoulli, 1 - self.bernoulli)
+            return laws.noise_law.BinomialCounts(1, self.bernoulli, 1 - self.bernoulli)
         if self.negative_binomial is not None:
             return laws.noise_law.NegativeBinomialNoise(
                 self.negative_binomial, self.theta, 1 - self.theta

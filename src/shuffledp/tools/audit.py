@@ -25,9 +25,18 @@ from ..clients.base import whole_messages
 from ..clients.dummies import DummiesClient
 from ..clients.matrix_client import MatrixClient
 from ..clients.noisy import DIGITS, NoisyClient
+from ..engines.lattice_inversion import tails
 from ..engines.tails import log_pmf, relative_error, tail_sums
 from ..errors import InvalidParameter
-from ..randomizers import HadamardResponse, MembershipRandomizer, RandomizedResponse, Randomizer
+from ..laws.integer_noise import FairCoins, IntegerShare, PolyaDifference
+from ..profiles.shifted_noise import PolyaProfile
+from ..randomizers import (
+    HadamardResponse,
+    MembershipRandomizer,
+    NoiseShares,
+    RandomizedResponse,
+    Randomizer,
+)
 
 __all__ = ["Audit", "AuditedRow", "audit"]
 
@@ -111,6 +120,8 @@ def watched(randomizer: Randomizer) -> Watched:
         return _supported(randomizer)
     if isinstance(client, NoisyClient):
         return _ranges(client)
+    if isinstance(randomizer, NoiseShares):
+        return _first_column(randomizer)
     if isinstance(client, DummiesClient):
         raise InvalidParameter(
             f"{randomizer!r} sends any number of messages a user, and audit asks for one; count "
@@ -184,6 +195,43 @@ def _ranges(client: NoisyClient) -> Watched:
         return np.searchsorted(np.array(edges), array, side="right")
 
     return Watched([0.0, 1.0], names, np.array(rows), sort)
+
+
+def _first_column(randomizer: NoiseShares) -> Watched:
+    """What is sent to the first column: single numbers about the mean, or groups of them."""
+    mean, variance = randomizer.shared.moments
+    step = max(1, math.ceil(math.sqrt(variance) / 4))
+    edges = round(mean) + step * np.arange(-20, 22)
+    # a value of a histogram adds 1 to its own column, and a number itself to the only one
+    adds = {0: 1, 1: 0} if randomizer.largest is None else {0: 0, randomizer.largest: None}
+    rows = []
+    for value, added in adds.items():
+        held = value if added is None else added
+        reached = np.array([1.0, *_survival(randomizer.share, edges - held), 0.0])
+        rows.append(np.maximum(-np.diff(reached), 0.0))
+    names = [f"below {edges[0]}", *(f"in {a} .. {b - 1}" for a, b in pairwise(edges.tolist()))]
+
+    def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
+        shape = () if randomizer.k is None else (randomizer.k,)
+        array = whole_messages(messages, shape, None).astype(np.int64)
+        return np.searchsorted(edges, array if randomizer.k is None else array[:, 0], side="right")
+
+    return Watched(list(adds), [*names, f"from {edges[-1]} on"], np.array(rows), sort)
+
+
+def _survival(share: IntegerShare, edges: NDArray[Any]) -> Array:
+    """The probabilities that a share is at least each of these numbers."""
+    if isinstance(share, PolyaDifference):
+        half = np.exp(PolyaProfile(share, 1).log_masses()[0])
+        above = np.append(np.cumsum(half[::-1])[::-1], 0.0)
+        place = np.minimum(np.where(edges > 0, edges, 1 - edges), len(half)).astype(np.int64)
+        reached = above[place]
+        return np.where(edges > 0, reached, 1 - reached)
+    x = edges - (share.coins / 2 if isinstance(share, FairCoins) else 0.0)
+    place = np.where(x > 0, x, 1 - x)
+    inside = place <= share.top
+    found = np.exp(tails(share, np.where(inside, place, 1 - share.offset)).log_value) * inside
+    return np.where(x > 0, found, 1 - found)
 
 
 MOST_TRIALS = 10**11

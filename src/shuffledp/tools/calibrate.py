@@ -20,11 +20,22 @@ from ..accountant import Accountant, repeated
 from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
-from ..randomizers.base import known_parameters, parameter_named
+from ..randomizers.base import SUMMED, known_parameters, parameter_named
+from ..randomizers.parameter import Parameter, parameters_of
+from ..records import CENTRAL
 from ..rounds import RoundOfUsers
 from .protocol import REPORT_PARAMETERS
 
 __all__ = ["Calibration", "calibrate", "searchable"]
+
+_KINDS: tuple[Any, ...] = (*CENTRAL.values(),)
+#: What can be looked for in central mechanisms.
+CENTRAL_PARAMETERS: dict[str, Parameter] = {
+    name: parameter
+    for kind in _KINDS
+    for name, parameter in parameters_of(kind).items()
+    if parameter.search is not None
+}
 
 
 #: Beyond values that have a meaning: so few users that nobody is left to protect; bits that say
@@ -40,7 +51,8 @@ def searchable() -> dict[str, bool]:
         for name, parameter in [*named, *REPORT_PARAMETERS.items()]
         if parameter.search is not None
     }
-    return {**found, "users": False, "rounds": True, "sample_rate": True}
+    central = {name: each.search.grows for name, each in CENTRAL_PARAMETERS.items() if each.search}
+    return {**found, **central, "users": False, "rounds": True, "sample_rate": True}
 
 
 def calibrate(
@@ -142,7 +154,8 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
         if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
-    parameter = parameter_named(find) or REPORT_PARAMETERS.get(find)
+    own = _own_parameter(find, make)
+    parameter = own or parameter_named(find) or REPORT_PARAMETERS.get(find)
     if parameter is None or parameter.search is None:
         raise InvalidParameter(
             f"find={validate.show(find)} cannot be looked for; choose one of "
@@ -157,6 +170,18 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
         with suppress(OutOfRange):  # no round can be made of bits that say even the most
             make(grid.value(grid.last if grows else grid.first))
     return Quest(find, grid, parameter.search.start, grows)
+
+
+def _own_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
+    """The parameter of that name of a central mechanism or of noise shares, if that is made."""
+    kinds = (*_KINDS, *SUMMED.values())
+    for kind in kinds:
+        parameter = parameters_of(kind).get(find)
+        if parameter is not None and parameter.search is not None:
+            made = make(parameter.search.start)
+            own: Any = type(made.randomizer if isinstance(made, RoundOfUsers) else made)
+            return parameters_of(own).get(find) if issubclass(own, kinds) else None
+    return None
 
 
 def _smallest_population(make: Callable[[float], Mechanism]) -> int:

@@ -22,7 +22,7 @@ from ..bounds.target import Grid, Quest, Subrange, approach, infeasible, steepne
 from ..errors import Infeasible, InvalidParameter, ShuffleDPError
 from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY, Family, PureLDP, Randomizer
-from ..randomizers.base import parameter_named
+from ..randomizers.base import SUMMED, parameter_named
 from ..records import USER_ROUNDS
 from ..rounds import RoundOfUsers
 from . import tuning
@@ -58,6 +58,8 @@ class Candidate:
     @property
     def applies(self) -> bool:
         """Is a bound known for this view? If that cannot be told, `best` will say why."""
+        if self.kind.name in SUMMED and self.view != "aggregate":
+            return False
         try:
             return self.view != "aggregate" or self.made(0, self._start).sum_law() is not None
         except ShuffleDPError:
@@ -349,7 +351,7 @@ class ChoiceQuestion:
 
     def candidates(self, views: tuple[str, ...]) -> Iterator[Candidate]:
         """All randomizers that say that they are for this."""
-        for kind in REGISTRY.values():
+        for kind in (*REGISTRY.values(), *SUMMED.values()):
             for family in kind.families(self.size) if kind.task == self.task else ():
                 found = (Candidate(self, kind, family, view) for view in views)
                 yield from (candidate for candidate in found if candidate.applies)

@@ -13,8 +13,8 @@ from ..allocation import RandomAllocation
 from ..central import Given
 from ..errors import InvalidParameter
 from ..mechanisms import GivenPLD, PoissonSampled
-from ..randomizers import REGISTRY, Randomizer
-from ..randomizers.base import known_parameters, parameter_names
+from ..randomizers import Randomizer
+from ..randomizers.base import known_parameters, named_randomizers, parameter_names
 from ..randomizers.parameter import parameters_of
 from ..records import CENTRAL, REPORT_ROUNDS, USER_ROUNDS, central_of
 from ..rounds import PEOPLE_DEFAULTS, Round, RoundOfUsers
@@ -59,14 +59,15 @@ def files() -> list[str]:
 
 def class_named(kind: str, prefix: str = "") -> type[Randomizer]:
     """The class of randomizers of that name; for another name it is said which may be meant."""
-    if kind in REGISTRY:
-        return REGISTRY[kind]
-    names = {name: name for name in REGISTRY}
-    names |= {name: kind.name for kind in REGISTRY.values() for name in kind.also}
+    known = named_randomizers()
+    if kind in known:
+        return known[kind]
+    names = {name: name for name in known}
+    names |= {name: kind.name for kind in known.values() for name in kind.also}
     close = difflib.get_close_matches(str(kind).lower(), names, 1)
     hint = f"did you mean {names[close[0]]}? Choose" if close else "choose"
     raise InvalidParameter(
-        f"{prefix}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(REGISTRY))}."
+        f"{prefix}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(known))}."
     )
 
 
@@ -90,7 +91,7 @@ def randomizer_of(kind: str, given: Mapping[str, Any], prefix: str = "") -> Rand
             raise InvalidParameter(f"{called} needs {_spelled(name, prefix)}; add it.")
         if parameter.read is not None and isinstance(kept.get(name), str):
             kept[name] = parameter.read(kept[name])
-    return REGISTRY[kind](**kept)
+    return class_named(kind)(**kept)
 
 
 def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:

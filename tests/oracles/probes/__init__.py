@@ -18,6 +18,7 @@ from .of_matrices import large_matrices, large_matrix_of_data
 from .of_profiles import (
     binary_messages,
     heavy_tails,
+    integers,
     matrices,
     noise_messages,
     noise_of_one,
@@ -58,6 +59,7 @@ LAWS = [noise_of_one, matrices]
 ROUNDS = [one_round, attained_rounds, repeated_rounds, too_wide_at_first, mixed_rounds]
 PROBES: list[Probe] = [
     noise_messages,
+    integers,
     replaced_messages,
     heavy_tails,
     some_bundles,
@@ -88,7 +90,7 @@ OF_FOLDER: dict[str, list[Probe]] = {
     "profiles": [
         one_round, replaced_messages, near_the_top, noise_of_one, samplers, noise_messages,
         attained_rounds, repeated_rounds, senders, matrices, *MATRICES, binary_messages, densities,
-        mixed_rounds,
+        mixed_rounds, integers,
     ],
     "composition": [sums_of_losses, bundles, some_bundles, wide_bundles, *ROUNDS],
     "bounds": [

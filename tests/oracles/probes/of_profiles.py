@@ -11,18 +11,21 @@ import mpmath
 import numpy as np
 
 import oracles
-from oracles import bits, noise
+from oracles import bits, integer_noise, noise
 from oracles.heavy_tails import delta_of_one_large_score
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
+from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.composition.composed_profile import as_one
 from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
-from shuffledp.laws.noise_law import BinomialNoise, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins
+from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.binary_profile import BinaryProfile
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.parts import replaced_parts
 from shuffledp.profiles.sender_count import SenderCount
+from shuffledp.profiles.shifted_noise import IntegerNoiseProfile
 from shuffledp.profiles.threshold import ThresholdProfile
 from shuffledp.randomizers import Randomizer
 
@@ -154,7 +157,7 @@ def senders() -> Iterator[Checked]:
 NOISES: tuple[Noise, ...] = (
     PoissonNoise(9.5),
     PoissonNoise(2000.0),
-    BinomialNoise(30, 0.25, 0.75),
+    BinomialCounts(30, 0.25, 0.75),
     NegativeBinomialNoise(1.5, 0.75, 0.25),
     NegativeBinomialNoise(0.5, 0.75, 0.25),
 )
@@ -201,3 +204,29 @@ def noise_messages() -> Iterator[Checked]:
         for i, (truth, _) in enumerate(exact_bin(more)):
             near = mpmath.mpf(truth) * (1 - 1e-12), mpmath.mpf(truth) * (1 + 1e-12)
             yield (float(found.lower[i]), float(found.upper[i])), near
+
+
+@cache
+def exact_integers(coins: int, shift: int, epsilon: float) -> mpmath.mpf:
+    """Coins, once; without any of them, discrete Gaussian noise of standard deviation 2, twice."""
+    with mpmath.workdps(40):
+        if coins:
+            pair = integer_noise.shifted(integer_noise.coins(coins), shift, is_cut=False)
+            return noise.divergence(pair, epsilon)
+        pair = integer_noise.shifted(integer_noise.discrete_gaussian(2.0, 26), shift)
+        return noise.divergence(noise.product(pair, pair), epsilon)
+
+
+def integers() -> Iterator[Checked]:
+    """Shifts of few outcomes and of many, and losses that are composed."""
+    for shift in (1, 3, 70):
+        found = IntegerNoiseProfile(FairCoins(90), shift).sampler(60.0, 1e-3)
+        samples = found(np.array(FEW_EPSILONS))
+        for i, epsilon in enumerate(FEW_EPSILONS):
+            exact = exact_integers(90, shift, epsilon)
+            yield (float(samples.lower[i]), float(samples.upper[i])), (exact, exact)
+    twice = CertifiedRounds([(IntegerNoiseProfile(DiscreteGaussianLaw(2.0), 1), 2)])
+    for epsilon in (0.5, 2.0):
+        lower, upper = asked(twice.delta_bounds, epsilon, rtol=1e-2)
+        exact = exact_integers(0, 1, epsilon)
+        yield (lower - 1e-25, upper + 1e-25), (exact, exact)

@@ -1,0 +1,280 @@
+"""The client that adds a share of integer noise to every column, drawn exactly from fair bits.
+
+Discrete Gaussian noise is drawn by rejection from discrete Laplace noise (Canonne, Kamath, Steinke
+2020, Algorithm 3); the parts of the other shares by inversion with as many digits as it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.numeric import Array
+from .._support.rational import exp_bracket
+from ..errors import InvalidParameter
+from .base import Client, checked_counts, countable, in_blocks, whole_messages, whole_values
+from .counts import Counts, Estimate, MeanEstimate
+from .entropy import BITS, Source, Whole
+from .exact_noise import UNSURE, WHOLE_PARTS
+from .inversion import Inversion, decimal, of_masses
+
+_TOGETHER = 32  # the mean of a Poisson variable that is drawn as one
+_MOST_MEAN = 10**4  # of a Poisson variable that is drawn
+
+
+class Share(ABC):
+    """The law of a share, for those who draw it."""
+
+    @property
+    @abstractmethod
+    def moments(self) -> tuple[float, float]:
+        """The mean and the variance."""
+
+    @abstractmethod
+    def draw(self, source: Source, size: int) -> Whole:
+        """So many independent shares."""
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianShare(Share):
+    """x with probability proportional to exp(-x^2/(2 sigma^2))."""
+
+    sigma: Fraction
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        if self.sigma > 10:  # the two differ by less than e^-1900
+            return 0.0, float(self.sigma) ** 2
+        x = np.arange(1.0, 400.0)
+        weight = np.exp(-(x**2) / (2 * float(self.sigma) ** 2))
+        return 0.0, float(2 * (x**2 * weight).sum() / (1 + 2 * weight.sum()))
+
+    @cached_property
+    def _step(self) -> int:
+        """The scale of the discrete Laplace noise that is thinned out."""
+        return math.floor(self.sigma) + 1
+
+    def exponent(self, magnitude: int) -> Fraction:
+        """A candidate is kept with probability e^-exponent."""
+        square = self.sigma**2
+        return (magnitude - square / self._step) ** 2 / (2 * square)
+
+    def _exponents(self, magnitudes: Whole, i: int) -> Fraction:
+        return self.exponent(int(magnitudes[i]))
+
+    def draw(self, source: Source, size: int) -> Whole:
+        found, open_ = np.empty(size, dtype=np.int64), np.arange(size)
+        sigma = float(self.sigma)
+        while len(open_):
+            drawn = discrete_laplace(source, len(open_), self._step)
+            magnitude = np.abs(drawn)
+            about = (magnitude - sigma**2 / self._step) ** 2 / (2 * sigma**2)
+            kept = occurs(source, about, partial(self._exponents, magnitude))
+            found[open_[kept]] = drawn[kept]
+            open_ = open_[~kept]
+        return found
+
+
+@dataclass(frozen=True)
+class SkellamShare(Share):
+    """The difference of two Poisson variables."""
+
+    mu: Fraction
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        return 0.0, 2 * float(self.mu)
+
+    def draw(self, source: Source, size: int) -> Whole:
+        if self.mu > _MOST_MEAN:
+            raise InvalidParameter(
+                f"skellam={float(self.mu):g} is above {_MOST_MEAN}, the most that a client draws; "
+                "choose a smaller share."
+            )
+        parts = max(1, math.ceil(self.mu / _TOGETHER))
+        drawn = _poisson(self.mu / parts).draw(source, 2 * parts * size).reshape(2, parts, size)
+        first, second = drawn.sum(axis=1)
+        return np.asarray(first - second)
+
+
+@dataclass(frozen=True)
+class CoinsShare(Share):
+    """The number of heads of fair coins."""
+
+    coins: int
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        return self.coins / 2, self.coins / 4
+
+    def draw(self, source: Source, size: int) -> Whole:
+        """Bits, counted byte by byte; those of the last byte that are too many are cleared."""
+        width = -(-self.coins // 8)
+        flips = source.draw(size * width, np.uint8).reshape(size, width).copy()
+        flips[:, -1] &= 0xFF >> (8 * width - self.coins)
+        return np.asarray(_BYTE_WEIGHTS[flips].sum(axis=1, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class PolyaShare(Share):
+    """The difference of two negative binomial variables of shape 1/complete, theta = e^(-1/scale).
+
+    The shares of `complete` users add up to discrete Laplace noise.
+    """
+
+    scale: Fraction
+    complete: int
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        scale = float(self.scale)
+        theta, rest = math.exp(-1 / scale), -math.expm1(-1 / scale)
+        return 0.0, 2 * theta / rest**2 / self.complete
+
+    def draw(self, source: Source, size: int) -> Whole:
+        first, second = _polya(self.scale, self.complete).draw(source, 2 * size).reshape(2, size)
+        return np.asarray(first - second)
+
+
+def discrete_laplace(source: Source, size: int, step: int) -> Whole:
+    """x with probability proportional to e^(-|x|/step), for a whole number step >= 1."""
+    found, open_ = np.empty(size, dtype=np.int64), np.arange(size)
+    while len(open_):
+        rest = source.below(step, len(open_))
+        kept = occurs(source, rest / step, partial(_quotients, rest, step))
+        magnitude = rest + step * WHOLE_PARTS.draw(source, len(open_))
+        negative = (source.draw(len(open_), np.uint8) & 1).astype(bool)
+        kept &= ~(negative & (magnitude == 0))  # there is one 0 only
+        found[open_[kept]] = np.where(negative, -magnitude, magnitude)[kept]
+        open_ = open_[~kept]
+    return found
+
+
+def _quotients(rest: Whole, step: int, i: int) -> Fraction:
+    return Fraction(int(rest[i]), step)
+
+
+def occurs(source: Source, about: Array, exactly: Callable[[int], Fraction]) -> NDArray[np.bool_]:
+    """Events of the probabilities e^-x, exactly, of which floats are about right.
+
+    Parameters
+    ----------
+    source : Source
+    about : Array
+        Numbers x >= 0, each within 16 units of rounding.
+    exactly : Callable
+        The number x with this index as a fraction; asked for where a float does not decide.
+    """
+    test = source.words(len(about))
+    gap = np.exp(-about) - np.ldexp(test.astype(float), -BITS)
+    found = np.asarray(gap > 0)
+    for i in np.flatnonzero(np.abs(gap) <= UNSURE).tolist():
+        digits, size = int(test[i]), BITS
+        while True:
+            low, high = exp_bracket(-exactly(i), size)
+            if Fraction(digits + 1, 1 << size) <= low or Fraction(digits, 1 << size) >= high:
+                found[i] = Fraction(digits + 1, 1 << size) <= low
+                break
+            digits, size = (digits << BITS) | int(source.words(1)[0]), size + BITS
+    return found
+
+
+@lru_cache(64)
+def _poisson(mean: Fraction) -> Inversion:
+    return Inversion(
+        of_masses(
+            lambda context: context.exp(decimal(-mean, context)),
+            lambda context, j: decimal(mean / (j + 1), context),
+        )
+    )
+
+
+@lru_cache(64)
+def _polya(scale: Fraction, complete: int) -> Inversion:
+    """A negative binomial law of shape 1/complete."""
+
+    @lru_cache(4)
+    def theta(precision: int) -> Decimal:
+        context = Context(prec=precision)
+        return context.exp(decimal(-1 / scale, context))
+
+    def none(context: Context) -> Decimal:
+        rest = context.subtract(1, theta(context.prec))
+        return context.exp(context.divide(context.ln(rest), complete))
+
+    def ratio(context: Context, j: int) -> Decimal:
+        share = decimal(Fraction(j * complete + 1, complete * (j + 1)), context)
+        return context.multiply(theta(context.prec), share)
+
+    return Inversion(of_masses(none, ratio))
+
+
+#: The number of ones of each byte.
+_BYTE_WEIGHTS = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class SharesClient(Client):
+    """Sends a share of noise for every column, plus the value; or for the only one.
+
+    A message is k whole numbers, 1 more in the column of the value; users who have no value, -1,
+    send noise alone. Without k it is one number, the value in 0 .. largest plus the noise. All of
+    it may be reduced modulo the size of a group before it is added up.
+    """
+
+    share: Share
+    k: int | None
+    largest: int
+
+    @property
+    def bits(self) -> int:
+        return 64 * self.width
+
+    @property
+    def width(self) -> int:
+        return self.k or 1
+
+    def checked(self, values: Any) -> NDArray[Any]:
+        return whole_values(values, self.k or self.largest + 1, least=-1 if self.k else 0)
+
+    def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
+        size = len(values)
+        if self.k is None:
+            return np.asarray(self.share.draw(source, size) + values)
+        noise: NDArray[Any] = self.share.draw(source, size * countable(self.k))
+        noise = noise.reshape(size, self.k)
+        held = np.flatnonzero(values >= 0)
+        noise[held, values[held]] += 1
+        return noise
+
+    def count(self, messages: Any) -> Counts:
+        shape = () if self.k is None else (self.k,)
+        array = whole_messages(messages, shape, None).astype(np.int64, copy=False)
+        total = in_blocks(array, self.width, lambda rows: rows.sum(axis=0, dtype=np.int64))
+        return Counts(len(array), np.atleast_1d(total))
+
+    def variance(self, users: float, count: Any) -> Any:
+        """That of the noise, however many have the value."""
+        return users * self.share.moments[1]
+
+    def mean_variance(self, users: float) -> float:
+        return self.share.moments[1] / users
+
+    def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
+        """The sums, less the mean of the noise."""
+        users, (mean, variance) = counts.users, self.share.moments
+        found = checked_counts(counts, self.width).tally.astype(float) - users * mean
+        if self.k is not None:
+            return Estimate(users, found, np.full(self.k, math.sqrt(users * variance)))
+        if users == 0:
+            raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
+        return MeanEstimate(users, float(found[0]) / users, math.sqrt(variance / users))
