@@ -184,9 +184,10 @@ def _length(trials: int, start: int, odds: float) -> float:
 def _integral(trials: int, start: int, odds: Fraction, length: float) -> arb:
     """The integral of `tail` over [0, V] by 200 nodes, and what is beyond V.
 
-    phi = log of the integrand is concave and 0 at 0, so beyond V it is at most phi(V) v/V. With
-    the bounds of docs/theory/tails.md for a drop of _CUT instead of 25, the integrand is
-    below e^(3 + 0.6 _CUT) on the ellipse with parameter 3 around [0, V].
+    phi = log of the integrand is concave and 0 at 0, so beyond V it is at most phi(V) v/V. On the
+    ellipse with parameter 3 around [0, V] (half axes 5V/6 and 2V/3) at v = x + iy, log|1 - v| is at
+    most log(1 - x) + y^2/(2 (1 - x)^2), likewise for 1 + rho v. With phi(V) near -_CUT and V, rho V
+    <= 1/4 that makes the integrand less than e^(3 + 0.6 _CUT) there.
     """
     rho, size = _exact(odds), arb(length)
 

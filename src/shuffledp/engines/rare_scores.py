@@ -179,10 +179,8 @@ def _mixture(
         is_relevant = bound > 1e-13 * largest  # the bound stands for all others
         exact = np.zeros(total.shape)
         call, put = is_relevant & above, is_relevant & ~above
-        exact[call] = _call(m[call], level[call], p, q)
-        exact[put] = _put(m[put], level[put], p, q)
-        n = float(trials.max())
-        exact *= 1 + side * tails.relative_error(n, math.sqrt(n) / 2)
+        exact[call] = _call(m[call], level[call], p, q, side)
+        exact[put] = _put(m[put], level[put], p, q, side)
         value = weight * np.maximum(plain + size * exact, 0.0)
         if side is Side.UPPER:
             value += np.where(is_relevant, 0.0, bound)
@@ -201,28 +199,31 @@ def _chernoff(level: Array, m: Array, p: float, q: float, where: NDArray[np.bool
     return np.exp(-np.maximum(deviance * (1 - 1e-9) - 1e-6, 0.0))
 
 
-def _call(m: Array, k: Array, p: float, q: float) -> Array:
-    """Return E[(M - k)_+] for M ~ Bin(m, p) and k from m p to m."""
+def _call(m: Array, k: Array, p: float, q: float, side: Side) -> Array:
+    """Return a bound on E[(M - k)_+] for M ~ Bin(m, p) and k from m p to m."""
     start = np.minimum(np.floor(k) + 1, m)
-    return _binomial_stop_loss(m, start, start - k, p, q)
+    return _binomial_stop_loss(m, start, start - k, p, q, side)
 
 
-def _put(m: Array, k: Array, p: float, q: float) -> Array:
-    """Return E[(k - M)_+] for M ~ Bin(m, p) and k from 0 to m p.
+def _put(m: Array, k: Array, p: float, q: float, side: Side) -> Array:
+    """Return a bound on E[(k - M)_+] for M ~ Bin(m, p) and k from 0 to m p.
 
     It is the call of m - M at m - k, without rounding m - k.
     """
     last = np.maximum(np.ceil(k) - 1, 0.0)
-    return _binomial_stop_loss(m, m - last, k - last, q, p)
+    return _binomial_stop_loss(m, m - last, k - last, q, p, side)
 
 
-def _binomial_stop_loss(m: Array, start: Array, gap: Array, p: float, q: float) -> Array:
-    """Return E[(M - (start - gap))_+] for M ~ Bin(m, p), 0 <= gap <= 1, start above the mean."""
+def _binomial_stop_loss(
+    m: Array, start: Array, gap: Array, p: float, q: float, side: Side
+) -> Array:
+    """Return a bound on E[(M - (start - gap))_+], 0 <= gap <= 1 and start above the mean of M."""
     if len(m) == 0 or p == 0 or q == 0:
         return np.zeros(len(m))
-    zeroth, first = tails.tail_sums(m, start, p / q)
+    zeroth, first, error = tails.tail_sums(m, start, p / q)
+    error = error + tails.mass_error(math.sqrt(float(m.max())) / 2)
     mass = np.exp(tails.log_pmf(m, start, p, q))
-    result: Array = mass * (gap * zeroth + first)
+    result: Array = mass * (gap * zeroth + first) * np.maximum(1 + side * error, 0.0)
     return result
 
 

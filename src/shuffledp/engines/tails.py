@@ -2,8 +2,8 @@
 
 Every function states a bound on its relative error, and none relies on a special-function
 library. Point masses use Loader's form of Stirling's formula. A tail is a point mass times a sum of
-decreasing positive ratios; the sum is added up term by term or evaluated as an incomplete beta or
-gamma integral by Gauss-Legendre quadrature with a proven error.
+decreasing positive ratios, which is evaluated as an incomplete beta or gamma integral by
+Gauss-Legendre quadrature with a proven error.
 
 Assumptions: IEEE arithmetic, and numpy's exp, log and log1p within 4 units in the last place.
 
@@ -24,17 +24,11 @@ from .._support.transforms import gauss_legendre
 # proof constants: docs/theory/constants.md
 #: Nodes of every Gauss-Legendre rule in this module.
 _NODES = 20
-#: Binomial tails: the quadrature error is below 2e-9 if the integration interval ends where the
-#: integrand is below exp(-_CUT_OFF) and is shorter than _LONGEST in both of its natural scales.
-_CUT_OFF = 25.0
-_LONGEST = 0.25
-_LAST_TERM = 1e-18  # relative to the first term; the omitted rest is below 1e-14 of the sum
-_NO_RULE = 80  # up to this number of trials the interval is always longer than _LONGEST
 #: Beta integrals: on a panel of length L, log W has slope g and bend k at its left end with
 #: g L <= _FALL and k L^2 <= _BEND. L is at most _TO_END of the distance to the end of the interval
 #: (the whole distance if a = 0) and _TO_POLE times the distance to the pole of (1 + rho x)^b. Then
 #: W varies by at most e^14.5 on the Bernstein ellipse around the panel.
-_FALL, _BEND, _TO_END, _TO_POLE = 6.0, 1.0, 1 / 3, 1.5
+_FALL, _BEND, _TO_END, _TO_POLE = 6.0, 1.0, 0.7, 1.5
 #: Relative quadrature error on such a panel.
 _QUADRATURE = 2e-11
 #: Rounding error of an exponent, relative to the size of its parts.
@@ -88,7 +82,7 @@ def log_pmf(trials: Array, successes: Array, p: float, q: float) -> Array:
     Returns
     -------
     Array
-        The logarithms; `relative_error` bounds the error of their exponentials.
+        The logarithms; `mass_error` bounds the error of their exponentials.
     """
     m, j = np.broadcast_arrays(trials, successes)
     interior = (j > 0) & (j < m)
@@ -147,14 +141,11 @@ def log_negative_binomial(shape: float, theta: float, rest: float, count: Array)
     return np.where(count > 0, inside, shape * log_share(rest, theta))
 
 
-def relative_error(trials: float, deviation: float) -> float:
-    """Return a bound on the relative error of binomial tails and stop-losses above 1e-300.
+def mass_error(deviation: float) -> float:
+    """Return a bound on the relative error of binomial point masses above 1e-300.
 
     Parameters
     ----------
-    trials : float
-        The largest number of trials. Up to 80 only sums of positive terms occur; beyond that the
-        quadrature error is added.
     deviation : float
         The largest standard deviation of the binomial law.
 
@@ -163,88 +154,7 @@ def relative_error(trials: float, deviation: float) -> float:
     The rounding errors in the exponent add up to less than 32 units times |j - mp|. Where the value
     is above 1e-300, |j - mp| is at most 461 + 38 standard deviations (Bernstein).
     """
-    quadrature = 2e-9 if trials > _NO_RULE else 0.0
-    return 4e-12 + quadrature + 32 * 38 * deviation * UNIT
-
-
-def tail_sums(trials: Array, start: Array, odds: float) -> tuple[Array, Array]:
-    """Return the zeroth and first moment of a binomial tail, relative to its first point mass.
-
-    Parameters
-    ----------
-    trials, start : Array
-        Whole numbers with 1 <= start, start above the mean; broadcast against each other.
-    odds : float
-        p/(1 - p) of Bin(trials, p).
-
-    Returns
-    -------
-    tuple of Array
-        sum of r_i and sum of i r_i over i >= 0, with r_i = pmf(start + i) / pmf(start). Times
-        pmf(start), the first is Pr[X >= start], and d * first + second is E[(X - (start - d))_+].
-
-    Notes
-    -----
-    docs/theory/tails.md. All terms are positive and decrease, so nothing cancels.
-    """
-    m, j = np.broadcast_arrays(trials, start)
-    shape = m.shape
-    m, j = m.ravel(), j.ravel()
-    length = _interval(m, j, odds)
-    smooth = (length <= _LONGEST) & (odds * length <= _LONGEST) & (j < m)
-    zeroth, first = np.empty(m.shape), np.empty(m.shape)
-    block = 512  # elements: the 20 numbers for each of them stay in the cache
-    for chosen, rule in ((smooth, _integrate), (~smooth, _add_up)):
-        rows = np.flatnonzero(chosen)
-        for part in (rows[i : i + block] for i in range(0, len(rows), block)):
-            zeroth[part], first[part] = rule(m[part], j[part], odds, length[part])
-    return zeroth.reshape(shape), first.reshape(shape)
-
-
-def _interval(m: Array, j: Array, odds: float) -> Array:
-    """Return the length V beyond which (1-v)^(j-1) (1 + odds v)^(m-j-1) is below exp(-25)."""
-    slope = (j - 1) - odds * (m - j - 1)
-    curvature = (j - 1) + (5 / 6) * odds**2 * np.maximum(m - j - 1, 0.0)
-    return 2 * _CUT_OFF / (slope + np.sqrt(slope**2 + 2 * _CUT_OFF * curvature) + 1e-300)
-
-
-def _integrate(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Array]:
-    """Return both tail sums from the incomplete beta integral.
-
-    With w = (1-v)^(j-1) (1 + odds v)^(m-j-1),
-
-    sum r_i = j * int w (1 + odds v) dv,   sum i r_i = j odds (m-j) * int w v dv   over [0, 1].
-    """
-    nodes, weights = gauss_legendre(_NODES)
-    v = length[:, None] * nodes  # [points, nodes]
-    exponent = (j - 1)[:, None] * np.log1p(-v)
-    exponent += (m - j - 1)[:, None] * np.log1p(odds * v)
-    w = np.exp(exponent, out=exponent)
-    # einsum, because a matrix product would start threads
-    mass = np.einsum("ij,j->i", w, weights)
-    moment = np.einsum("ij,j->i", w, weights * nodes) * length
-    scale = j * length
-    return scale * (mass + odds * moment), scale * odds * (m - j) * moment
-
-
-def _add_up(m: Array, j: Array, odds: float, length: Array) -> tuple[Array, Array]:
-    """Return both tail sums term by term; about 400 terms at most are needed here."""
-    first_ratio = odds * (m - j) / (j + 1)
-    mass, moment, last = np.ones((3, len(m)))  # of r_i / r_1, and its last value so far
-    batch = 24  # terms per pass: fewer need more passes, more are wasted on short tails
-    i = np.arange(2.0, 2 + batch)
-    unfinished = np.flatnonzero(j < m)
-    while len(unfinished):
-        left, known = (m - j + 1)[unfinished, None], j[unfinished, None]
-        # beyond i = m - j the factor is exactly 0
-        terms = np.cumprod(odds * (left - i) / (known + i), axis=1)
-        terms *= last[unfinished, None]
-        mass[unfinished] += np.einsum("ij->i", terms)
-        moment[unfinished] += np.einsum("ij,j->i", terms, i)
-        last[unfinished] = terms[:, -1]
-        unfinished = unfinished[last[unfinished] > _LAST_TERM]
-        i = i + batch
-    return 1.0 + first_ratio * mass, first_ratio * moment
+    return 4e-12 + 32 * 38 * deviation * UNIT
 
 
 class Shape(NamedTuple):
@@ -341,7 +251,7 @@ def integrals(shape: Shape) -> Integrals:
     position, rounding = np.zeros(size), np.zeros(size)
     active = np.arange(size)
     nodes, weights = gauss_legendre(_NODES)
-    for _ in range(200):  # about 8 panels are needed, up to 60 where an exponent is below 1
+    for _ in range(200):  # about 8 panels are needed, up to 60 where 1 + rho x is small at first
         if not len(active):
             break
         part, start = shape.rows(active), position[active]
@@ -362,3 +272,40 @@ def integrals(shape: Shape) -> Integrals:
         position[active] = end
         active = active[~(missing <= 1e-11)]  # below the quadrature error
     return Integrals(sums[0], sums[1], 1.1 * error + _QUADRATURE + _EXPONENT * (1 + rounding))
+
+
+def tail_sums(trials: Array, start: Array, odds: float) -> Integrals:
+    """Return the zeroth and first moment of a binomial tail, relative to its first point mass.
+
+    Parameters
+    ----------
+    trials, start : Array
+        Whole numbers with 1 <= start, start above the mean; broadcast against each other.
+    odds : float
+        p/(1 - p) of Bin(trials, p).
+
+    Returns
+    -------
+    Integrals
+        sum of r_i and sum of i r_i over i >= 0, with r_i = pmf(start + i) / pmf(start), and the
+        relative error of both. Times pmf(start), the first is Pr[X >= start], and d * first +
+        second is E[(X - (start - d))_+].
+
+    Notes
+    -----
+    docs/theory/tails.md. All terms are positive, so nothing cancels.
+    """
+    m, j = np.broadcast_arrays(trials, start)
+    if j.size == 0:
+        return Integrals(*np.zeros((3, *j.shape)))
+    odds = max(odds, 1e-290)  # less odds do not change the sums
+    block = 512  # rows: the 20 numbers for each of them stay in the cache
+    a, b = (j - 1).ravel(), (m - j - 1).ravel()
+    parts = [
+        integrals(Shape(a[i : i + block], b[i : i + block], odds, True))
+        for i in range(0, j.size, block)
+    ]
+    zeroth, first, error = (
+        np.concatenate(part).reshape(j.shape) for part in zip(*parts, strict=True)
+    )
+    return Integrals(j * (zeroth + odds * first), j * odds * (m - j) * first, error + 8 * UNIT)

@@ -176,7 +176,7 @@ class SenderCount:
         most so far above as the chords before and after it allow.
         """
         log_mass = self._log_pmf(point.astype(float))
-        error = 3 * tails.relative_error(0, math.sqrt(max(self.users, self.honest)) / 2)
+        error = 3 * tails.mass_error(math.sqrt(max(self.users, self.honest)) / 2)
         gap = np.diff(point).astype(float)
         slope = np.diff(log_mass) / gap
         safe = np.where(slope == 0, 1.0, slope)

@@ -25,7 +25,7 @@ def at_least(trials: int, start: Array, p: float, q: float) -> tuple[Array, Arra
     """(Pr[X >= start], Pr[X < start]) for X ~ Bin(trials, p), q = 1 - p; the smaller is accurate.
 
     >>> above, below = at_least(2, np.array([0.0, 1.0, 3.0]), 0.5, 0.5)
-    >>> above.round(12).tolist(), below.round(12).tolist()
+    >>> above.round(9).tolist(), below.round(9).tolist()
     ([1.0, 0.75, 0.0], [0.0, 0.25, 1.0])
     """
     n = np.array(float(trials))
@@ -44,7 +44,7 @@ def at_least(trials: int, start: Array, p: float, q: float) -> tuple[Array, Arra
 def masses(trials: int, edges: Array, p: float, q: float) -> Array:
     """Pr[edges[i] <= X < edges[i+1]] for X ~ Bin(trials, p), each from its accurate side.
 
-    >>> masses(2, np.array([0.0, 1.0, 3.0]), 0.5, 0.5).round(12).tolist()
+    >>> masses(2, np.array([0.0, 1.0, 3.0]), 0.5, 0.5).round(9).tolist()
     [0.25, 0.75]
     """
     if trials == 0:

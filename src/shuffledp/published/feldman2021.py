@@ -95,6 +95,6 @@ def given_clones(eps0: float, clones: Array, epsilon: float) -> Array:
     m, contrast = clones + 1, math.tanh(eps0 / 2)
     threshold = m / 2 * (1 + math.tanh(epsilon / 2) / contrast)
     start = np.minimum(np.floor(threshold) + 1, m)
-    zeroth, first = tails.tail_sums(m, start, 1.0)
+    zeroth, first, _ = tails.tail_sums(m, start, 1.0)
     excess = np.exp(tails.log_pmf(m, start, 0.5, 0.5)) * ((start - threshold) * zeroth + first)
     return np.asarray(contrast * (1 + math.exp(epsilon)) * 2 / m * np.maximum(excess, 0.0))

@@ -26,7 +26,7 @@ from ..clients.dummies import DummiesClient
 from ..clients.matrix_client import MatrixClient
 from ..clients.noisy import DIGITS, NoisyClient
 from ..engines.lattice_inversion import tails
-from ..engines.tails import log_pmf, relative_error, tail_sums
+from ..engines.tails import log_pmf, mass_error, tail_sums
 from ..errors import InvalidParameter
 from ..laws.integer_noise import FairCoins, IntegerShare, PolyaDifference
 from ..profiles.shifted_noise import PolyaProfile
@@ -84,8 +84,8 @@ def _log_tail(successes: int, trials: int, log_p: float) -> tuple[float, float]:
     m, j = np.array([float(trials)]), np.array([float(successes)])
     if p >= 1:
         return 0.0, float(successes)
-    sums = float(tail_sums(m, j, p / (1 - p))[0][0])
-    error = relative_error(trials, math.sqrt(trials * p * (1 - p)))
+    sums, _, error = (float(side[0]) for side in tail_sums(m, j, p / (1 - p)))
+    error += mass_error(math.sqrt(trials * p * (1 - p)))
     log_mass = float(log_pmf(m, j, p, 1 - p)[0])
     # d/dp Pr[Bin >= j] = (j/p) Pr[Bin = j]
     return log_mass + math.log(sums) + error + 1e-12 * (1 + abs(log_mass)), successes / sums
