@@ -29,8 +29,8 @@ class TrainingBound:
     >>> from shuffledp import RandomAllocation
     >>> from shuffledp.published.random_allocation import TRAINING_BOUNDS
     >>> epoch = RandomAllocation(noise_multiplier=1.0, steps=1000)
-    >>> [round(bound.rule(epoch, 1, 1e-6), 3) for bound in TRAINING_BOUNDS]
-    [4.888, 0.662, 0.25]
+    >>> [round(bound.rule(epoch, 1, 1e-6), 2) for bound in TRAINING_BOUNDS]
+    [4.89, 0.87, 0.19]
     """
 
     name: str
