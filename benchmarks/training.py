@@ -18,7 +18,7 @@ from typing import Any
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 
 from shuffledp import Accountant, RandomAllocation, calibrate
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 
 DELTA = 1e-6
 LIMIT = 60.0
@@ -30,7 +30,7 @@ BESIDE = [(1.0, 10**2, 1), (1.0, 10**3, 1), (2.0, 10**3, 1), (1.0, 10**3, 10)]
 def ours(sigma: float, steps: int, epochs: int) -> tuple[float, float]:
     """A fresh accountant each time."""
     accountant = Accountant().compose(RandomAllocation(sigma, steps), rounds=epochs)
-    return anyway(accountant.epsilon_bounds, DELTA)
+    return best_effort(accountant.epsilon_bounds, DELTA)
 
 
 def reference(sigma: float, steps: int, epochs: int) -> tuple[float, float]:

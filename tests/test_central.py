@@ -8,7 +8,7 @@ import pytest
 from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 
 
 def gaussian_delta(shift: mp.mpf, epsilon: float) -> mp.mpf:
@@ -61,7 +61,7 @@ def test_any_ratio_of_noise_to_sensitivity_is_answered(ratio: float) -> None:
     with mp.workdps(60):
         shift = mp.mpf(noise.sensitivity) / mp.mpf(noise.sigma)
         for delta in (1e-6, 1e-12):
-            bounds = anyway(noise.epsilon_bounds, delta)
+            bounds = best_effort(noise.epsilon_bounds, delta)
             assert bounds.lower == 0 or gaussian_delta(shift, mp.mpf(bounds.lower)) >= delta
             assert math.isinf(bounds.upper) or gaussian_delta(shift, bounds.upper) <= delta
             # losses above 600 count as infinite
@@ -77,7 +77,7 @@ def test_laplace_noise(scale: float, sensitivity: float) -> None:
             epsilon = share * float(loss)
             one, two = noise.delta_bounds(epsilon), Accountant().compose(noise, 2)
             assert mp.mpf(one.lower) <= laplace_delta(loss, epsilon) <= mp.mpf(one.upper)
-            both = anyway(two.delta_bounds, 2 * epsilon)  # wide where the most is lost
+            both = best_effort(two.delta_bounds, 2 * epsilon)  # wide where the most is lost
             assert mp.mpf(both.lower) <= two_laplace_delta(loss, 2 * epsilon) <= mp.mpf(both.upper)
             assert both.upper - both.lower <= (0.05 if share < 0.9 else 0.3) * both.upper
         pure = noise.get_epsilon(0)

@@ -13,7 +13,7 @@ from oracles import integer_noise as oracle
 from shuffledp import Accountant, calibrate
 from shuffledp.central import CentralIntegerNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.mechanisms import (
     BinomialNoise,
     DiscreteGaussianNoise,
@@ -55,7 +55,7 @@ def test_one_release_and_two(noise: Any) -> None:
             account = Accountant().compose(noise, releases)
             for epsilon in (0.0, 0.4, 1.1):
                 exact = oracle.divergence(pair, epsilon)
-                lower, upper = anyway(account.delta_bounds, epsilon)
+                lower, upper = best_effort(account.delta_bounds, epsilon)
                 assert lower - 1e-20 <= exact <= upper + 1e-20
                 assert upper <= 1.02 * lower + 1e-9
             attained = account.attained_delta(0.4)
@@ -163,7 +163,7 @@ def test_bad_input_is_one_sentence() -> None:
 )
 def test_every_size_is_answered(noise: CentralIntegerNoise) -> None:
     for delta in (1e-3, 1e-12, 1e-100):
-        lower, upper = anyway(noise.epsilon_bounds, delta)
+        lower, upper = best_effort(noise.epsilon_bounds, delta)
         assert 0 <= lower <= upper
         assert math.isinf(upper) or upper <= lower * 1.001 + 1e-9
 

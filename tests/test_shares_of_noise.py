@@ -13,7 +13,7 @@ import shell
 from oracles import integer_noise as oracle
 from shuffledp import Accountant, Aggregate, Plan, Shuffle, calibrate
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.laws.integer_noise import PolyaDifference
 from shuffledp.mechanisms import BinomialNoise
 from shuffledp.profiles.shifted_noise import PolyaProfile
@@ -67,7 +67,7 @@ def test_all_small_rounds(noise: dict[str, Any]) -> None:
                 round_ = Aggregate(sums, users, neighbours, **missed)
                 for epsilon in (0.0, 0.5, 2.0):
                     exact = oracle.divergence(pair, epsilon)
-                    lower, upper = anyway(round_.delta_bounds, epsilon)
+                    lower, upper = best_effort(round_.delta_bounds, epsilon)
                     assert lower - cut <= exact <= upper + cut
                     assert upper <= lower * (1 + 1e-5) + 1e-9 + cut
                     assert round_.attained_delta(epsilon) <= exact + cut
@@ -87,7 +87,7 @@ def test_two_columns_of_a_histogram(noise: dict[str, Any]) -> None:
             round_ = Aggregate(histogram, 4, neighbours, dropouts=1)
             for epsilon in (0.3, 1.5):
                 exact = oracle.divergence(truth, epsilon)
-                lower, upper = anyway(round_.delta_bounds, epsilon)
+                lower, upper = best_effort(round_.delta_bounds, epsilon)
                 assert lower - cut <= exact <= upper + cut
                 assert upper <= 1.03 * lower + 1e-6 + cut
                 assert round_.attained_delta(epsilon) <= exact + cut

@@ -17,7 +17,7 @@ from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
 from .errors import Infeasible, InvalidParameter, OutOfRange
-from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, anyway
+from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, best_effort
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
     from .bounds.certified_rounds import CertifiedRounds
@@ -133,8 +133,8 @@ class Accountant(Guarantee):
         of = partial(bounds.certified_rounds.CertifiedRounds, refine=False, both=False)
         rounds = [of(choice) for choice in dict.fromkeys(choices)]
         if len(rounds) > 1:
-            rounds.sort(key=lambda choice: anyway(ask, choice, bounds.tuning.ROUGH_RTOL).lower)
-        return max(one, anyway(ask, rounds[-1], rtol).lower)
+            rounds.sort(key=lambda choice: best_effort(ask, choice, bounds.tuning.ROUGH_RTOL).lower)
+        return max(one, best_effort(ask, rounds[-1], rtol).lower)
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""
@@ -161,7 +161,9 @@ class Accountant(Guarantee):
         """As `remaining_rounds`, with what was certified there and one round beyond."""
 
         def evaluate(value: float, width: float) -> Bounds[float]:
-            return anyway(self.copy().compose(round_, int(value)).epsilon_bounds, delta, rtol=width)
+            return best_effort(
+                self.copy().compose(round_, int(value)).epsilon_bounds, delta, rtol=width
+            )
 
         room = validate.MAX_ROUNDS - self.counted_rounds
         # what is no round is refused by compose

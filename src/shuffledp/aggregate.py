@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import bounds, laws, profiles
 from .errors import InvalidParameter
-from .guarantee import anyway
+from .guarantee import best_effort
 from .randomizers import Analysis, Gaussian, NoiseShares, Randomizer
 from .randomizers.analyses import SUMS
 from .randomizers.noise_shares import SHARES
@@ -106,7 +106,7 @@ class Aggregate(RoundOfUsers):
         every = profiles.parts.round_parts(self.law, self.messages * self.honest, self.neighbours)
         alone = self.sample_rate == 1 and sum(count for _, count in every) == 1
         return (
-            anyway(ask, bounds.certified_rounds.CertifiedRounds(every)).lower
+            best_effort(ask, bounds.certified_rounds.CertifiedRounds(every)).lower
             if alone
             else super()._attained(ask)
         )

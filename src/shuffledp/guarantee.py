@@ -143,7 +143,7 @@ class Mechanism(Guarantee):
             bounds.certified_rounds.CertifiedRounds(choice, refine=False, both=False)
             for choice in choices
         )
-        return max((anyway(ask, each).lower for each in rounds), default=0.0)
+        return max((best_effort(ask, each).lower for each in rounds), default=0.0)
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
@@ -156,7 +156,7 @@ class Mechanism(Guarantee):
         return bounds.certified_rounds.CertifiedRounds(self.parts)
 
 
-def anyway(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:
+def best_effort(ask: Callable[..., Bounds[float]], *question: Any, **options: Any) -> Bounds[float]:
     """What was certified, whether it is as narrow as was asked for or not."""
     try:
         return ask(*question, **options)
@@ -176,7 +176,7 @@ def _each(
     Several values share their lattices, which are made for the range of all of them.
     """
     rtol = validate.tolerance(rtol)
-    one = partial(anyway, ask) if wide else ask
+    one = partial(best_effort, ask) if wide else ask
     inner = values[(values > 0) & (values < 1)] if label == "epsilon" else values
     together = (float(inner.min()), float(inner.max())) if inner.size > 1 else None
     each = []

@@ -26,7 +26,7 @@ from ._support import validate
 from ._support.progress import progress
 from ._support.text import plain
 from .accountant import Accountant
-from .guarantee import NEIGHBOURS, Guarantee, anyway
+from .guarantee import NEIGHBOURS, Guarantee, best_effort
 from .randomizers import Randomizer
 from .rounds import Round
 from .shuffle import Shuffle
@@ -85,7 +85,7 @@ def plot_profile(
     found = []
     with progress("points", len(xs)) as done:
         for x in xs:
-            found.append((x, anyway(guarantee.delta_bounds, x)))
+            found.append((x, best_effort(guarantee.delta_bounds, x)))
             done(1)
     draw_curve(axes, found, None, label)
     style.target_line(axes, target)

@@ -11,7 +11,7 @@ import numpy as np
 from . import bounds, profiles
 from ._support import validate
 from ._support.text import plain
-from .guarantee import NEIGHBOURS, anyway
+from .guarantee import NEIGHBOURS, best_effort
 from .randomizers import Analysis, Parameter, Search
 from .randomizers.parameter import parameters_of
 from .rounds import RoundOfReports
@@ -132,7 +132,7 @@ class SampleThreshold(RoundOfReports):
         several = [] if self.parts == single else self.attained_parts[:1]
         of = bounds.certified_rounds.CertifiedRounds
         rounds = [of(single), *(of(parts, refine=False) for parts in several)]
-        return max(anyway(ask, choice).lower for choice in rounds)
+        return max(best_effort(ask, choice).lower for choice in rounds)
 
     @property
     def explained(self) -> Analysis:

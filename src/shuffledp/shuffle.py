@@ -11,7 +11,7 @@ from . import bounds, profiles
 from ._support import validate
 from ._support.progress import progress
 from .errors import InvalidParameter, OutOfRange
-from .guarantee import anyway
+from .guarantee import best_effort
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import BLANKET
 from .randomizers.parameter import parameters_of
@@ -151,7 +151,7 @@ class Shuffle(RoundOfUsers):
         if self._apart:
             return super().attained_delta(epsilon, rtol=rtol)
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
-        return anyway(
+        return best_effort(
             bounds.one_round.delta_bounds, self._attained_round(epsilon), epsilon, rtol
         ).lower
 
@@ -170,9 +170,9 @@ class Shuffle(RoundOfUsers):
             return max(attained.max_loss * (1 - 2.0**-46) - 2.0**-46, 0.0)
         if isinstance(attained, profiles.mixture.MixtureProfile):
             attained = self._attained_round(
-                anyway(bounds.one_round.epsilon_bounds, attained, delta, 0.1).upper
+                best_effort(bounds.one_round.epsilon_bounds, attained, delta, 0.1).upper
             )
-        return anyway(bounds.one_round.epsilon_bounds, attained, delta, rtol).lower
+        return best_effort(bounds.one_round.epsilon_bounds, attained, delta, rtol).lower
 
     def _attained_round(self, epsilon: float = 0.0) -> PrivacyProfile:
         """Of actual neighbouring datasets; if the number of senders varies, of a single pair of

@@ -22,7 +22,7 @@ def test_nothing_is_lost_where_delta_is_large(
     """Also if delta at epsilon = 0 was taken to be larger than it is."""
     round_ = Shuffle(RandomizedResponse(16, eps0=eps0), users)
     if not doubted:
-        monkeypatch.setattr(type(round_.profile), "about_zero", 1e300)
+        monkeypatch.setattr(type(round_.profile), "estimate_at_zero", 1e300)
     assert round_.delta_bounds(0.0).upper <= delta
     assert round_.epsilon_bounds(delta) == Bounds(0.0, 0.0)
 

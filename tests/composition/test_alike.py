@@ -13,7 +13,7 @@ from shuffledp.bounds import tuning as of_bounds
 from shuffledp.composition import tuning
 from shuffledp.composition.lattice import representatives
 from shuffledp.composition.outlines import group_rounds
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.randomizers import Randomizer
 
 MANY = [1000, 1001, 1004, 1010, 1020, 1023, 1024, 1060, 1099, 1101, 1400]
@@ -85,7 +85,7 @@ def test_against_the_atoms_of_every_round(analysis: str) -> None:
     atoms = [oracles.clone_pair_atoms(n, eps0, analysis) for n in users]
     widths = []
     for epsilon in (0.0, 0.3, 1.0, 2.5, 5.0, 7.4):
-        bounds = anyway(accountant.delta_bounds, epsilon)
+        bounds = best_effort(accountant.delta_bounds, epsilon)
         assert bounds.lower <= oracles.delta_of_product(atoms, epsilon) <= bounds.upper
         widths.append(bounds.upper / max(bounds.lower, 1e-300))
     assert max(widths) > 1.5  # they were put together

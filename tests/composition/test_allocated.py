@@ -15,7 +15,7 @@ from shuffledp import Accountant, Gaussian, RandomAllocation, ShuffledBatches
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.composition.allocated import allocated
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.laws.density_law import DensityLaw
 from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile
 from shuffledp.profiles.base import PairProfile, swapped
@@ -74,7 +74,7 @@ def examine(mechanism: RandomAllocation, joint: StepPair, *, exact: bool) -> Non
     """lower <= truth <= upper in both orders; the truth is in the bracket if that is exact."""
     for epsilon in EPSILONS:
         for rounds, truth in zip(orders(mechanism), divergences(joint, epsilon), strict=True):
-            lower, upper = anyway(rounds.delta_bounds, epsilon, 1e-3)
+            lower, upper = best_effort(rounds.delta_bounds, epsilon, 1e-3)
             assert truth <= upper * (1 + 1e-12) + 1e-15
             if exact:
                 assert lower <= truth * (1 + 1e-12)
@@ -151,7 +151,7 @@ def test_guarantees_are_those_of_their_worst_pair(delta: float) -> None:
         mechanism = RandomAllocation(steps=3, mechanism=inner)
         for at in EPSILONS:
             for rounds, truth in zip(orders(mechanism), divergences(joint, at), strict=True):
-                lower, upper = anyway(rounds.delta_bounds, at, 1e-3)
+                lower, upper = best_effort(rounds.delta_bounds, at, 1e-3)
                 assert lower * (1 - 1e-9) <= truth <= upper * (1 + 1e-9) + 1e-15
                 assert lower >= 0.99 * truth - 1e-12
 

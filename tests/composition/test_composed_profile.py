@@ -1,4 +1,4 @@
-"""A few losses term by term, and tables of profiles that are dear."""
+"""A few losses term by term, and tables of profiles that are expensive."""
 
 import math
 from fractions import Fraction

@@ -15,7 +15,7 @@ from shell import ok
 from shuffledp import Accountant, Shuffle, calibrate
 from shuffledp.accountant import repeated
 from shuffledp.errors import InvalidParameter, ShuffleDPError
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.randomizers import NoisyHistogram
 from shuffledp.randomizers.exact import exp_bracket
 
@@ -52,7 +52,7 @@ def test_against_products_of_counts(law: dict[str, Any], neighbours: str, messag
             both = (pair, oracle.reversed_pair(pair))
             truth = float(max(oracle.divergence(order, epsilon) for order in both))
             # of rounds that tell nearly all, several counts together may have wide brackets
-            bounds = anyway(asked.delta_bounds, epsilon)
+            bounds = best_effort(asked.delta_bounds, epsilon)
             assert bounds.lower - 1e-10 <= truth <= bounds.upper + 1e-10
             assert bounds.upper <= (1.001 if len(round_.parts) * messages == 1 else 1.02) * truth
             assert 0 < round_.attained_delta(epsilon) <= truth + 1e-10
@@ -94,7 +94,7 @@ def test_the_real_mechanism_on_all_datasets(users: int, values: int, q: Fraction
                 first, second = laws[a], laws[b]
                 gain = [p - alpha * second.get(y, Fraction(0)) for y, p in first.items()]
                 truth = max(truth, sum((g for g in gain if g > 0), Fraction(0)))
-        bounds = anyway(asked.delta_bounds, epsilon)
+        bounds = best_effort(asked.delta_bounds, epsilon)
         assert truth <= Fraction(bounds.upper)
         assert bounds.lower <= float(truth) * (1 + 1e-12)
         assert bounds.upper <= float(truth) * 1.002 + 1e-9

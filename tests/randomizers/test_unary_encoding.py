@@ -10,7 +10,7 @@ import pytest
 from covering import covering
 from oracles import randomizers as written
 from shuffledp import Aggregate, Shuffle, UnaryEncoding
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 
 F = Fraction
 Law = dict[tuple[int, ...], Fraction]
@@ -74,7 +74,7 @@ def test_few_columns_against_every_dataset(
     for alpha in ALPHAS:
         truth = max(sum((max(x - alpha * y, F(0)) for x, y in pair), F(0)) for pair in pairs)
         attained = round_.attained_delta(log(alpha))
-        upper = anyway(round_.delta_bounds, log(alpha)).upper
+        upper = best_effort(round_.delta_bounds, log(alpha)).upper
         assert attained <= truth * F(1 + 1e-12)
         assert truth <= F(upper * (1 + 1e-12))
         if users == 1 and view == "shuffle":

@@ -24,7 +24,7 @@ from shuffledp import (
     Shuffle,
 )
 from shuffledp.bounds.certified_rounds import CertifiedRounds
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.laws.class_law import ClassLaws
 from shuffledp.laws.matrix_law import pair_law
 from shuffledp.mechanisms import ApproximateDP
@@ -75,7 +75,7 @@ def test_a_pair_in_one_order_against_its_exact_product(users: int, zeros: bool) 
         rounds = CertifiedRounds([(pair, 2), (other, 1)], both=False)
         for epsilon in EPSILONS:
             truth = float(divergence(exact, written.exact_exp(epsilon)))
-            bounds = anyway(rounds.delta_bounds, epsilon, 1e-3)
+            bounds = best_effort(rounds.delta_bounds, epsilon, 1e-3)
             assert bounds.lower <= truth * (1 + 1e-9)  # rows were rounded
             assert truth <= bounds.upper * (1 + 1e-9) + 1e-15
             assert bounds.lower >= 0.9 * truth - 1e-12

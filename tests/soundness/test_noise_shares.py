@@ -12,7 +12,7 @@ from shuffledp.accountant import repeated
 from shuffledp.bounds.target import Decimals
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import OutOfRange
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.tools.calibrate import quest_for
 from shuffledp.tools.protocol import round_of
 
@@ -105,12 +105,12 @@ def test_next_to_no_noise_has_no_certified_epsilon(sigma: float) -> None:
     with mp.workdps(60):
         shift = 1 / mp.mpf(sigma)
         for asked in (round_, Accountant().compose(round_, 2)):
-            bounds = anyway(asked.epsilon_bounds, 1e-6)
+            bounds = best_effort(asked.epsilon_bounds, 1e-6)
             assert math.isinf(bounds.upper) and bounds.lower <= shift**2 / 2
             # the truth is finite: no dataset reaches more
             assert asked.attained_epsilon(1e-6) <= shift**2 / 2
             for epsilon in (1.0, 599.0, 601.0, 1e5):
-                delta = anyway(asked.delta_bounds, epsilon)
+                delta = best_effort(asked.delta_bounds, epsilon)
                 exact = normal_delta(mp.sqrt(2) * shift, mp.mpf(epsilon))
                 if asked is round_:
                     exact = normal_delta(shift, mp.mpf(epsilon))
@@ -128,7 +128,7 @@ def test_shuffled_messages_keep_their_limits() -> None:
         assert round_of({**named, "view": "aggregate"}).get_epsilon(1e-6) > 0
     with pytest.raises(OutOfRange, match="sigma=1e-13 is outside"):
         Gaussian(1e-13)
-    assert math.isinf(anyway(Aggregate(Gaussian(1e-12), 1).epsilon_bounds, 1e-6).upper)
+    assert math.isinf(best_effort(Aggregate(Gaussian(1e-12), 1).epsilon_bounds, 1e-6).upper)
     assert Aggregate(Gaussian(1e-12), 1).get_delta(1e5) == 1
     shuffled = quest_for("sigma", lambda sigma: Shuffle(Gaussian(sigma), 100))
     assert shuffled.grid == Decimals(0.1, 1000.0)

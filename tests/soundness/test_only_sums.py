@@ -19,7 +19,7 @@ from shuffledp import (
     UnaryEncoding,
 )
 from shuffledp.accountant import repeated
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.profiles.closed_form import GaussianProfile
 
 F = Fraction
@@ -58,7 +58,7 @@ def test_no_dataset_is_above(
             assert F(attained) <= truth * F(1 + 1e-12)
             assert not one_column or attained >= 0.9999 * float(truth) - 1e-12
         if one_column or users == 1:
-            bounds = anyway(asked.delta_bounds, epsilon)
+            bounds = best_effort(asked.delta_bounds, epsilon)
             assert bounds.lower <= truth * F(1 + 1e-12)
             assert float(truth) >= 0.998 * bounds.upper - 1e-12
 
@@ -99,7 +99,7 @@ def test_removals_are_composed_in_one_order_throughout() -> None:
         pairs.append((laws[0], laws[1]))
     for alpha in ALPHAS:
         truth = columns.truth(pairs, alpha)
-        bounds = anyway(accountant.delta_bounds, math.log(alpha))
+        bounds = best_effort(accountant.delta_bounds, math.log(alpha))
         assert truth <= F(bounds.upper * (1 + 1e-12))
         assert bounds.lower <= truth * F(1 + 1e-12)
 

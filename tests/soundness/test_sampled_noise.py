@@ -9,7 +9,7 @@ import pytest
 
 from covering import covering
 from shuffledp import Accountant, Shuffle
-from shuffledp.guarantee import anyway
+from shuffledp.guarantee import best_effort
 from shuffledp.randomizers import NoisyHistogram
 
 F = Fraction
@@ -54,7 +54,7 @@ def assert_truth_within(
     pairs = [pair for laws in datasets for pair in permutations(laws, 2)]
     for alpha in ALPHAS:
         worst = max(divergence(*pair, alpha) for pair in pairs)
-        bounds = anyway(round_.delta_bounds, math.log(alpha))
+        bounds = best_effort(round_.delta_bounds, math.log(alpha))
         # all others hold one of the two values: that is the worst, and what is computed
         assert bounds.lower * (1 - 1e-12) <= worst <= bounds.upper * (1 + 1e-12)
         assert bounds.upper <= 1.001 * float(worst) + 1e-12

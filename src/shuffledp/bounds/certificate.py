@@ -65,7 +65,7 @@ def no_guarantee(what: str, at: float, bounds: Bounds[float]) -> NotCertified | 
 
 def too_wide(bounds: Bounds[float], rtol: float) -> NotCertified | None:
     """The error if a bracket of epsilon is wider than `rtol` asks for, up to the rounding of its
-    width: of bounds whose error was passed over by `guarantee.anyway`.
+    width: of bounds whose error was passed over by `guarantee.best_effort`.
 
     >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
     (True, False)

@@ -24,14 +24,14 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     depth = depth_for(-math.log(delta) + 6, profile.depths)
     look, width = _outline(profile), _width(profile, rtol)
     rough = profile.values(depth, look)
-    at_zero = profile.about_zero
+    at_zero = profile.estimate_at_zero
     if at_zero is None or at_zero < 4 * delta:
         at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
         if at_zero <= delta:
             return Bounds(0.0, 0.0)
     normal = min(_normal_epsilon(at_zero, delta), top)
     loose = min(tuning.LOOSE, 0.05 * rtol)
-    search = loose if profile.slow else 2.5e-10  # far below the width of any bracket
+    search = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
     guess, gap = rough_crossing(_sides(rough), delta, normal, top)
     # where both sides should have crossed delta: the distance between them goes with the width
     away = loose * guess + gap / 2 * min(width / look, 1.0)
@@ -94,18 +94,18 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
 def _width(profile: PrivacyProfile, rtol: float) -> float:
     """The width of a first attempt: much narrower than asked for where that costs next to nothing,
     so that a bracket reads as one number."""
-    if profile.dear and profile.slow:
+    if profile.is_expensive and profile.is_slow:
         return 0.8 * rtol
-    if profile.dear:
+    if profile.is_expensive:
         return aim(rtol) * (0.1 if profile.bounded else 0.5)
     return aim(rtol) * tuning.SINGLE
 
 
 def _outline(profile: PrivacyProfile) -> float:
     """The width at which to find out where to look closely."""
-    if profile.slow:
+    if profile.is_slow:
         return of_profiles.FIRST_LOOK
-    return 1e-3 if profile.dear else 3e-4
+    return 1e-3 if profile.is_expensive else 3e-4
 
 
 def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:

@@ -105,7 +105,7 @@ def _divergences(profile: PrivacyProfile, orders: Array, local: float, rtol: flo
         depth = deeper
         pair = _Pair(both, depth, aim(rtol, slow=True), local, orders)
         values, needed = pair.divergences(rtol)
-        if profile.dear:
+        if profile.is_expensive:
             # deeper, the divergences of the noise alone are as good and far cheaper
             needed = min(needed, 135.0)
         found = np.minimum(found, values)
@@ -157,7 +157,7 @@ class _Pair:
         """Upper values of both profiles."""
         rows = []
         for profile, sampler in zip(self._profiles, self._samplers, strict=True):
-            inside, places = profile.some_left(epsilon), np.minimum(epsilon, profile.max_loss)
+            inside, places = profile.may_be_positive(epsilon), np.minimum(epsilon, profile.max_loss)
             value = sampler(places).upper * inside
             if self._local is not None:
                 value = np.minimum(value, self._local.sampler(0.0, 0.0)(epsilon).upper)

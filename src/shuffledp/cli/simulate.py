@@ -13,7 +13,7 @@ from .._support.progress import progress
 from .._support.text import plain, rounded_up
 from ..accountant import repeated
 from ..errors import InvalidParameter
-from ..guarantee import anyway
+from ..guarantee import best_effort
 from ..records import USER_ROUNDS
 from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
@@ -64,7 +64,7 @@ def simulate(
         raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
     rng = None if seed is None else np.random.default_rng(seed)
     found = run(cast(RoundOfUsers, round_), data, rng)
-    bounds = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+    bounds = best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     shortfall = epsilon_shortfall(delta, bounds, rtol)
     draw(found.plot, picture)
     answer = {

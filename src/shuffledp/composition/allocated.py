@@ -126,7 +126,7 @@ class AllocatedProfile(PrivacyProfile):
         return of_profiles.DEPTHS
 
     @property
-    def dear(self) -> bool:
+    def is_expensive(self) -> bool:
         return True
 
     @property
@@ -148,7 +148,7 @@ class AllocatedProfile(PrivacyProfile):
         )
 
         def sample(epsilon: Array) -> Samples:
-            is_inside, above = self.some_left(epsilon), high(epsilon).upper
+            is_inside, above = self.may_be_positive(epsilon), high(epsilon).upper
             if rtol >= of_profiles.FIRST_LOOK:  # an outline has an upper side only
                 return Samples.without_slopes(0 * above, above * is_inside)
             below = low(epsilon)

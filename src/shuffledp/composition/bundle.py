@@ -234,8 +234,8 @@ class BundledRounds:
 
     @property
     def most(self) -> int:
-        dear = self.full(max(round(self.count.mean), 1)).slow
-        return tuning.FEW_BUCKETS if dear else of_profiles.MOST_BUCKETS
+        is_slow = self.full(max(round(self.count.mean), 1)).is_slow
+        return tuning.FEW_BUCKETS if is_slow else of_profiles.MOST_BUCKETS
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:

@@ -98,7 +98,7 @@ def _merged(index: NDArray[np.int64], masses: Array) -> tuple[NDArray[np.int64],
 
 
 class Table:
-    """For a profile that is dear to evaluate, known at epsilons that grow from 0 on."""
+    """For a profile that is expensive to evaluate, known at epsilons that grow from 0 on."""
 
     def __init__(self, epsilon: Array, lower: Array, upper: Array) -> None:
         # what is known at a larger epsilon holds at a smaller one, and the other way round
@@ -151,11 +151,11 @@ class ComposedProfile(PrivacyProfile):
         return of_profiles.DEPTHS
 
     @property
-    def dear(self) -> bool:
+    def is_expensive(self) -> bool:
         return not self._few_kinks
 
     @property
-    def slow(self) -> bool:
+    def is_slow(self) -> bool:
         return not self._few_kinks
 
     @cached_property
@@ -235,7 +235,7 @@ class ComposedProfile(PrivacyProfile):
         )
 
         def sample(epsilon: Array) -> Samples:
-            inside = self.some_left(epsilon)
+            inside = self.may_be_positive(epsilon)
             lower, flat, steep = low(epsilon)
             # at a corner the line to the left is the steeper one: another line than to the right
             flat = np.minimum(flat, steep)
@@ -254,7 +254,7 @@ class ComposedProfile(PrivacyProfile):
         table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
 
         def sample(epsilon: Array) -> Samples:
-            found, inside = table(epsilon), self.some_left(epsilon)
+            found, inside = table(epsilon), self.may_be_positive(epsilon)
             return replace(found, lower=found.lower * inside, upper=found.upper * inside)
 
         return sample

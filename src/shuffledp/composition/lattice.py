@@ -83,7 +83,7 @@ class Lattices:
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         # many different rounds are expensive, too: each of them has to be sampled
         many = sum(len(group.members) for group in groups) > 8
-        self.is_expensive = many or any(group.profile.dear for group in groups)
+        self.is_expensive = many or any(group.profile.is_expensive for group in groups)
         self.cached: dict[tuple[float, ...], PLDBracket] = {}
         self._influences: dict[tuple[float, ...], Sequence[Influence]] = (
             like._influences if like else {}
@@ -125,12 +125,12 @@ class Lattices:
         """Return the fineness beyond which lattices are not worth their time."""
         if not self.is_expensive:
             return math.inf
-        room = self._target_width(rtol) / max(of_profiles.LEAST_DEAR, 1e-300)
+        room = self._target_width(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
         return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
 
     def _target_width(self, rtol: float) -> float:
         """Return the width in relative epsilon that cells may cost at a fineness of 1."""
-        return aim(rtol, self.is_expensive, any(group.profile.slow for group in self._groups))
+        return aim(rtol, self.is_expensive, any(group.profile.is_slow for group in self._groups))
 
     def _make(
         self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]

@@ -71,7 +71,7 @@ class PrivacyProfile(ABC):
         return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
 
     @property
-    def about_zero(self) -> float | None:
+    def estimate_at_zero(self) -> float | None:
         """A rough delta at epsilon = 0, if it is known without a sample."""
         return None
 
@@ -81,12 +81,12 @@ class PrivacyProfile(ABC):
         return tuning.DEPTHS[-1:]
 
     @property
-    def dear(self) -> bool:
+    def is_expensive(self) -> bool:
         """Whether narrow samples are so expensive that they should be no narrower than needed."""
         return False
 
     @property
-    def slow(self) -> bool:
+    def is_slow(self) -> bool:
         """Whether a sample takes so long that there should be no more samples than needed."""
         return False
 
@@ -115,7 +115,7 @@ class PrivacyProfile(ABC):
         """The profile of the other order of the neighbours, with this one as its reverse."""
         return self
 
-    def some_left(self, epsilon: Array) -> NDArray[np.bool_]:
+    def may_be_positive(self, epsilon: Array) -> NDArray[np.bool_]:
         """Where delta may be above 0, shape [epsilons]."""
         return (epsilon < self.max_loss) | (not self.bounded)
 
@@ -169,12 +169,12 @@ class PairProfile(PrivacyProfile):
         return self.forward.depths
 
     @property
-    def dear(self) -> bool:
-        return self.forward.dear
+    def is_expensive(self) -> bool:
+        return self.forward.is_expensive
 
     @property
-    def slow(self) -> bool:
-        return self.forward.slow
+    def is_slow(self) -> bool:
+        return self.forward.is_slow
 
     @property
     def kinks(self) -> Array | None:
@@ -212,7 +212,7 @@ def swapped(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
     return here if dict(other) == dict(here) else other
 
 
-def aim(rtol: float, dear: bool = False, slow: bool = False) -> float:
+def aim(rtol: float, expensive: bool = False, slow: bool = False) -> float:
     """The relative width in epsilon that samples aim for, if an answer may have the width `rtol`.
 
     It is AIM by default and closer to rtol away from it. A finer discretisation costs little, a
@@ -221,13 +221,13 @@ def aim(rtol: float, dear: bool = False, slow: bool = False) -> float:
     Parameters
     ----------
     rtol : float
-    dear : bool
-        Many expensive samples aim for DEAR_AIM, and for no less than LEAST_DEAR.
+    expensive : bool
+        Many expensive samples aim for EXPENSIVE_AIM, and for no less than LEAST_EXPENSIVE.
     slow : bool
         Slow samples are as wide as they may be.
     """
-    usual = math.inf if slow else tuning.DEAR_AIM if dear else tuning.AIM
-    least = tuning.LEAST_DEAR if dear else 0.0
+    usual = math.inf if slow else tuning.EXPENSIVE_AIM if expensive else tuning.AIM
+    least = tuning.LEAST_EXPENSIVE if expensive else 0.0
     return max(tuning.LEAST_AIM * rtol, min(0.31 * rtol, usual), least)
 
 

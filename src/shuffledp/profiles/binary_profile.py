@@ -107,7 +107,7 @@ class BinaryProfile(PrivacyProfile):
 
         def sample(epsilon: Array) -> Samples:
             epsilon = np.asarray(epsilon, dtype=float)
-            is_inside = self.some_left(epsilon)
+            is_inside = self.may_be_positive(epsilon)
             search = _RangeSearch(self, epsilon, rtol, depth)
             lower, upper = (side * is_inside for side in search.run())
             at_top = (epsilon == self.max_loss) & self.bounded

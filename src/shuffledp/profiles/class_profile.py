@@ -57,7 +57,7 @@ class ClassProfile(PrivacyProfile):
         return all(law.bounded(self.idle) for law in self.laws + self.of_all)
 
     @property
-    def about_zero(self) -> float | None:
+    def estimate_at_zero(self) -> float | None:
         """E[(S)_+] of a normal sum S, unless few users or uncovered outputs rule that out.
 
         Without this guess, random questions take 1.4 times as long.

@@ -35,7 +35,7 @@ class DensityProfile(PrivacyProfile):
         return tuning.DEPTHS
 
     @property
-    def dear(self) -> bool:
+    def is_expensive(self) -> bool:
         return True
 
     @property
@@ -84,7 +84,7 @@ class _DensitySampler:
         # the mean of a score is 1 - alpha
         sums = population * np.expm1(np.minimum(epsilon, 600.0))
         one_large = np.array([self._cutting.one_score_reaches(total) for total in sums.tolist()])
-        found, is_inside = np.empty((4, len(epsilon))), self._profile.some_left(epsilon)
+        found, is_inside = np.empty((4, len(epsilon))), self._profile.may_be_positive(epsilon)
         for large in (False, True):
             rows = np.flatnonzero(one_large == large)
             if len(rows):

@@ -137,14 +137,14 @@ class MixtureProfile(PrivacyProfile):
         return tuning.DEPTHS
 
     @property
-    def dear(self) -> bool:
+    def is_expensive(self) -> bool:
         return True
 
     @property
-    def slow(self) -> bool:
+    def is_slow(self) -> bool:
         # narrow brackets cost little if there are few counts; without this flag, bundles of
         # messages take 20 times as long
-        return self.count.deviation > 8 or any(end.slow for end in self.rounds.ends)
+        return self.count.deviation > 8 or any(end.is_slow for end in self.rounds.ends)
 
     @property
     def max_loss(self) -> float:
@@ -164,7 +164,10 @@ class MixtureProfile(PrivacyProfile):
         mixed = _Mixed(self.count, ends, depth, 0.5 * rtol, self.rounds.most)
 
         def sample(epsilon: Array) -> Samples:
-            is_inside, found = self.some_left(epsilon), mixed(np.asarray(epsilon, dtype=float))
+            is_inside, found = (
+                self.may_be_positive(epsilon),
+                mixed(np.asarray(epsilon, dtype=float)),
+            )
             return replace(found, lower=found.lower * is_inside, upper=found.upper * is_inside)
 
         return sample

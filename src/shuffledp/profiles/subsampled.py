@@ -53,18 +53,18 @@ class SubsampledProfile(PrivacyProfile):
         return self.full.depths
 
     @property
-    def dear(self) -> bool:
-        return self.full.dear
+    def is_expensive(self) -> bool:
+        return self.full.is_expensive
 
     @property
-    def slow(self) -> bool:
-        return self.full.slow
+    def is_slow(self) -> bool:
+        return self.full.is_slow
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
 
         def sample(epsilon: Array) -> Samples:
-            found, is_inside = sampled(epsilon), self.some_left(epsilon)
+            found, is_inside = sampled(epsilon), self.may_be_positive(epsilon)
             lower, upper, low = (
                 side * is_inside for side in (found.lower, found.upper, found.slope_low)
             )
@@ -122,12 +122,12 @@ class MissingFromSample(PrivacyProfile):
         return self.full.depths
 
     @property
-    def dear(self) -> bool:
-        return self.full.dear
+    def is_expensive(self) -> bool:
+        return self.full.is_expensive
 
     @property
-    def slow(self) -> bool:
-        return self.full.slow
+    def is_slow(self) -> bool:
+        return self.full.is_slow
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         inner, rate, kept = self.full.sampler(depth, rtol), self.rate, 1 - self.rate
@@ -139,7 +139,7 @@ class MissingFromSample(PrivacyProfile):
             upper = inner(magnified(epsilon, most, Side.LOWER)).upper
             beyond = np.minimum(magnified(epsilon, least, Side.UPPER), 700.0)
             below = inner(beyond)
-            is_inside = self.some_left(epsilon) & (share > error) & (beyond < 700)
+            is_inside = self.may_be_positive(epsilon) & (share > error) & (beyond < 700)
             # a line through (beta, value) with minus the slope s
             with np.errstate(invalid="ignore"):
                 slopes = (
@@ -149,7 +149,7 @@ class MissingFromSample(PrivacyProfile):
                 low, high = (np.where(is_inside, slope, 0.0) for slope in slopes)
             return Samples(
                 np.where(is_inside, least * below.lower * (1 - 4 * _ULP), 0.0),
-                np.where(self.some_left(epsilon), most * upper * (1 + 4 * _ULP), 0.0),
+                np.where(self.may_be_positive(epsilon), most * upper * (1 + 4 * _ULP), 0.0),
                 low * (1 - 8 * _ULP),
                 high * (1 + 8 * _ULP),
             )

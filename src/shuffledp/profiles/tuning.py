@@ -11,10 +11,10 @@ AIM = 6e-5
 LEAST_AIM = 0.06
 #: AIM for many expensive samples, whose time grows with its inverse: ten rounds of Laplace noise
 #: take 0.7 s, and 3.5 s with 1e-4.
-DEAR_AIM = 3.1e-4
+EXPENSIVE_AIM = 3.1e-4
 #: The narrowest aim for expensive samples: two rounds of Laplace noise of two users take 6 s with
 #: it, and 30 s with a tenth of it.
-LEAST_DEAR = 1.2e-6
+LEAST_EXPENSIVE = 1.2e-6
 #: log(1/delta) down to which samplers resolve a profile: with finer steps more questions need a
 #: discretisation of their own, with coarser ones it is deeper than needed.
 DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)

@@ -152,7 +152,7 @@ class TwoCountsProfile(PrivacyProfile):
         return tuning.DEPTHS
 
     @property
-    def dear(self) -> bool:
+    def is_expensive(self) -> bool:
         return True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:

@@ -13,7 +13,7 @@ from .._support.tables import html_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..accountant import repeated
 from ..errors import OutOfRange
-from ..guarantee import DEFAULT_RTOL, anyway
+from ..guarantee import DEFAULT_RTOL, best_effort
 from ..randomizers import Randomizer
 from ..randomizers.analyses import LADDER
 from ..rounds import RoundOfUsers
@@ -95,7 +95,7 @@ def adversaries(
     rungs = list(_rungs(round_, options))
     with progress("adversaries", len(rungs) + 1) as done:
         for name, above, gist in rungs:
-            bounds = anyway(repeated(above, rounds).epsilon_bounds, delta, rtol=rtol)
+            bounds = best_effort(repeated(above, rounds).epsilon_bounds, delta, rtol=rtol)
             rows.append(AnalysisRow(name, bounds.lower, bounds.upper, gist))
             done(1)
         attained = repeated(round_, rounds).attained_epsilon(delta, rtol=rtol)

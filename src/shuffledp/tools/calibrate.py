@@ -19,7 +19,7 @@ from .._support.text import plain
 from ..accountant import Accountant, repeated
 from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
-from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
+from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
 from ..randomizers.base import SUMMED, known_parameters, parameter_named
 from ..randomizers.parameter import Parameter, parameters_of
 from ..records import CENTRAL
@@ -129,7 +129,7 @@ def evaluation(
             if find not in _LIMITS:
                 raise
             return _LIMITS[find]
-        return anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=width)
+        return best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=width)
 
     return evaluate
 

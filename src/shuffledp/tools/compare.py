@@ -17,7 +17,7 @@ from .._support.text import plain, rounded_up, wrapped
 from ..accountant import repeated
 from ..allocation import RandomAllocation
 from ..errors import InvalidParameter, OutOfRange
-from ..guarantee import DEFAULT_RTOL, anyway
+from ..guarantee import DEFAULT_RTOL, best_effort
 from ..rounds import Round
 from ..shuffle import Shuffle
 from . import style
@@ -176,7 +176,7 @@ def compare(
     training = random_allocation.TRAINING_BOUNDS
     bounds = training if isinstance(round_, RandomAllocation) else BOUNDS
     with progress("bounds", 1 + len(bounds)) as done:
-        ours = anyway(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
+        ours = best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
         done(1)
         for bound in bounds:
             rows.append(_row(bound, round_, rounds, delta, ours.upper))

@@ -13,7 +13,7 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from ..accountant import repeated
 from ..errors import InvalidParameter
-from ..guarantee import anyway
+from ..guarantee import best_effort
 from ..published import BOUNDS
 from ..published.bound import or_nan
 from ..rounds import PEOPLE_DEFAULTS, Round
@@ -45,7 +45,7 @@ def draw_epsilons(
         for label, cases in curves.items():
             points = []
             for x, round_, count in cases:
-                points.append((x, anyway(repeated(round_, count).epsilon_bounds, delta)))
+                points.append((x, best_effort(repeated(round_, count).epsilon_bounds, delta)))
                 done(1)
             draw_curve(axes, points, number, label, at_end)
             number += 1

@@ -54,7 +54,7 @@ from .._support.progress import progress
 from .._support.written import written_number
 from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
-from ..guarantee import DEFAULT_RTOL, anyway
+from ..guarantee import DEFAULT_RTOL, best_effort
 from ..randomizers.base import parameter_names
 from ..rounds import Round
 from .ledger import Entry, Inputs, Ledger, worst_of
@@ -208,7 +208,7 @@ class Plan:
                 for name in names if planned.population is None else [planned.population]:
                     account = accounts[name].compose(planned.round, rounds=planned.rounds)
                     if account.rounds not in known:
-                        bounds = anyway(account.epsilon_bounds, self.delta, rtol=rtol)
+                        bounds = best_effort(account.epsilon_bounds, self.delta, rtol=rtol)
                         known[account.rounds] = bounds
                     each[name] = known[account.rounds]
                 running = worst_of(list(each.values()))

@@ -19,7 +19,7 @@ from .._support.text import PAGE, percent, percent_down, percent_up, plain, roun
 from ..accountant import Accountant, repeated
 from ..bounds.readings import false_negative_rates, renyi_divergences, true_positive_rates
 from ..errors import InvalidParameter
-from ..guarantee import DEFAULT_RTOL, Mechanism, anyway
+from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
 from ..randomizers import Gaussian
 from ..rounds import Round
 from . import style, tuning
@@ -175,7 +175,7 @@ def risk(
     rtol = validate.tolerance(rtol)
     accountant = _accountant(what, rounds)
     with progress("risk", 3) as done:
-        advantage = anyway(accountant.delta_bounds, 0.0, rtol=rtol)
+        advantage = best_effort(accountant.delta_bounds, 0.0, rtol=rtol)
         done(1)
         accused = np.array(rates)
         profile = _profile(accountant, advantage.upper, accused, rtol)

@@ -19,7 +19,7 @@ from .._support.rows import Records
 from .._support.tables import html_table, text_table
 from .._support.text import rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter, OutOfRange
-from ..guarantee import DEFAULT_RTOL, Many, anyway
+from ..guarantee import DEFAULT_RTOL, Many, best_effort
 from ..randomizers import Randomizer
 from ..randomizers.exact import ExactMatrix, Fractions, exp_bracket
 from ..rounds import RoundOfUsers
@@ -142,7 +142,7 @@ def verify(
     found = _worst(game, alphas)
     rows = []
     for epsilon, (low, high, others, values) in zip(points, found, strict=True):
-        bounds = anyway(survey.delta_bounds, epsilon, rtol=rtol)
+        bounds = best_effort(survey.delta_bounds, epsilon, rtol=rtol)
         attained = survey.attained_delta(epsilon)
         holds = Fraction(attained) <= high <= Fraction(bounds.upper)
         truth = float(low)
