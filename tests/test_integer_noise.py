@@ -36,7 +36,7 @@ def definition(noise: CentralIntegerNoise) -> tuple[oracle.Masses, bool]:
         case DiscreteGaussianNoise(sigma):
             return oracle.discrete_gaussian(sigma, 40), True
         case DiscreteLaplaceNoise(scale):
-            return oracle.discrete_laplace(scale, 400), True
+            return oracle.discrete_laplace(scale, 200), True
         case SkellamNoise(mu):
             return oracle.skellam(mu, 70), True
         case BinomialNoise(coins):

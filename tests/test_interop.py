@@ -324,10 +324,10 @@ def test_poisson_batches_are_those_of_dp_accounting(sigma: float, rate: float, s
     assert imported.get_epsilon(1e-6) < 1.02 * ours.upper
 
 
-@pytest.mark.parametrize("epochs", [1, 5])
+@pytest.mark.parametrize("epochs", [1, 2])
 def test_random_allocation_is_exported_in_both_orders(epochs: int) -> None:
     training = Accountant().compose(RandomAllocation(0.7, 100), epochs)
-    exported = to_dp_accounting(training)
+    exported = to_dp_accounting(training, truncation=1e-12)
     assert not exported._symmetric
     for delta in (1e-3, 1e-6):
         lower, upper = training.epsilon_bounds(delta)

@@ -262,7 +262,7 @@ def _search(
         except LatticeTooLong:
             # towards the last lattice that was short enough, if there was one
             fineness = math.sqrt(fineness * coarser) if coarser else fineness / 2
-            if fineness < 1.05 * coarser:
+            if fineness < 1.05 * coarser or (coarser and lattices.is_expensive):
                 break
             continue
         if excess <= 1:
@@ -279,6 +279,8 @@ def _search(
         is_refined = _are_close(new_targets, targets)
         if is_refined:
             factor = _refinement(question, plds, bounds, excess)
+            if fineness * math.sqrt(excess) > finest:
+                break  # not even the finest lattice is fine enough
             if factor and not lattices.is_expensive:
                 factor = max(factor, 2.0)  # few losses may lie badly on both lattices else
             fineness = min(fineness * factor, finest)

@@ -140,7 +140,9 @@ class AllocatedProfile(PrivacyProfile):
         return self._sampler(depth, rtol, slopes=False)
 
     def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
-        width = min(rtol, of_profiles.OUTLINE_WIDTH)
+        is_outline, width = rtol >= of_profiles.FIRST_LOOK, min(rtol, of_profiles.OUTLINE_WIDTH)
+        if is_outline:  # it has an upper side only, and no far tail
+            depth = min(depth, of_profiles.DEPTHS[1])
         plds = _enclosing(self.step, depth, width)
         low, high = (
             ClassSampler(self._table(pld, side), width / 8, depth, (side,), slopes)
@@ -149,7 +151,7 @@ class AllocatedProfile(PrivacyProfile):
 
         def sample(epsilon: Array) -> Samples:
             is_inside, above = self.may_be_positive(epsilon), high(epsilon).upper
-            if rtol >= of_profiles.FIRST_LOOK:  # an outline has an upper side only
+            if is_outline:
                 return Samples.without_slopes(0 * above, above * is_inside)
             below = low(epsilon)
             return replace(below, lower=below.lower * is_inside, upper=above * is_inside)
