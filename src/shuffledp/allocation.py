@@ -226,10 +226,11 @@ class RandomAllocation(RoundOfReports):
     def _step(self) -> PrivacyProfile:
         """The profile of one step, with the example and without it, or of all epochs' if kept."""
         noise = self._noise
-        if self.kept:
-            assert isinstance(noise, GaussianNoise)
-            noise = replace(noise, sigma=noise.sigma / math.sqrt(self.epochs))
-        return noise.profile
+        if not self.kept:
+            return noise.profile
+        assert isinstance(noise, GaussianNoise)
+        shift = math.sqrt(self.epochs) * noise.sensitivity / noise.sigma
+        return profiles.closed_form.GaussianProfile(shift)
 
     @property
     def parts(self) -> Parts:
