@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import pytest
 
 from shell import ok, run
@@ -45,7 +46,7 @@ LAPLACE = LaplaceNoise(2.0, neighbours="remove")
         ({"noise_multiplier": -1.0}, "noise_multiplier=-1.0 is outside"),
         ({"noise_multiplier": math.nan}, "noise_multiplier=nan"),
         ({"noise_multiplier": "1"}, "noise_multiplier='1'"),
-        ({"noise_multiplier": None}, "neither given"),
+        ({"noise_multiplier": None}, "neither noise_multiplier nor mechanism is given"),
         ({"mechanism": LAPLACE}, "both given"),
         ({"kept": True}, "kept=True needs epochs"),
         ({"kept": 1, "epochs": 3}, "kept=1 is no truth value"),
@@ -78,6 +79,8 @@ def test_a_step_is_a_central_mechanism_for_remove_one() -> None:
         PoissonSampled(GaussianNoise(1.0), 0.1)
     with pytest.raises(InvalidParameter, match="is not a central mechanism"):
         PoissonSampled(EPOCH, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="is sampled already"):
+        PoissonSampled(PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.5), 0.5)
     for rate in (0.0, -0.1, 1.5, math.nan):
         with pytest.raises((InvalidParameter, OutOfRange), match="rate="):
             PoissonSampled(GaussianNoise(1.0, neighbours="remove"), rate)
@@ -102,7 +105,9 @@ def test_training_composes_with_other_remove_one_rounds() -> None:
 def test_shuffled_batches_have_no_guarantee() -> None:
     batches = ShuffledBatches(1.0, 100)
     for ask in (batches.get_epsilon, batches.get_delta, batches.epsilon_bounds):
-        with pytest.raises(OutOfRange, match="no guarantee is known") as caught:
+        with pytest.raises(
+            OutOfRange, match="no guarantee that makes use of the shuffling"
+        ) as caught:
             ask(1e-6)
         assert "RandomAllocation" in str(caught.value)
     one, two = batches.attained_epsilon(1e-6), Accountant().compose(batches, 2)
@@ -314,3 +319,38 @@ def test_other_bounds_are_not_below_what_is_attained(epoch: RandomAllocation) ->
     assert "another way to draw batches" in poisson.reason
     laplace = compare(RandomAllocation(steps=5, mechanism=LAPLACE), 1, 1e-6)
     assert all(row.epsilon is None for row in laplace.rows)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rate"), [(30.0, 1 - 1e-12), (3e-5, 0.5), (14.0, 0.999), (0.7, 1e-9), (1e-6, 0.9)]
+)
+def test_the_largest_loss_of_a_missing_user_is_not_rounded_down(loss: float, rate: float) -> None:
+    """-log(1 - rate + rate e^-loss), with doubles as they are."""
+    pair = GivenPLD(
+        [-loss, math.log1p(-0.1 * math.expm1(-loss) / 0.9)],
+        [0.1 * math.exp(-loss), 0.9 - 0.1 * math.expm1(-loss)],
+        neighbours="remove",
+    )
+    found = PoissonSampled(pair, rate)
+    backward = found.profile.reverse
+    assert backward is not None
+    with mpmath.workdps(60):
+        exact = -mpmath.log(1 - mpmath.mpf(rate) * (1 - mpmath.exp(-mpmath.mpf(loss))))
+        assert exact <= backward.max_loss <= exact * (1 + mpmath.mpf(2) ** -40)
+    steps, skipped = 10**6, 1
+    stopped = RandomAllocation(steps=steps + skipped, mechanism=pair, completed=steps)
+    allocated = stopped.parts[0][0].reverse
+    assert allocated is not None
+    with mpmath.workdps(60):
+        mean = (skipped + steps * mpmath.exp(-mpmath.mpf(loss))) / (steps + skipped)
+        assert -mpmath.log(mean) <= allocated.max_loss
+
+
+def test_next_to_nothing_is_lost() -> None:
+    tiny = PoissonSampled(GaussianNoise(1e4, neighbours="remove"), 1e-9)
+    assert Accountant().compose(RandomAllocation(steps=3, mechanism=tiny), 2).get_epsilon(1e-6) == 0
+    nothing = GivenPLD([0.0], [1.0], neighbours="remove")
+    assert nothing.epsilon_bounds(0.0) == (0.0, 0.0)
+    for round_ in (PoissonSampled(nothing, 0.5), RandomAllocation(steps=4, mechanism=nothing)):
+        assert round_.get_delta(0.0) == 0
+        assert round_.get_epsilon(0.0) == 0

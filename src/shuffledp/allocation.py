@@ -102,7 +102,7 @@ class RandomAllocation(RoundOfReports):
         smaller by the square root of `epochs`. Compared with fresh allocations epsilon is larger,
         by a third or by a factor of twenty.
     completed : int, optional
-        The run stops after so many of the steps.
+        The run stops after so many of the steps, a number that was fixed beforehand.
     neighbours : str
         "remove", the only relation that has a meaning here.
 
@@ -170,13 +170,16 @@ class RandomAllocation(RoundOfReports):
             self._check_completed(self.completed)
 
     def _check_mechanism(self) -> None:
-        if (self.noise_multiplier is None) == (self.mechanism is None):
-            both = "are both" if self.mechanism is not None else "are neither"
-            raise InvalidParameter(
-                f"noise_multiplier and mechanism {both} given; give one of them."
-            )
         if self.mechanism is None:
+            if self.noise_multiplier is None:
+                raise InvalidParameter(
+                    "neither noise_multiplier nor mechanism is given; give one of them."
+                )
             return
+        if self.noise_multiplier is not None:
+            raise InvalidParameter(
+                "noise_multiplier and mechanism are both given; give one of them."
+            )
         wrong = "is not a central mechanism; give one such as LaplaceNoise."
         validate.instance(self.mechanism, Given, wrong, "mechanism")
         if self.mechanism.neighbours != "remove":
@@ -262,7 +265,10 @@ class RandomAllocation(RoundOfReports):
         step = _GAUSSIAN_STEP
         if not isinstance(self._noise, GaussianNoise):
             step = f"of every step: {self._noise.explained.assumption}"
-        return replace(analysis, assumption=f"{analysis.assumption}; {step}")
+        said = [analysis.assumption, step]
+        if self.completed is not None:
+            said.append("after how many steps the run stops depends on no result")
+        return replace(analysis, assumption="; ".join(said))
 
     @property
     def crowd(self) -> str:
@@ -316,7 +322,10 @@ class RandomAllocation(RoundOfReports):
 @dataclass(frozen=True)
 class ShuffledBatches(Mechanism):
     """One epoch of training that shuffles the examples and cuts them into `steps` fixed batches,
-    as most data loaders do. No guarantee is known: `attained_epsilon` says what is lost at least.
+    as most data loaders do. `attained_epsilon` says what is lost at least.
+
+    No guarantee that makes use of the shuffling is known. What holds is that of a single step
+    without amplification: `GaussianNoise(noise_multiplier, neighbours="remove")` for each epoch.
 
     Parameters
     ----------
@@ -353,9 +362,10 @@ class ShuffledBatches(Mechanism):
     @property
     def parts(self) -> Parts:
         raise OutOfRange(
-            "no guarantee is known for batches that are cut from shuffled examples; allocate every "
-            "example to a random step (RandomAllocation) or draw Poisson batches "
-            "(mechanisms.PoissonSampled), or ask for attained_epsilon, what is lost at least."
+            "no guarantee that makes use of the shuffling is known for batches cut from shuffled "
+            "examples; allocate every example to a random step (RandomAllocation) or draw Poisson "
+            "batches (mechanisms.PoissonSampled); central.GaussianNoise holds without "
+            "amplification, and attained_epsilon is what is lost at least."
         )
 
     @property

@@ -276,6 +276,11 @@ class PoissonSampled(Given):
     def __post_init__(self) -> None:
         wrong = "is not a central mechanism; give one such as GaussianNoise."
         validate.instance(self.mechanism, Given, wrong, "mechanism")
+        if isinstance(self.mechanism, PoissonSampled):
+            raise InvalidParameter(
+                f"mechanism={self.mechanism!r} is sampled already; give what is inside of it, with "
+                "the product of both rates."
+            )
         rate = validate.between("rate", self.rate, 1e-9, 1.0)
         object.__setattr__(self, "rate", rate)
         if self.neighbours != "remove" or self.mechanism.neighbours != "remove":

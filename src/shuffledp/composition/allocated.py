@@ -23,6 +23,7 @@ from ..profiles import tuning as of_profiles
 from ..profiles.base import PairProfile, PrivacyProfile, Sampler
 from ..profiles.class_profile import ClassSampler, LawTable
 from ..profiles.samples import Samples
+from ..profiles.subsampled import missing_loss
 from . import tuning
 from .lattice import beside_kinks, on_lattice
 from .pld import PLD, Sampled, lower_pld, upper_pld
@@ -96,9 +97,7 @@ class AllocatedProfile(PrivacyProfile):
         if self.is_there:
             return sampled_loss(single.max_loss, self.steps / self._total)
         if self.skipped:  # the mean ratio is at least skipped/total
-            rest = math.exp(-single.max_loss) if single.bounded else 0.0
-            share = self.steps / self._total * (1 - rest)
-            return -math.log1p(-share) * (1 + 2.0**-46)
+            return missing_loss(single, self.steps / self._total, self.skipped / self._total)
         return single.max_loss + (0.0 if single.bounded else math.log(self.steps) + 2.0**-40)
 
     @property
@@ -197,6 +196,8 @@ def _places(end: float, width: float, growth: float) -> Array:
     The small ratios e^-l of negative losses have a small share in it: there h grows by
     e^(growth l).
     """
+    if end == 0:  # next to nothing is lost
+        return np.zeros(1)
     h = 1.4 * math.sqrt(width) * min(1.0, end / 9)
     length = -math.expm1(-growth * end) / growth if growth else end
     number = min(math.ceil(length / h), tuning.MOST_SAMPLES)

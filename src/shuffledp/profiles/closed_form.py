@@ -167,7 +167,7 @@ class PolygonProfile(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        return max(float(polygon.epsilon[-1]) for polygon in self.polygons)
+        return max(float(each.epsilon[-1]) if each.value[0] else 0.0 for each in self.polygons)
 
     @property
     def bounded(self) -> bool:
