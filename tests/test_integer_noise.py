@@ -199,3 +199,30 @@ def test_calibration_in_the_shell() -> None:
     ):
         result = shell.run("calibrate", *options, *target)
         assert result.returncode == 2 and result.stderr == f"shuffledp: {said}\n"
+
+
+@pytest.mark.parametrize(("scale", "epsilon"), [(0.3, 3.333), (0.005, 199.9999), (7.0, 0.142857)])
+def test_discrete_laplace_noise_next_to_its_largest_loss(scale: float, epsilon: float) -> None:
+    """One outcome and all beyond lose the most: delta is their mass times 1 - e^(epsilon - L)."""
+    noise = DiscreteLaplaceNoise(scale)
+    with mpmath.workdps(40):
+        loss = 1 / mpmath.mpf(scale)
+        exact = (1 - mpmath.exp(epsilon - loss)) / (1 + mpmath.exp(-loss))
+        lower, upper = noise.delta_bounds(epsilon)
+        assert noise.attained_delta(epsilon) <= exact
+        assert lower <= exact <= upper
+        assert upper <= lower * (1 + 1e-6)
+
+
+def test_a_coin_for_each_unit_of_the_sensitivity() -> None:
+    """Two rounds of one coin: the outcomes differ unless both show what is possible either way."""
+    lower, upper = Accountant().compose(BinomialNoise(1), 2).delta_bounds(0.1)
+    assert lower <= 0.75 <= upper <= lower + 1e-9
+
+
+@pytest.mark.parametrize(("sensitivity", "rounds"), [(3, 2), (2, 100)])
+def test_losses_far_apart_are_certified(sensitivity: int, rounds: int) -> None:
+    """Masses of 1e-250 far out cost nothing where it matters."""
+    bounds = Accountant().compose(DiscreteGaussianNoise(0.5, sensitivity), rounds)
+    lower, upper = bounds.epsilon_bounds(1e-6)
+    assert 0 < lower <= upper <= 1.001 * lower

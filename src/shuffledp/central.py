@@ -319,7 +319,7 @@ class DiscreteLaplaceNoise(CentralIntegerNoise):
 
     @property
     def profile(self) -> PrivacyProfile:
-        return profiles.shifted_noise.discrete_laplace_profile(self.scale, self.sensitivity)
+        return profiles.shifted_noise.DiscreteLaplaceProfile(self.scale, self.sensitivity)
 
     @property
     def noise(self) -> str:

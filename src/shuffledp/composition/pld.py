@@ -208,6 +208,7 @@ def _from_polygons(
         forward, reverse = (_starting_at(step, at_one, order) for order in (forward, reverse))
     forward, reverse = _flatter(step, forward, reverse, side)
     if side is Side.LOWER:
+        forward, reverse = (_without_end(step, order) for order in (forward, reverse))
         convex = [_surely_convex(step, order) for order in (forward, reverse)]
         share = min(share for _, share in convex)
         forward, reverse = (LatticePolygon(order.index, order.value * share) for order, _ in convex)
@@ -270,6 +271,15 @@ def _flatter(
             break
         forward, reverse = (_starting_at(step, value, order) for order in (forward, reverse))
     return forward, reverse
+
+
+def _without_end(step: float, polygon: LatticePolygon) -> LatticePolygon:
+    """0 where it is next to nothing: errors there must not cost anything elsewhere."""
+    value = np.where(polygon.value < 1e-200 * polygon.value[0], 0.0, polygon.value)
+    if polygon.value[-1] > 0 or not value.any():
+        return polygon
+    corner = convex_corners(np.expm1(step * polygon.index.astype(float)), value)
+    return LatticePolygon(polygon.index[corner], value[corner])
 
 
 def _surely_convex(step: float, polygon: LatticePolygon) -> tuple[LatticePolygon, float]:

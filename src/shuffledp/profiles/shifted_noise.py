@@ -11,6 +11,7 @@ Theory: docs/theory/integer-noise.md.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -96,7 +97,8 @@ class IntegerNoiseProfile(PrivacyProfile):
         if self._last - first > tuning.FEW_OUTCOMES:
             return None
         outcomes = np.arange(first, self._last + 1)
-        losses = self._loss(outcomes[outcomes > self.shift / 2])[0] if len(outcomes) else outcomes
+        outcomes = outcomes[outcomes > self.shift / 2]
+        losses = self._loss(outcomes)[0] if len(outcomes) else outcomes
         found: Array = losses[(losses > 0) & (losses < self.max_loss)]
         return found
 
@@ -227,7 +229,7 @@ def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyP
     if isinstance(law, IntegerNoise):
         return IntegerNoiseProfile(law, shift)
     if law.users == law.needed:
-        return discrete_laplace_profile(law.scale, shift)
+        return DiscreteLaplaceProfile(law.scale, shift)
     if law.shape > _MOST_SHARES:
         raise OutOfRange(
             f"{law.users} shares are more than {_MOST_SHARES} times the complete={law.needed} that "
@@ -236,34 +238,13 @@ def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyP
     return PolyaProfile(law, shift)
 
 
-def discrete_laplace_profile(scale: float, shift: int) -> PolygonProfile:
-    """The profile of discrete Laplace noise against its shift: a polygon with `shift` corners.
+class _BetweenPolygons(PrivacyProfile):
+    """A profile between two polygons, without infinite losses."""
 
-    The loss of an outcome x in 0 .. shift is (2x - shift)/scale, and no other is larger. The
-    quotient is rounded up.
-    """
-    loss = math.nextafter(shift / scale, math.inf)
-    theta, rest = math.exp(-loss / shift), -math.expm1(-loss / shift)
-    inner = np.arange(shift // 2 + 1.0, shift)  # outcomes with a positive loss that is not the last
-    masses = rest / (1 + theta) * np.exp((inner - shift) * (loss / shift))
-    losses = (2 * inner - shift) * (loss / shift)
-    every = np.append(losses, loss), np.append(masses, 1 / (1 + theta))
-    polygon = Polygon.of_losses(*every, 0.0)
-    # exponents up to the loss, and the differences of two outcomes
-    more = 16 * UNIT * (2 + loss)
-    return PolygonProfile((replace(polygon, error=polygon.error + more),))
-
-
-@dataclass(frozen=True)
-class PolyaProfile(PrivacyProfile):
-    """The profile of the sum of too few or too many shares of discrete Laplace noise.
-
-    Masses are sums of positive terms. Above and below the profile is a polygon with the losses of
-    all outcomes but a tail, moved by their errors.
-    """
-
-    law: PolyaDifference
-    shift: int
+    @property
+    @abstractmethod
+    def _polygons(self) -> tuple[Polygon, Polygon]:
+        """Below and above."""
 
     @property
     def max_loss(self) -> float:
@@ -272,6 +253,61 @@ class PolyaProfile(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return True
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Samples whatever the depth and the width."""
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
+        low, high = below(epsilon), above(epsilon)
+        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceProfile(_BetweenPolygons):
+    """The profile of discrete Laplace noise against its shift: a polygon with `shift` corners.
+
+    The loss of an outcome x in 0 .. shift is (2x - shift)/scale, and no other is larger. The
+    quotient is rounded down for the polygon below and up for the one above.
+    """
+
+    scale: float
+    shift: int
+
+    @property
+    def kinks(self) -> Array | None:
+        corners = self._polygons[1].epsilon[1:]
+        return corners if len(corners) <= 500 else None
+
+    @cached_property
+    def _polygons(self) -> tuple[Polygon, Polygon]:
+        return self._polygon(-math.inf), self._polygon(math.inf)
+
+    def _polygon(self, towards: float) -> Polygon:
+        shift, loss = self.shift, math.nextafter(self.shift / self.scale, towards)
+        theta, rest = math.exp(-loss / shift), -math.expm1(-loss / shift)
+        # outcomes with a positive loss that is not the last
+        inner = np.arange(shift // 2 + 1.0, shift)
+        masses = rest / (1 + theta) * np.exp((inner - shift) * (loss / shift))
+        losses = (2 * inner - shift) * (loss / shift)
+        every = np.append(losses, loss), np.append(masses, 1 / (1 + theta))
+        polygon = Polygon.of_losses(*every, 0.0)
+        # exponents up to the loss, and the differences of two outcomes
+        return replace(polygon, error=polygon.error + 16 * UNIT * (2 + loss))
+
+
+@dataclass(frozen=True)
+class PolyaProfile(_BetweenPolygons):
+    """The profile of the sum of too few or too many shares of discrete Laplace noise.
+
+    Masses are sums of positive terms. Above and below the profile is a polygon with the losses of
+    all outcomes but a tail, moved by their errors.
+    """
+
+    law: PolyaDifference
+    shift: int
 
     @cached_property
     def _polygons(self) -> tuple[Polygon, Polygon]:
@@ -292,8 +328,8 @@ class PolyaProfile(PrivacyProfile):
         both = []
         for side, beyond in ((-1, 0.0), (1, tail)):
             moved = np.minimum(np.append(losses, farthest) + side * slack, largest)
-            if is_convex:
-                moved[s - x[0]] = largest  # that of the outcome s
+            if is_convex:  # that of the outcome s, which was rounded up
+                moved[s - x[0]] = largest if side > 0 else largest * (1 - 16 * UNIT)
             polygon = Polygon.of_losses(moved, np.append(mass, beyond), 0.0)
             both.append(replace(polygon, error=polygon.error + error))
         return both[0], both[1]
@@ -333,13 +369,3 @@ class PolyaProfile(PrivacyProfile):
         log_mass = 2 * r * log_rest - x / b + np.log(total)
         error = UNIT * (8 * (outcomes + terms) + 64 + 16 * r * abs(log_rest) + 8 * _OUTCOMES)
         return log_mass, error + float((rest / total).max())
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Samples whatever the depth and the width."""
-        return self._sample
-
-    def _sample(self, epsilon: Array) -> Samples:
-        epsilon = np.asarray(epsilon, dtype=float)
-        below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
-        low, high = below(epsilon), above(epsilon)
-        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)
