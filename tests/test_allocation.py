@@ -354,3 +354,16 @@ def test_next_to_nothing_is_lost() -> None:
     for round_ in (PoissonSampled(nothing, 0.5), RandomAllocation(steps=4, mechanism=nothing)):
         assert round_.get_delta(0.0) == 0
         assert round_.get_epsilon(0.0) == 0
+
+
+def test_infinite_losses_without_finite_ones_compose() -> None:
+    """All of the value is lost with probability 0.1 in each of three rounds, or in half of them."""
+    all_or_nothing = ApproximateDP(0.0, 0.1, neighbours="remove")
+    for round_, lost in (
+        (PoissonSampled(all_or_nothing, 0.5), 0.05),
+        (RandomAllocation(steps=4, mechanism=all_or_nothing), 0.1),
+    ):
+        lower, upper = Accountant().compose(round_, 3).delta_bounds(0.0)
+        exact = 1 - (1 - lost) ** 3
+        assert lower <= exact * (1 + 1e-9)
+        assert exact * (1 - 1e-9) <= upper <= 1.001 * lower

@@ -79,7 +79,7 @@ class Lattices:
         # a lattice contains the largest loss of the group that counts most, or of its other order
         leading = max(groups, key=lambda group: group.count * group.spread).profile
         own, other = leading.max_loss, (leading.reverse or leading).max_loss
-        self._anchor = own if own > 1e-9 * other else other
+        self._anchor = own if own > 1e-4 * other else other
         self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
         # many different rounds are expensive, too: each of them has to be sampled
         many = sum(len(group.members) for group in groups) > 8
