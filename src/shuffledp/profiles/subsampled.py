@@ -28,26 +28,11 @@ def magnified(epsilon: Array, rate: float | Array, side: Side) -> Array:
 
 
 @dataclass(frozen=True)
-class SubsampledProfile(PrivacyProfile):
-    """A random subset, the share `rate` of all users, takes part in the round with profile `full`.
-
-    f_rate(alpha) = rate f(1 + (alpha - 1)/rate) for alpha >= 1 (Zhu, Dong, Wang 2022, Prop. 30).
-    """
+class _SampleProfile(PrivacyProfile):
+    """Of a sample: `full` is the profile of those who take part, `rate` their share."""
 
     full: PrivacyProfile
     rate: float
-
-    @property
-    def max_loss(self) -> float:
-        return sampled_loss(self.full.max_loss, self.rate)
-
-    @property
-    def farthest_loss(self) -> float:
-        return sampled_loss(self.full.farthest_loss, self.rate)
-
-    @property
-    def bounded(self) -> bool:
-        return self.full.bounded
 
     @property
     def depths(self) -> Sequence[float]:
@@ -60,6 +45,26 @@ class SubsampledProfile(PrivacyProfile):
     @property
     def is_slow(self) -> bool:
         return self.full.is_slow
+
+
+@dataclass(frozen=True)
+class SubsampledProfile(_SampleProfile):
+    """A random subset, the share `rate` of all users, takes part in the round with profile `full`.
+
+    f_rate(alpha) = rate f(1 + (alpha - 1)/rate) for alpha >= 1 (Zhu, Dong, Wang 2022, Prop. 30).
+    """
+
+    @property
+    def max_loss(self) -> float:
+        return sampled_loss(self.full.max_loss, self.rate)
+
+    @property
+    def farthest_loss(self) -> float:
+        return sampled_loss(self.full.farthest_loss, self.rate)
+
+    @property
+    def bounded(self) -> bool:
+        return self.full.bounded
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
@@ -103,7 +108,7 @@ def missing_loss(full: PrivacyProfile, rate: float, kept: float) -> float:
 
 
 @dataclass(frozen=True)
-class MissingFromSample(PrivacyProfile):
+class MissingFromSample(_SampleProfile):
     """A user who would take part with probability `rate` is missing: the other order of a sample.
 
     With (P, Q) the pair with the user and without, whose other order has the profile `full`, the
@@ -115,9 +120,6 @@ class MissingFromSample(PrivacyProfile):
     docs/theory/sampling.md. A line below `full`, as a function of alpha, becomes a line.
     """
 
-    full: PrivacyProfile
-    rate: float
-
     @property
     def max_loss(self) -> float:
         return missing_loss(self.full, self.rate, 1 - self.rate)
@@ -125,18 +127,6 @@ class MissingFromSample(PrivacyProfile):
     @property
     def bounded(self) -> bool:
         return True
-
-    @property
-    def depths(self) -> Sequence[float]:
-        return self.full.depths
-
-    @property
-    def is_expensive(self) -> bool:
-        return self.full.is_expensive
-
-    @property
-    def is_slow(self) -> bool:
-        return self.full.is_slow
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         inner, rate, kept = self.full.sampler(depth, rtol), self.rate, 1 - self.rate
