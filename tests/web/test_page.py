@@ -175,6 +175,11 @@ def test_other_views(page: Page) -> None:
     asked = "epsilon --view threshold --rate 0.1 --threshold 20 --delta 1e-6 --rtol 0.05"
     said = run(*shlex.split(asked)).stdout
     says(page, " ".join(said.partition("\n\n")[0].split()))
+    page.get_by_text("training steps").click()
+    page.wait_for_selector("#field-noise_multiplier")
+    asked = "epsilon --view allocation --noise-multiplier 1 --steps 1000 --delta 1e-6 --rtol 0.05"
+    said = run(*shlex.split(asked)).stdout
+    says(page, " ".join(said.partition("\n\n")[0].split()))
 
 
 def test_bad_input_is_explained_beside_its_field(page: Page) -> None:
