@@ -288,6 +288,7 @@ def test_tools_take_training() -> None:
     assert risk(EPOCH, rtol=0.1, orders=[2]).advantage.upper < 0.5
     steps = {"steps": [10, 100]}
     table = sweep(steps, view="allocation", noise_multiplier=2.0, delta=1e-6, jobs=1, rtol=0.1)
+    assert table.relation == "remove-one"
     few, many = (row["epsilon_upper"] for row in table)
     assert few > many
 

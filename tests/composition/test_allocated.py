@@ -107,6 +107,17 @@ def test_several_steps_of_each_example(name: str, steps: int, selected: int) -> 
     examine(blocks, joint, exact=selected == steps)
 
 
+@pytest.mark.parametrize("steps", [2, 3, 4, 5, 6])
+def test_every_number_of_selected_steps(steps: int) -> None:
+    """At one epsilon, roughly: the bound is never below the truth of a uniform subset."""
+    pair, epsilon = PAIRS["two outcomes"], 0.3
+    for selected in range(1, steps + 1):
+        joint = transcripts(pair, list(combinations(range(steps), selected)), steps)
+        blocks = RandomAllocation(steps=steps, selected=selected, mechanism=given(pair))
+        for rounds, truth in zip(orders(blocks), divergences(joint, epsilon), strict=True):
+            assert truth <= best_effort(rounds.delta_bounds, epsilon, 0.05).upper * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_steps_that_depend_on_earlier_ones(seed: int) -> None:
     """A later step applies a kernel that depends on all results so far, not on the allocation."""

@@ -103,6 +103,15 @@ def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]
     return known.get("randomizer", DEFAULT_RANDOMIZER), parameters, options
 
 
+def usual_neighbours(view: str | None) -> str:
+    """The neighbours of a view if none are named.
+
+    >>> usual_neighbours("allocation"), usual_neighbours(None)
+    ('remove', 'replace')
+    """
+    return str(getattr(REPORT_ROUNDS.get(view or VIEWS[0]), "neighbours", "replace"))
+
+
 def needed(given: Mapping[str, Any]) -> Sequence[str]:
     """What a round of this view must be given."""
     known = VIEW_PARAMETERS.get(given.get("view", VIEWS[0]))

@@ -27,7 +27,7 @@ from ..bounds.certificate import no_guarantee
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
-from .protocol import REPORT_PARAMETERS, ROUND_OPTIONS, counts, round_of
+from .protocol import REPORT_PARAMETERS, ROUND_OPTIONS, counts, round_of, usual_neighbours
 
 __all__ = ["SweepTable", "sweep"]
 
@@ -150,7 +150,7 @@ class SweepTable(Sequence[SweepRow], Records):
     @property
     def relation(self) -> str:
         """The names of the rows' neighbours: replace-one, remove-one, or both."""
-        found = {row.get("neighbours", "replace") for row in self._rows}
+        found = {row.get("neighbours") or usual_neighbours(row.get("view")) for row in self._rows}
         return " or ".join(name for key, (name, _) in NEIGHBOURS.items() if key in found)
 
     def records(self) -> list[dict[str, Any]]:
