@@ -40,12 +40,9 @@ _ALLOCATED = Analysis(
     law=lambda round_: None,
     as_one=False,
 )
-_IN_BLOCKS = replace(
-    _ALLOCATED,
-    theorem=(
-        "upper bound for several steps of an example: one step of each of as many blocks, "
-        "composed; proof in docs/theory/allocation.md"
-    ),
+_IN_BLOCKS = (
+    "upper bound for several steps of an example: one step of each of as many blocks, composed; "
+    "proof in docs/theory/allocation.md"
 )
 _KEPT = replace(
     _ALLOCATED,
@@ -261,7 +258,7 @@ class RandomAllocation(RoundOfReports):
     def explained(self) -> Analysis:
         analysis = _KEPT if self.kept else _ALLOCATED
         if 1 < self.selected < self.steps:
-            analysis = replace(analysis, theorem=_IN_BLOCKS.theorem)
+            analysis = replace(analysis, theorem=_IN_BLOCKS)
         step = _GAUSSIAN_STEP
         if not isinstance(self._noise, GaussianNoise):
             step = f"of every step: {self._noise.explained.assumption}"

@@ -42,6 +42,11 @@ def log_share(share: float, rest: float) -> float:
     return math.log(share) if share < 0.5 else math.log1p(-rest)
 
 
+def erfc(x: Array) -> Array:
+    """The complementary error function of each number, shape [numbers]."""
+    return np.array([math.erfc(value) for value in x.tolist()])
+
+
 def digest(numbers: Array) -> str:
     """The SHA-256 of doubles, row by row, little-endian."""
     import hashlib  # slow to load

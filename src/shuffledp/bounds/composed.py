@@ -278,9 +278,9 @@ def _search(
         new_targets = targets_between(lattices.outlines, log_delta, log_delta)
         is_refined = _are_close(new_targets, targets)
         if is_refined:
-            factor = _refinement(question, plds, bounds, excess)
             if fineness * math.sqrt(excess) > finest:
                 break  # not even the finest lattice is fine enough
+            factor = _refinement(question, plds, bounds, excess)
             if factor and not lattices.is_expensive:
                 factor = max(factor, 2.0)  # few losses may lie badly on both lattices else
             fineness = min(fineness * factor, finest)

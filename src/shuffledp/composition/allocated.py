@@ -17,7 +17,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from .._support.numeric import BOTH, UNIT, Array, Side
+from .._support.numeric import BOTH, UNIT, Array, Side, erfc
 from ..laws.class_law import ClassLaw, ClassLaws, sampled_loss
 from ..profiles import tuning as of_profiles
 from ..profiles.base import PairProfile, PrivacyProfile, Sampler
@@ -252,7 +252,7 @@ def opposite_law(sigma: float) -> ClassLaws:
 
 def _cell_masses(edges: Array) -> Array:
     """The masses of a standard normal variable below, between and above these edges."""
-    tails = np.array([math.erfc(edge / math.sqrt(2)) / 2 for edge in np.abs(edges).tolist()])
+    tails = erfc(np.abs(edges) / math.sqrt(2)) / 2
     above = np.where(edges >= 0, tails, 1 - tails)
     below = np.where(edges < 0, tails, 1 - tails)
     between = np.where(edges[:-1] >= 0, above[:-1] - above[1:], below[1:] - below[:-1])

@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from .._support.numeric import UNDERFLOW, UNIT, Array
+from .._support.numeric import UNDERFLOW, UNIT, Array, erfc
 from .base import PrivacyProfile, Sampler
 from .samples import Samples, convex_corners, larger_of
 
@@ -69,7 +69,7 @@ class GaussianProfile(PrivacyProfile):
         x, s = epsilon / (self.shift * math.sqrt(2)), self.shift / math.sqrt(8)
         # a relative change of z changes erfc(z) by 2 z^2 + 2 times that, at most
         error = _VALUE + _ARGUMENT * (2 * (x + s) ** 2 + 2) + UNIT * (4 + 4 * epsilon)
-        above, below = _erfc(x - s) / 2, _erfc(x + s) / 2
+        above, below = erfc(x - s) / 2, erfc(x + s) / 2
         seen = np.exp(epsilon) * below
         # where Q's tail underflows it errs by less than e^-700, which e^epsilon may make visible
         lost = np.exp(epsilon - 700)
@@ -81,10 +81,6 @@ class GaussianProfile(PrivacyProfile):
             np.where(below > UNDERFLOW, below * (1 - error), 0.0),
             below * (1 + error) + UNDERFLOW,
         )
-
-
-def _erfc(x: Array) -> Array:
-    return np.array([math.erfc(value) for value in x.tolist()])
 
 
 @dataclass(frozen=True, eq=False)

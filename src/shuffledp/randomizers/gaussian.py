@@ -9,10 +9,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import numpy as np
-
 from .. import laws
-from .._support.numeric import UNIT, Array
+from .._support.numeric import UNIT, Array, erfc
 from .._support.text import plain
 from .base import register
 from .density_randomizer import DensityRandomizer
@@ -59,7 +57,7 @@ class Gaussian(DensityRandomizer):
     def tails(self, loss: Array) -> laws.density_law.Tails:
         # for input 0 the loss (1 - 2t)/(2 sigma^2) is normal: mean 1/(2 sigma^2), deviation 1/sigma
         scaled, shift = self.sigma * loss / math.sqrt(2), 1 / (2 * math.sqrt(2) * self.sigma)
-        zero, one, rest = (_erfc(x) / 2 for x in (scaled - shift, scaled + shift, shift - scaled))
+        zero, one, rest = (erfc(x) / 2 for x in (scaled - shift, scaled + shift, shift - scaled))
         # erfc changes by 2 x^2 + 2 times a relative change of its argument, at most
         error = UNIT * (16 + 8 * (scaled + shift) ** 2)
         return laws.density_law.Tails(zero, one, rest, error)
@@ -75,7 +73,3 @@ class Gaussian(DensityRandomizer):
 
     def describe(self) -> str:
         return f"values in [0, 1] plus Gaussian noise of standard deviation {plain(self.sigma)}"
-
-
-def _erfc(x: Array) -> Array:
-    return np.array([math.erfc(value) for value in x.tolist()])
