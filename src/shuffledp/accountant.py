@@ -130,7 +130,7 @@ class Accountant(Guarantee):
             return one
         choices = [tuple(chain(*choice)) for choice in zip(*each, strict=True)]
         # nothing is promised about the width, and a second lattice takes several times as long
-        of = partial(bounds.certified_rounds.CertifiedRounds, refine=False, both=False)
+        of = partial(bounds.certified_rounds.CertifiedRounds, refine=False)
         rounds = [of(choice) for choice in dict.fromkeys(choices)]
         if len(rounds) > 1:
             rounds.sort(key=lambda choice: best_effort(ask, choice, bounds.tuning.ROUGH_RTOL).lower)

@@ -140,8 +140,7 @@ class Mechanism(Guarantee):
     def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)
         rounds = (
-            bounds.certified_rounds.CertifiedRounds(choice, refine=False, both=False)
-            for choice in choices
+            bounds.certified_rounds.CertifiedRounds(choice, refine=False) for choice in choices
         )
         return max((best_effort(ask, each).lower for each in rounds), default=0.0)
 

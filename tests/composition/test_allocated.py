@@ -12,13 +12,13 @@ import pytest
 
 from oracles import randomizers as written
 from shuffledp import Accountant, Gaussian, RandomAllocation, ShuffledBatches
-from shuffledp.bounds.certified_rounds import CertifiedRounds
+from shuffledp.bounds.certified_rounds import OneOrder
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.composition.allocated import allocated
 from shuffledp.guarantee import best_effort
 from shuffledp.laws.density_law import DensityLaw
 from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile
-from shuffledp.profiles.base import PairProfile, swapped
+from shuffledp.profiles.base import PairProfile, merged, swapped
 from shuffledp.profiles.closed_form import GaussianProfile
 from shuffledp.profiles.density_profile import DensityProfile
 
@@ -65,9 +65,9 @@ def transcripts(pair: StepPair, subsets: list[tuple[int, ...]], steps: int) -> S
     return found
 
 
-def orders(mechanism: RandomAllocation) -> list[CertifiedRounds]:
+def orders(mechanism: RandomAllocation) -> list[OneOrder]:
     parts = mechanism.parts
-    return [CertifiedRounds(each, both=False) for each in (parts, swapped(parts))]
+    return [OneOrder(each) for each in (merged(parts), swapped(parts))]
 
 
 def examine(mechanism: RandomAllocation, joint: StepPair, *, exact: bool) -> None:
@@ -240,10 +240,7 @@ def test_lattices_of_losses_agree_with_cells_of_outputs(
     )
     by_losses = allocated(GaussianProfile(1 / sigma), steps)
     for a, b in ((by_cells, by_losses), (by_cells.swapped, by_losses.swapped)):
-        first, second = (
-            CertifiedRounds([(pair, epochs)], both=False).epsilon_bounds(1e-6, 1e-3)
-            for pair in (a, b)
-        )
+        first, second = (OneOrder([(pair, epochs)]).epsilon_bounds(1e-6, 1e-3) for pair in (a, b))
         assert first.lower <= second.upper
         assert second.lower <= first.upper
 
@@ -263,8 +260,8 @@ def test_figures_of_an_independent_transform(
 ) -> None:
     """An FFT on a linear lattice of ratios, good to 1e-4."""
     parts = [(part, epochs * count) for part, count in RandomAllocation(sigma, steps).parts]
-    for each, figure in ((parts, there), (swapped(parts), missing)):
-        lower, upper = CertifiedRounds(each, both=False).epsilon_bounds(delta, 1e-3)
+    for each, figure in ((merged(parts), there), (swapped(parts), missing)):
+        lower, upper = OneOrder(each).epsilon_bounds(delta, 1e-3)
         assert lower * (1 - 1e-4) <= figure <= upper * (1 + 1e-4)
         assert upper - lower <= 1e-3 * upper
     composed = Accountant().compose(RandomAllocation(sigma, steps), epochs)

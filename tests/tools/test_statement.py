@@ -114,11 +114,12 @@ def test_a_plan_with_a_delta_that_says_little() -> None:
 
 
 def test_it_is_said_whose_datasets_attain_a_loss() -> None:
-    """Of all randomizers with one eps0 those of a single one were tried."""
+    """Of all randomizers with one eps0 two were tried."""
     last = adversaries(PureLDP(4.0), 10_000, 1e-6)[-1]
-    assert last.adversary.endswith("datasets of binary randomized response with this eps0")
+    assert last.adversary.endswith("binary or ternary randomized response with this eps0")
     binary = RandomizedResponse(2, eps0=4.0)
-    assert last.lower <= Shuffle(binary, 10_000).get_epsilon(1e-6)
+    ternary = Shuffle(RandomizedResponse(3, eps0=4.0), 10_000)
+    assert last.lower <= ternary.get_epsilon(1e-6)
     assert adversaries(binary, 100, 1e-2)[-1].adversary.endswith("datasets of this randomizer")
 
 

@@ -27,14 +27,14 @@ class CertifiedRounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
     Of profiles of one order of the neighbours (`PrivacyProfile.reverse`), both orders are composed
-    and the larger value counts, unless `both` is False. `refine`: if the first lattice of a
+    and the larger value counts. `refine`: if the first lattice of a
     composition is too coarse, a finer one is tried.
     """
 
-    def __init__(self, parts: Parts, *, refine: bool = True, both: bool = True) -> None:
+    def __init__(self, parts: Parts, *, refine: bool = True) -> None:
         forward, backward = merged(parts), swapped(parts)
-        orders = [forward] if forward == backward or not both else [forward, backward]
-        self._orders = [_OneOrder(kinds, refine) for kinds in orders]
+        orders = [forward] if forward == backward else [forward, backward]
+        self._orders = [OneOrder(kinds, refine) for kinds in orders]
 
     @property
     def compositions(self) -> Sequence[Composition]:
@@ -71,7 +71,7 @@ class CertifiedRounds:
         return np.asarray(np.max(each, axis=0))
 
     def _larger(
-        self, what: str, ask: Callable[[_OneOrder], Bounds[float]], rtol: float
+        self, what: str, ask: Callable[[OneOrder], Bounds[float]], rtol: float
     ) -> Bounds[float]:
         """Of the orders; one that is too wide does not matter if it is the smaller one."""
         narrow, wide = [], []
@@ -87,11 +87,11 @@ class CertifiedRounds:
         return largest
 
 
-class _OneOrder:
+class OneOrder:
     """Rounds in one order of the neighbours. Keeps the composition for later questions, which may
     come from several threads."""
 
-    def __init__(self, kinds: Parts, refine: bool) -> None:
+    def __init__(self, kinds: Parts, refine: bool = True) -> None:
         self._kinds, self._refine = kinds, refine
         self._composition: Composition | None = None
         self._lock = threading.Lock()
@@ -127,7 +127,9 @@ class _OneOrder:
             return math.inf
         return self.largest_loss
 
-    def epsilon_bounds(self, delta: float, rtol: float, curve: Range | None) -> Bounds[float]:
+    def epsilon_bounds(
+        self, delta: float, rtol: float, curve: Range | None = None
+    ) -> Bounds[float]:
         if delta == 1 or not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:
@@ -136,7 +138,9 @@ class _OneOrder:
 
         return composed.epsilon_bounds(self.composition, delta, rtol, self._refine, curve)
 
-    def delta_bounds(self, epsilon: float, rtol: float, curve: Range | None) -> Bounds[float]:
+    def delta_bounds(
+        self, epsilon: float, rtol: float, curve: Range | None = None
+    ) -> Bounds[float]:
         if not self._kinds:
             return Bounds(0.0, 0.0)
         if self._only is not None:

@@ -45,18 +45,20 @@ class PureLDP(Randomizer):
         return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
 
     def attained_law(self) -> Law:
-        # both values of the others, both orders
-        small, large = 1 / (math.exp(self.eps0) + 1), 1 / (1 + math.exp(-self.eps0))
-        values = (large, small), (small, large)
-        both = (
-            laws.class_law.ClassLaw(*pair, values[1], known_loss=self.eps0)
-            for pair in (values, values[::-1])
+        # Binary randomized response whose others hold one of the two values, in both orders, and
+        # ternary randomized response whose others hold the third value.
+        grow, law = math.exp(self.eps0), laws.class_law.ClassLaw
+        zero, one = ([p / (grow + 1) for p in row] for row in ((grow, 1.0), (1.0, grow)))
+        rows = ((grow, 1.0, 1.0), (1.0, grow, 1.0), (1.0, 1.0, grow))
+        x, y, z = ([p / (grow + 2) for p in row] for row in rows)
+        pairs = (zero, one, one), (one, zero, one), (x, y, z)
+        return laws.class_law.ClassLaws(
+            tuple(law(u, v, others, known_loss=self.eps0) for u, v, others in pairs)
         )
-        return laws.class_law.ClassLaws(tuple(both))
 
     @property
     def attained_by(self) -> str:
-        return "neighbouring datasets of binary randomized response with this eps0"
+        return "neighbouring datasets of binary or ternary randomized response with this eps0"
 
     def describe(self) -> str:
         return f"any randomizer that is {plain(self.eps0)}-LDP"
