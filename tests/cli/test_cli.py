@@ -208,8 +208,8 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("rr", "--eps0", "1"), "needs --k"),
-        (("rr", "--k", "4"), "exactly one"),
-        (("rr", "--k", "4", "--gamma", "0.2", "--eps0", "1"), "exactly one"),
+        (("rr", "--k", "4"), "neither eps0 nor gamma"),
+        (("rr", "--k", "4", "--gamma", "0.2", "--eps0", "1"), "in two ways"),
         (("unary", "--k", "4", "--eps0", "1", "--size", "2"), "--size does not go"),
         (("pure-ldp", "--eps0", "1", "--k", "4"), "--k does not go"),
         (("magic", "--eps0", "1"), "magic is unknown"),

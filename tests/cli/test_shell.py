@@ -335,3 +335,32 @@ def test_every_command_fits_a_narrow_terminal(
         assert len(line) <= 40 or len(line.split()) == 1, line
     if arguments[0] != "audit":  # which draws anew
         assert sorted(wide.split()) == sorted(narrow.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("epsilon",), "Missing options '--delta', '--users' and '--eps0'."),
+        (("epsilon", "--randomizer", "rr"), "Missing options '--delta', '--users' and '--k'."),
+        (("epsilon", "--delta", "1e-6"), "--view shuffle needs --users and --eps0; add them."),
+        (("epsilon", "--view", "threshold"), "Missing options '--delta', '--rate' and"),
+        (("calibrate", "--find", "eps0"), "Missing options '--epsilon', '--delta' and '--users'."),
+        (("epsilon", "--n", "100"), "No such option '--n'. Did you mean --users?"),
+        (("epsilon", "--randomizer", "magic"), "--randomizer magic is unknown"),
+    ],
+)
+def test_all_that_is_missing_is_said_at_once(arguments: tuple[str, ...], said: str) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2 and said in result.stderr
+
+
+def test_help_shows_the_options_that_apply() -> None:
+    every = run("epsilon", "--help").stdout
+    assert "--gamma" in every and "--threshold" in every and "left out" not in every
+    titles = ["Question:", "Randomizer:", "View:", "Who takes part:", "Output:"]
+    places = [every.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    response = run("epsilon", "--randomizer", "rr", "--help").stdout
+    assert "--gamma" in response and "--scale" not in response and "left out" in response
+    counts = run("epsilon", "--view", "threshold", "--help").stdout
+    assert "--threshold" in counts and "--eps0 N" not in counts and "--steps" not in counts

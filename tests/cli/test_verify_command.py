@@ -51,7 +51,8 @@ def test_named_randomizers(csv: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--users", "3"), "needs --matrix"),
+        (("--users", "3"), "needs --matrix FILE or --randomizer"),
+        (("--eps0", "1", "--users", "4"), "needs --matrix FILE or --randomizer"),
         (("--matrix", "nowhere.csv", "--users", "3"), "nowhere.csv"),
         (("--randomizer", "pure-ldp", "--eps0", "1", "--users", "3"), "RandomizedResponse(k=2"),
         (("--randomizer", "unary", "--k", "40", "--eps0", "1", "--users", "3"), "too long"),

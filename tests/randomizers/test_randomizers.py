@@ -206,8 +206,8 @@ def test_randomized_response_of_two_values_is_stronger_clones() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "said"),
     [
-        (lambda: RandomizedResponse(4), InvalidParameter, "exactly one"),
-        (lambda: RandomizedResponse(4, gamma=0.2, eps0=1.0), InvalidParameter, "exactly one"),
+        (lambda: RandomizedResponse(4), InvalidParameter, "neither eps0 nor gamma"),
+        (lambda: RandomizedResponse(4, gamma=0.2, eps0=1.0), InvalidParameter, "in two ways"),
         (lambda: RandomizedResponse(1, gamma=0.2), InvalidParameter, "k=1"),
         (lambda: RandomizedResponse(4, gamma=0.0), InvalidParameter, "gamma=0.0"),
         (lambda: RandomizedResponse(4, gamma=1.0), InvalidParameter, "gamma=1.0"),

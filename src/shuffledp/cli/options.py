@@ -16,12 +16,15 @@ from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers import Randomizer
 from ..randomizers.analyses import LADDER
 from ..randomizers.base import known_parameters, named_randomizers
-from ..rounds import KINDS_OF_SAMPLES, Round
+from ..rounds import KINDS_OF_SAMPLES, PEOPLE_DEFAULTS, Round
 from ..tools.protocol import (
     DEFAULT_RANDOMIZER,
+    REPORT_PARAMETERS,
     SHARE_OPTIONS,
     VIEW_PARAMETERS,
     VIEWS,
+    missing_parameters,
+    options_of,
     randomizer_of,
     round_of,
     split,
@@ -89,20 +92,119 @@ Option = Any  # what click.option returns
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Command(click.Command):
-    """A command that refuses an option given twice, and two formats at once.
+#: Options that people try, and what they are called here.
+_OTHER_NAMES = {
+    "--n": ["--users"],
+    "--num-users": ["--users"],
+    "--eps": ["--epsilon", "--eps0"],
+    "--epsilon0": ["--eps0"],
+    "--steps-per-epoch": ["--steps"],
+    "--epochs": ["--rounds"],
+    "--noise": ["--sigma"],
+}
 
-    click takes the last value without a word. Options with `multiple=True` may be repeated; a flag
-    says the same thing twice.
+
+class Command(click.Command):
+    """A command with options in sections that names all missing options at once.
+
+    It refuses an option given twice, and two formats at once: click takes the last value without a
+    word. Options with `multiple=True` may be repeated; a flag says the same thing twice. With
+    --help, options of randomizers and views other than the one that is named are left out.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = list(args)
-        rest = super().parse_args(ctx, args)
-        if not ctx.resilient_parsing:  # a shell completes half a command line
-            _, _, order = self.make_parser(ctx).parse_args(args=given)
-            _refuse_repeated(order)
+        if ctx.resilient_parsing:  # a shell completes half a command line
+            return super().parse_args(ctx, args)
+        known = {name for parameter in self.params for name in parameter.opts}
+        try:
+            values, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        except click.NoSuchOption as error:
+            meant = [name for name in _OTHER_NAMES.get(error.option_name, ()) if name in known]
+            if meant:
+                hint = f"No such option {error.option_name!r}. Did you mean {' or '.join(meant)}?"
+                raise click.UsageError(hint, ctx) from None
+            raise
+        ctx.meta[_GIVEN] = values
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.MissingParameter:
+            raise self._missing(values) from None
+        _refuse_repeated(order)
         return rest
+
+    def _missing(self, values: Mapping[str, Any]) -> click.UsageError:
+        """What to say of all options that are missing, those of the protocol included."""
+        names = [max(p.opts, key=len) for p in self.params if p.required and p.name not in values]
+        mine = {p.name for p in self.params if p.default is _NO_DEFAULT}
+        try:
+            needed = [name for name in missing_parameters(values, "--") if name in mine]
+        except InvalidParameter as error:  # a randomizer or view that does not exist
+            return click.UsageError(str(error))
+        names += [f"--{name.replace('_', '-')}" for name in needed if name != values.get("find")]
+        *some, last = dict.fromkeys(map(repr, names))
+        if not some:
+            return click.UsageError(f"Missing option {last}.")
+        return click.UsageError(f"Missing options {', '.join(some)} and {last}.")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options into a help text, section by section."""
+        given = ctx.meta.get(_GIVEN, {})
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in _titles()}
+        left_out = False
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            if _applies(str(parameter.name), given):
+                sections[_section(str(parameter.name))].append(record)
+            else:
+                left_out = True
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+        if left_out:
+            formatter.write_paragraph()
+            formatter.write_text(
+                "Options of other randomizers and views are left out; --help alone shows all."
+            )
+
+
+#: What click notes for options without a default; it depends on the version.
+_NO_DEFAULT = click.Option(["--any"]).default
+#: Where a context keeps the options that were written, before they are read.
+_GIVEN = "shuffledp.given"
+
+
+def _titles() -> list[str]:
+    return ["Question", "Randomizer", "View", "Who takes part", "Output"]
+
+
+def _section(name: str) -> str:
+    """The section of the help text in which an option stands."""
+    if name == "randomizer" or name in known_parameters():
+        return "Randomizer"
+    if name in ("view", "neighbours", "analysis", "mechanism") or name in REPORT_PARAMETERS:
+        return "View"
+    if name in ("users", "sample_rate", "sampling", *PEOPLE_DEFAULTS):
+        return "Who takes part"
+    return "Output" if name in _OUTPUT else "Question"
+
+
+#: Options that say how an answer is computed, printed or saved.
+_OUTPUT = ("rtol", "form", "out", "plot", "date", "title", "dpi", "figsize", "help")
+
+
+def _applies(name: str, given: Mapping[str, Any]) -> bool:
+    """Whether an option goes with the randomizer and the view that are named, if any is."""
+    view = given.get("view")
+    if view in VIEW_PARAMETERS and _section(name) in ("Randomizer", "View", "Who takes part"):
+        return name == "view" or name in options_of(view)
+    if name in REPORT_PARAMETERS:
+        return view is None
+    named = named_randomizers().get(str(given.get("randomizer")))
+    uses = known_parameters().get(name)
+    return named is None or uses is None or named.name in uses
 
 
 class Group(click.Group):

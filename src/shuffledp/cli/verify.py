@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import InvalidParameter
 from ..tools.protocol import round_of_users
 from ..tools.verify import verify as enumerate_and_compare
 from . import options as o
@@ -13,7 +14,7 @@ _EPSILONS = o.numbers("epsilon", "Epsilons, with commas; else shares of the most
 
 
 @o.command()
-@o.options(*o.randomizer_options("matrix"), *o.view_options(), o.ANALYSIS, o.USERS, o.RTOL, o.JSON)
+@o.options(*o.randomizer_options(None), *o.view_options(), o.ANALYSIS, o.USERS, o.RTOL, o.JSON)
 @o.options(_EPSILONS)
 def verify(
     users: int,
@@ -32,6 +33,13 @@ def verify(
       shuffledp verify --randomizer rr --k 3 --gamma 0.5 --users 8 --analysis stronger-clones
       shuffledp verify --randomizer unary --k 3 --eps0 2 --users 4 --view aggregate
     """
+    if given["randomizer"] is None:
+        if given["matrix"] is None:
+            raise InvalidParameter(
+                "verify needs --matrix FILE or --randomizer NAME, such as --randomizer rr --k 3 "
+                "--eps0 1; add one of them."
+            )
+        given["randomizer"] = "matrix"
     randomizer = o.make_randomizer(given)
     settings = {"view": view or "shuffle", "neighbours": neighbours or "replace"}
     result = enumerate_and_compare(

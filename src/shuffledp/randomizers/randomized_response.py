@@ -50,10 +50,10 @@ class RandomizedResponse(MembershipRandomizer):
 
     def __post_init__(self) -> None:
         self._keep("k", validate.count("k", self.k, 10**12, least=2))
-        if (self.gamma is None) == (self.eps0 is None):
-            raise InvalidParameter(
-                "gamma and eps0 say the same in two ways; give exactly one of them."
-            )
+        if self.gamma is None and self.eps0 is None:
+            raise InvalidParameter("neither eps0 nor gamma is given; give one of them.")
+        if self.gamma is not None and self.eps0 is not None:
+            raise InvalidParameter("eps0 and gamma say the same in two ways; give one of them.")
         self._keep("by_gamma", self.gamma is not None)
         if self.by_gamma:
             self._keep("gamma", validate.probability("gamma", self.gamma))

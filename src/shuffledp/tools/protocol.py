@@ -15,7 +15,7 @@ from ..errors import InvalidParameter
 from ..mechanisms import GivenPLD, PoissonSampled
 from ..randomizers import Randomizer
 from ..randomizers.base import known_parameters, named_randomizers, parameter_names
-from ..randomizers.parameter import parameters_of
+from ..randomizers.parameter import Parameter, parameters_of
 from ..records import CENTRAL, REPORT_ROUNDS, USER_ROUNDS, central_of
 from ..rounds import PEOPLE_DEFAULTS, Round, RoundOfUsers
 
@@ -78,20 +78,34 @@ def _spelled(name: str, prefix: str) -> str:
 
 def randomizer_of(kind: str, given: Mapping[str, Any], prefix: str = "") -> Randomizer:
     """The randomizer of that name; `prefix` is how the names of options begin in messages."""
-    known, called = parameters_of(class_named(kind, prefix)), f"{prefix}randomizer {kind}"
     kept = {name: value for name, value in given.items() if value is not None}
-    for name in sorted(kept.keys() - known.keys()):
-        whose = ", ".join(known_parameters().get(name, ["none"]))
-        raise InvalidParameter(
-            f"{_spelled(name, prefix)} does not go with {called}; leave it out, or choose one that "
-            f"has it: {whose}."
-        )
+    known = _own_parameters(kind, kept, prefix)
+    missing = [name for name, parameter in known.items() if parameter.needed and name not in kept]
+    _refuse_missing(f"{prefix}randomizer {kind}", missing, prefix)
     for name, parameter in known.items():
-        if parameter.needed and name not in kept:
-            raise InvalidParameter(f"{called} needs {_spelled(name, prefix)}; add it.")
         if parameter.read is not None and isinstance(kept.get(name), str):
             kept[name] = parameter.read(kept[name])
     return class_named(kind)(**kept)
+
+
+def _own_parameters(kind: str, given: Mapping[str, Any], prefix: str) -> Mapping[str, Parameter]:
+    """The parameters of the randomizer of that name; those of others must not be given."""
+    known = parameters_of(class_named(kind, prefix))
+    for name in sorted(given.keys() - known.keys()):
+        whose = ", ".join(known_parameters().get(name, ["none"]))
+        raise InvalidParameter(
+            f"{_spelled(name, prefix)} does not go with {prefix}randomizer {kind}; leave it out, "
+            f"or choose one that has it: {whose}."
+        )
+    return known
+
+
+def _refuse_missing(called: str, missing: Sequence[str], prefix: str) -> None:
+    if missing:
+        names = " and ".join(_spelled(name, prefix) for name in missing)
+        raise InvalidParameter(
+            f"{called} needs {names}; add {'it' if len(missing) == 1 else 'them'}."
+        )
 
 
 def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
@@ -122,14 +136,33 @@ def needed(given: Mapping[str, Any]) -> Sequence[str]:
     return [name for name, each in known.items() if each.needed and name not in replaced]
 
 
+def options_of(view: str) -> set[str]:
+    """The names of the parameters and options of rounds without a randomizer."""
+    kind: Any = REPORT_ROUNDS[view]
+    return {_NAMES.get(field.name, field.name) for field in fields(kind)}
+
+
+def missing_parameters(given: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """What a round needs beside the names and values that are given."""
+    given = _with_noise_multiplier(given)
+    names = [name for name in needed(given) if name != "randomizer"]
+    if given.get("view", VIEWS[0]) not in VIEW_PARAMETERS:
+        named = parameters_of(class_named(given.get("randomizer") or DEFAULT_RANDOMIZER, prefix))
+        names += [name for name, parameter in named.items() if parameter.needed]
+    return [name for name in names if given.get(name) is None]
+
+
 def round_of(given: Mapping[str, Any], prefix: str = "") -> Round:
     """The round that parameters by name describe."""
     given = _with_noise_multiplier(given)
     kind, parameters, options = split(given)
     view = validate.choice(f"{prefix}view", options.get("view", VIEWS[0]), VIEWS)
-    for name in needed(given):
-        if name != "randomizer" and given.get(name) is None:
-            raise InvalidParameter(f"{prefix}view {view} needs {_spelled(name, prefix)}; add it.")
+    if view in USER_ROUNDS:
+        _own_parameters(kind, parameters, prefix)
+    missing = missing_parameters(given, prefix)
+    only_randomizer = view in USER_ROUNDS and "users" not in missing
+    called = f"randomizer {kind}" if only_randomizer else f"view {view}"
+    _refuse_missing(f"{prefix}{called}", missing, prefix)
     if view not in REPORT_ROUNDS:
         return round_of_users(
             randomizer_of(kind, parameters, prefix), given["users"], prefix, **options
