@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
+	@echo; echo "Next: 'source $(BIN)/activate', after which 'shuffledp --help' lists all commands."
 
 # the mathematics: every engine, profile, composition and randomizer against its references
 CORE := $(addprefix tests/,test_house.py test_shuffle.py bounds composition engines profiles \

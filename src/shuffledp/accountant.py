@@ -16,6 +16,7 @@ from ._support import validate
 from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
+from ._support.text import several
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, best_effort
 
@@ -220,13 +221,14 @@ class Accountant(Guarantee):
         return self.copy()
 
     def __repr__(self) -> str:
-        return f"<Accountant: {self.total_rounds} rounds of {len(self._rounds)} kinds>"
+        total, kinds = several(self.total_rounds, "round"), several(len(self._rounds), "kind")
+        return f"<Accountant: {total} of {kinds}>"
 
     def __str__(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")
         rows = [(f"{count}", *r.summary) for r, count in self.rounds]
         table = text_table(head, rows, left=[2, 3])
-        return f"{table}\n{self.total_rounds} rounds in all, {self.relation} neighbours"
+        return f"{table}\n{several(self.total_rounds, 'round')} in all, {self.relation} neighbours"
 
     def _repr_html_(self) -> str:
         head = ("rounds", "users", "analysis", "randomizer")

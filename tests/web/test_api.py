@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -148,15 +149,25 @@ def test_no_field_writes_runs_or_reads_by_itself() -> None:
         ),
     ],
 )
-def test_errors_are_the_shells(question: str, fields: dict[str, Any], server: Server) -> None:
+def test_errors_are_the_shells_with_fields_for_options(
+    question: str, fields: dict[str, Any], server: Server
+) -> None:
     answer = server.ask(question, **fields)
     options = [f"--{name.replace('_', '-')}={value}" for name, value in fields.items()]
     shell = run(question, *options, "--json")
     assert (answer.status_code, shell.returncode) == (422, 2)
-    assert answer.text == shell.stdout
-    assert f"shuffledp: {answer.json()['error']['message']}\n" == shell.stderr
+    said = re.sub("--[a-z-]+", lambda option: option[0][2:].replace("-", "_"), shell.stderr)
+    said = said.replace("Missing option", "Missing field")
+    report = json.loads(shell.stdout)
+    report["error"]["message"] = said.removeprefix("shuffledp: ").strip()
+    assert answer.json() == report
     text = server.ask(question, **fields, format="text")
-    assert (text.status_code, f"shuffledp: {text.text}") == (422, shell.stderr)
+    assert (text.status_code, f"shuffledp: {text.text}") == (422, said)
+
+
+def test_the_examples_of_the_api_page_ask_this_server(server: Server) -> None:
+    page = server.client.get("/docs").text
+    assert f"curl 'http://{server.client.base_url.netloc.decode()}/api/epsilon" in page
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,7 @@ def test_other_methods_and_names(server: Server) -> None:
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
         sentence(server.client.request(method, "/api/epsilon"), 405)
     sentence(server.client.delete("/api/questions/nothing"), 404)
+    sentence(server.client.get("/api/questions/nothing"), 404)
     for name in ("short", "x" * 65, "with space", "a/b/c/d/e"):
         answer = server.client.post("/api/epsilon", json=GOOD, headers={"x-question-id": name})
         assert "x-question-id" in sentence(answer, 422)

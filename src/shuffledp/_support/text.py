@@ -46,6 +46,15 @@ def _six_digits(value: float) -> str:
     return text if math.isclose(float(text), value, rel_tol=1e-12) else ""
 
 
+def several(count: int, noun: str) -> str:
+    """How many there are, in words.
+
+    >>> several(1, "round"), several(2000, "round")
+    ('1 round', '2,000 rounds')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def percent(share: float) -> str:
     """A share that was given.
 

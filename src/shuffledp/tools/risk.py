@@ -15,7 +15,16 @@ from .._support.numeric import Array, Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import Table, html_table, text_table
-from .._support.text import PAGE, percent, percent_down, percent_up, plain, rounded_up, wrapped
+from .._support.text import (
+    PAGE,
+    percent,
+    percent_down,
+    percent_up,
+    plain,
+    rounded_up,
+    several,
+    wrapped,
+)
 from ..accountant import Accountant, repeated
 from ..bounds.readings import false_negative_rates, renyi_divergences, true_positive_rates
 from ..errors import InvalidParameter
@@ -68,7 +77,8 @@ class Risk(Records, style.Drawable):
         if len(rounds) == 1 and isinstance(rounds[0][0], Round):
             round_ = rounds[0][0]
             return f"{total:,} x {round_.participants}, {round_.inside}, {round_.relation}"
-        return f"{total:,} rounds of {len(rounds)} kinds, {self.guarantee.relation}"
+        kinds = several(len(rounds), "kind")
+        return f"{several(total, 'round')} of {kinds}, {self.guarantee.relation}"
 
     def records(self) -> list[dict[str, Any]]:
         readings: list[tuple[str, float | None, float | None, float | None]]

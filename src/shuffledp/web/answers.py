@@ -19,7 +19,7 @@ import shuffledp
 from .._support.files import reading_only
 from .._support.text import json_text, rounded_down, rounded_up
 from ..cli.app import cli, main
-from ..cli.report import BUG
+from ..cli.report import BAD_INPUT, BUG
 from ..guarantee import DEFAULT_RTOL
 from ..rounds import Round, RoundOfUsers
 from ..tools.choices import local_text
@@ -36,11 +36,11 @@ class Answer(NamedTuple):
 
 
 def answer(arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
-    """What the command line says; files that it names are these.
+    """What the command line says; files that it names are these. Errors speak of fields.
 
     >>> from shuffledp.web.answers import answer
-    >>> answer(["epsilon", "--eps0=-1", "--users=9", "--delta=0.1"], {}).error
-    'eps0=-1.0 is not positive; give the local epsilon, > 0.'
+    >>> answer(["epsilon", "--users=9", "--delta=0.1"], {}).error
+    'randomizer pure-ldp needs eps0; add it.'
     """
     out, error = io.StringIO(), io.StringIO()
     code: object = BUG
@@ -50,7 +50,25 @@ def answer(arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
         except SystemExit as ended:
             code = ended.code or 0
     sentence = error.getvalue().strip().removeprefix("shuffledp: ")
-    return Answer(code if isinstance(code, int) else BUG, out.getvalue(), sentence)
+    printed_text = out.getvalue()
+    if code == BAD_INPUT and "--json" in arguments:
+        report = json.loads(printed_text)
+        report["error"]["message"] = in_fields(report["error"]["message"])
+        printed_text = json_text(report) + "\n"
+    code = code if isinstance(code, int) else BUG
+    return Answer(code, printed_text, in_fields(sentence) if code == BAD_INPUT else sentence)
+
+
+def in_fields(sentence: str) -> str:
+    """A sentence of the shell with the names of fields instead of options.
+
+    >>> in_fields("--view allocation needs --noise-multiplier and --steps; add them.")
+    'view allocation needs noise_multiplier and steps; add them.'
+    """
+    sentence = sentence.replace("Missing option", "Missing field")
+    return re.sub(
+        r"(?<![\w-])--([a-z][a-z0-9-]*)", lambda named: named[1].replace("-", "_"), sentence
+    )
 
 
 #: Numbers with one safe side, and how they are printed.
@@ -98,14 +116,12 @@ def field_of(message: str, question: CommandQuestion) -> str | None:
 
     >>> from shuffledp.web.answers import field_of
     >>> from shuffledp.web.questions import questions
-    >>> field_of("--randomizer rr needs --k; add it.", questions()["epsilon"])
+    >>> field_of("randomizer rr needs k; add it.", questions()["epsilon"])
     'k'
     """
-    named = re.findall(r"needs (?:--)?([\w-]+)", message) + re.findall(
-        r"--([\w-]+)|\b(\w+)=", message
-    )
-    words = ("".join(each).replace("-", "_") for each in named)
-    return next((word for word in words if word in question.fields), None)
+    named = re.findall(r"(?:needs|Missing fields?) '?(\w+)", message)
+    named += re.findall(r"\b(\w+)=", message) + re.findall(r"\w+", message)
+    return next((word for word in named if word in question.fields), None)
 
 
 def shell_line(arguments: Sequence[str]) -> str:

@@ -173,11 +173,12 @@ def _schema(field: Field) -> dict[str, Any]:
     return schema
 
 
-def api_page() -> str:
-    """All routes and their fields, to be read."""
+def api_page(host: str) -> str:
+    """All routes and their fields, to be read; examples ask this host."""
     template = resources.files(__package__).joinpath("api.html").read_text("utf-8")
     return Template(template).substitute(
         about=escape(ABOUT),
+        host=escape(host),
         links=" ".join(f'<a href="#{name}">{name}</a>' for name in questions()),
         sections="\n".join(map(_section, questions().values())),
     )

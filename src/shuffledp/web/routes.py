@@ -31,7 +31,7 @@ _JSON = "application/json"
 
 def application(hosts: Iterable[str], limits: Limits | None = None) -> tuple[ASGIApp, Pool]:
     """The page and the API for requests to these hosts, and the workers behind it."""
-    within = limits or Limits()
+    within, known = limits or Limits(), list(hosts)
     pool = Pool(within)
 
     @asynccontextmanager
@@ -57,13 +57,13 @@ def application(hosts: Iterable[str], limits: Limits | None = None) -> tuple[ASG
     page = StaticFiles(packages=[("shuffledp.web", "static")], html=True)
     app.router.routes += [
         Route("/api/registry", registry, methods=["GET"]),
-        Route("/docs", Response(api_page(), media_type="text/html"), methods=["GET"]),
+        Route("/docs", Response(api_page(known[0]), media_type="text/html"), methods=["GET"]),
         Mount("/api/schemas", StaticFiles(packages=[("shuffledp", "schemas")])),
         *(Route(path, page, methods=["GET"]) for path in ("/", "/{name}")),
     ]
     app.add_exception_handler(HTTPException, _unknown)
     app.add_exception_handler(ShuffleDPError, _refused)
-    return Guard(app, hosts), pool
+    return Guard(app, known), pool
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
@@ -98,15 +98,17 @@ class _Desk:
         return answer
 
     async def progress(self, name: str) -> Response:
-        """null if it is over, or never was: who asks cannot know when it ends."""
-        state = self._open[name][0].state if name in self._open else None
-        return Response(json_text(state), media_type=_JSON)
+        """How far the answer to a question is."""
+        return Response(json_text(self._named(name)[0].state), media_type=_JSON)
 
     async def cancel(self, name: str) -> Response:
+        self._named(name)[1].cancel()
+        return Response(json_text({"cancelled": name}), media_type=_JSON)
+
+    def _named(self, name: str) -> tuple[Asked, asyncio.Future[Any]]:
         if name not in self._open:
             raise Refused(404, f"no question {name[:70]!r} is being answered; it may be over.")
-        self._open[name][1].cancel()
-        return Response(json_text({"cancelled": name}), media_type=_JSON)
+        return self._open[name]
 
     async def _given(self, request: Request, question: CommandQuestion) -> dict[str, Any]:
         """What a question says, all of it as texts."""
@@ -173,10 +175,15 @@ def _response(asked: Asked, work: asyncio.Future[Any], format: str, limits: Limi
     return Response(f"{error}\n", status, media_type="text/plain")
 
 
+class _WrittenNumber(str):
+    """A number as it was written: what it means is for the command line to say."""
+
+
 def _parsed(body: bytes) -> dict[str, Any]:
-    """JSON, numbers as they were written: what they mean is for the command line to say."""
+    """The JSON object of a question."""
+    kept = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _WrittenNumber)
     try:
-        given = parse_json(body, parse_int=str, parse_float=str, parse_constant=str)
+        given = parse_json(body, **kept)
     except InvalidParameter:
         raise
     except (ValueError, RecursionError):
@@ -189,6 +196,8 @@ def _parsed(body: bytes) -> dict[str, Any]:
 def _check(format: Any, files: Any) -> None:
     if not isinstance(format, str):
         raise InvalidParameter("format is not a text; give one, like json.")
-    named = isinstance(files, dict) and all(isinstance(text, str) for text in files.values())
-    if not named:
+    texts = list(files.values()) if isinstance(files, dict) else [files]
+    if any(not isinstance(text, str) or isinstance(text, _WrittenNumber) for text in texts) or (
+        not isinstance(files, dict)
+    ):
         raise InvalidParameter('files is not an object of texts; write {"plan.toml": "..."}.')
