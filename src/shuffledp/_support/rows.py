@@ -18,6 +18,13 @@ Row = TypeVar("Row")
 class Records(ABC):
     """What has rows for other programs: dictionaries with the same keys, in full precision."""
 
+    def __repr__(self) -> str:
+        return str(self)  # a table, as a notebook shows it
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The result as text for people."""
+
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
         """The rows; None where there is nothing to say."""

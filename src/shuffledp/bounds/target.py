@@ -268,7 +268,7 @@ def _close_in(grid: Grid, height: Height, good: int, bad: int) -> tuple[int, int
 _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """A value that meets the target, and what was certified there and one step beyond.
 
@@ -290,6 +290,10 @@ class Calibration:
     def room(self) -> float:
         """How far the certified upper epsilon is below the target."""
         return self.epsilon - self.achieved.upper
+
+    def __repr__(self) -> str:
+        target = f"epsilon {plain(self.epsilon)} at delta {plain(self.delta)}"
+        return f"<Calibration: {self.parameter} = {self.value:,} for {target}>"
 
     def _repr_html_(self) -> str:
         found = [

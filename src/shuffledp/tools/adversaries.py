@@ -31,7 +31,7 @@ class AnalysisRow(NamedTuple):
     # sums are seen, beyond those values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ladder(RowSequence[AnalysisRow]):
     """Every analysis of one protocol, from the most to the least that the adversary is given.
 

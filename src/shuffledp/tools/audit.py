@@ -257,7 +257,7 @@ class AuditedRow(NamedTuple):
         return self.lower <= self.expected * (1 + 1e-9) and self.expected <= self.upper + 1e-15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit(Records):
     """What a client did, and whether that speaks against its claim.
 

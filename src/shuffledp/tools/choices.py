@@ -77,7 +77,7 @@ def local_text(eps0: float) -> str:
     return "none" if math.isinf(eps0) else at_most(eps0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Choices(RowSequence[Choice], style.Drawable):
     """All choices, from the smallest average error on, and those that cannot meet the target.
 

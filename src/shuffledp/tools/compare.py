@@ -46,7 +46,7 @@ def _ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Records, style.Drawable):
     """Our certified bounds and the rows of the literature, from the smallest epsilon on.
 

@@ -48,7 +48,7 @@ def worst_of(each: Sequence[Bounds[float]]) -> Bounds[float]:
     return Bounds(max(one.lower for one in each), max(one.upper for one in each))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ledger(Records):
     """What a plan costs, entry by entry, against its target.
 

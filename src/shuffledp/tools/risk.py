@@ -42,7 +42,7 @@ RATES = (0.001, 0.01, 0.1)
 ORDERS = (2.0, 4.0, 8.0, 16.0, 32.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Risk(Records, style.Drawable):
     """What an attacker can achieve at most, and the Rényi divergences, of a guarantee.
 

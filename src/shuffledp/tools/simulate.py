@@ -27,7 +27,7 @@ _BARS = 60  # beyond which a picture has points instead
 _USUAL = 1.96  # standard errors on either side hold the truth with probability 0.95
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Simulation(Records, style.Drawable):
     """The true counts, or means, of those who sent in one round, and what their messages tell.
 

@@ -19,8 +19,8 @@ from .._support.files import parse_json, writing
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table
-from .._support.text import json_text, plain, rounded_down, rounded_up
+from .._support.tables import html_table, text_table
+from .._support.text import json_text, plain, rounded_down, rounded_up, several
 from .._support.validate import instance, show, tolerance
 from ..accountant import repeated
 from ..bounds.certificate import no_guarantee
@@ -118,15 +118,16 @@ class SweepFile:
 
 
 _MAX_ROWS = 10**7
-_SHOWN = 1000  # rows in a notebook
+_SHOWN, _PRINTED = 1000, 20  # rows in a notebook, and on a terminal
 
 
 class SweepTable(Sequence[SweepRow], Records):
     """Rows as dictionaries, one a protocol: parameters, certified bounds, and what went wrong.
 
     >>> from shuffledp import sweep
-    >>> sweep({"users": [100, 1000]}, eps0=1.0, delta=1e-6, jobs=1)
-    <SweepTable: 2 rows, 0 failed>
+    >>> table = sweep({"users": [100, 1000]}, eps0=1.0, delta=1e-6, jobs=1)
+    >>> len(table), len(table.failed)
+    (2, 0)
     """
 
     def __init__(self, rows: Sequence[SweepRow]) -> None:
@@ -156,14 +157,19 @@ class SweepTable(Sequence[SweepRow], Records):
     def records(self) -> list[dict[str, Any]]:
         return list(self._rows)
 
-    def __repr__(self) -> str:
-        return f"<SweepTable: {len(self)} rows, {len(self.failed)} failed>"
+    def __str__(self) -> str:
+        return f"{text_table(self.columns, self._cells(_PRINTED))}\n{self._caption(_PRINTED)}"
 
     def _repr_html_(self) -> str:
-        rows = [[_shown(name, row[name]) for name in self.columns] for row in self._rows[:_SHOWN]]
-        part = f", of which the first {_SHOWN:,} are shown" if len(self) > _SHOWN else ""
-        caption = f"{len(self):,} rows, {self.relation} neighbours{part}"
-        return html_table(caption, self.columns, rows)
+        return html_table(self._caption(_SHOWN), self.columns, self._cells(_SHOWN))
+
+    def _cells(self, most: int) -> list[list[str]]:
+        return [[_shown(name, row[name]) for name in self.columns] for row in self._rows[:most]]
+
+    def _caption(self, most: int) -> str:
+        part = f", of which the first {most:,} are shown" if len(self) > most else ""
+        failed = f", {len(self.failed):,} of them failed" if self.failed else ""
+        return f"{several(len(self), 'row')}{failed}, {self.relation} neighbours{part}"
 
 
 def _shown(name: str, value: Any) -> str:

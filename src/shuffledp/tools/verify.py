@@ -48,7 +48,7 @@ class VerifiedRow(NamedTuple):
     values: tuple[int, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification(Records):
     """What was enumerated and whether every claim held.
 
