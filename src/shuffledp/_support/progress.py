@@ -1,9 +1,9 @@
-"""How far a long computation is: one display for all, on a terminal or in a notebook.
+"""How far a long computation is: one bar of tqdm for all, on a terminal or in a notebook.
 
 A thread of its own draws it, so that it is alive while a single step takes long, and only once a
 second has passed: what is quick leaves no trace. On a terminal it is a line on stderr, in a
-notebook an output that vanishes at the end; elsewhere there is none. SHUFFLEDP_PROGRESS=0 in the
-environment turns it off.
+notebook an output of the cell; elsewhere there is none. SHUFFLEDP_PROGRESS=0 in the environment
+turns it off.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 #: Seconds before anything is shown, and between two pictures of it.
 DELAY, PAUSE = 1.0, 0.25
-_BAR = 24  # characters
 
 #: Held by what is shown: whatever runs inside of it, or beside it, is silent.
 _ONE = threading.Lock()
@@ -36,83 +35,45 @@ class State:
     done: int = 0
     start: float = field(default_factory=time.monotonic)
 
-    def text(self, now: float) -> str:
-        """In words.
-
-        >>> State("points", 8, done=2, start=0.0).text(now=5.0)
-        'points  [######------------------]  25 %  5 s, about 15 s left'
-        >>> State("calibrating eps0", None, done=7, start=0.0).text(now=90.0)
-        'calibrating eps0  7 steps  1:30'
-        >>> State("epsilon", None, start=0.0).text(now=3.0)
-        'epsilon  3 s'
-        """
-        share = min(self.done / self.total, 1.0) if self.total else 0.0
-        bar = f"  [{('#' * int(_BAR * share)).ljust(_BAR, '-')}]" if self.total else ""
-        return f"{self.label}{bar}  {self._time(now)}"
-
-    def html(self, now: float) -> str:
-        """The same for a notebook."""
-        import html  # slow to load
-
-        value = f' value="{self.done}" max="{self.total}"' if self.total else ""
-        label = html.escape(self.label)
-        return f'<progress{value} aria-label="{label}"></progress> {label}  {self._time(now)}'
-
-    def _time(self, now: float) -> str:
-        """What follows the bar."""
-        passed = now - self.start
-        if not self.total:
-            return f"{f'{self.done:,} steps  ' if self.done else ''}{_clock(passed)}"
-        share = min(self.done / self.total, 1.0)
-        left = f", about {_clock(passed / share - passed)} left" if 0 < share < 1 else ""
-        return f"{int(100 * share)} %  {_clock(passed)}{left}"
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return (
-        f"{whole} s" if whole < 60 else str(timedelta(seconds=whole)).removeprefix("0:").lstrip("0")
-    )
-
 
 #: Shows a state, or nothing any more for None.
 Show = Callable[[State | None], None]
 
 
-def _on_terminal(stream: Any) -> Show:
-    """One line of a terminal, written again and again."""
-    import shutil  # which takes as long to load as some of our modules
-
-    width = 0
+def _bar(stream: Any) -> Show:
+    """A bar on this stream, or in the notebook that runs this."""
+    bar: Any = None
 
     def show(state: State | None) -> None:
-        nonlocal width
-        room = shutil.get_terminal_size().columns - 1
-        text = "" if state is None else state.text(time.monotonic())[:room]
+        nonlocal bar
         with suppress(OSError, ValueError):  # a terminal that went away is no reason to stop
-            stream.write(f"\r{text.ljust(min(width, room))}" + ("" if state else "\r"))
-            stream.flush()
-        width = len(text)
+            if state is None:
+                bar.close()
+                return
+            if bar is None:
+                bar = _new_bar(state, stream)
+            bar.n = state.done
+            bar.refresh()
 
     return show
 
 
-def _in_notebook(display: Any) -> Show:
-    """An output of the cell, updated in place."""
-    handle: Any = None
+def _new_bar(state: State, stream: Any) -> Any:
+    with warnings.catch_warnings():  # a notebook without widgets gets a line of text
+        warnings.simplefilter("ignore")
+        tqdm: Any = importlib.import_module("tqdm.auto").tqdm  # slow to load
+    import shutil  # likewise
 
-    def show(state: State | None) -> None:
-        nonlocal handle
-        now = time.monotonic()
-        bundle = {"text/plain": "", "text/html": ""}
-        if state is not None:
-            bundle = {"text/plain": state.text(now), "text/html": state.html(now)}
-        if handle is None:
-            handle = display.display(bundle, raw=True, display_id=True)
-        else:
-            handle.update(bundle, raw=True)
-
-    return show
+    room = shutil.get_terminal_size().columns - 1 if stream.isatty() else None
+    # a bar that is drawn by one thread needs no other thread that watches it
+    quiet = type("Bar", (tqdm,), {"monitor_interval": 0})
+    steps = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
+    bar = quiet(
+        desc=state.label, total=state.total, file=stream, leave=False, ncols=room, nrows=20,
+        bar_format=steps if state.total else "{desc}: {n_fmt} steps [{elapsed}]",
+    )  # fmt: skip
+    bar.start_t -= time.monotonic() - state.start
+    return bar
 
 
 #: Where a program wants to see it instead: see `show_on`.
@@ -133,13 +94,10 @@ def _screen() -> Show | None:
     is_worker = workers is not None and workers.parent_process() is not None
     if is_worker or os.environ.get("SHUFFLEDP_PROGRESS", "") == "0":
         return None
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if hasattr(shell, "kernel"):
-        return _in_notebook(importlib.import_module("IPython.display"))
     stream = sys.stderr
-    if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
-        return None
-    return _on_terminal(stream)
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    is_seen = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+    return _bar(stream) if is_seen or hasattr(shell, "kernel") else None
 
 
 @contextmanager
