@@ -59,9 +59,9 @@ class Aggregate(RoundOfUsers):
     def _check_view(self) -> None:
         if self.randomizer.sum_law() is None:
             raise InvalidParameter(
-                f"randomizer={self.randomizer!r} has no sum of which something is known; give "
-                "UnaryEncoding, NoiseShares, Gaussian or a randomizer with two messages, or use "
-                "Shuffle."
+                f"randomizer={self.randomizer!r} is not supported by the aggregate view, which "
+                "reveals sums of messages only; give UnaryEncoding, NoiseShares, Gaussian or a "
+                "randomizer with two messages, or use Shuffle."
             )
 
     @property

@@ -171,12 +171,12 @@ def test_csv_as_programs_write_it(text: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("0.5,x\n1,0\n", "'x' in row 1 is not"),
-        ("a,b\n0.5,0.5\n1\n", "row 2 has 1 columns, and row 1 has 2"),
+        ("0.5,x\n1,0\n", "'x' in line 1 is not"),
+        ("a,b\n0.5,0.5\n1\n", "line 3 has 1 columns, and line 2 has 2"),
         ("yes,no\n", "0 rows"),
         ("", "0 rows"),
-        ("50%,50%\n0.25,0.75\n0.5,0.5\n", "'50%' in row 1 is not a number"),  # no line of names
-        ("0.75;0.25\n0.25;0.75\n", "'0.75;0.25' in row 1 is not a number"),
+        ("50%,50%\n0.25,0.75\n0.5,0.5\n", "'50%' in line 1 is not a number"),  # no line of names
+        ("0.75:0.25\n0.25:0.75\n", "'0.75:0.25' in line 1 is not a number"),
         ("nan,0.5\n0.5,0.5\n", "matrix row 1=nan is not finite"),
         (f"0.5,0.5\n{'x' * 200_000}\n", "cannot be read"),
     ],

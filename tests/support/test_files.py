@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp._support.files import replacing, write_text_atomically
+from shuffledp._support.files import read_numbers, replacing, write_text_atomically
+from shuffledp.errors import InvalidParameter
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
@@ -64,3 +65,41 @@ def test_control_c_leaves_no_half_written_file(tmp_path: Path) -> None:
         assert writer.wait(timeout=60) != 0
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.5,0.5\n0.25,0.75\n",
+        "yes,no\n0.5,0.5\n0.25,0.75\n",
+        "value,yes,no\na,0.5,0.5\nb,0.25,0.75\n",
+        "a,0.5,0.5\nb,0.25,0.75\n",
+        ",yes,no\n0,0.5,0.5\n1,0.25,0.75\n",
+        "0,5;0,5\n0,25;0,75\n",
+        "yes;no\n0.5;0.5\n0.25;0.75\n",
+        '# a comment\n\n"0.5","0.5"  # another\n"0.25",0.75\n',
+        "\ufeff0.5,0.5\r\n0.25,0.75\r\n",
+    ],
+)
+def test_tables_of_numbers_as_people_save_them(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text, "utf-8")
+    assert read_numbers(path, "table").tolist() == [[0.5, 0.5], [0.25, 0.75]]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# comment\n\nyes,no\n0.5,0.5\n0.5,x\n", "'x' in line 5 is not a number"),
+        ("0.5,0.5\n\n0.5\n", "line 3 has 1 columns, and line 1 has 2"),
+        ("a,0.5,0.5\n0.25,0.75,0\n", "'a' in line 1 is not a number"),
+        ("value\napple\n", "'apple' in line 2 is not a number"),
+    ],
+)
+def test_lines_that_are_wrong_are_counted_as_an_editor_does(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidParameter, match=said):
+        read_numbers(path, "table")

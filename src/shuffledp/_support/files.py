@@ -9,10 +9,10 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,42 +76,75 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def read_numbers(path: str | os.PathLike[str], called: str) -> Array:
-    """The rows of a CSV file of numbers. A first line of names, comments after # and a byte order
-    mark are left out, and so is the first column if it has no name, as pandas writes it."""
-    data, rows, unnamed = read_bytes(path, called, "a CSV file"), [], False
+def read_numbers(
+    path: str | os.PathLike[str], called: str, give: str = "numbers with commas"
+) -> Array:
+    """The rows of a CSV file of numbers, shape [rows, columns].
+
+    Columns are separated by commas, or by semicolons, in which case numbers may have decimal
+    commas. These are left out: a first line of names, a first column of names or without a name
+    in the first line, comments after #, and a byte order mark.
+    """
+    data = read_bytes(path, called, "a CSV file")
+    lines: list[_Line] = []
+    first = 0
     try:
-        text = data.decode("utf-8-sig")
-        lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
-        names = next(csv.reader(lines[:1]), [])
-        unnamed = bool(names) and not names[0].strip()
-        # what begins like a number is meant to be one: no row is taken for names
-        headed = unnamed or not any(map(_LIKE_A_NUMBER.match, names))
-        rows = lines[1:] if headed else lines
-        if not rows:
+        lines, first = _lines_of_numbers(data.decode("utf-8-sig"))
+        if not lines:
             return np.empty((0, 0))
-        kept = range(1, len(names)) if unnamed else None
-        return np.loadtxt(rows, delimiter=",", quotechar='"', ndmin=2, usecols=kept)
+        kept = range(first, len(lines[0].cells())) if first else None
+        texts = [line.text for line in lines]
+        return np.loadtxt(texts, delimiter=",", quotechar='"', ndmin=2, usecols=kept)
     except UnicodeDecodeError:
         reason = "it is not a text file"
     except (ValueError, csv.Error) as error:
-        reason = _first_wrong(rows, int(unnamed)) or str(error).splitlines()[0][:99].rstrip(".")
-    raise InvalidParameter(f"{called} cannot be read: {reason}; give numbers with commas.")
+        reason = _first_wrong(lines, first) or str(error).splitlines()[0][:99].rstrip(".")
+    raise InvalidParameter(f"{called} cannot be read: {reason}; give {give}.")
 
 
-def _first_wrong(rows: list[str], first: int) -> str:
-    """What is wrong with rows of numbers, from a column on; empty if nothing is found."""
+class _Line(NamedTuple):
+    """A line of a file, as an editor counts lines, without its comment."""
+
+    number: int
+    text: str
+
+    def cells(self) -> list[str]:
+        return next(csv.reader([self.text]), [])
+
+
+def _lines_of_numbers(text: str) -> tuple[list[_Line], int]:
+    """The lines with numbers, with commas between columns, and the first column to read."""
+    numbered = ((n, line.partition("#")[0]) for n, line in enumerate(text.splitlines(), start=1))
+    lines = [_Line(n, line) for n, line in numbered if line.strip()]
+    if lines and ";" in lines[0].text:
+        dotted = str.maketrans({",": ".", ";": ","})
+        lines = [_Line(n, line.translate(dotted)) for n, line in lines]
+    names = lines[0].cells() if lines else []
+    unnamed = bool(names) and not names[0].strip()
+    # what begins like a number is meant to be one: no row is taken for names
+    if unnamed or not any(map(_LIKE_A_NUMBER.match, names)):
+        lines = lines[1:]
+    labelled = len(names) > 1 and not any(_LIKE_A_NUMBER.match(line.cells()[0]) for line in lines)
+    return lines, int(unnamed or labelled)
+
+
+def _first_wrong(lines: Sequence[_Line], first: int) -> str:
+    """What is wrong with lines of numbers, from a column on; empty if nothing is found."""
     length = 0
     with suppress(csv.Error):
-        for number, cells in enumerate(csv.reader(row.partition("#")[0] for row in rows), start=1):
+        for line in lines:
+            cells = line.cells()
             length = length or len(cells)
             for cell in cells[first:]:
                 try:
                     float(cell)
                 except ValueError:
-                    return f"{show(cell.strip())} in row {number} is not a number"
+                    return f"{show(cell.strip())} in line {line.number} is not a number"
             if len(cells) != length:
-                return f"row {number} has {len(cells)} columns, and row 1 has {length}"
+                return (
+                    f"line {line.number} has {len(cells)} columns, and line {lines[0].number} has "
+                    f"{length}"
+                )
     return ""
 
 

@@ -97,5 +97,5 @@ def _explain_infinite(accountant: Accountant, delta: float, lower: float, rtol: 
     least = rounded_up(accountant.get_delta(sys.float_info.max, rtol=rtol))
     why = "the probability of results that only one of two neighbouring datasets can have is larger"
     if float(least) >= 1:
-        return f"{why}. There is none at any delta below 1."
-    return f"{why}. There is one from delta = {least} on."
+        return f"{why}. No delta below 1 has a finite epsilon."
+    return f"{why}. A finite epsilon exists for delta >= {least}."

@@ -314,8 +314,8 @@ def randomizer_options(
 _RATE = "Share of the users, at random, that sends in each round.  [default: 1]"
 _SAMPLING = "fixed: exactly that share sends; poisson: each user with that probability."
 _PEOPLE = {
-    "colluding": "Users who tell the adversary all they know: up to so many, or a share below 1.",
-    "dropouts": "Users who do not send although they should: up to so many, or a share below 1.",
+    "colluding": "Users who may tell the adversary all they know: a count, or a share such as 5%.",
+    "dropouts": "Users who may fail to send: a count, or a share such as 5%.",
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
 

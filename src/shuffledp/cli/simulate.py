@@ -83,7 +83,8 @@ def simulate(
 def read_values(path: str) -> NDArray[Any]:
     """One value a line: whole numbers if all are, else floats; vectors if lines have several."""
     with progress("reading values"):
-        rows = read_numbers(path, f"values {path}")
+        give = "one number per value, such as 0 to k - 1 for k categories, instead of names"
+        rows = read_numbers(path, f"values {path}", give)
     if not rows.size:
         raise InvalidParameter(f"values {path} has no values; give one a line.")
     data = rows[:, 0] if rows.shape[1] == 1 else rows
