@@ -100,7 +100,11 @@ def _largest_loss(profile: PrivacyProfile) -> float:
 
 
 def _spread(outline: PLD, largest: float) -> float:
-    """Return the root mean square of the finite loss, or a scale below which none matters."""
+    """Return the root mean square of the finite loss, or a scale below which none matters.
+
+    It is at least 1e-150, so that its square is not 0.
+    """
+    largest = max(largest, 1e-150)
     if outline.masses @ -np.expm1(-np.maximum(outline.losses, 0.0)) < 1e-12 * largest:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * outline.infinite) * largest
