@@ -17,84 +17,45 @@ from .._support.numeric import BOTH, Array
 _AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
 
 
+#: Lower and upper values of a decreasing function at some places, each of shape [places].
+Sides = Callable[[Array], tuple[Array, Array]]
+
+
 def crossing(
     f: Callable[[float], float], level: float, guess: float, top: float, rtol: float = 1e-9
 ) -> tuple[float, float]:
-    """(low, high) with f(low) > level >= f(high), 0 <= low < high <= top, of relative width rtol.
+    """Enclose the place where one decreasing function crosses a level.
 
-    f(top) <= level is taken as known. Where f(0) <= level already, (0, 0). False position on
-    log f, which is close to a smooth curve, with the Illinois rule; both ends are certificates.
+    Parameters
+    ----------
+    f : callable
+        Decreasing on [0, top], with f(top) <= level.
+    level : float
+        Positive.
+    guess : float
+        About the place; any number is sound.
+    top : float
+    rtol : float
+        Relative width to aim for.
+
+    Returns
+    -------
+    tuple of float
+        (low, high) with f(low) > level >= f(high), both evaluated unless high is `top`; (0, 0)
+        where f(0) <= level.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Both ends are certificates, however good the search was.
     """
 
-    def height(x: float) -> float:
-        value = f(x)
-        return math.log(value / level) if value > 0 else -50.0
+    def sides(places: Array) -> tuple[Array, Array]:
+        values = np.array([f(x) for x in places.tolist()])
+        return values, values
 
-    ends = _both_ends(height, guess, top, rtol)
-    return (0.0, 0.0) if ends is None else _close_in(height, ends, rtol)
-
-
-class _Ends(NamedTuple):
-    """Two places, and the heights there: positive at `low`, not at `high`."""
-
-    low: float
-    high: float
-    y_low: float
-    y_high: float
-
-
-def _both_ends(
-    height: Callable[[float], float], guess: float, top: float, rtol: float
-) -> _Ends | None:
-    """Walk from the guess, in growing strides, until both ends are known; None: no height > 0."""
-    low, high = 0.0, top
-    y_low, y_high = math.nan, -50.0
-    x, stretch = min(max(guess, 1e-12 * top), (1 - 1e-6) * top), 1e-5
-    while True:
-        y = height(x)
-        if y > 0:
-            low, y_low = x, y
-            if high < top or x >= top * (1 - rtol):
-                break
-            x = min(x * (1 + stretch), (x + top) / 2)
-        else:
-            high, y_high = x, y
-            if low > 0:
-                break
-            if x < 1e-12 * top or stretch > 1e6:
-                y_low = height(0.0)
-                if y_low <= 0:
-                    return None
-                break
-            x = x / (1 + stretch)
-        stretch *= 16
-    return _Ends(low, high, y_low, y_high)
-
-
-def _close_in(height: Callable[[float], float], ends: _Ends, rtol: float) -> tuple[float, float]:
-    """False position with the Illinois rule: an end that stays twice counts half."""
-    low, high, y_low, y_high = ends
-    moved: str | None = None
-    for _ in range(200):
-        if high - low <= rtol * high:
-            break
-        x = low + (high - low) * y_low / (y_low - y_high)
-        margin = 0.25 * rtol * high
-        x = min(max(x, low + margin), high - margin)
-        y = height(x)
-        if y > 0:
-            low, y_low = x, y
-            y_high *= 0.5 if moved == "low" else 1.0
-            moved = "low"
-        else:
-            high, y_high = x, y
-            y_low *= 0.5 if moved == "high" else 1.0
-            moved = "high"
-    return low, high
-
-
-#: Lower and upper values of a decreasing function at some places.
-Sides = Callable[[Array], tuple[Array, Array]]
+    start = np.clip(np.multiply(guess, (1 - 1e-5, 1 + 1e-5)), 1e-12 * top, (1 - 1e-6) * top)
+    low, high = enclose(sides, level, start, top, rtol, rtol)
+    return (0.0, 0.0) if low == 0 and f(0.0) <= level else (low, high)
 
 
 class Rough(NamedTuple):
