@@ -24,11 +24,9 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     depth = depth_for(-math.log(delta) + 6, profile.depths)
     look, width = _outline(profile), _width(profile, rtol)
     rough = profile.values(depth, look)
-    at_zero = profile.estimate_at_zero
-    if at_zero is None or at_zero < 4 * delta:
-        at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
-        if at_zero <= delta:
-            return Bounds(0.0, 0.0)
+    at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
+    if at_zero <= delta:
+        return Bounds(0.0, 0.0)
     normal = min(_normal_epsilon(at_zero, delta), top)
     loose = min(tuning.LOOSE, 0.05 * rtol)
     search = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket

@@ -163,9 +163,6 @@ def _influence_at(outlines: CountedPLDs, target: float) -> list[Array]:
     """
     rounds = sum(count for _, count in outlines)
     frequent, tilt, spread, epsilon = _DeltaEstimate.at(outlines, target)
-    uncertainty = 0.03 * epsilon  # about how well an outline tells epsilon
-    if uncertainty <= spread * math.sqrt(rounds) or not _has_heavy_tail(outlines, target):
-        uncertainty = 0.0
     few = rounds <= 8  # of many, one more or less makes no difference
     common = max(range(len(frequent)), key=lambda i: frequent[i][1])
     found: list[Array] = []
@@ -176,8 +173,6 @@ def _influence_at(outlines: CountedPLDs, target: float) -> list[Array]:
             others = [part for part in others if part[1]] or list(frequent)
             sums, density = _coarse_sum(others, tilt, spread).density
             slopes = _slopes(sums, density)
-            if uncertainty and len(sums) > 1:
-                density = _widened(density, int(min(uncertainty / (sums[1] - sums[0]), len(sums))))
         at_others = np.interp(epsilon - pld.losses, sums, density, 0.0, 0.0)
         slope = float(pld.masses @ np.interp(epsilon - pld.losses, sums, slopes, 0.0, 0.0))
         given = pld.masses * at_others
@@ -198,17 +193,6 @@ def _slopes(losses: Array, density: Array) -> Array:
     step = float(losses[1] - losses[0]) if len(losses) > 1 else 1.0
     terms = step * np.append(density[::-1], 0.0)
     return running(np.zeros(1), terms[None, :], np.array([min(step, 600.0)]))[0, :0:-1]
-
-
-def _widened(density: Array, reach: int) -> Array:
-    """Return the largest of the values up to `reach` places around each."""
-    done = 0
-    while done < reach:
-        shift = min(done + 1, reach - done)
-        padded = np.pad(density, shift)
-        density = np.maximum(density, np.maximum(padded[: -2 * shift], padded[2 * shift :]))
-        done += shift
-    return density
 
 
 def _frequent_losses(outlines: CountedPLDs, delta: float) -> CountedPLDs:

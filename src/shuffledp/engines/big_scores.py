@@ -119,11 +119,8 @@ def jump_stop_loss(
     least : float
         Values below this need no accuracy.
     """
-    level = np.full(len(sums.scores), np.inf)
     with np.errstate(over="ignore"):
-        heavy = np.flatnonzero(_has_dominant_score(sums))
-        if len(heavy):
-            level[heavy] = _jump_level(sums.rows(heavy))
+        level = _jump_level(sums)
     big, usual = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
     if len(big) == 0:
         return solve(sums, width, np.full(len(level), least))
@@ -132,17 +129,6 @@ def jump_stop_loss(
     if len(usual):
         found[:, usual] = solve(sums.rows(usual), width, np.full(len(usual), least))
     return StopLossBounds(*found)
-
-
-def _has_dominant_score(sums: ScoreSums) -> NDArray[np.bool_]:
-    """Whether the largest score exceeds what all smaller ones add up to: a quick first test."""
-    z, p, n = sums.scores, sums.probabilities, float(sums.users)
-    top = np.maximum(z.max(axis=1), 1e-300)
-    others = np.where(z < top[:, None], np.maximum(z / top[:, None], -1.0), 0.0)
-    drift, square = np.sum(p * others, axis=1), np.sum(p * others**2, axis=1)
-    spread = np.sqrt(n * np.maximum(square - drift**2, 0.0))
-    result: NDArray[np.bool_] = sums.threshold / top + tuning.JUMP * spread < 1
-    return result
 
 
 def _jump_level(sums: ScoreSums) -> Array:

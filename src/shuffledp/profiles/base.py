@@ -71,11 +71,6 @@ class PrivacyProfile(ABC):
         return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
 
     @property
-    def estimate_at_zero(self) -> float | None:
-        """A rough delta at epsilon = 0, if it is known without a sample."""
-        return None
-
-    @property
     def depths(self) -> Sequence[float]:
         """The depths that make a difference to a sampler; one if it resolves every delta."""
         return tuning.DEPTHS[-1:]
