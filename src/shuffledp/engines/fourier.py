@@ -106,6 +106,7 @@ def _integral(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopL
     their nodes turn out to be relevant.
     """
     law, cut = TiltedLaw.of(sums, width).to_accuracy(width, known)
+    law = law.with_noise(np.where(_ends_early(law, cut), 1 / 4, 1.0))  # costs no nodes there
     bounds, excess = _bounds_with_noise(law, unit, cut)
     again = np.flatnonzero(excess > 1)
     if len(again):
@@ -152,6 +153,18 @@ def _bounds_with_noise(law: TiltedLaw, unit: Array, cut: Array) -> tuple[Array, 
         bounds[2] = (slope - slope_error) * low - aliases.of_slope(period)
         bounds[3] = (slope + slope_error) * high
     return bounds, excess
+
+
+def _ends_early(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:
+    """Whether the integrand is negligible at half the nodes by the scores alone: an estimate.
+
+    Without it, outlines are wider: log(1/delta) of a composition with delta = 1e-100 is estimated
+    as 194 instead of 210, and 230 is right.
+    """
+    turn = (np.sqrt(2 * cut) / (2 * law.tau))[:, None] * law.sums.scores
+    decay = law.sums.users * np.sum(law.weights * np.minimum(turn**2 / 2, 0.5), axis=1)
+    is_negligible: NDArray[np.bool_] = decay > 1.5 * cut
+    return is_negligible
 
 
 def _wanted_nodes(law: TiltedLaw, period: Array, cut: Array) -> Array:
