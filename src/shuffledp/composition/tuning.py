@@ -20,8 +20,6 @@ MOST_SAMPLES = 1 << 11
 #: expensive ones: narrower samples of these cost time where losses do not count, wider ones have to
 #: be taken again where they do.
 SHARE, EXPENSIVE_SHARE = 0.5, 1.5
-#: And at most: wider samples than this are a first look, which may know one side only.
-WIDEST_SAMPLES = 0.005
 #: Samples that may be taken again at narrower widths, as a multiple of the first ones: with 2, 100
 #: rounds of Gaussian(0.2) and 10^4 users take 15 s instead of 5, and are just certified.
 NARROWING = 0.8
