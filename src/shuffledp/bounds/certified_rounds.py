@@ -146,6 +146,7 @@ class _OneOrder:
         return composed.delta_bounds(self.composition, epsilon, rtol, self._refine, curve)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
+        """Return upper deltas, [epsilons], of one round by its profile, else by composition."""
         if not self._kinds:
             return np.zeros(len(epsilon))
         profile = self._only

@@ -128,7 +128,7 @@ class _CompositionQuestion(ABC):
 
     @abstractmethod
     def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
-        """Bounds from the PLDs above and below the rounds."""
+        """Bounds from the PLDs above and below the rounds, and how much too wide they are."""
 
     @abstractmethod
     def upper_value(self, upper: CountedPLDs) -> float:
@@ -152,6 +152,7 @@ class _EpsilonAt(_CompositionQuestion):
         return Bounds(0.0, self._composition.max_loss if bounded else math.inf)
 
     def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
+        """Cross delta by the sums of the lower and of the upper PLDs; the width is in epsilon."""
         low = self._crossing(lower, Side.LOWER)[0]
         high = self.upper_value(upper)
         bounds = certified(low, high)
@@ -192,6 +193,7 @@ class _DeltaAt(_CompositionQuestion):
         return Bounds(0.0, 1.0)
 
     def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
+        """Evaluate both sums; the width is relative to the change of delta over rtol epsilon."""
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
         high = self.upper_value(upper)

@@ -67,9 +67,22 @@ class Rough(NamedTuple):
 
 
 def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rough:
-    """About where a function of which little is known crosses a level, near `guess` if it can be.
+    """Return about where a decreasing function crosses a level; nothing is certified.
 
-    Nothing is certified: it is where to begin.
+    Parameters
+    ----------
+    sample : Sides
+        Lower and upper values of the function at some places, which may be far apart.
+    level : float
+    guess : float
+        Where the search begins.
+    top : float
+        The end of the interval [0, top].
+
+    Returns
+    -------
+    Rough
+        The place, and the distance of the crossings of the lower and the upper values.
     """
     side, lowest, highest = (_OneSidedCrossing(level, top, rough=True) for _ in range(3))
     x = guess
@@ -96,14 +109,35 @@ def enclose(
     enough: float,
     loose: float = 0.0,
 ) -> tuple[float, float]:
-    """(low, high) around the place where a decreasing function crosses a level.
+    """Enclose the place where a decreasing function, known from two sides, crosses a level.
 
-    `sample` gives lower and upper values of the function at some places. Then lower(low) > level,
-    or low = 0, and upper(high) <= level, or high = top, where that is taken as known. Both sides
-    are searched at once, from the places `start` on, to `rtol` or a small part of the distance
-    between the two; a bracket that is relatively narrower than `enough` needs no further proof
-    that it could not be narrower. Nor is the distance between the two looked at closely that is
-    relatively smaller than `loose`.
+    Parameters
+    ----------
+    sample : Sides
+        Lower and upper values of the function at some places.
+    level : float
+    start : Array
+        Places that are evaluated first, shape [places].
+    top : float
+        The end of the interval [0, top], where the function is taken to be at most `level`.
+    rtol : float
+        Relative width at which the search for one side ends. It also ends at 0.03 of the distance
+        between the crossings of the two sides.
+    enough : float
+        A bracket of this relative width need not be proven to be as narrow as possible.
+    loose : float
+        Up to this relative width the search for one side ends at four times the distance between
+        the crossings of the two sides.
+
+    Returns
+    -------
+    tuple of float
+        (low, high), both evaluated: the lower value at `low` exceeds the level, or low = 0, and
+        the upper value at `high` does not, or high = top.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Both sides are searched at once.
     """
     sides = (_OneSidedCrossing(level, top), _OneSidedCrossing(level, top))
     places = np.asarray(start, dtype=float)
@@ -150,7 +184,11 @@ class _OneSidedCrossing:
             self._points.append((height, -math.log1p(-x / self._top)))
 
     def expected(self) -> float:
-        """Where the function crosses the level, by inverse interpolation of what is closest."""
+        """Return about where the function crosses the level.
+
+        It is interpolated, place by height, between the known points closest to the level. Heights
+        are transformed so that a normal tail is nearly a straight line.
+        """
         best: list[tuple[float, float]] = []
         for point in sorted(self._points, key=lambda point: abs(point[0])):
             if all(point[0] != other[0] for other in best):

@@ -19,7 +19,26 @@ from .crossing import Sides, enclose, rough_crossing
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
-    """Certified epsilon of one round at 0 < delta < 1."""
+    """Return certified bounds on epsilon of one round.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+    delta : float
+        0 < delta < 1.
+    rtol : float
+        Relative width of the bracket.
+
+    Raises
+    ------
+    NotCertified
+        If narrower samples do not narrow the bracket enough; it carries the narrowest one.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Rough samples tell where to search; both ends of the result are
+    epsilons at which narrow samples were evaluated.
+    """
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6, profile.depths)
     look, width = _outline(profile), _width(profile, rtol)
@@ -58,7 +77,24 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
 
 
 def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds[float]:
-    """Certified delta of one round; rtol is in epsilon: upper(eps) <= lower(eps (1 - rtol))."""
+    """Return certified bounds on delta of one round.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+    epsilon : float
+    rtol : float
+        Width in relative epsilon: upper(epsilon) <= lower(epsilon (1 - rtol)).
+
+    Raises
+    ------
+    NotCertified
+        If narrower samples do not narrow the bracket enough; it carries the narrowest one.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Close to the largest loss, the upper value is that of a chord.
+    """
     top, share = profile.max_loss, 1.0
     if epsilon >= top:
         if profile.bounded:

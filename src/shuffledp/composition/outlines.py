@@ -48,7 +48,19 @@ class RoundGroup:
 
 
 def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGroup, ...]:
-    """Return groups of rounds, in an order that does not depend on that of composing."""
+    """Return groups of similar rounds, in an order that does not depend on that of composing.
+
+    Parameters
+    ----------
+    rounds : Sequence of (PrivacyProfile, int)
+        Profiles, and how many rounds have each.
+
+    Returns
+    -------
+    tuple of RoundGroup
+        Rounds with one profile, or of one family with numbers of users that differ by a factor of
+        at most ALIKE.
+    """
     families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
     for profile, count in rounds:
         family, users = profile.family

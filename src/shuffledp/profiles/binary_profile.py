@@ -102,6 +102,7 @@ class BinaryProfile(PrivacyProfile):
         return [[self.held if order is ValueOrder.FORWARD else other] for order in self.orders]
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        """A sampler by a search over the values of the others; see `PrivacyProfile.sampler`."""
         if self.held is None and not self.bounded:
             return self._constant
 

@@ -181,6 +181,7 @@ class ClassSampler:
         self._choice = EngineChoice(table.users * math.exp(-depth))
 
     def __call__(self, epsilon: Array) -> Samples:
+        """Samples of the largest profile, at least the tangent at its largest loss."""
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
         end, slope = table.max_loss, table.last_slope

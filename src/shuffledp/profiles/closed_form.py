@@ -67,6 +67,7 @@ class GaussianProfile(PrivacyProfile):
         return self._sample
 
     def _sample(self, epsilon: Array) -> Samples:
+        """Samples by the closed form, with the errors of erfc and its arguments charged."""
         epsilon = np.minimum(np.asarray(epsilon, dtype=float), self.max_loss)
         x, s = epsilon / (self.shift * math.sqrt(2)), self.shift / math.sqrt(8)
         # a relative change of z changes erfc(z) by 2 z^2 + 2 times that, at most
@@ -191,6 +192,7 @@ class PolygonProfile(PrivacyProfile):
 
     @staticmethod
     def _samples(polygon: Polygon, epsilon: Array) -> Samples:
+        """Samples of one polygon, with its relative error charged."""
         value, left, right = polygon(epsilon)
         # the last value of a polygon is exact: it was given
         charge = np.where(epsilon < polygon.epsilon[-1], 2 * polygon.error, 0.0)
