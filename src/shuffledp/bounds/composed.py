@@ -109,7 +109,7 @@ class _Attempt(NamedTuple):
 
     @classmethod
     def one_sided(cls, bounds: Bounds[float]) -> _Attempt:
-        """With one trivial side: it is not known how much too wide the bracket is."""
+        """With one trivial side: 8, for lack of a width, asks for a three times finer lattice."""
         return cls(bounds, 8.0)
 
 
@@ -254,7 +254,7 @@ def _search(
     lattices = composition.lattices
     fineness, finest = composition.fineness, lattices.finest(question.rtol)
     targets = targets_between(lattices.outlines, *log_range)
-    best, coarser, is_refined = question.trivial_bounds, 0.0, False
+    best, last_fineness, is_refined = question.trivial_bounds, 0.0, False
     patience = 1 if lattices.is_expensive else 2  # refinements without progress
     for _ in range(tuning.LATTICES):
         try:
@@ -263,14 +263,14 @@ def _search(
             bounds, excess = question.attempt(plds.upper, plds.lower)
         except LatticeTooLong:
             # towards the last lattice that was short enough, if there was one
-            fineness = math.sqrt(fineness * coarser) if coarser else fineness / 2
-            if fineness < 1.05 * coarser or (coarser and lattices.is_expensive):
+            fineness = math.sqrt(fineness * last_fineness) if last_fineness else fineness / 2
+            if fineness < 1.05 * last_fineness or (last_fineness and lattices.is_expensive):
                 break
             continue
         if excess <= 1:
             composition.fineness = fineness
             return bounds
-        before, best, coarser = best, narrower(best, bounds), fineness
+        before, best, last_fineness = best, narrower(best, bounds), fineness
         if question.is_narrow(best):
             return best
         patience -= is_refined and before.lower > 0 and not improved(before, best)
@@ -286,7 +286,7 @@ def _search(
             if factor and not lattices.is_expensive:
                 factor = max(factor, 2.0)  # few losses may lie badly on both lattices else
             fineness = min(fineness * factor, finest)
-            if fineness <= coarser:
+            if fineness <= last_fineness:
                 break
         else:
             targets = new_targets

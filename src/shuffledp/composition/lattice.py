@@ -205,7 +205,7 @@ class Lattices:
     def _step(
         self, stride: float, places: Mapping[PrivacyProfile, SamplePlaces], fineness: float
     ) -> float:
-        """Return a step below the stride of which the anchor is a multiple, up to rounding."""
+        """Return a lattice step, below the stride, that divides the anchor up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
         longest = 30 * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step

@@ -106,7 +106,7 @@ def _condition_on_large(sums: ScoreSums, large: NDArray[np.bool_], width: float)
 def jump_stop_loss(
     sums: ScoreSums, width: float, solve: Engine = large_stop_loss, least: float = 0.0
 ) -> StopLossBounds:
-    """Return certified bounds on E[(S)_+] with dominant scores in closed form.
+    """Return certified bounds on E[(S)_+] with dominant scores, the jumps, in closed form.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _condition_on_big(
         upper = np.minimum(above * (1 + 8 * UNIT), upper)
     if sums.falls is None:
         return without_slope(lower, upper)
-    fall = mean_with_big(sums.falls, sums.held)
+    fall = mean_with_big(sums.falls, sums.threshold_rise)
     slope_low = down * rest.slope_low + fall * (1 - closed_error) + with_low.slope_low
     slope_high = up * rest.slope_high + fall * (1 + closed_error) + with_low.slope_high
     is_positive = lower > 0
@@ -289,7 +289,7 @@ def _one_big_and_one_low(
     ways = n * (n - 1) * np.exp(log_none)
     drift = mean_of_others(z) - sums.threshold
     value, fall = np.zeros((2, len(z)))
-    held = mean_of_others(sums.slopes) + sums.held
+    held = mean_of_others(sums.slopes) + sums.threshold_rise
     for i in np.flatnonzero((p_big > 0) & (p_low > 0)).tolist():
         value[i], fall[i] = _sum_over_pairs(
             sums, i, big[i], low[i], float(drift[i]), float(held[i])
