@@ -57,6 +57,25 @@ def test_approximate_dp_against_enumeration(kinds: list[tuple[float, float]]) ->
         assert bounds.upper <= exact * 1.01 + 1e-12
 
 
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-160, 1e-21])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_tiny_epsilons_can_be_composed(epsilon: float, delta: float) -> None:
+    composed = Accountant().compose(ApproximateDP(epsilon, delta), rounds=3)
+    assert composed.get_epsilon(1e-5) == 0
+    assert composed.get_epsilon(0.0) >= 3 * epsilon
+    exact = 1 - (1 - mpmath.mpf(delta)) ** 3
+    lower, upper = composed.delta_bounds(0.1)
+    assert lower <= exact <= upper <= exact * (1 + 1e-9)
+
+
+def test_tiny_losses_can_be_composed() -> None:
+    given = GivenPLD([1e-200, -1e-200], [0.5, 0.5])
+    composed = Accountant().compose(given, rounds=4)
+    assert composed.get_epsilon(1e-5) == 0
+    assert composed.get_epsilon(0.0) >= 4e-200
+    assert GivenPLD([1e-200, 0.0], [1e-200, 1.0], symmetric=True).get_epsilon(0.0) == 1e-200
+
+
 def test_approximate_dp_says_what_it_was_told() -> None:
     assert ApproximateDP(1.0, 1e-6).get_epsilon(1e-6) == pytest.approx(1.0, rel=1e-9)
     assert ApproximateDP(1.0, 1e-6).get_delta([1.0, 7.0]).tolist() == [1e-6, 1e-6]

@@ -67,7 +67,7 @@ class ApproximateDP(Given):
     """Any mechanism that is (epsilon, delta)-DP, of which nothing else is known.
 
     Its worst pair loses epsilon one way or the other, and everything with probability delta
-    (Kairouz, Oh, Viswanath 2015).
+    (Kairouz, Oh, Viswanath 2015). An epsilon between 0 and 1e-20 counts as 1e-20.
 
     >>> from shuffledp import Accountant
     >>> from shuffledp.mechanisms import ApproximateDP

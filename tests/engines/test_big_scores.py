@@ -179,7 +179,7 @@ def test_one_more_user(seed: int) -> None:
         *columns(law, threshold),
         users,
         falls=np.array([[float(fall) for fall in falls]]),
-        held=float(HELD),
+        threshold_rise=float(HELD),
         last=np.array([[float(q) for q in last]]),
     )
     for width in (0.1, 1e-4):
@@ -195,7 +195,7 @@ def test_any_scores_as_large_ones(seed: int) -> None:
         *columns(law, threshold),
         users,
         falls=np.array([[float(fall) for fall in falls]]),
-        held=float(HELD),
+        threshold_rise=float(HELD),
     )
     large = np.array([[draw.random() < 0.5 for _ in falls]])
     if not large.any() or float(rows.probabilities[large].sum()) > 0.5:

@@ -34,7 +34,7 @@ def check(
     threshold: Fraction,
 ) -> StopLossBounds:
     rates = np.array([[float(fall) for fall in falls]])
-    sums = ScoreSums(*columns(law, threshold), users, falls=rates, held=float(HELD))
+    sums = ScoreSums(*columns(law, threshold), users, falls=rates, threshold_rise=float(HELD))
     found = engine(sums)
     lower, _, slope_low, slope_high = (float(side[0]) for side in found)
     assert 0 <= slope_low <= slope_high

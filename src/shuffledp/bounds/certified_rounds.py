@@ -34,7 +34,7 @@ class CertifiedRounds:
     def __init__(self, parts: Parts, *, refine: bool = True) -> None:
         forward, backward = merged(parts), swapped(parts)
         orders = [forward] if forward == backward else [forward, backward]
-        self._orders = [OneOrder(kinds, refine) for kinds in orders]
+        self._orders = [OneOrder(order, refine) for order in orders]
 
     @property
     def compositions(self) -> Sequence[Composition]:
@@ -42,7 +42,7 @@ class CertifiedRounds:
         return [order.composition for order in self._orders]
 
     def max_loss(self) -> float:
-        """The epsilon of pure DP."""
+        """The epsilon of pure DP: the largest loss, infinite if losses may be infinite."""
         return max(order.max_loss() for order in self._orders)
 
     @property
@@ -91,8 +91,8 @@ class OneOrder:
     """Rounds in one order of the neighbours. Keeps the composition for later questions, which may
     come from several threads."""
 
-    def __init__(self, kinds: Parts, refine: bool = True) -> None:
-        self._kinds, self._refine = kinds, refine
+    def __init__(self, parts: Parts, refine: bool = True) -> None:
+        self._parts, self._refine = parts, refine
         self._composition: Composition | None = None
         self._lock = threading.Lock()
 
@@ -102,7 +102,7 @@ class OneOrder:
 
         with self._lock:
             if self._composition is None:
-                self._composition = Composition(self._kinds)
+                self._composition = Composition(self._parts)
                 if not (self._refine or self._composition.lattices.is_expensive):
                     # single pairs of datasets have few losses, which wide cells do not fit
                     self._composition.fineness = 2.0
@@ -111,26 +111,26 @@ class OneOrder:
     @property
     def _only(self) -> PrivacyProfile | None:
         """The profile, if there is one round."""
-        match self._kinds:
+        match self._parts:
             case ((profile, 1),):
                 return profile
         return None
 
     @property
     def largest_loss(self) -> float:
-        if not self._kinds:
+        if not self._parts:
             return 0.0
         return self.composition.max_loss if self._only is None else self._only.max_loss
 
     def max_loss(self) -> float:
-        if not all(profile.bounded for profile, _ in self._kinds):
+        if not all(profile.bounded for profile, _ in self._parts):
             return math.inf
         return self.largest_loss
 
     def epsilon_bounds(
         self, delta: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
-        if delta == 1 or not self._kinds:
+        if delta == 1 or not self._parts:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.epsilon_bounds(self._only, delta, rtol)
@@ -141,7 +141,7 @@ class OneOrder:
     def delta_bounds(
         self, epsilon: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
-        if not self._kinds:
+        if not self._parts:
             return Bounds(0.0, 0.0)
         if self._only is not None:
             return one_round.delta_bounds(self._only, epsilon, rtol)
@@ -150,7 +150,8 @@ class OneOrder:
         return composed.delta_bounds(self.composition, epsilon, rtol, self._refine, curve)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
-        if not self._kinds:
+        """Return upper deltas, [epsilons], of one round by its profile, else by composition."""
+        if not self._parts:
             return np.zeros(len(epsilon))
         profile = self._only
         if profile is None:

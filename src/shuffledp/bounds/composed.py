@@ -109,7 +109,7 @@ class _Attempt(NamedTuple):
 
     @classmethod
     def one_sided(cls, bounds: Bounds[float]) -> _Attempt:
-        """With one trivial side: it is not known how much too wide the bracket is."""
+        """With one trivial side: 8, for lack of a width, asks for a three times finer lattice."""
         return cls(bounds, 8.0)
 
 
@@ -128,7 +128,7 @@ class _CompositionQuestion(ABC):
 
     @abstractmethod
     def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
-        """Bounds from the PLDs above and below the rounds."""
+        """Bounds from the PLDs above and below the rounds, and how much too wide they are."""
 
     @abstractmethod
     def upper_value(self, upper: CountedPLDs) -> float:
@@ -152,6 +152,7 @@ class _EpsilonAt(_CompositionQuestion):
         return Bounds(0.0, self._composition.max_loss if bounded else math.inf)
 
     def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
+        """Cross delta by the sums of the lower and of the upper PLDs; the width is in epsilon."""
         low = self._crossing(lower, Side.LOWER)[0]
         high = self.upper_value(upper)
         bounds = certified(low, high)
@@ -192,6 +193,7 @@ class _DeltaAt(_CompositionQuestion):
         return Bounds(0.0, 1.0)
 
     def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
+        """Evaluate both sums; the width is relative to the change of delta over rtol epsilon."""
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
         high = self.upper_value(upper)
@@ -252,7 +254,7 @@ def _search(
     lattices = composition.lattices
     fineness, finest = composition.fineness, lattices.finest(question.rtol)
     targets = targets_between(lattices.outlines, *log_range)
-    best, coarser, is_refined = question.trivial_bounds, 0.0, False
+    best, last_fineness, is_refined = question.trivial_bounds, 0.0, False
     patience = 1 if lattices.is_expensive else 2  # refinements without progress
     for _ in range(tuning.LATTICES):
         try:
@@ -261,14 +263,14 @@ def _search(
             bounds, excess = question.attempt(plds.upper, plds.lower)
         except LatticeTooLong:
             # towards the last lattice that was short enough, if there was one
-            fineness = math.sqrt(fineness * coarser) if coarser else fineness / 2
-            if fineness < 1.05 * coarser or (coarser and lattices.is_expensive):
+            fineness = math.sqrt(fineness * last_fineness) if last_fineness else fineness / 2
+            if fineness < 1.05 * last_fineness or (last_fineness and lattices.is_expensive):
                 break
             continue
         if excess <= 1:
             composition.fineness = fineness
             return bounds
-        before, best, coarser = best, narrower(best, bounds), fineness
+        before, best, last_fineness = best, narrower(best, bounds), fineness
         if question.is_narrow(best):
             return best
         patience -= is_refined and before.lower > 0 and not improved(before, best)
@@ -284,7 +286,7 @@ def _search(
             if factor and not lattices.is_expensive:
                 factor = max(factor, 2.0)  # few losses may lie badly on both lattices else
             fineness = min(fineness * factor, finest)
-            if fineness <= coarser:
+            if fineness <= last_fineness:
                 break
         else:
             targets = new_targets

@@ -17,84 +17,45 @@ from .._support.numeric import BOTH, Array
 _AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
 
 
+#: Lower and upper values of a decreasing function at some places, each of shape [places].
+Sides = Callable[[Array], tuple[Array, Array]]
+
+
 def crossing(
     f: Callable[[float], float], level: float, guess: float, top: float, rtol: float = 1e-9
 ) -> tuple[float, float]:
-    """(low, high) with f(low) > level >= f(high), 0 <= low < high <= top, of relative width rtol.
+    """Enclose the place where one decreasing function crosses a level.
 
-    f(top) <= level is taken as known. Where f(0) <= level already, (0, 0). False position on
-    log f, which is close to a smooth curve, with the Illinois rule; both ends are certificates.
+    Parameters
+    ----------
+    f : callable
+        Decreasing on [0, top], with f(top) <= level.
+    level : float
+        Positive.
+    guess : float
+        About the place; any number is sound.
+    top : float
+    rtol : float
+        Relative width to aim for.
+
+    Returns
+    -------
+    tuple of float
+        (low, high) with f(low) > level >= f(high), both evaluated unless high is `top`; (0, 0)
+        where f(0) <= level.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Both ends are certificates, however good the search was.
     """
 
-    def height(x: float) -> float:
-        value = f(x)
-        return math.log(value / level) if value > 0 else -50.0
+    def sides(places: Array) -> tuple[Array, Array]:
+        values = np.array([f(x) for x in places.tolist()])
+        return values, values
 
-    ends = _both_ends(height, guess, top, rtol)
-    return (0.0, 0.0) if ends is None else _close_in(height, ends, rtol)
-
-
-class _Ends(NamedTuple):
-    """Two places, and the heights there: positive at `low`, not at `high`."""
-
-    low: float
-    high: float
-    y_low: float
-    y_high: float
-
-
-def _both_ends(
-    height: Callable[[float], float], guess: float, top: float, rtol: float
-) -> _Ends | None:
-    """Walk from the guess, in growing strides, until both ends are known; None: no height > 0."""
-    low, high = 0.0, top
-    y_low, y_high = math.nan, -50.0
-    x, stretch = min(max(guess, 1e-12 * top), (1 - 1e-6) * top), 1e-5
-    while True:
-        y = height(x)
-        if y > 0:
-            low, y_low = x, y
-            if high < top or x >= top * (1 - rtol):
-                break
-            x = min(x * (1 + stretch), (x + top) / 2)
-        else:
-            high, y_high = x, y
-            if low > 0:
-                break
-            if x < 1e-12 * top or stretch > 1e6:
-                y_low = height(0.0)
-                if y_low <= 0:
-                    return None
-                break
-            x = x / (1 + stretch)
-        stretch *= 16
-    return _Ends(low, high, y_low, y_high)
-
-
-def _close_in(height: Callable[[float], float], ends: _Ends, rtol: float) -> tuple[float, float]:
-    """False position with the Illinois rule: an end that stays twice counts half."""
-    low, high, y_low, y_high = ends
-    moved: str | None = None
-    for _ in range(200):
-        if high - low <= rtol * high:
-            break
-        x = low + (high - low) * y_low / (y_low - y_high)
-        margin = 0.25 * rtol * high
-        x = min(max(x, low + margin), high - margin)
-        y = height(x)
-        if y > 0:
-            low, y_low = x, y
-            y_high *= 0.5 if moved == "low" else 1.0
-            moved = "low"
-        else:
-            high, y_high = x, y
-            y_low *= 0.5 if moved == "high" else 1.0
-            moved = "high"
-    return low, high
-
-
-#: Lower and upper values of a decreasing function at some places.
-Sides = Callable[[Array], tuple[Array, Array]]
+    start = np.clip(np.multiply(guess, (1 - 1e-5, 1 + 1e-5)), 1e-12 * top, (1 - 1e-6) * top)
+    low, high = enclose(sides, level, start, top, rtol, rtol)
+    return (0.0, 0.0) if low == 0 and f(0.0) <= level else (low, high)
 
 
 class Rough(NamedTuple):
@@ -106,9 +67,22 @@ class Rough(NamedTuple):
 
 
 def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rough:
-    """About where a function of which little is known crosses a level, near `guess` if it can be.
+    """Return about where a decreasing function crosses a level; nothing is certified.
 
-    Nothing is certified: it is where to begin.
+    Parameters
+    ----------
+    sample : Sides
+        Lower and upper values of the function at some places, which may be far apart.
+    level : float
+    guess : float
+        Where the search begins.
+    top : float
+        The end of the interval [0, top].
+
+    Returns
+    -------
+    Rough
+        The place, and the distance of the crossings of the lower and the upper values.
     """
     side, lowest, highest = (_OneSidedCrossing(level, top, rough=True) for _ in range(3))
     x = guess
@@ -135,14 +109,35 @@ def enclose(
     enough: float,
     loose: float = 0.0,
 ) -> tuple[float, float]:
-    """(low, high) around the place where a decreasing function crosses a level.
+    """Enclose the place where a decreasing function, known from two sides, crosses a level.
 
-    `sample` gives lower and upper values of the function at some places. Then lower(low) > level,
-    or low = 0, and upper(high) <= level, or high = top, where that is taken as known. Both sides
-    are searched at once, from the places `start` on, to `rtol` or a small part of the distance
-    between the two; a bracket that is relatively narrower than `enough` needs no further proof
-    that it could not be narrower. Nor is the distance between the two looked at closely that is
-    relatively smaller than `loose`.
+    Parameters
+    ----------
+    sample : Sides
+        Lower and upper values of the function at some places.
+    level : float
+    start : Array
+        Places that are evaluated first, shape [places].
+    top : float
+        The end of the interval [0, top], where the function is taken to be at most `level`.
+    rtol : float
+        Relative width at which the search for one side ends. It also ends at 0.03 of the distance
+        between the crossings of the two sides.
+    enough : float
+        A bracket of this relative width need not be proven to be as narrow as possible.
+    loose : float
+        Up to this relative width the search for one side ends at four times the distance between
+        the crossings of the two sides.
+
+    Returns
+    -------
+    tuple of float
+        (low, high), both evaluated: the lower value at `low` exceeds the level, or low = 0, and
+        the upper value at `high` does not, or high = top.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Both sides are searched at once.
     """
     sides = (_OneSidedCrossing(level, top), _OneSidedCrossing(level, top))
     places = np.asarray(start, dtype=float)
@@ -189,7 +184,11 @@ class _OneSidedCrossing:
             self._points.append((height, -math.log1p(-x / self._top)))
 
     def expected(self) -> float:
-        """Where the function crosses the level, by inverse interpolation of what is closest."""
+        """Return about where the function crosses the level.
+
+        It is interpolated, place by height, between the known points closest to the level. Heights
+        are transformed so that a normal tail is nearly a straight line.
+        """
         best: list[tuple[float, float]] = []
         for point in sorted(self._points, key=lambda point: abs(point[0])):
             if all(point[0] != other[0] for other in best):

@@ -19,23 +19,40 @@ from .crossing import Sides, enclose, rough_crossing
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
-    """Certified epsilon of one round at 0 < delta < 1."""
+    """Return certified bounds on epsilon of one round.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+    delta : float
+        0 < delta < 1.
+    rtol : float
+        Relative width of the bracket.
+
+    Raises
+    ------
+    NotCertified
+        If narrower samples do not narrow the bracket enough; it carries the narrowest one.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Rough samples tell where to search; both ends of the result are
+    epsilons at which narrow samples were evaluated.
+    """
     top = profile.max_loss
-    depth = depth_for(-math.log(delta) + 6, profile.depths)
-    look, width = _outline(profile), _width(profile, rtol)
-    rough = profile.values(depth, look)
-    at_zero = profile.estimate_at_zero
-    if at_zero is None or at_zero < 4 * delta:
-        at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
-        if at_zero <= delta:
-            return Bounds(0.0, 0.0)
+    depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
+    rough_width, width = _rough_width(profile), _width(profile, rtol)
+    rough = profile.values(depth, rough_width)
+    at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
+    if at_zero <= delta:
+        return Bounds(0.0, 0.0)
     normal = min(_normal_epsilon(at_zero, delta), top)
     loose = min(tuning.LOOSE, 0.05 * rtol)
-    search = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
+    search_width = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
     guess, gap = rough_crossing(_sides(rough), delta, normal, top)
     # where both sides should have crossed delta: the distance between them goes with the width
-    away = loose * guess + gap / 2 * min(width / look, 1.0)
-    start = np.clip([guess - away, guess + away], 0.0, top)
+    margin = loose * guess + gap / 2 * min(width / rough_width, 1.0)
+    start = np.clip([guess - margin, guess + margin], 0.0, top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
         sampler = profile.values(depth, width / 4**refinement)
@@ -45,7 +62,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
             return Bounds(math.inf, math.inf)
         reached = end is None or end.upper[0] <= delta
         sides = _sides(sampler, reached)
-        low, high = enclose(sides, delta, start, top, search, rtol, loose)
+        low, high = enclose(sides, delta, start, top, search_width, rtol, loose)
         if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
             return Bounds(0.0, 0.0)
         bounds = certified(low, high if reached else math.inf)
@@ -60,7 +77,24 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
 
 
 def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds[float]:
-    """Certified delta of one round; rtol is in epsilon: upper(eps) <= lower(eps (1 - rtol))."""
+    """Return certified bounds on delta of one round.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+    epsilon : float
+    rtol : float
+        Width in relative epsilon: upper(epsilon) <= lower(epsilon (1 - rtol)).
+
+    Raises
+    ------
+    NotCertified
+        If narrower samples do not narrow the bracket enough; it carries the narrowest one.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Close to the largest loss, the upper value is that of a chord.
+    """
     top, share = profile.max_loss, 1.0
     if epsilon >= top:
         if profile.bounded:
@@ -72,7 +106,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         # delta is convex in e^epsilon and 0 at the top: below the chord that starts at `near`
         point[0] = near
         share = math.expm1(epsilon - top) / math.expm1(near - top) * (1 + 2.0**-48)
-    depth = _deep_enough(profile, point)
+    depth = _resolving_depth(profile, point)
     best = Bounds(0.0, 1.0)
     for refinement in range(tuning.REFINEMENTS):
         sampler = profile.values(depth, _width(profile, rtol) / 4**refinement)
@@ -92,8 +126,10 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
 
 
 def _width(profile: PrivacyProfile, rtol: float) -> float:
-    """The width of a first attempt: much narrower than asked for where that costs next to nothing,
-    so that a bracket reads as one number."""
+    """The width of the first attempt.
+
+    It is much narrower than asked for where that costs little: both bounds then read alike.
+    """
     if profile.is_expensive and profile.is_slow:
         return 0.8 * rtol
     if profile.is_expensive:
@@ -101,15 +137,15 @@ def _width(profile: PrivacyProfile, rtol: float) -> float:
     return aim(rtol) * tuning.SINGLE
 
 
-def _outline(profile: PrivacyProfile) -> float:
-    """The width at which to find out where to look closely."""
+def _rough_width(profile: PrivacyProfile) -> float:
+    """The width of the samples that tell where to search closely."""
     if profile.is_slow:
         return of_profiles.FIRST_LOOK
     return 1e-3 if profile.is_expensive else 3e-4
 
 
-def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
-    """The depth at which this delta can be told from nothing."""
+def _resolving_depth(profile: PrivacyProfile, epsilon: Array) -> float:
+    """The first depth at which this delta, at one epsilon, is resolved."""
     for depth in profile.depths[:-1]:
         if profile.values(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
             return depth
@@ -117,8 +153,11 @@ def _deep_enough(profile: PrivacyProfile, epsilon: Array) -> float:
 
 
 def _normal_epsilon(at_zero: float, delta: float) -> float:
-    """epsilon at delta if the losses were normal, with delta(0) = `at_zero`: a guess, good if many
-    users hide one. Their mean is m^2/2 and their deviation m, and erf(m / sqrt 8) = delta(0)."""
+    """The epsilon at delta if losses were normal, with delta(0) = `at_zero`: a guess.
+
+    Their mean is m^2/2 and their deviation m, and erf(m / sqrt 8) = delta(0). The guess is good if
+    many users hide one.
+    """
 
     def normal_delta(epsilon: float, m: float) -> float:
         x, shift = epsilon / m / math.sqrt(2), m / math.sqrt(8)
@@ -126,12 +165,13 @@ def _normal_epsilon(at_zero: float, delta: float) -> float:
 
     at_zero = min(at_zero, 1 - 1e-12)
     most = math.sqrt(-8 * math.log1p(-at_zero))
-    m = _halve(lambda m: normal_delta(0.0, m) >= at_zero, math.sqrt(2 * math.pi) * at_zero, most)
+    m = _bisect(lambda m: normal_delta(0.0, m) >= at_zero, math.sqrt(2 * math.pi) * at_zero, most)
     most = m * m / 2 + m * math.sqrt(-2 * math.log(delta))
-    return _halve(lambda epsilon: normal_delta(epsilon, m) <= delta, 0.0, most)
+    return _bisect(lambda epsilon: normal_delta(epsilon, m) <= delta, 0.0, most)
 
 
-def _halve(beyond: Callable[[float], bool], low: float, high: float) -> float:
+def _bisect(beyond: Callable[[float], bool], low: float, high: float) -> float:
+    """About the first number in [low, high] that is beyond, to 20 bits of the interval."""
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) else (middle, high)

@@ -38,7 +38,20 @@ _LOG_ERROR = 2.0**-36
 
 
 def true_positive_rates(epsilon: Array, delta: Array, accused: Array) -> Array:
-    """The largest share of the guilty that is accused, at each share of the innocent that is."""
+    """Return the largest true positive rate at each false positive rate, rounded up.
+
+    Parameters
+    ----------
+    epsilon, delta : Array
+        Guarantees that hold in both orders, shape [guarantees].
+    accused : Array
+        Shares of the innocent that are accused, shape [rates].
+
+    Returns
+    -------
+    Array
+        Shares of the guilty that are accused, at most, shape [rates]; 1 without any guarantee.
+    """
     some, most = accused[:, None], np.ones(len(accused))
     if not len(epsilon):
         return most
@@ -50,7 +63,10 @@ def true_positive_rates(epsilon: Array, delta: Array, accused: Array) -> Array:
 
 
 def false_negative_rates(epsilon: Array, delta: Array, accused: Array) -> Array:
-    """The smallest share of the guilty that is missed: the trade-off curve, from below."""
+    """Return the smallest false negative rate at each false positive rate, rounded down.
+
+    This is the trade-off curve, from below; the parameters are those of `true_positive_rates`.
+    """
     some, least = accused[:, None], np.zeros(len(accused))
     if not len(epsilon):
         return least
@@ -68,11 +84,28 @@ def _missed(epsilon: Array, delta: Array, some: Array) -> Array:
 
 
 def renyi_divergences(parts: Parts, orders: Array, local: float, rtol: float) -> Array:
-    """Upper bounds for rounds with these profiles, at each order >= 1: a row for each order of the
-    neighbours.
+    """Return upper bounds on the Rényi divergences of rounds with these profiles.
 
-    `local`: if finite, what one user sends has a normal law in either dataset, whose means are so
-    many standard deviations apart at most. What is done to it later hides it only better.
+    Parameters
+    ----------
+    parts : Parts
+        Profiles and how many rounds have each.
+    orders : Array
+        Orders >= 1 of the divergence, shape [orders].
+    local : float
+        If finite, what one user sends has a normal law in either dataset, whose means are at most
+        this many standard deviations apart. Post-processing cannot increase its divergences.
+    rtol : float
+        Relative width to aim for.
+
+    Returns
+    -------
+    Array
+        Shape [2, orders]: a row for each order of the neighbours.
+
+    Notes
+    -----
+    docs/theory/readings.md. Divergences of independent rounds add up.
     """
     known: dict[PrivacyProfile, Array] = {}
     totals = []
@@ -87,6 +120,11 @@ def renyi_divergences(parts: Parts, orders: Array, local: float, rtol: float) ->
 
 
 def _divergences(profile: PrivacyProfile, orders: Array, local: float, rtol: float) -> Array:
+    """Return upper bounds on the divergences of one round, shape [orders].
+
+    They are the smaller of the integrals over its profiles and of what is known without them: the
+    largest loss, or the divergences of the local noise.
+    """
     if isinstance(profile, GaussianProfile):  # its shift may be 4 units too small
         return orders * profile.shift**2 / 2 * (1 + 16 * UNIT)
     both = [profile] if profile.reverse is None else [profile, profile.reverse]
@@ -131,7 +169,12 @@ class _Pair:
             self._end = self._local.max_loss
 
     def divergences(self, rtol: float) -> tuple[Array, float]:
-        """At each order; and the depth at which all that counts can be told from nothing."""
+        """Return the divergence at each order, [orders], and the depth that it needs.
+
+        Cells of epsilons are cut into four until what their width adds is at most rtol / 10. The
+        second result is log(1/delta) of the smallest delta that matters, so that the caller can
+        sample deeper profiles.
+        """
         first = np.geomspace(1e-6, 1.0, 48)
         epsilon = np.unique(np.concatenate([[0.0, 1.0], first])) * self._end
         values = self._values(epsilon)
@@ -165,8 +208,11 @@ class _Pair:
         return np.array([rows[0], rows[-1]])
 
     def _cells(self, epsilon: Array, values: Array) -> tuple[Array, Array]:
-        """Logarithms of the integral over each cell, from above, at every order; and about which
-        share of the whole is there only because the cell is so wide."""
+        """Return the logarithms of the integral over each cell, from above, [orders, cells].
+
+        Also return estimates of the share of the whole that the width of each cell adds,
+        [orders, cells]. `values` are the upper values of both profiles, [2, epsilons].
+        """
         width = np.diff(epsilon)
         above, about = [], []
         for rate, value in zip((self._orders - 1, -self._orders), values, strict=True):

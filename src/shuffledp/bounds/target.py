@@ -125,20 +125,7 @@ def boundary(
     index = min(rough.bounds, key=lambda i: abs(_height(rough.bounds[i].upper, target)))
     ahead = _height(rough.bounds[index].upper, target) / slope
     guess = _stepped(grid, index, -sign if ahead > 0 else sign, abs(ahead))
-    fine: dict[int, Bounds[float]] = {}
-
-    def exact(index: int) -> float:
-        if index not in fine:
-            fine[index] = evaluate(grid.value(index), rtol)
-        return _height(fine[index].upper, target)
-
-    stride = 1.3 * abs(exact(guess)) / slope  # a little more than should be needed
-    good, bad = _close_in(grid, exact, *_walk(grid, sign, exact, guess, stride))
-    return Found(
-        good if exact(good) <= 0 else None,
-        bad if exact(bad) > 0 else None,
-        fine,
-    )
+    return approach(grid, sign, evaluate, target, rtol, grid.value(guess), 0.0, slope)
 
 
 def approach(
@@ -152,7 +139,8 @@ def approach(
     steepness: float | None = None,
 ) -> Found:
     """A value that meets the target by no more than a relative `near`, or the last of the grid that
-    does, or nearly that: what `boundary` finds, for those who need it less exactly and sooner.
+    does, or nearly that; with near = 0 two neighbours on the grid, the last that does and one that
+    does not. All of them were evaluated.
 
     `steepness`: about how much faster than the value epsilon grows, or falls, on logarithms.
     """
@@ -170,10 +158,11 @@ def approach(
     stride, width = 0.7 if steepness is None else 1.5, math.inf
     while True:
         good, bad = (good, index) if height(index) > 0 else (index, bad)
-        if good is not None and height(good) >= -near:
+        if near and good is not None and height(good) >= -near:
             break
         if good is None or bad is None:
-            away = abs(height(index) + near / 2)
+            # a little more than should be needed, if both sides of the target are needed
+            away = abs(height(index) + near / 2) * (1.0 if near else 1.3)
             if 0 < seen[index].upper < math.inf:
                 stride = min(away / max(steepness or 1.0, 0.05), stride)
             ahead = _stepped(grid, index, -sign if good is None else sign, stride)
@@ -224,22 +213,6 @@ def _between(grid: Grid, good: int, bad: int, height: Height) -> int:
     return grid.index(math.exp(_log(grid, good) + share * (_log(grid, bad) - _log(grid, good))))
 
 
-def _walk(grid: Grid, sign: int, height: Height, index: int, stride: float) -> tuple[int, int]:
-    """(good, bad) on two sides of the boundary, by growing strides from an index.
-
-    Both are the same index at the end of the grid if there is no boundary before it.
-    """
-    missed = height(index) > 0
-    direction = -sign if missed else sign
-    while True:
-        ahead = _stepped(grid, index, direction, stride)
-        if ahead == index:
-            return index, index
-        if (height(ahead) > 0) != missed:
-            return (ahead, index) if missed else (index, ahead)
-        index, stride = ahead, 2 * stride + 1e-4
-
-
 def _stepped(grid: Grid, index: int, direction: int, stride: float) -> int:
     """The index a stride further, on logarithms, but at least the next and within the grid."""
     logarithm = _log(grid, index) + direction * stride
@@ -247,22 +220,6 @@ def _stepped(grid: Grid, index: int, direction: int, stride: float) -> int:
     ahead = grid.index(math.exp(logarithm))
     ahead = max(ahead, index + 1) if direction > 0 else min(ahead, index - 1)
     return min(max(ahead, grid.first), grid.last)
-
-
-def _close_in(grid: Grid, height: Height, good: int, bad: int) -> tuple[int, int]:
-    """Narrow to neighbours: false position, and every third time the middle, because certified
-    values are not quite smooth."""
-    attempt = 0
-    while abs(bad - good) > 1:
-        attempt += 1
-        index = _between(grid, good, bad, height) if attempt % 3 else (good + bad) // 2
-        first, last = sorted((good, bad))
-        index = min(max(index, first + 1), last - 1)
-        if height(index) > 0:
-            bad = index
-        else:
-            good = index
-    return good, bad
 
 
 _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}

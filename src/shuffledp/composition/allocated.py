@@ -139,6 +139,10 @@ class AllocatedProfile(PrivacyProfile):
         return self._sampler(depth, rtol, slopes=False)
 
     def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
+        """Return a sampler between the laws of the two PLDs that enclose one step.
+
+        An outline (a width of FIRST_LOOK or more) has an upper side only.
+        """
         is_outline, width = rtol >= of_profiles.FIRST_LOOK, min(rtol, of_profiles.OUTLINE_WIDTH)
         if is_outline:  # it has an upper side only, and no far tail
             depth = min(depth, of_profiles.DEPTHS[1])

@@ -48,7 +48,11 @@ Counts = NDArray[np.int64]
 
 
 class Nodes(NamedTuple):
-    """Counts a < b, with those that are known `before` a and `after` b, or a and b themselves."""
+    """Numbers of senders few < many at which a composition is known, and their neighbours.
+
+    `before` is the next smaller number that is known, or `few` itself; `after` the next larger one,
+    or `many` itself.
+    """
 
     before: int
     few: int
@@ -63,14 +67,27 @@ class Known(NamedTuple):
     upper: Array
 
 
-#: At which epsilons a composition of so many senders is asked for.
+#: The composition of a number of senders, at epsilons that are fixed.
 Evaluate = Callable[[int], Known]
 
 
 @dataclass(frozen=True)
 class Hiding:
-    """Compositions of `rounds` rounds in each of which every other sender hides the user with
-    probability `chance`."""
+    """Bounds on compositions for numbers of senders between two at which these are known.
+
+    Parameters
+    ----------
+    chance : float
+        The probability that another sender hides the user in question.
+    rounds : int
+        The rounds that are composed.
+
+    Notes
+    -----
+    docs/theory/bundles.md. The fall of a composition from one number of senders to the next is a
+    mean of binomial masses, whose logarithms bend by no more than a known constant. Falls over two
+    neighbouring ranges then tell how they are spread within each of them.
+    """
 
     chance: float
     rounds: int
@@ -80,7 +97,16 @@ class Hiding:
     )
 
     def upper(self, nodes: Nodes, count: Counts, at: Evaluate) -> Array:
-        """Bounds at counts from a to b, a row each; of a composition there are as many rows."""
+        """Return upper bounds at numbers of senders between the nodes, [counts, epsilons].
+
+        Parameters
+        ----------
+        nodes : Nodes
+        count : Counts
+            Numbers of senders from nodes.few to nodes.many, shape [counts].
+        at : Evaluate
+            The compositions at the nodes, [counts, epsilons]: each count has its own epsilons.
+        """
         few, many = at(nodes.few), at(nodes.many)
         best = few.upper
         if nodes.after == nodes.many:
@@ -95,6 +121,7 @@ class Hiding:
         return best
 
     def lower(self, nodes: Nodes, count: Counts, at: Evaluate) -> Array:
+        """Return lower bounds at numbers of senders between the nodes; see `upper`."""
         few, many = at(nodes.few), at(nodes.many)
         best = many.lower
         if nodes.before == nodes.few:
@@ -109,14 +136,17 @@ class Hiding:
         return best
 
     def _reference(self, nodes: Nodes, bend: float, side: Side, count: Counts) -> _Reference:
-        """Of the range between the nodes a and b and of the one after it, or before it."""
+        """Return the reference falls between the nodes and after them (UPPER) or before them."""
         key = nodes, bend, side, count.tobytes()
         if key not in self._made:
             self._made[key] = _Reference(nodes, bend, side, count - nodes.few)
         return self._made[key]
 
     def _bends(self, first: int, last: int) -> Iterator[_Bends]:
-        """For counts from the first to the last, with more or fewer others who hide the user."""
+        """Yield how much falls may bend between two numbers of senders, for several cut-offs.
+
+        Cases in which more of the others hide the user than a cut-off says are charged instead.
+        """
         mean = last * self.chance
         for seldom in _SELDOM:
             reach = bernstein(mean * (1 - self.chance), seldom)
@@ -131,8 +161,19 @@ class Hiding:
 
 
 class AtShares:
-    """Compositions for numbers of senders, at the epsilons that belong to some shares of all users,
-    a row each, with epsilons rounded to a side."""
+    """Compositions at the epsilons that belong to some shares of all users.
+
+    Parameters
+    ----------
+    sampler : callable
+        Returns the sampler of the composition of a number of senders.
+    epsilon : Array
+        Epsilons of the sampled round, shape [epsilons].
+    rates : Array
+        Shares of all users, shape [rates]; what is evaluated has the shape [rates, epsilons].
+    side : Side
+        The direction in which epsilons are rounded.
+    """
 
     def __init__(
         self, sampler: Callable[[int], Sampler], epsilon: Array, rates: Array, side: Side
@@ -156,22 +197,27 @@ class AtShares:
 
 
 class _Bends(NamedTuple):
-    """How much logarithms of falls may bend downwards from one count to the next; and falls that
-    may bend more, for each count and as a share of the composition."""
+    """How much the logarithms of falls may bend downwards from one number of senders to the next.
+
+    `missed` bounds the falls that may bend more, at each number, as a share of the composition.
+    """
 
     bend: float
     missed: float
 
     def between(self, nodes: Nodes, few: Known, many: Known) -> tuple[Array, Array]:
-        """Between a and b, the most that falls that may bend more add up to, and the least that the
-        others do."""
+        """Return, between the nodes, upper bounds on the sum of the falls that may bend more, and
+        lower bounds on the sum of all others."""
         missed = (self.missed * (nodes.many - nodes.few) + _DIFFERENCE) * few.upper
         return missed, few.lower - many.upper - missed
 
 
 class _Reference:
-    """Falls whose logarithms bend by just that, with several slopes, over two neighbouring ranges:
-    the ratio of their sums, and the share of so many first steps in the range from a to b."""
+    """Falls whose logarithms bend by exactly `bend`, for 241 slopes, over two neighbouring ranges.
+
+    For each slope it has the ratio of the sums over the two ranges, and the share of the first
+    `steps` falls in the sum between the nodes.
+    """
 
     def __init__(self, nodes: Nodes, bend: float, side: Side, steps: Counts) -> None:
         first, middle, last = nodes[1:] if side is Side.UPPER else nodes[:3]
@@ -186,16 +232,16 @@ class _Reference:
         self._columns = np.arange(len(steps))[:, None]
 
     def at_least(self, ratio: Array) -> Array:
-        """The share in the first range, if the falls of the second are at most so many times as
-        large."""
+        """Return a lower bound on the share, if the falls of the second range are at most `ratio`
+        times those of the first."""
         slope = np.searchsorted(self._ratio, ratio * (1 + _ROUNDING))
         shares = np.vstack([self._shares, np.zeros(len(self._columns))])
         found: Array = shares[slope, self._columns] * (1 - _ROUNDING)
         return found
 
     def at_most(self, ratio: Array) -> Array:
-        """The share in the second range, if its falls are at least so many times as large as those
-        of the first."""
+        """Return an upper bound on the share, if the falls of the second range are at least `ratio`
+        times those of the first."""
         slope = np.searchsorted(self._ratio, ratio * (1 - _ROUNDING), side="right")
         shares = np.vstack([np.ones(len(self._columns)), self._shares])
         found: Array = shares[slope, self._columns] * (1 + _ROUNDING)
@@ -203,14 +249,14 @@ class _Reference:
 
 
 def _shares(falls: Array, steps: Counts) -> Array:
-    """The share of so many first ones in each row: [rows, steps]."""
+    """Return the shares of the first `steps` falls in the sum of each row: [rows, steps]."""
     sums = np.pad(np.cumsum(falls, axis=1), ((0, 0), (1, 0)))
     shares: Array = sums[:, steps] / sums[:, -1:]
     return shares
 
 
 def _quotient(above: Array, below: Array, otherwise: float) -> Array:
-    """Of what is at least 0 and what is positive, or something else."""
+    """Return (above)_+ / below, or `otherwise` where `below` is not positive."""
     quotient = np.full(above.shape, otherwise)
     with np.errstate(over="ignore"):
         np.divide(np.maximum(above, 0.0), below, out=quotient, where=below > 0)
@@ -254,6 +300,20 @@ class BundledRounds:
         return self._made[senders]
 
     def bracket(self, depth: float, rtol: float) -> Ends:
+        """Return a function that bounds the rounds of a bucket of counts from both sides.
+
+        Parameters
+        ----------
+        depth : float
+            Deltas are resolved relatively down to e^-depth.
+        rtol : float
+            Relative width in epsilon to aim for.
+
+        Notes
+        -----
+        docs/theory/bundles.md. From above it is a chord in the share of senders, from below the
+        composition of the most senders; with `Hiding` each count has bounds of its own.
+        """
         known: dict[int, Sampler] = {}
         hiding = self._hiding
         if self.most == tuning.FEW_BUCKETS:  # all questions share these
@@ -307,7 +367,11 @@ class BundledRounds:
         sampler: Callable[[int], Sampler],
         epsilon: Array,
     ) -> Between:
-        """Count by count: of cells of several the first is the worst but for its share."""
+        """Return the bounds of a bucket count by count.
+
+        A cell of several counts is bounded by its first one, which has the largest composition,
+        with the share of its last one.
+        """
         first, last = bucket.cells[:2].astype(np.int64)
         least, most = bucket.cells[2:]
         nodes = Nodes(max(bucket.before, 1), bucket.node, bucket.last, bucket.after)
@@ -327,8 +391,19 @@ class BundledRounds:
 
 
 def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
-    """Below a bucket whose mean is this share of the largest count, of which there are samples:
-    along their lines."""
+    """Return the bounds of a bucket, from below along the lines of samples of its largest count.
+
+    Parameters
+    ----------
+    last : Samples
+        Of the largest count of the bucket, at some epsilons.
+    share : float
+        The mean count of the bucket over the largest one.
+    above : Array
+        Upper bounds, [epsilons].
+    excess : Array
+        alpha - 1, [epsilons].
+    """
     left = (1 - share + 4 * UNIT) * (1 + 8 * UNIT)
     line = share * (1 - 4 * UNIT) * last.lower - left * excess * last.slope_high
     known = line > 0  # else the line is 0 itself

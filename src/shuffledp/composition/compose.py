@@ -55,7 +55,19 @@ class Composition:
     ) -> list[Array]:
         """Return lower or upper deltas at many epsilons, sharp down to a delta of about `least`.
 
-        A few tilts serve all of them. They are 0 and 1 where every lattice is too long.
+        Parameters
+        ----------
+        epsilon : Array
+            Shape [epsilons]. A few tilts serve all of them.
+        least : float
+        rtol : float
+            Relative width in epsilon to aim for.
+        sides : Sequence of Side
+
+        Returns
+        -------
+        list of Array
+            For each side the bounds, [epsilons]; 0 and 1 where every lattice is too long.
         """
         depth = self.depth_for(-math.log(least))
         targets = tuple(-math.log(least) * share for share in tuning.GRADED)

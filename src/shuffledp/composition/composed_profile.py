@@ -35,8 +35,7 @@ _ULP = 2 * UNIT
 
 
 def has_few_terms(parts: CountedPLDs, least: float = 0.0) -> bool:
-    """Can the losses of so many rounds be added up term by term, if masses up to `least` are left
-    out?"""
+    """Whether the losses can be added up term by term, without masses up to `least`."""
     if sum(count for _, count in parts) <= 2:
         return True
     logs = (count * math.log(max(int((pld.masses > least).sum()), 1)) for pld, count in parts)
@@ -44,8 +43,19 @@ def has_few_terms(parts: CountedPLDs, least: float = 0.0) -> bool:
 
 
 class ShortSum:
-    """delta for epsilon >= 0, on one side of the truth, and minus its slope in e^epsilon, which is
-    between two values."""
+    """The profile of a sum of few losses, added up term by term, on one side of the truth.
+
+    Parameters
+    ----------
+    parts : CountedPLDs
+        All on one lattice, with few terms altogether: `has_few_terms`.
+    side : Side
+
+    Notes
+    -----
+    docs/theory/composition.md. All terms are positive, so that rounding errors are relative. Sums
+    beyond 600 count as infinite from above, and as 600 from below.
+    """
 
     def __init__(self, parts: CountedPLDs, side: Side) -> None:
         plds = [pld for pld, count in parts for _ in range(count)]
@@ -72,6 +82,7 @@ class ShortSum:
         self._loss_error = LOSS_ERROR * reach + sum(pld.loss_error for pld in plds)
 
     def __call__(self, epsilon: Array) -> tuple[Array, Array, Array]:
+        """Return bounds on delta, and minus its slopes to the left and to the right: [epsilons]."""
         side = self._side
         shift = LOSS_ERROR * epsilon + self._loss_error
         value, left, right = self._polygon(np.maximum(epsilon - side * shift, 0.0))
@@ -98,7 +109,18 @@ def _merged(index: NDArray[np.int64], masses: Array) -> tuple[NDArray[np.int64],
 
 
 class Table:
-    """For a profile that is expensive to evaluate, known at epsilons that grow from 0 on."""
+    """Samples of a profile at any epsilon, from bounds at some epsilons that grow from 0 on.
+
+    Parameters
+    ----------
+    epsilon, lower, upper : Array
+        Shape [places].
+
+    Notes
+    -----
+    docs/theory/profiles.md. A profile is convex in e^epsilon: between two places it is below the
+    chord of its upper values, and above the lines through its lower values.
+    """
 
     def __init__(self, epsilon: Array, lower: Array, upper: Array) -> None:
         # what is known at a larger epsilon holds at a smaller one, and the other way round
@@ -109,6 +131,7 @@ class Table:
         self._steep, self._flat = chord_slopes(self._lower, self._upper, self._excess, 1.0)
 
     def __call__(self, epsilon: Array) -> Samples:
+        """Return samples; beyond the last place, the upper value is the one there."""
         excess = np.expm1(np.minimum(epsilon, 700.0))
         last = len(self._excess) - 1
         left = np.clip(np.searchsorted(self._excess, excess, side="right") - 1, 0, last)
@@ -137,10 +160,17 @@ class Table:
 
 @dataclass(frozen=True)
 class ComposedProfile(PrivacyProfile):
-    """The profile of several rounds, as if they were one."""
+    """The profile of several rounds, as if they were one.
+
+    Parameters
+    ----------
+    rounds : tuple of (PrivacyProfile, int)
+        Profiles, and how many rounds have each.
+    like : ComposedProfile, optional
+        Rounds of nearly as many users, whose outlines and influences are used again.
+    """
 
     rounds: tuple[tuple[PrivacyProfile, int], ...]
-    #: Rounds of nearly as many users: the scale of things is known from them.
     like: ComposedProfile | None = field(default=None, compare=False, repr=False)
     _made: dict[tuple[float, float], Sampler] = field(
         default_factory=dict, compare=False, repr=False
@@ -160,7 +190,7 @@ class ComposedProfile(PrivacyProfile):
 
     @cached_property
     def _few_kinks(self) -> bool:
-        """Have all rounds together few losses? Each is moved to two points of a lattice."""
+        """Whether all rounds together have few losses, each at two points of a lattice."""
         logs = []
         for profile, count in self.rounds:
             forward, backward = profile.kinks, (profile.reverse or profile).kinks
@@ -214,13 +244,19 @@ class ComposedProfile(PrivacyProfile):
         return self._made[depth, rtol]
 
     def _fineness(self, width: float) -> float:
-        """Profiles that are straight between kinks cost nothing but what moves their atoms to the
-        lattice: its step, which is the square root of 4 `width` for other ones."""
+        """Return the fineness of the lattice.
+
+        Profiles that are straight between kinks cost only what moves their atoms to the lattice,
+        which goes with its step. Those of other rounds cost the square of the step.
+        """
         straight = all(profile.kinks is not None for profile, _ in self.rounds)
         return max((4 * width) ** -0.25, 1.0) if straight else 1.0
 
     def _few(self, depth: float, rtol: float, fineness: float) -> Sampler | None:
-        """Term by term, if there are few terms: one or two rounds, or few users."""
+        """Return a sampler that adds up all terms, or None unless there are few of them.
+
+        There are few terms for one or two rounds, or for few users.
+        """
         if not self._few_kinks and not has_few_terms(self._lattices.outlines, 64 * UNIT):
             return None  # what rounding leaves is no term
         targets = tuple(depth * share for share in tuning.GRADED)
@@ -244,7 +280,7 @@ class ComposedProfile(PrivacyProfile):
         return sample
 
     def _many(self, depth: float, rtol: float, fineness: float) -> Sampler:
-        """In a table: a sum of many losses takes a while."""
+        """Return a sampler by a `Table`: the composition is evaluated at some epsilons only."""
         composition = Composition(self.rounds, self._lattices)
         composition.fineness = fineness
         deviation = math.sqrt(sum(group.count * group.spread**2 for group in self._groups))
@@ -261,7 +297,7 @@ class ComposedProfile(PrivacyProfile):
 
 
 def as_one(parts: Parts, like: PrivacyProfile | None = None) -> PrivacyProfile:
-    """The profile of parts that are composed."""
+    """Return the profile of parts that are composed; `like` is that of nearly as many users."""
     match merged(parts):
         case ():
             return NothingLost()

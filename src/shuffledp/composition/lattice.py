@@ -135,6 +135,7 @@ class Lattices:
     def _make(
         self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
     ) -> PLDBracket:
+        """Sample one profile for similar rounds and turn the samples into PLDs; see `plds`."""
         goal = self._target_width(rtol)
         influence = self._influence(targets)
         cells = cell_widths(self.outlines, influence, goal / fineness**2)
@@ -146,7 +147,7 @@ class Lattices:
         }
         step = self._step(min(strides), places, fineness)
         share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
-        width = min(share * goal, tuning.WIDEST_SAMPLES)
+        width = min(share * goal, of_profiles.FIRST_LOOK / 2)  # wider ones may know one side only
         samplers: dict[tuple[PrivacyProfile, Side], _LatticeSampler] = {}
         for profile, group, above, _ in chosen:
             for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
@@ -204,7 +205,7 @@ class Lattices:
     def _step(
         self, stride: float, places: Mapping[PrivacyProfile, SamplePlaces], fineness: float
     ) -> float:
-        """Return a step below the stride of which the anchor is a multiple, up to rounding."""
+        """Return a lattice step, below the stride, that divides the anchor up to rounding."""
         # the longest transform may leave no room for a lattice finer than that
         longest = 30 * self._deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
@@ -274,7 +275,22 @@ def cell_widths(
 ) -> list[CellWidths]:
     """Return how wide cells may be for all of them together to cost `width` in relative epsilon.
 
-    Where cells of width h cost r h^2 for each unit of loss, the fewest of them have h = c r^(-1/3).
+    Parameters
+    ----------
+    outlines : CountedPLDs
+    influence : Sequence of Influence
+        Of each outline.
+    width : float
+
+    Returns
+    -------
+    list of CellWidths
+        For each outline the width, shape [losses], at the losses of its influence.
+
+    Notes
+    -----
+    docs/theory/lattice.md. Where cells of width h cost r h^2 for each unit of loss, the fewest of
+    them have h = c r^(-1/3).
     """
     total = sum(_area(each.losses, np.cbrt(each.of_cells)) for each in influence)
     unit = math.sqrt(width / max(total, 1e-300))
@@ -305,9 +321,18 @@ class SamplePlaces:
     def losses(self, profile: PrivacyProfile, side: Side | None = None) -> Array:
         """Return the losses at which to sample a profile, from 0 on.
 
-        They end at its largest loss, or at one beyond which delta is about e^-depth. `side` is
-        UPPER for positive losses, LOWER for negative ones as seen from Q, and None for both at once
-        where they are mirror images.
+        Parameters
+        ----------
+        profile : PrivacyProfile
+        side : Side, optional
+            UPPER for positive losses, LOWER for negative ones as seen from Q, and None for both at
+            once where they are mirror images.
+
+        Returns
+        -------
+        Array
+            Shape [losses]. They end at the profile's largest loss, or at one beyond which delta is
+            about e^-depth.
         """
         losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
         places, widths = self.cell_losses, self.cell_widths

@@ -48,7 +48,19 @@ class RoundGroup:
 
 
 def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGroup, ...]:
-    """Return groups of rounds, in an order that does not depend on that of composing."""
+    """Return groups of similar rounds, in an order that does not depend on that of composing.
+
+    Parameters
+    ----------
+    rounds : Sequence of (PrivacyProfile, int)
+        Profiles, and how many rounds have each.
+
+    Returns
+    -------
+    tuple of RoundGroup
+        Rounds with one profile, or of one family with numbers of users that differ by a factor of
+        at most ALIKE.
+    """
     families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
     for profile, count in rounds:
         family, users = profile.family
@@ -100,7 +112,11 @@ def _largest_loss(profile: PrivacyProfile) -> float:
 
 
 def _spread(outline: PLD, largest: float) -> float:
-    """Return the root mean square of the finite loss, or a scale below which none matters."""
+    """Return the root mean square of the finite loss, or a scale below which none matters.
+
+    It is at least 1e-150, so that its square is not 0.
+    """
+    largest = max(largest, 1e-150)
     if outline.masses @ -np.expm1(-np.maximum(outline.losses, 0.0)) < 1e-12 * largest:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * outline.infinite) * largest

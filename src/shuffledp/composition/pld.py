@@ -205,11 +205,11 @@ def _from_polygons(
     """
     if forward.value[0] != reverse.value[0]:
         at_one = min(forward.value[0], reverse.value[0])
-        forward, reverse = (_starting_at(step, at_one, order) for order in (forward, reverse))
-    forward, reverse = _flatter(step, forward, reverse, side)
+        forward, reverse = (_with_value_at_one(step, at_one, order) for order in (forward, reverse))
+    forward, reverse = _lowered_at_one(step, forward, reverse, side)
     if side is Side.LOWER:
-        forward, reverse = (_without_end(step, order) for order in (forward, reverse))
-        convex = [_surely_convex(step, order) for order in (forward, reverse)]
+        forward, reverse = (_without_negligible_end(step, order) for order in (forward, reverse))
+        convex = [_without_doubtful_corners(step, order) for order in (forward, reverse)]
         share = min(share for _, share in convex)
         forward, reverse = (LatticePolygon(order.index, order.value * share) for order, _ in convex)
     alpha, bend, error = _bends(step, forward, side)
@@ -239,14 +239,14 @@ def _from_polygons(
     return PLD(step, full_index[keep], masses[keep], infinite, reverse_infinite=reverse_infinite)
 
 
-def _starting_at(step: float, value: float, polygon: LatticePolygon) -> LatticePolygon:
+def _with_value_at_one(step: float, value: float, polygon: LatticePolygon) -> LatticePolygon:
     """With this value at alpha = 1, and convex all the same."""
     changed = np.append(value, np.minimum(polygon.value[1:], value))
     corner = convex_corners(np.expm1(step * polygon.index.astype(float)), changed)
     return LatticePolygon(polygon.index[corner], changed[corner])
 
 
-def _flatter(
+def _lowered_at_one(
     step: float, forward: LatticePolygon, reverse: LatticePolygon, side: Side
 ) -> tuple[LatticePolygon, LatticePolygon]:
     """Lowered at alpha = 1 until P[loss > 0], which is the value there and minus the first slope,
@@ -269,11 +269,11 @@ def _flatter(
         value = max(value + max(side, 0) * 32 * _ULP, least)
         if value >= forward.value[0]:
             break
-        forward, reverse = (_starting_at(step, value, order) for order in (forward, reverse))
+        forward, reverse = (_with_value_at_one(step, value, order) for order in (forward, reverse))
     return forward, reverse
 
 
-def _without_end(step: float, polygon: LatticePolygon) -> LatticePolygon:
+def _without_negligible_end(step: float, polygon: LatticePolygon) -> LatticePolygon:
     """0 where it is next to nothing: errors there must not cost anything elsewhere."""
     value = np.where(polygon.value < 1e-200 * polygon.value[0], 0.0, polygon.value)
     if polygon.value[-1] > 0 or not value.any():
@@ -282,7 +282,7 @@ def _without_end(step: float, polygon: LatticePolygon) -> LatticePolygon:
     return LatticePolygon(polygon.index[corner], value[corner])
 
 
-def _surely_convex(step: float, polygon: LatticePolygon) -> tuple[LatticePolygon, float]:
+def _without_doubtful_corners(step: float, polygon: LatticePolygon) -> tuple[LatticePolygon, float]:
     """Corners at which a polygon bends upwards by more than its rounding errors, and a factor that
     takes the polygon of these below all corners.
 

@@ -128,6 +128,11 @@ class TiltedSum:
         return np.asarray(np.where(epsilon < self._centre, below_centre, bound))
 
     def _bound(self, epsilon: Array, side: Side) -> Array:
+        """Return a bound on delta at each epsilon, [epsilons], that is sharp near the centre only.
+
+        Rounding, the mass outside the window and the errors of losses are charged to the side; the
+        bound is trivial where the factors that undo the tilt leave the range of a double.
+        """
         epsilon = epsilon - side * (LOSS_ERROR * epsilon + self._loss_error)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             value, noise = self._stop_losses(epsilon)

@@ -106,7 +106,7 @@ def _condition_on_large(sums: ScoreSums, large: NDArray[np.bool_], width: float)
 def jump_stop_loss(
     sums: ScoreSums, width: float, solve: Engine = large_stop_loss, least: float = 0.0
 ) -> StopLossBounds:
-    """Return certified bounds on E[(S)_+] with dominant scores in closed form.
+    """Return certified bounds on E[(S)_+] with dominant scores, the jumps, in closed form.
 
     Parameters
     ----------
@@ -119,11 +119,8 @@ def jump_stop_loss(
     least : float
         Values below this need no accuracy.
     """
-    level = np.full(len(sums.scores), np.inf)
     with np.errstate(over="ignore"):
-        heavy = np.flatnonzero(_has_dominant_score(sums))
-        if len(heavy):
-            level[heavy] = _jump_level(sums.rows(heavy))
+        level = _jump_level(sums)
     big, usual = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
     if len(big) == 0:
         return solve(sums, width, np.full(len(level), least))
@@ -132,17 +129,6 @@ def jump_stop_loss(
     if len(usual):
         found[:, usual] = solve(sums.rows(usual), width, np.full(len(usual), least))
     return StopLossBounds(*found)
-
-
-def _has_dominant_score(sums: ScoreSums) -> NDArray[np.bool_]:
-    """Whether the largest score exceeds what all smaller ones add up to: a quick first test."""
-    z, p, n = sums.scores, sums.probabilities, float(sums.users)
-    top = np.maximum(z.max(axis=1), 1e-300)
-    others = np.where(z < top[:, None], np.maximum(z / top[:, None], -1.0), 0.0)
-    drift, square = np.sum(p * others, axis=1), np.sum(p * others**2, axis=1)
-    spread = np.sqrt(n * np.maximum(square - drift**2, 0.0))
-    result: NDArray[np.bool_] = sums.threshold / top + tuning.JUMP * spread < 1
-    return result
 
 
 def _jump_level(sums: ScoreSums) -> Array:
@@ -232,7 +218,7 @@ def _condition_on_big(
         upper = np.minimum(above * (1 + 8 * UNIT), upper)
     if sums.falls is None:
         return without_slope(lower, upper)
-    fall = mean_with_big(sums.falls, sums.held)
+    fall = mean_with_big(sums.falls, sums.threshold_rise)
     slope_low = down * rest.slope_low + fall * (1 - closed_error) + with_low.slope_low
     slope_high = up * rest.slope_high + fall * (1 + closed_error) + with_low.slope_high
     is_positive = lower > 0
@@ -303,7 +289,7 @@ def _one_big_and_one_low(
     ways = n * (n - 1) * np.exp(log_none)
     drift = mean_of_others(z) - sums.threshold
     value, fall = np.zeros((2, len(z)))
-    held = mean_of_others(sums.slopes) + sums.held
+    held = mean_of_others(sums.slopes) + sums.threshold_rise
     for i in np.flatnonzero((p_big > 0) & (p_low > 0)).tolist():
         value[i], fall[i] = _sum_over_pairs(
             sums, i, big[i], low[i], float(drift[i]), float(held[i])

@@ -88,12 +88,11 @@ def relevant_blocks(
     counts = rule.number // size + 1
     row = np.repeat(np.arange(len(counts)), counts)
     blocks = NodeBlocks(row, size * NodeBlocks(row, row).rank)
-    others, part = float(law.sums.users - 1), law_without_rare_scores(law)
-    spread = np.sqrt(others * np.sum(part.weights * part.scores**2, axis=1)) * MORE
+    others, spread = float(law.sums.users - 1), spread_of_others(law)
     while True:
         half = rule.step[blocks.row] * (size / 2)
         middle = rule.step[blocks.row] * (blocks.first + size / 2)
-        distance = np.sqrt(others * _squared_distance(law, part, blocks.row, middle))
+        distance = np.sqrt(others * _squared_distance(law, blocks.row, middle))
         decay = np.maximum(distance - spread[blocks.row] * half, 0.0) ** 2 / 2
         is_relevant = ~(decay > cut[blocks.row])
         omitted.add(blocks.where(~is_relevant), size, decay[~is_relevant])
@@ -106,42 +105,22 @@ def relevant_blocks(
         blocks = blocks.where(blocks.first <= rule.number[blocks.row])
 
 
-class PartOfLaw(NamedTuple):
-    """Some scores of each row, their tilted weights, and the total mass of all but the rest."""
-
-    scores: Array
-    weights: Array
-    total: Array
-
-
-def law_without_rare_scores(law: TiltedLaw) -> PartOfLaw:
-    """Leave out rare large scores, which make d change quickly and hardly matter otherwise.
-
-    d is smaller without them at every t, so a bound on the part is one on the law.
-    """
-    scores, weights, rare = law.sums.scores, law.weights, tuning.RARELY / law.sums.users
-    if weights.min() > rare:
-        return PartOfLaw(scores, weights, np.ones(len(weights)))
-    order = np.argsort(-np.abs(scores), axis=1)
-    larger = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    kept = np.zeros(larger.shape, dtype=bool)
-    np.put_along_axis(kept, order, larger > rare, axis=1)
-    columns = np.flatnonzero(kept.any(axis=0))
-    total = 1 - np.sum(weights * ~kept, axis=1)
-    return PartOfLaw(scores[:, columns], (weights * kept)[:, columns], total)
+def spread_of_others(law: TiltedLaw) -> Array:
+    """Return the most that sqrt(n - 1) d changes per unit of t, in each row."""
+    squares = np.sum(law.weights * law.sums.scores**2, axis=1)
+    spread: Array = np.sqrt(float(law.sums.users - 1) * squares) * MORE
+    return spread
 
 
-def _squared_distance(law: TiltedLaw, part: PartOfLaw, row: NDArray[np.intp], t: Array) -> Array:
-    """Return a lower bound on d^2 of a part of the law at the points t of the given rows.
-
-    d^2 is the squared mass of the part, score 0 included, less |E~ e^(itz)|^2.
-    """
-    found, chunk = np.empty(len(row)), max(1, tuning.AT_ONCE // max(part.scores.shape[1], 1))
+def _squared_distance(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
+    """Return a lower bound on d^2 = 1 - |E~ e^(itz)|^2 at the points t of the given rows."""
+    scores = law.sums.scores
+    found, chunk = np.empty(len(row)), max(1, tuning.AT_ONCE // max(scores.shape[1], 1))
     for i in range(0, len(row), chunk):
         rows = row[i : i + chunk]
-        angles, weights = t[i : i + chunk, None] * part.scores[rows], part.weights[rows]
+        angles, weights = t[i : i + chunk, None] * scores[rows], law.weights[rows]
         real, imag = (np.einsum("ij,ij->i", weights, x) for x in cosine_less_one_and_sine(angles))
-        found[i : i + chunk] = -2 * part.total[rows] * real - real**2 - imag**2
+        found[i : i + chunk] = -2 * real - real**2 - imag**2
     distance: Array = np.maximum(found - 4 * change_error(law, row, t), 0.0)
     return distance
 

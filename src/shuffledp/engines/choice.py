@@ -28,7 +28,7 @@ from .score_lattice import lattice_stop_loss
 
 @dataclass(frozen=True)
 class StopLossProblem:
-    """E[(S)_+] of each row of `sums`, to a relative `width`; below `least` without accuracy."""
+    """E[(S)_+] of each row of `sums`, to a relative `width`; values below `least` need none."""
 
     sums: ScoreSums
     width: float
@@ -40,7 +40,7 @@ class StopLossProblem:
         return replace(self, sums=self.sums.rows(index))
 
     @cached_property
-    def positive(self) -> Array:
+    def expected_positive(self) -> Array:
         """The expected number of users with a positive score."""
         sums = self.sums
         number: Array = sums.users * np.sum(sums.probabilities * (sums.scores > 0), axis=1)
@@ -64,7 +64,7 @@ class StopLossProblem:
         # rounding errors on a lattice grow with the users
         if self.sums.scores.shape[1] <= tuning.MANY_VALUES or not 1 < self.sums.users <= 1 << 22:
             return np.zeros(len(self.sums.scores), dtype=bool)
-        rows: NDArray[np.bool_] = self.sums.others <= tuning.FEW_OTHERS
+        rows: NDArray[np.bool_] = self.sums.expected_uncommon <= tuning.FEW_OTHERS
         return rows
 
 
@@ -96,14 +96,14 @@ RULES = (
         "one positive score",
         "two positive scores are unlikely, and under a tilt positive sums are lost in rounding "
         "errors: condition on the user who has a positive score",
-        lambda q: q.suits_lattice & (q.positive < tuning.ONE_POSITIVE),
+        lambda q: q.suits_lattice & (q.expected_positive < tuning.ONE_POSITIVE),
         lambda q: one_positive_stop_loss(q.sums, q.width),
     ),
     EngineRule(
         "lattice",
         "few users, whose characteristic function decays slowly, and so many values that "
         "transforms are quicker than a quadrature; dominant scores in closed form",
-        lambda q: q.suits_lattice & (q.positive >= tuning.SURELY_ONE),
+        lambda q: q.suits_lattice & (q.expected_positive >= tuning.SURELY_ONE),
         lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss, q.least),
     ),
     EngineRule(
@@ -129,7 +129,20 @@ class EngineChoice:
         self._least = least
 
     def solve(self, sums: ScoreSums, width: float) -> StopLossBounds:
-        """Return bounds for every row, to about the relative width."""
+        """Return bounds for every row, to about the relative width.
+
+        Parameters
+        ----------
+        sums : ScoreSums
+            Shape [rows, values]; one independent problem per row.
+        width : float
+            Relative width to aim for. The result may be wider, never wrong.
+
+        Notes
+        -----
+        docs/theory/engines.md. Every rule answers the rows that it suits and that are still too
+        wide; upper bounds and lower bounds of several rules are intersected.
+        """
         problem, rows = StopLossProblem(sums, width, self._least), len(sums.scores)
         found = np.array(without_slope(np.zeros(rows), np.full(rows, np.inf)))
         lower, upper = found[:2]

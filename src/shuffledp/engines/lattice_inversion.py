@@ -63,6 +63,21 @@ def _inverted(law: IntegerNoise, x: Array, tail: bool) -> Inverted:
 
 
 def _block(law: IntegerNoise, x: Array, tail: bool) -> tuple[Array, Array]:
+    """Return logarithms of masses, or of tails, at a few places and their relative errors.
+
+    Parameters
+    ----------
+    law : IntegerNoise
+    x : Array
+        Places of the lattice, shape [places].
+    tail : bool
+        Whether Pr[X >= x] is asked for instead of Pr[X = x].
+
+    Notes
+    -----
+    docs/theory/integer-noise.md. The errors are those of the angles that are left out, of the
+    distance of the angles (`_aliases`) and of rounding; infinite where they exceed half the value.
+    """
     tilt = law.saddle(x)
     if tail:  # the geometric weights of a tail must fall within one period
         tilt = np.maximum(tilt, 2 / np.maximum(law.deviation(np.zeros(1)), 1.0))

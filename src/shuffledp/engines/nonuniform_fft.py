@@ -27,14 +27,13 @@ from .characteristic_function import (
     CharacteristicFunction,
     NodeBlocks,
     OmittedNodes,
-    PartOfLaw,
     Quadrature,
     change_error,
-    law_without_rare_scores,
     mean_error,
+    spread_of_others,
     weights_of_means,
 )
-from .tilted_law import MORE, TiltedLaw
+from .tilted_law import TiltedLaw
 
 # proof constants: docs/theory/constants.md
 _TERMS = 18  # of the power series of e^x for |x| <= 1: what is left out is below 2 u |x|
@@ -128,10 +127,9 @@ def number_of_relevant_nodes(
     omitted : OmittedNodes
         Charged with all nodes after the returned ones.
     """
-    part, others = law_without_rare_scores(law), float(law.sums.users - 1)
-    spread = np.sqrt(others * np.sum(part.weights * part.scores**2, axis=1)) * MORE
-    at_rest = part.total - part.weights.sum(axis=1)
-    largest = part.total**2 - at_rest**2 - np.sum(part.weights**2, axis=1)  # d^2, if independent
+    others, spread = float(law.sums.users - 1), spread_of_others(law)
+    at_rest = 1 - law.weights.sum(axis=1)
+    largest = 1 - at_rest**2 - np.sum(law.weights**2, axis=1)  # d^2, if independent
     room = np.sqrt(others * np.maximum(largest, 0.0)) - np.sqrt(2 * cut)
     number = rule.number
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -140,17 +138,16 @@ def number_of_relevant_nodes(
             np.clip(2 * half / (spread * rule.step), 1, number) for half in (1.0, 0.5 * room)
         )
     worthwhile, every = np.flatnonzero(large > 4 * small), np.arange(len(number))
-    for rows, size in ((worthwhile, large), (every, small)):
-        size = np.where(np.isfinite(size), size, 1).astype(np.intp)
+    for rows, wanted in ((worthwhile, large), (every, small)):
+        size = np.where(np.isfinite(wanted), wanted, 1).astype(np.intp)
         up_to = Quadrature(rule.step, number)
-        number = _last_relevant(law, part, spread, up_to, size, cut, rows, omitted)
+        number = _last_relevant(law, spread, up_to, size, cut, rows, omitted)
         number = np.minimum(number, rule.number + 1)  # what is beyond is charged by its noise
     return number
 
 
 def _last_relevant(
     law: TiltedLaw,
-    part: PartOfLaw,
     spread: Array,
     rule: Quadrature,
     size: NDArray[np.intp],
@@ -165,11 +162,11 @@ def _last_relevant(
     while len(order):
         together = max(1, tuning.AT_ONCE // 8 // int(blocks[order[-1]]))
         rows, order = order[-together:], order[:-together]
-        most, total = int(blocks[rows].max()), part.total[rows][:, None]
+        most = int(blocks[rows].max())
         each, step = size[rows], rule.step[rows] * size[rows]
-        weights, scores = part.weights[rows][None], part.scores[rows]
+        weights, scores = law.weights[rows][None], law.sums.scores[rows]
         (change,), (error,) = _spread_sums(weights, scores, step, most)
-        squared = -2 * total * change.real - change.real**2 - change.imag**2
+        squared = -2 * change.real - change.real**2 - change.imag**2
         t = step[:, None] * np.arange(most)
         squared -= 4 * (change_error(law, rows[:, None], t) + error[:, None])
         distance = np.sqrt(others * np.maximum(squared, 0.0))

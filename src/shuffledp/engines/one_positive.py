@@ -274,9 +274,7 @@ class _OneRow:
         most = max(tuning.MOST_POINTS // points, 1)
         sizes, lattice = np.unique(np.minimum(np.floor(ranges), most - 1), return_inverse=True)
         steps = top * _score_ratio() ** -sizes / points
-        return _LossLattices(
-            self._adjusted(steps, points), points, np.arange(len(net)), lattice.reshape(-1)
-        )
+        return _LossLattices(steps, points, np.arange(len(net)), lattice.reshape(-1))
 
     def _finer(self, coarse: _LossLattices, value: Array) -> _LossLattices:
         """Return lattices as fine as the width asks for, for the scores that matter.
@@ -292,26 +290,7 @@ class _OneRow:
         points = round_up(max(min(points, most), coarse.points))
         steps = coarse.steps[kept] * (coarse.points / points)
         lattice = (np.cumsum(kept) - 1)[coarse.lattice[chosen]]
-        return _LossLattices(self._adjusted(steps, points), points, coarse.scores[chosen], lattice)
-
-    def _adjusted(self, steps: Array, points: int) -> Array:
-        """Increase the steps, at most twice, so that the most common loss is a multiple.
-
-        Then it is not moved.
-        """
-        times = np.floor(self._common_loss / steps)
-        fits = (times >= 1) & (times <= points)
-        adjusted: Array = np.where(fits, self._common_loss / np.where(fits, times, 1.0), steps)
-        return adjusted
-
-    @cached_property
-    def _common_loss(self) -> float:
-        """The median loss of the users who have a listed score."""
-        if not self.masses.any():
-            return 0.0
-        order = np.argsort(self.losses)
-        middle = np.searchsorted(np.cumsum(self.masses[order]), self.masses.sum() / 2)
-        return float(self.losses[order[min(middle, len(order) - 1)]])
+        return _LossLattices(steps, points, coarse.scores[chosen], lattice)
 
     def _split_losses(self, on: _LossLattices) -> Array:
         """Return the masses of losses split between neighbouring multiples, their mean kept."""

@@ -48,7 +48,7 @@ class ScoreSums:
     falls : Array or None
         Shape [rows, values], >= 0: the decrease of each score per unit of alpha, with a relative
         error of 16 units. None if no slopes are needed.
-    held : float
+    threshold_rise : float
         The increase of the threshold per unit of alpha.
     last : Array or None
         Shape [rows, values], with row sums of 1: the probabilities of the score of one more user.
@@ -63,7 +63,7 @@ class ScoreSums:
     users: int
     error: float = 0.0
     falls: Array | None = None
-    held: float = 0.0
+    threshold_rise: float = 0.0
     last: Array | None = None
     sides: Sequence[Side] = BOTH
 
@@ -116,7 +116,7 @@ class ScoreSums:
         )
 
     @property
-    def others(self) -> Array:
+    def expected_uncommon(self) -> Array:
         """The expected number of users whose score is not the most likely one."""
         number: Array = self.users * (1 - self.common[2])
         return number
@@ -161,9 +161,9 @@ def without_slope(lower: Array, upper: Array) -> StopLossBounds:
 
 def one_user_stop_loss(sums: ScoreSums) -> StopLossBounds:
     """Return bounds on E[(S)_+] for one user: a mean over the scores."""
-    held = sums.threshold[:, None]
+    threshold = sums.threshold[:, None]
     # the errors of the law, and the roundings here
-    scores, slack = sums.scores - held, 32 * UNIT * (sums.magnitudes + held)
+    scores, slack = sums.scores - threshold, 32 * UNIT * (sums.magnitudes + threshold)
     error = sums.error + 32 * UNIT + UNIT * scores.shape[1]
     lower, upper = (
         np.sum(sums.probabilities * np.maximum(scores + side * slack, 0.0), axis=1)

@@ -43,7 +43,7 @@ def _on_lattices(sums: ScoreSums, unit: Array, width: float, known: Array) -> St
     period = aliases.period(cut)
     # h^2 = 2 tau^2 over the number of moved scores: the bounds are then about as wide as with the
     # noise of the Fourier integral
-    wanted = period / (law.tau * np.sqrt(2 / np.maximum(sums.others, 1.0)))
+    wanted = period / (law.tau * np.sqrt(2 / np.maximum(sums.expected_uncommon, 1.0)))
     wanted = np.clip(wanted, 8, max(tuning.MOST_POINTS, 8))
     usable = np.isfinite(wanted) & np.isfinite(period) & ~out_of_range
     points = np.array([round_up(number) for number in np.where(usable, wanted, 8).tolist()])
@@ -238,8 +238,10 @@ def _lower(lattice: _ScoreLattice, aliases: Aliases) -> tuple[Array, Array, Arra
     )
     lower = (value + n * rest) * low - noise * high
     lower -= copies.of_value(period, most) + moved * copies.of_others(period)
-    slope = n * fall + sums.held * chance
-    noise = (n * falls.max(axis=1) + sums.held) * noises[1] * (1 + growth) + growth * slope
+    slope = n * fall + sums.threshold_rise * chance
+    noise = (n * falls.max(axis=1) + sums.threshold_rise) * noises[1] * (
+        1 + growth
+    ) + growth * slope
     slope_low = slope * low - noise * high - copies.of_slope(period)
     return lower, slope_low, (slope + noise) * high
 

@@ -154,10 +154,10 @@ class TiltedLaw:
     def largest_fall(self) -> Array:
         """An upper bound on the mean decrease of the sum per unit of alpha, under the tilt."""
         if self.sums.falls is None:
-            return np.full(len(self.theta), float(self.sums.held))
+            return np.full(len(self.theta), float(self.sums.threshold_rise))
         mean = np.sum(self.weights * self.sums.slopes, axis=1)
         total = float(self.sums.users) * mean + self.mean_of_last(self.sums.slopes)
-        bound: Array = total * MORE + self.sums.held
+        bound: Array = total * MORE + self.sums.threshold_rise
         return bound
 
     @property
@@ -259,7 +259,7 @@ class Aliases:
     def of_others(self, period: Array) -> Array:
         """Return a bound on what copies add to the number of uncommon scores, if S > 0."""
         n, decay = float(self._law.sums.users), np.exp(-self._law.theta * period)
-        mean = self._law.sums.others * (1 + 1e-6) + n * self._law.sums.error
+        mean = self._law.sums.expected_uncommon * (1 + 1e-6) + n * self._law.sums.error
         below = self._below(period, -np.log(n * self._other_share))
         total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
         return total
@@ -267,7 +267,7 @@ class Aliases:
     def of_slope(self, period: Array) -> Array:
         """Return a bound on what copies add to the slope: the sum of all falls, if S > 0."""
         sums, decay = self._law.sums, np.exp(-self._law.theta * period)
-        mean = sums.users * np.sum(sums.probabilities * sums.slopes, axis=1) + sums.held
+        mean = sums.users * np.sum(sums.probabilities * sums.slopes, axis=1) + sums.threshold_rise
         mean += 0.0 if sums.last is None else np.sum(sums.last * sums.slopes, axis=1)
         below = self._below(period, -np.log(np.maximum(self._mean_falls, 1e-300)))
         total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
@@ -277,7 +277,7 @@ class Aliases:
     def _mean_falls(self) -> Array:
         """An upper bound on the mean of the sum of all falls under each tilt: [tilts, rows]."""
         sums, scores = self._law.sums, self._law.sums.scores
-        means = np.full(self._tilts.shape, float(sums.held))
+        means = np.full(self._tilts.shape, float(sums.threshold_rise))
         for i, tilts in enumerate(self._tilts):
             heavy = np.exp(np.minimum(tilts[:, None] * scores, 700.0))
             norm = 1 + np.sum(sums.probabilities * (heavy - 1), axis=1)

@@ -36,9 +36,6 @@ CUT = 15.0
 #: Nodes in the smallest block that is evaluated or omitted as a whole: larger blocks are cheaper
 #: per node, smaller ones omit more nodes.
 BLOCK_NODES = 16
-#: Expected users with the largest scores that are ignored in the search for relevant blocks: more
-#: of them make the search quicker and its bounds weaker.
-RARELY = 3.0
 
 # Lattices (score_lattice.py, one_positive.py)
 

@@ -71,11 +71,6 @@ class PrivacyProfile(ABC):
         return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
 
     @property
-    def estimate_at_zero(self) -> float | None:
-        """A rough delta at epsilon = 0, if it is known without a sample."""
-        return None
-
-    @property
     def depths(self) -> Sequence[float]:
         """The depths that make a difference to a sampler; one if it resolves every delta."""
         return tuning.DEPTHS[-1:]
@@ -215,8 +210,8 @@ def swapped(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
 def aim(rtol: float, expensive: bool = False, slow: bool = False) -> float:
     """The relative width in epsilon that samples aim for, if an answer may have the width `rtol`.
 
-    It is AIM by default and closer to rtol away from it. A finer discretisation costs little, a
-    second attempt everything, so that it is never more than 0.31 rtol.
+    It is AIM, but at most 0.31 rtol, since a second attempt costs more than a finer discretisation,
+    and at least LEAST_AIM times rtol.
 
     Parameters
     ----------

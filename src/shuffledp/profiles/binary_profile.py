@@ -102,6 +102,7 @@ class BinaryProfile(PrivacyProfile):
         return [[self.held if order is ValueOrder.FORWARD else other] for order in self.orders]
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        """A sampler by a search over the values of the others; see `PrivacyProfile.sampler`."""
         if self.held is None and not self.bounded:
             return self._constant
 
@@ -168,7 +169,7 @@ class _RangeSearch:
     def _start(self) -> _Bounded:
         """Every m by itself if there are few, else ranges that are narrow at both ends."""
         if self._profile.held is not None:
-            return self._start_at(self._profile.held)
+            return self._start_at_held()
         others, size, orders = self._others, len(self._epsilon), len(self._outer)
         if self._profile.has_few_users:
             starts = np.arange(others + 2.0)
@@ -184,7 +185,7 @@ class _RangeSearch:
         self._raise_lower(where[single], order[single], first[single])
         return self._bounded(where, order, first, last)
 
-    def _start_at(self, held: int) -> _Bounded:
+    def _start_at_held(self) -> _Bounded:
         """The only m of each order, the users with the value that sends the message more often."""
         count = len(self._outer)
         each = [m for (m,) in self._profile.each_held]

@@ -56,16 +56,6 @@ class ClassProfile(PrivacyProfile):
     def bounded(self) -> bool:
         return all(law.bounded(self.idle) for law in self.laws + self.of_all)
 
-    @property
-    def estimate_at_zero(self) -> float | None:
-        """E[(S)_+] of a normal sum S, unless few users or uncovered outputs rule that out.
-
-        Without this guess, random questions take 1.4 times as long.
-        """
-        most = max(law.spread(0.0) for law in self.laws)
-        normal = math.sqrt(self.users * most / (2 * math.pi)) / (self.users + self.idle)
-        return normal if normal < tuning.NORMAL and not self.of_all else None
-
     @cached_property
     def kinks(self) -> Array | None:
         """Losses at which a sum of scores changes its sign, for one law and few users."""
@@ -191,6 +181,7 @@ class ClassSampler:
         self._choice = EngineChoice(table.users * math.exp(-depth))
 
     def __call__(self, epsilon: Array) -> Samples:
+        """Samples of the largest profile, at least the tangent at its largest loss."""
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
         end, slope = table.max_loss, table.last_slope

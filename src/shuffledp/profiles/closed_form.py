@@ -26,6 +26,8 @@ _NOTHING = 1e-290
 _ARGUMENT, _VALUE = 8 * UNIT, 16 * UNIT
 #: A profile without any finite loss still needs a scale: its largest loss is called this.
 _NO_LOSS = 1e-6
+#: Smaller epsilons of guarantees count as this.
+_SMALLEST = 1e-20
 _ULP = 2 * UNIT
 
 
@@ -65,6 +67,7 @@ class GaussianProfile(PrivacyProfile):
         return self._sample
 
     def _sample(self, epsilon: Array) -> Samples:
+        """Samples by the closed form, with the errors of erfc and its arguments charged."""
         epsilon = np.minimum(np.asarray(epsilon, dtype=float), self.max_loss)
         x, s = epsilon / (self.shift * math.sqrt(2)), self.shift / math.sqrt(8)
         # a relative change of z changes erfc(z) by 2 z^2 + 2 times that, at most
@@ -125,8 +128,10 @@ class Polygon:
 
         A profile is convex in alpha and has the mirror image 1 - alpha + alpha f(1/alpha) below
         alpha = 1. The chord from a guarantee to its mirror image bounds the profile at
-        alpha = 1 by delta + (1 - delta) tanh(epsilon/2).
+        alpha = 1 by delta + (1 - delta) tanh(epsilon/2). Epsilons below 1e-20 count as 1e-20.
         """
+        # a guarantee holds for every larger epsilon, too; chords over smaller ones lose all digits
+        epsilon = np.where(epsilon > 0, np.maximum(epsilon, _SMALLEST), 0.0)
         order = np.lexsort((delta, epsilon))
         epsilon, delta = epsilon[order], delta[order]
         implied = (delta + (1 - delta) * np.tanh(epsilon / 2)) * (1 + 8 * _ULP)
@@ -163,7 +168,9 @@ class PolygonProfile(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        return max(float(each.epsilon[-1]) if each.value[0] else 0.0 for each in self.polygons)
+        # values of tiny losses may underflow, masses do not
+        lossy = [each for each in self.polygons if each.value[0] or each.rise.any()]
+        return max((float(each.epsilon[-1]) for each in lossy), default=0.0)
 
     @property
     def bounded(self) -> bool:
@@ -185,6 +192,7 @@ class PolygonProfile(PrivacyProfile):
 
     @staticmethod
     def _samples(polygon: Polygon, epsilon: Array) -> Samples:
+        """Samples of one polygon, with its relative error charged."""
         value, left, right = polygon(epsilon)
         # the last value of a polygon is exact: it was given
         charge = np.where(epsilon < polygon.epsilon[-1], 2 * polygon.error, 0.0)

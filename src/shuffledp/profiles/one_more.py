@@ -95,6 +95,7 @@ class OneMoreProfile(PrivacyProfile):
         return self._sample
 
     def _sample(self, epsilon: Array) -> Samples:
+        """Samples by stop-losses up to the largest visible loss, then of infinite losses only."""
         epsilon = np.asarray(epsilon, dtype=float)
         is_inside = epsilon < self._visible_loss * (1 + THRESHOLD_ERROR)
         terms = _terms(self.noise, self.more, np.where(is_inside, epsilon, 0.0))

@@ -151,6 +151,7 @@ class IntegerNoiseProfile(PrivacyProfile):
         return joined(blocks) if blocks else Samples(*np.zeros((4, 0)))
 
     def _block(self, epsilon: Array) -> Samples:
+        """Samples at a few epsilons: the divergence of the event from the threshold on."""
         is_inside = epsilon < self.max_loss
         epsilon = np.minimum(epsilon, self.max_loss)
         first, error = self._threshold(epsilon)

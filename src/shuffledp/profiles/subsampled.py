@@ -129,6 +129,7 @@ class MissingFromSample(_SampleProfile):
         return True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
+        """A sampler that evaluates `full` on both sides of 1 + (alpha - 1)/c, as c is rounded."""
         inner, rate, kept = self.full.sampler(depth, rtol), self.rate, 1 - self.rate
 
         def sample(epsilon: Array) -> Samples:

@@ -22,10 +22,8 @@ DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 #: of the time of one of 1e-4, and a wider one excludes fewer epsilons and laws.
 FIRST_LOOK = 0.01
 
-# Laws over classes and densities (class_profile.py, density_profile.py)
+# Laws over densities (density_profile.py)
 
-#: delta at epsilon = 0 up to which a sum is taken for a normal one, to guess where to search.
-NORMAL = 0.1
 #: The width of an outline of a density: a narrower one costs time, a wider one later steps.
 OUTLINE_WIDTH = 0.037
 

@@ -104,6 +104,5 @@ OF_FOLDER: dict[str, list[Probe]] = {
 DECIDES: dict[str, list[Probe]] = {
     "LATTICES": [too_wide_at_first],
     "DEEPER": [too_wide_at_first, mixed_rounds],
-    "WIDEST_SAMPLES": [too_wide_at_first],
     "ALIKE": [mixed_rounds],
 }
