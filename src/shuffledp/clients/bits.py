@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from ..errors import InvalidParameter
-from .base import CountingClient, Support, checked_counts, countable, in_blocks, whole_messages
+from .base import (
+    CountingClient,
+    MessageForm,
+    Support,
+    checked_counts,
+    countable,
+    in_blocks,
+    whole_messages,
+)
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 
@@ -84,14 +92,18 @@ class BitsClient(CountingClient):
         array = whole_messages(messages, (-(-self.k // 8),), 256)
         return np.asarray((array[:, int(value) // 8] >> (7 - int(value) % 8)) & 1 == 1)
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (-(-self.k // 8),), 256).astype(np.uint8, copy=False)
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("bits", (-(-self.k // 8),), 0, 256, self.k)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        array = messages.astype(np.uint8, copy=False)
 
         def ones(rows: NDArray[Any]) -> Whole:
             bits = np.unpackbits(rows, axis=1, count=countable(self.k))
             return np.asarray(bits.sum(axis=0, dtype=np.int64))
 
-        return Counts(len(array), in_blocks(array, self.k, ones))
+        return in_blocks(array, self.k, ones)
 
     def estimate(self, counts: Counts) -> Estimate:
         return super().estimate(checked_counts(counts, self.k))
