@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optional import needs
 from shuffledp import Gaussian, RandomizedResponse
 from shuffledp.clients import Counts, Estimate, MeanEstimate, combine
 from shuffledp.clients.response import ResponseClient
@@ -200,6 +201,6 @@ def test_estimates_as_tables(tmp_path: Path) -> None:
     vector = PrivUnit(3, 1.0).estimate(Counts(10, [2**30, 0, 0]))
     assert [r["coordinate"] for r in vector.records()] == [0, 1, 2]
     assert RandomizedResponse(3, eps0=1.0).estimate([]).to_csv().count("nan") == 6
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    pandas = needs("pandas")
     frame = found.to_pandas()
     assert isinstance(frame, pandas.DataFrame) and list(frame["count"]) == found.counts.tolist()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from optional import needs
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, UnaryEncoding
 from shuffledp.clients import Counts
 from shuffledp.clients.hashing import PRIME
@@ -103,9 +104,7 @@ class Base:
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
         if dialect == "duckdb":
-            self.connection: Any = pytest.importorskip(
-                "duckdb", reason="DuckDB is not installed"
-            ).connect()
+            self.connection: Any = needs("duckdb").connect()
         else:
             self.connection = sqlite3.connect(":memory:")
 
@@ -245,8 +244,8 @@ def test_bad_rows(rows: Any, said: str) -> None:
 def test_parquet_and_frames_count_every_kind_of_message(
     randomizer: Randomizer, told: dict[str, Any], tmp_path: Path
 ) -> None:
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    needs("pyarrow")
+    pandas = needs("pandas")
     messages = messages_of(randomizer)
     expected = by_hand(randomizer, messages, told)
     for i, part in enumerate((messages[:7], messages[7:7], messages[7:])):
@@ -264,7 +263,7 @@ def test_parquet_and_frames_count_every_kind_of_message(
 
 
 def test_frames_keep_sums_beyond_64_bits() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    pandas = needs("pandas")
     messages = [2**62, 2**62, 2**62 + 5, -3]
     for sign in (1, -1):
         frame = pandas.DataFrame({"message": [sign * m for m in messages]})
@@ -273,8 +272,8 @@ def test_frames_keep_sums_beyond_64_bits() -> None:
 
 
 def test_bad_parquet(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = needs("pyarrow")
+    parquet = needs("pyarrow.parquet")
     poll, sets, file = (
         RandomizedResponse(4, eps0=1.0),
         SubsetSelection(4, 2, 1.0),
@@ -319,8 +318,8 @@ def test_bad_parquet(tmp_path: Path) -> None:
 
 def test_the_memory_of_a_large_file_is_bounded(tmp_path: Path) -> None:
     """One row group of 16 MB, which is not held as a whole."""
-    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = needs("pyarrow")
+    parquet = needs("pyarrow.parquet")
     messages = np.random.default_rng(1).integers(0, 1 << 32, 2_000_000)
     table = arrow.table({"message": messages})
     parquet.write_table(
@@ -351,13 +350,13 @@ def test_without_pyarrow_one_sentence_says_what_to_install(
 
 def test_the_same_on_a_dask_cluster(tmp_path: Path) -> None:
     """Two workers; the function is a body for Spark's mapInPandas, too."""
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    frames = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    needs("pyarrow")
+    pandas = needs("pandas")
+    frames = needs("dask.dataframe")
+    distributed = needs("distributed")
     meta = {"item": "int64", "weight": "int64", "total": "int64"}
     cases = [KINDS[i] for i in (0, 2, 4, 9)]
-    dask = pytest.importorskip("dask")
+    dask = needs("dask")
     with (
         dask.config.set({"dataframe.convert-string": False}),  # lists and bytes are no texts
         distributed.LocalCluster(

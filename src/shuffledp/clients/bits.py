@@ -24,6 +24,9 @@ from .base import (
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 
+#: The bits of each byte, the highest first.
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+
 
 @dataclass(frozen=True)
 class BitsClient(CountingClient):
@@ -97,13 +100,14 @@ class BitsClient(CountingClient):
         return MessageForm("bits", (-(-self.k // 8),), 0, 256, self.k)
 
     def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
-        array = messages.astype(np.uint8, copy=False)
+        """Bytes of each place by their value, and from these the bits."""
+        countable(self.k)
 
-        def ones(rows: NDArray[Any]) -> Whole:
-            bits = np.unpackbits(rows, axis=1, count=countable(self.k))
-            return np.asarray(bits.sum(axis=0, dtype=np.int64))
+        def octets(rows: NDArray[Any]) -> Whole:
+            return np.stack([np.bincount(column, minlength=256) for column in rows.T])
 
-        return in_blocks(array, self.k, ones)
+        found = in_blocks(messages, messages.shape[1], octets) @ _BITS  # [bytes, 8]
+        return np.asarray(found.ravel()[: self.k])
 
     def estimate(self, counts: Counts) -> Estimate:
         return super().estimate(checked_counts(counts, self.k))
