@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -11,8 +12,6 @@ import pytest
 _IMPORTED = re.compile(r"^\W*(?:import|from) (duckdb|pyarrow|pandas|dask|distributed)\b", re.M)
 #: What calls of ours load.
 _LOADED = {"count_parquet(": "pyarrow", "write_parquet(": "pyarrow", ".to_pandas(": "pandas"}
-#: What else a module needs.
-_MODULES = {"dask": "dask.dataframe"}
 
 
 @cache
@@ -35,7 +34,11 @@ def needs(name: str) -> Any:
 
 
 def why_skipped(example: str) -> str:
-    """Why an example cannot be run here; empty if it can."""
+    """Why an example cannot be run here; empty if it can. Asked of all of them before any is run,
+    so that only pyarrow is imported, which may not go with the numpy that is there."""
     names = set(_IMPORTED.findall(example))
     names |= {module for call, module in _LOADED.items() if call in example}
-    return next(filter(None, (problem(_MODULES.get(name, name)) for name in sorted(names))), "")
+    missing = [name for name in sorted(names) if find_spec(name) is None]
+    if missing:
+        return f"{' and '.join(missing)} not installed: make test installs it"
+    return problem("pyarrow") if names & {"dask", "pyarrow"} else ""
