@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import sqlite3
 from collections.abc import Iterator
 from itertools import permutations
@@ -212,6 +213,12 @@ def test_what_sqlite_alone_may_hold_is_refused() -> None:
 
 def test_bad_queries() -> None:
     poll = RandomizedResponse(4, eps0=1.0)
+    for ask in (
+        lambda: count_query(LocalHashing(4, 1.0), "duckdb", k=10**9),
+        lambda: counts_from_rows(RandomizedResponse(10**9, eps0=1.0), [(-1, 1, 1)]),
+    ):
+        with pytest.raises(InvalidParameter, match="that can be counted"):
+            ask()
     with pytest.raises(InvalidParameter, match="dialect='oracle'"):
         count_query(poll, "oracle")
     with pytest.raises(InvalidParameter, match="is not the name of a column"):
@@ -238,6 +245,15 @@ def test_bad_queries() -> None:
 def test_bad_rows(rows: Any, said: str) -> None:
     with pytest.raises(InvalidParameter, match=said):
         counts_from_rows(RandomizedResponse(4, eps0=1.0), rows)
+
+
+@each_kind
+def test_workers_are_sent_what_they_need(randomizer: Randomizer, told: dict[str, Any]) -> None:
+    again = pickle.loads(pickle.dumps(randomizer))
+    messages = messages_of(randomizer, 10)
+    counts = again.counts_of(messages, 60, told.get("k", 0))
+    assert pickle.loads(pickle.dumps(counts)) == by_hand(randomizer, messages, told)
+    assert (counts + randomizer.counts_of(messages, 60, told.get("k", 0))).protocol == repr(again)
 
 
 @each_kind
@@ -317,24 +333,23 @@ def test_bad_parquet(tmp_path: Path) -> None:
 
 
 def test_the_memory_of_a_large_file_is_bounded(tmp_path: Path) -> None:
-    """One row group of 16 MB, which is not held as a whole."""
-    arrow = needs("pyarrow")
-    parquet = needs("pyarrow.parquet")
-    messages = np.random.default_rng(1).integers(0, 1 << 32, 2_000_000)
-    table = arrow.table({"message": messages})
-    parquet.write_table(
-        table, tmp_path / "m.parquet", row_group_size=len(messages), use_dictionary=False
-    )
-    del table
-    pool = arrow.proxy_memory_pool(arrow.default_memory_pool())
-    previous = arrow.default_memory_pool()
-    arrow.set_memory_pool(pool)
-    try:
-        counts = count_parquet(Piecewise(1.0), tmp_path)
-    finally:
-        arrow.set_memory_pool(previous)
-    assert counts.tally.tolist() == [int(messages.sum())]
-    assert pool.max_memory() < messages.nbytes / 3
+    """It does not grow with the file, even if that is a single row group."""
+    arrow, parquet = needs("pyarrow"), needs("pyarrow.parquet")
+    peaks, previous = [], arrow.default_memory_pool()
+    for size in (700_000, 2_800_000):
+        messages = np.random.default_rng(1).integers(0, 1 << 32, size)
+        file = tmp_path / f"{size}.parquet"
+        table = arrow.table({"message": messages})
+        parquet.write_table(table, file, row_group_size=size, use_dictionary=False)
+        pool = arrow.proxy_memory_pool(previous)
+        arrow.set_memory_pool(pool)
+        try:
+            counts = count_parquet(Piecewise(1.0), file)
+        finally:
+            arrow.set_memory_pool(previous)
+        assert counts.tally.tolist() == [int(messages.sum())]
+        peaks.append(pool.max_memory())
+    assert peaks[1] < 1.5 * peaks[0] and peaks[1] < 8 * 2_800_000 / 2
 
 
 def test_without_pyarrow_one_sentence_says_what_to_install(

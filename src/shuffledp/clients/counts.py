@@ -289,8 +289,8 @@ def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combine
         whose frequencies may change.
         "precision" weighs frequencies, or means, by the inverse of their variance for a value that
         no user holds (`rare_error`), or for the worst numbers. What is estimated is the mean of the
-        frequencies with these weights: the frequency itself if it is the same in all. The smallest
-        error for values that few users hold.
+        frequencies with these weights: the frequency itself if it is the same in all. No fixed
+        weights have a smaller error for a value that no user holds.
 
     Returns
     -------

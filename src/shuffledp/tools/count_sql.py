@@ -14,20 +14,20 @@ from ..clients import MessageForm
 from ..clients.hashing import PRIME, HashClient
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
-from .counting import COLUMN, MESSAGES, REFUSED
+from .counting import COLUMN, MESSAGES, REFUSED, counter_of
 
 #: Sums of messages are taken in two parts, lest they exceed 64 bits.
 _PART = 1 << 24
 
 
 class Dialect(NamedTuple):
-    """How a database says what they say differently. `{}` is the column of messages."""
+    """What databases write differently, of the column `message` of the table `sent`."""
 
-    length: str  # of a list; NULL or another number if it is none
+    length: str  # of a list; NULL if it is none
     element: str  # number {i} of a list, from 0
-    elements: str  # a table of `place` and `number` of all lists in `sent`
+    elements: str  # a table of `place` and `number`, of all numbers of all lists
     first: str  # a table of `x`, the whole numbers below {k}
-    is_whole: str  # true if `message` is one whole number
+    is_whole: str  # true if the message is one whole number
 
 
 DIALECTS = {
@@ -111,7 +111,7 @@ def count_query(
             f"column={validate.show(column)} is not the name of a column; give letters, digits and "
             "underscores."
         )
-    client = randomizer.counting_client(k)
+    client = counter_of(randomizer, k)
     g = client.g if isinstance(client, HashClient) else 0
     ctes, rows = _KINDS[client.form.kind](client.form, said, g)
     steps = [f'sent AS (SELECT "{column}" AS message FROM {table})', *ctes]

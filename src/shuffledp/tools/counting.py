@@ -9,6 +9,7 @@ weight.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 from .._support import validate
 from .._support.extras import load
 from .._support.files import replacing, writing
-from ..clients import Client, Counts
+from ..clients import Client, Counts, MessageForm
+from ..clients.base import countable
 from ..errors import InvalidParameter
 from ..randomizers import Randomizer
 
@@ -31,8 +33,8 @@ MESSAGES, REFUSED = -1, -2
 COLUMN = "message"
 #: The weight of the upper part of a total of more than 64 bits.
 _WEIGHT = 1 << 40
-#: Messages that are read at a time, and bytes of a column.
-_BATCH, _BUFFER = 1 << 17, 1 << 20
+#: Numbers that are read at a time, at least and if there are as many values; bytes of a column.
+_NUMBERS, _MOST_NUMBERS, _BUFFER = 1 << 18, 1 << 22, 1 << 20
 _PARQUET = "'shuffledp[parquet]'"
 
 
@@ -51,7 +53,7 @@ def count_parquet(
     randomizer : Randomizer
         Whose messages they are.
     files : path or paths
-        Files, folders of files that end in .parquet, or patterns such as "day-*.parquet".
+        Files, folders that have files that end in .parquet, or patterns such as "day-*.parquet".
     column : str
         The column of messages: whole numbers; lists of them, where a message has several; bytes,
         for unary encoding.
@@ -83,10 +85,10 @@ def count_parquet(
     ...     count_parquet(poll, folder)
     Counts(users=5, tally=[1, 1, 3])
     """
-    client = randomizer.counting_client(k)
+    client = counter_of(randomizer, k)
     found = None
     for file in _files(files):
-        for messages in _batches(file, column):
+        for messages in _batches(file, column, client.form):
             part = _counted(client, messages)
             found = part if found is None else found + part
     if found is None:
@@ -155,7 +157,7 @@ def partial_counts(
             f"the frame has no column {column!r}, but {validate.show(list(frame))}; name one of "
             "them."
         )
-    client = randomizer.counting_client(k)
+    client = counter_of(randomizer, k)
     counts = _counted(client, messages_in(frame[column]))
     return pandas.DataFrame(_rows(counts))
 
@@ -192,7 +194,7 @@ def counts_from_rows(
     >>> counts_from_rows(poll, [(-1, 1, 3), (0, 1, 1), (2, 1, 2), (-1, 1, 1), (2, 1, 1)])
     Counts(users=4, tally=[1, 0, 3])
     """
-    client = randomizer.counting_client(k)
+    client = counter_of(randomizer, k)
     form = client.form
     item, weight, total = _three_columns(rows)
     refused = sum(total[item == REFUSED].tolist())
@@ -211,6 +213,13 @@ def counts_from_rows(
     sums = _added_up(item - REFUSED, weight, total, form.size + 2)
     counted = Counts(int(sums[1]), sums[2:])
     return _of_users(randomizer, client, counted, users)
+
+
+def counter_of(randomizer: Randomizer, k: int | None) -> Client:
+    """The client that counts the messages of a randomizer, of so many values; or an error."""
+    client = randomizer.counting_client(k)
+    countable(client.form.size)
+    return client
 
 
 def messages_in(column: Any) -> NDArray[Any]:
@@ -311,7 +320,7 @@ def _files(files: Any) -> Iterator[Path]:
     for name in given:
         path = Path(name)
         if path.is_dir():
-            found = sorted(path.glob("*.parquet"))
+            found = sorted(path.rglob("*.parquet"))
         else:
             found = [path] if path.exists() else sorted(map(Path, glob(str(name))))
         if not found:
@@ -322,8 +331,10 @@ def _files(files: Any) -> Iterator[Path]:
         yield from found
 
 
-def _batches(file: Path, column: str) -> Iterator[NDArray[Any]]:
-    """The messages of a file, some at a time."""
+def _batches(file: Path, column: str, form: MessageForm) -> Iterator[NDArray[Any]]:
+    """The messages of a file, some at a time; more if there are many values to count."""
+    numbers = max(_NUMBERS, min(form.size, _MOST_NUMBERS))
+    rows = max(1, numbers // math.prod(form.shape))
     parquet = load("pyarrow.parquet", "Parquet needs", _PARQUET)
     arrow = load("pyarrow", "Parquet needs", _PARQUET)
     try:
@@ -334,7 +345,7 @@ def _batches(file: Path, column: str) -> Iterator[NDArray[Any]]:
                     f"{file} has no column {column!r}, but {validate.show(names)}; name one of "
                     "them."
                 )
-            for batch in opened.iter_batches(_BATCH, columns=[column], use_threads=False):
+            for batch in opened.iter_batches(rows, columns=[column], use_threads=False):
                 yield messages_in(batch.column(0))
     except (arrow.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")[:120]
