@@ -174,6 +174,7 @@ WRONG: list[tuple[Randomizer, dict[str, Any], list[Any]]] = [
     (SubsetSelection(4, 2, 1.0), {}, [[0], [0, 4], [-1, 2], [0, None], [0, 1, 2], [], None]),
     (UnaryEncoding(9, 1.0), {}, [b"\0", b"\0\0\0", None]),
     (LocalHashing(4, 1.0), {"k": 3}, [[0, 0, 0, 4], [0, PRIME, 0, 1], [-1, 0, 0, 1], [0], None]),
+    (LocalHashing(4, 1.0), {"k": 3}, [[2**63 - 1] * 4]),
     (OneBit(1.0), {}, [2, -1, None]),
     (Piecewise(1.0), {}, [2**32, -1]),
     (Laplace(1.0), {}, [None]),
@@ -209,6 +210,36 @@ def test_what_sqlite_alone_may_hold_is_refused() -> None:
         sets = SubsetSelection(4, 2, 1.0)
         with pytest.raises(InvalidParameter, match="none of"):
             counts_from_rows(sets, base.rows(sets))
+    for text in ("[0, 1.5, 0, 1]", '["0", 0, 0, 1]', "[0, 0, 0, null]", "[0, 0, 0, 1e30]"):
+        base.fill([text])
+        hashing = LocalHashing(4, 1.0)
+        with pytest.raises(InvalidParameter, match="none of"):
+            counts_from_rows(hashing, base.rows(hashing, 3), k=3)
+
+
+def test_what_duckdb_alone_may_hold_is_refused_or_counted() -> None:
+    """Columns of other types: floats that are whole are counted, and others refused."""
+    base = needs("duckdb").connect()
+    poll, mean = RandomizedResponse(4, eps0=1.0), OneBit(1.0)
+    sets, hashing = SubsetSelection(4, 2, 1.0), LocalHashing(4, 1.0)
+    for kind in ("DOUBLE", "UTINYINT", "UBIGINT", "HUGEINT"):
+        base.execute(f"CREATE OR REPLACE TABLE messages AS SELECT 1::{kind} AS message")
+        rows = base.execute(count_query(poll, "duckdb")).fetchall()
+        assert counts_from_rows(poll, rows) == Counts(1, [0, 1, 0, 0])
+        rows = base.execute(count_query(mean, "duckdb")).fetchall()
+        assert counts_from_rows(mean, rows) == Counts(1, [1])
+    wrong: list[tuple[Randomizer, str, dict[str, Any]]] = [
+        (poll, "1.5::DOUBLE", {}),
+        (mean, "0.5::DOUBLE", {}),
+        (sets, "[0.5, 1.0]", {}),
+        (hashing, "[0.5, 1.0, 1.0, 1.0]", {"k": 3}),
+    ]
+    for randomizer, message, told in wrong:
+        base.execute(f"CREATE OR REPLACE TABLE messages AS SELECT {message} AS message")
+        rows = base.execute(count_query(randomizer, "duckdb", **told)).fetchall()
+        with pytest.raises(InvalidParameter, match=r"none of|not whole"):
+            counts_from_rows(randomizer, rows, **told)
+    base.close()
 
 
 def test_bad_queries() -> None:

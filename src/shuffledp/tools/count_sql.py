@@ -25,34 +25,33 @@ class Dialect(NamedTuple):
 
     length: str  # of a list; NULL if it is none
     element: str  # number {i} of a list, from 0
-    elements: str  # a table of `place` and `number`, of all numbers of all lists
+    elements: str  # a table of `place` and `element`, of all lists
     first: str  # a table of `x`, the whole numbers below {k}
-    is_whole: str  # true if the message is one whole number
+    whole: str  # {n} if it is a whole number, else NULL
 
 
 DIALECTS = {
     "duckdb": Dialect(
         length="len(message)",
-        element="TRY_CAST(message[{i} + 1] AS BIGINT)",
+        element="message[{i} + 1]",
         elements=(
-            "SELECT UNNEST(range(len(message))) AS place, "
-            "TRY_CAST(UNNEST(message) AS BIGINT) AS number FROM sent"
+            "SELECT UNNEST(range(len(message))) AS place, UNNEST(message) AS element FROM sent"
         ),
         first="SELECT range AS x FROM range({k})",
-        is_whole="TRY_CAST(message AS BIGINT) = message",
+        whole="CASE WHEN TRY_CAST({n} AS BIGINT) = {n} THEN TRY_CAST({n} AS BIGINT) END",
     ),
     "sqlite": Dialect(
         length="CASE WHEN json_valid(message) THEN json_array_length(message) END",
         element="json_extract(message, '$[{i}]')",
         elements=(
-            "SELECT key AS place, CASE WHEN type = 'integer' THEN value END AS number FROM sent, "
+            "SELECT key AS place, value AS element FROM sent, "
             "json_each(CASE WHEN json_valid(message) THEN message ELSE '[]' END)"
         ),
         first=(
             "WITH RECURSIVE numbers(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM numbers "
             "WHERE x + 1 < {k}) SELECT x FROM numbers"
         ),
-        is_whole="typeof(message) = 'integer'",
+        whole="CASE WHEN typeof({n}) = 'integer' THEN {n} END",
     ),
 }
 
@@ -136,15 +135,23 @@ def _refused(condition: str, table: str = "sent") -> str:
 
 
 def _values(form: MessageForm, said: Dialect, g: int) -> Parts:
-    items = f"SELECT {_item('message', form)} AS item, COUNT(*) AS total FROM sent GROUP BY 1"
+    items = f"SELECT {_item('number', form)} AS item, COUNT(*) AS total FROM numbers GROUP BY 1"
     everybody = f"SELECT {MESSAGES}, 1, COALESCE(SUM(total), 0) FROM tally"
-    return [f"tally AS ({items})"], ["SELECT item, 1 AS weight, total FROM tally", everybody]
+    tables = [*_numbers(form, said), f"tally AS ({items})"]
+    return tables, ["SELECT item, 1 AS weight, total FROM tally", everybody]
+
+
+def _numbers(form: MessageForm, said: Dialect) -> list[str]:
+    """A table of all `numbers` of messages and their places; what is not whole is NULL."""
+    lists = said.elements if form.shape else "SELECT 0 AS place, message AS element FROM sent"
+    whole = f"SELECT place, {said.whole.format(n='element')} AS number FROM elements"
+    return [f"elements AS ({lists})", f"numbers AS ({whole})"]
 
 
 def _sets(form: MessageForm, said: Dialect, g: int) -> Parts:
-    held = f"SELECT {_item('number', form)}, 1, COUNT(*) FROM parts GROUP BY 1"
+    held = f"SELECT {_item('number', form)}, 1, COUNT(*) FROM numbers GROUP BY 1"
     wrong = _refused(f"{said.length} = {form.shape[0]}")
-    return [f"parts AS ({said.elements})"], [_messages(), held, wrong]
+    return _numbers(form, said), [_messages(), held, wrong]
 
 
 def _bits(form: MessageForm, said: Dialect, g: int) -> Parts:
@@ -171,8 +178,10 @@ def _hashes(form: MessageForm, said: Dialect, g: int) -> Parts:
     """Every value with every message. A product of numbers below 2^61 and 2^27 is reduced modulo
     2^61 - 1 as in `clients.hashing.times`: no step exceeds 63 bits."""
     names = ("a", "b", "c", "answer")
-    numbers = ", ".join(f"{said.element.format(i=i)} AS {name}" for i, name in enumerate(names))
+    elements = [said.whole.format(n=said.element.format(i=i)) for i in range(4)]
+    numbers = ", ".join(f"{each} AS {name}" for each, name in zip(elements, names, strict=True))
     fits = " AND ".join(f"{name} BETWEEN 0 AND {PRIME - 1}" for name in names[:3])
+    fits += f" AND answer BETWEEN 0 AND {g - 1}"
     inner = f"({_product('a')} + b) % {PRIME}"
     outer = f"({_product('once')} + c) % {PRIME} % {g}"
     is_list = f"{said.length} = 4"
@@ -180,9 +189,9 @@ def _hashes(form: MessageForm, said: Dialect, g: int) -> Parts:
         f"places AS ({said.first.format(k=form.size)})",
         f"lists AS (SELECT message FROM sent WHERE {is_list})",
         f"functions AS (SELECT {numbers} FROM lists)",
-        f"halfway AS (SELECT x, c, answer, {inner} AS once FROM functions, places)",
+        f"halfway AS (SELECT x, c, answer, {inner} AS once FROM functions, places WHERE {fits})",
     ]
-    wrong = _refused(f"{fits} AND answer BETWEEN 0 AND {g - 1}", "functions")
+    wrong = _refused(fits, "functions")
     matches = f"SELECT x, 1, COUNT(*) FROM halfway WHERE {outer} = answer GROUP BY 1"
     return parts, [_messages(), _refused(is_list), wrong, matches]
 
@@ -194,21 +203,15 @@ def _product(name: str) -> str:
 
 
 def _sums(form: MessageForm, said: Dialect, g: int) -> Parts:
-    within = "" if form.limit is None else f" AND {{}} BETWEEN {form.least} AND {form.limit - 1}"
+    within = "" if form.limit is None else f" AND number BETWEEN {form.least} AND {form.limit - 1}"
+    wrong = [_refused(f"number IS NOT NULL{within}", "numbers")]
     if form.shape:
-        numbers = f"numbers AS ({said.elements})"
-        wrong = [
-            _refused(f"{said.length} = {form.shape[0]}"),
-            _refused(f"number IS NOT NULL{within.format('number')}", "numbers"),
-        ]
-    else:
-        numbers = "numbers AS (SELECT 0 AS place, message AS number FROM sent)"
-        wrong = [_refused(said.is_whole + within.format("message"))]
+        wrong.append(_refused(f"{said.length} = {form.shape[0]}"))
     sums = [
         f"SELECT place, {weight}, COALESCE(SUM({part}), 0) FROM numbers GROUP BY 1"
         for weight, part in ((_PART, "number >> 24"), (1, f"number & {_PART - 1}"))
     ]
-    return [numbers], [_messages(), *wrong, *sums]
+    return _numbers(form, said), [_messages(), *wrong, *sums]
 
 
 _KINDS = {"value": _values, "set": _sets, "bits": _bits, "hash": _hashes, "sum": _sums}

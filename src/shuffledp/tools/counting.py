@@ -254,13 +254,14 @@ def messages_in(column: Any) -> NDArray[Any]:
     try:
         return np.array([np.asarray(item) for item in items])
     except ValueError:
-        raise _OTHER_LENGTHS from None
+        raise _other_lengths() from None
 
 
-_OTHER_LENGTHS = InvalidParameter(
-    "messages have different lengths, but those of one randomizer are alike; give what randomize "
-    "returned."
-)
+def _other_lengths() -> InvalidParameter:
+    return InvalidParameter(
+        "messages have different lengths, but those of one randomizer are alike; give what "
+        "randomize returned."
+    )
 
 
 def _missing(count: int) -> InvalidParameter:
@@ -270,7 +271,7 @@ def _missing(count: int) -> InvalidParameter:
 def _of_bytes(items: Sequence[bytes]) -> NDArray[Any]:
     lengths = {len(item) for item in items}
     if len(lengths) != 1:
-        raise _OTHER_LENGTHS
+        raise _other_lengths()
     return np.frombuffer(b"".join(items), dtype=np.uint8).reshape(len(items), -1)
 
 
@@ -288,7 +289,7 @@ def _of_arrow(column: Any) -> NDArray[Any]:
     measure = compute.binary_length if are_bytes else compute.list_value_length
     lengths = np.unique(np.asarray(measure(column)))
     if len(lengths) > 1:
-        raise _OTHER_LENGTHS
+        raise _other_lengths()
     if are_bytes:
         arrow = load("pyarrow", "Parquet needs", _PARQUET)
         fixed, width = column.cast(arrow.binary(int(lengths[0]))), int(lengths[0])
