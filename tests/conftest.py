@@ -7,6 +7,8 @@ import mpmath
 import pytest
 from hypothesis import HealthCheck, settings
 
+from optional import why_skipped
+
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 # the same cases each time; look for new ones with --hypothesis-profile=random
 settings.register_profile("default", SHARED, derandomize=True, database=None)
@@ -18,6 +20,16 @@ def pytest_collection_finish() -> None:
     """Exempt all that was imported from garbage collection: most of its time was spent there."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip examples in docstrings and pages that need what is not installed."""
+    for item in items:
+        examples = getattr(getattr(item, "dtest", None), "examples", ())
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        text = "".join(example.source for example in examples) or str(parameters.get("code", ""))
+        if why := why_skipped(text):
+            item.add_marker(pytest.mark.skip(reason=why))
 
 
 @pytest.fixture(autouse=True)

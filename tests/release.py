@@ -17,6 +17,7 @@ NEEDED_BY = {
     "plot": "matplotlib.figure",
     "sweep": "joblib",
     "interop": "shuffledp.interop",
+    "parquet": "pyarrow.parquet",
     "web": "uvicorn",
 }
 ROUND = ("--eps0", "4", "--users", "10000")

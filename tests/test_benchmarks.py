@@ -1,8 +1,10 @@
-"""The random questions of the benchmark: the same for the same seed, and all of them valid."""
+"""The random questions of the benchmark: the same for the same seed, and all of them valid. Its
+counters count alike."""
 
 from collections import Counter
 
 import pytest
+from benchmarks import counters
 from benchmarks.atlas import Question, Worker, evaluate, questions
 
 from shuffledp.guarantee import Guarantee
@@ -49,3 +51,14 @@ def test_a_handful_is_answered_and_what_takes_too_long_is_not() -> None:
             assert answer.seconds > 0 and evaluate(answer.question.line) == answer.value
     finally:
         worker.stop()
+
+
+def test_counters_are_compared_on_the_same_counts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = [(randomizer, 300, 20) for randomizer, _, _ in counters.CASES]
+    monkeypatch.setattr(counters, "CASES", few)
+    rows = counters.measure(repeats=1)
+    counters.show(rows)
+    assert all(row["count"] > 0 and row["SQLite"] > 0 for row in rows)
+    assert capsys.readouterr().out.count("\n") == 3 + len(few) + 1

@@ -38,6 +38,10 @@ REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
             "audit", "simulate",
         )), "shuffledp.bounds.target"],
     ),
+    "counting": (
+        "Counts of messages, and what is estimated from them: [Counting at scale](../counting.md).",
+        ["shuffledp.clients", "shuffledp.tools.counting", "shuffledp.tools.count_sql"],
+    ),
     "plotting": (
         "Every function draws into `ax`, or into a new figure of `figsize` inches, and returns the "
         "axes: `axes.figure.savefig(...)` writes a file. `title` replaces what stands above, "

@@ -1,6 +1,5 @@
 """`shuffledp serve`: what it says when it cannot, and that it answers when it can."""
 
-import importlib
 import re
 import signal
 import socket
@@ -44,10 +43,7 @@ def test_what_cannot_be_served(arguments: tuple[str, ...], said: str) -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
     said = complaint()
     assert "shuffledp serve needs fastapi, which is not installed; run pip install" in said
     assert "'shuffledp[web]'" in said

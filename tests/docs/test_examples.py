@@ -1,5 +1,6 @@
 """The worked examples run and say what the accountant says."""
 
+import csv
 import re
 import runpy
 import sys
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from optional import needs
 from shuffledp import Accountant, PureLDP, Shuffle
 from shuffledp.randomizers import NoisyHistogram
 
@@ -62,3 +64,18 @@ def test_histogram(printed: Any) -> None:
     lower = Accountant().compose(month, rounds=12).epsilon_bounds(1e-8).lower
     assert lower <= float(stated[1]) <= 1
     assert int(inside[1]) >= 12  # fewer have a probability below 1 in 1,000
+
+
+def test_counting_at_scale(tmp_path: Path, printed: Any) -> None:
+    """With fewer messages than it has by itself."""
+    needs("pyarrow")
+    said = printed("count_at_scale.py", "1e5", str(tmp_path / "counts.csv"))
+    shown = re.findall(r"value 0: ([\d.]+) \+- ([\d.]+)", said)
+    truth = [1 / sum(1 / x for x in range(1, k + 1)) for k in (100, 100, 100, 1000)]
+    assert len(shown) == 4 and "peak memory" in said
+    for (found, error), expected in zip(shown, truth, strict=True):
+        assert abs(float(found) - expected) < 5 * float(error)
+    rows = list(csv.DictReader((tmp_path / "counts.csv").read_text().splitlines()))
+    assert len(rows) == 100 and float(rows[0]["frequency"]) == pytest.approx(
+        float(shown[2][0]), abs=1e-4
+    )

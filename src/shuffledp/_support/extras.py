@@ -14,8 +14,13 @@ class MissingExtra(ShuffleDPError, ImportError):
 
 def load(module: str, wanted: str, install: str) -> Any:
     """The module; if it is not installed, one sentence says who wanted it."""
+    needed = f"{wanted} {module.partition('.')[0]}, which"
     try:
         return importlib.import_module(module)
-    except ImportError:
-        needed = f"{wanted} {module.partition('.')[0]}, which is not installed"
-        raise MissingExtra(f"{needed}; run pip install {install}.") from None
+    except ModuleNotFoundError:
+        raise MissingExtra(f"{needed} is not installed; run pip install {install}.") from None
+    except ImportError as error:  # of other modules' versions, say
+        why = " ".join(str(error).split()).rstrip(".")
+        raise MissingExtra(
+            f"{needed} cannot be imported, since {why}; run pip install --upgrade {install}."
+        ) from None

@@ -1,7 +1,17 @@
 """Clients, which randomize on a device, and the estimators that go with them."""
 
-from .base import Client, Support
-from .counts import Counts, Estimate, Interval, MeanEstimate
+from .base import Client, MessageForm, Support
+from .counts import Counts, Estimate, Interval, MeanEstimate, combine
 from .entropy import Source
 
-__all__ = ["Client", "Counts", "Estimate", "Interval", "MeanEstimate", "Source", "Support"]
+__all__ = [
+    "Client",
+    "Counts",
+    "Estimate",
+    "Interval",
+    "MeanEstimate",
+    "MessageForm",
+    "Source",
+    "Support",
+    "combine",
+]

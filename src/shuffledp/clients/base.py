@@ -23,6 +23,24 @@ _BLOCK = 1 << 22
 MOST_COUNTED = 10**8
 
 
+class MessageForm(NamedTuple):
+    """What messages look like to whoever counts them, and what their tally is.
+
+    kind : "value": how often each whole number was sent; "set": how many messages hold each value;
+        "bits": how many have each bit set; "hash": how many answers are the hash of each value;
+        "sum": the sum of the messages, for each of their numbers.
+    shape : () if a message is one whole number, (m,) if it is m of them.
+    least, limit : each number is in least .. limit - 1; None if it has no limit.
+    size : how many numbers the tally has.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    least: int | None
+    limit: int | None
+    size: int
+
+
 class Support(NamedTuple):
     """How likely a message supports the own value, and how likely any other value."""
 
@@ -51,9 +69,27 @@ class Client(ABC):
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         """One message for each of some values."""
 
+    @property
     @abstractmethod
+    def form(self) -> MessageForm:
+        """What its messages look like, and their tally."""
+
+    @abstractmethod
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        """The sums that are kept of messages of this form."""
+
     def count(self, messages: Any) -> Counts:
         """What an estimate needs to know of some messages."""
+        array = whole_messages(messages, self.form.shape, self.form.limit, self.form.least)
+        return Counts(len(array), self.tally(array))
+
+    def senders(self, messages: int, users: int | None = None) -> int:
+        """How many users have sent so many messages."""
+        if users is not None and users != messages:
+            raise InvalidParameter(
+                f"users={users} have sent {messages} messages, but each sends one; leave users out."
+            )
+        return messages
 
     @abstractmethod
     def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
@@ -126,22 +162,33 @@ def unit_values(values: Any) -> Array:
     return array.astype(np.float64, copy=False)
 
 
-def whole_messages(messages: Any, shape: tuple[int, ...], limit: int | None) -> NDArray[Any]:
-    """Messages as an array of whole numbers: one a row of this shape, in 0 .. limit - 1."""
+def whole_messages(
+    messages: Any, shape: tuple[int, ...], limit: int | None, least: int | None = 0
+) -> NDArray[Any]:
+    """Messages as an array of whole numbers: one a row of this shape, in least .. limit - 1."""
     array = np.asarray(messages)
-    if array.size == 0:
+    if array.ndim and not len(array):
         array = np.zeros((0, *shape), dtype=np.int64)
     if array.dtype.kind not in "iu" or array.shape[1:] != shape or array.ndim != 1 + len(shape):
         raise InvalidParameter(
             f"messages={validate.show(messages)} is not an array of whole numbers of the shape "
             f"{('users', *shape)}; give what randomize returned."
         )
-    if limit is not None and array.size and (array.min() < 0 or array.max() >= limit):
-        worst = array.min() if array.min() < 0 else array.max()
+    if limit is not None and least is not None and array.size:
+        low, high = int(array.min()), int(array.max())
+        if low < least or high >= limit:
+            worst = low if low < least else high
+            raise InvalidParameter(
+                f"messages has {worst}, outside {least} .. {limit - 1}; give what randomize "
+                "returned."
+            )
+    if array.dtype != np.uint64:
+        return array
+    if array.size and array.max() >= 1 << 63:
         raise InvalidParameter(
-            f"messages has {worst}, outside 0 .. {limit - 1}; give what randomize returned."
+            f"messages has {array.max()}, which is 2^63 or more; give what randomize returned."
         )
-    return array.astype(np.int64) if array.dtype == np.uint64 else array
+    return array.astype(np.int64)
 
 
 def countable(numbers: int) -> int:
@@ -154,11 +201,27 @@ def countable(numbers: int) -> int:
     return numbers
 
 
-def in_blocks(rows: NDArray[Any], width: int, add: Callable[[NDArray[Any]], Whole]) -> Whole:
+def in_blocks(
+    rows: NDArray[Any], width: int, add: Callable[[NDArray[Any]], NDArray[Any]]
+) -> NDArray[Any]:
     """The sum of what `add` says of all rows, so many at a time as fit the memory."""
     step = max(1, _BLOCK // width)
     starts = range(0, max(len(rows), 1), step)
     return np.asarray(sum(add(rows[i : i + step]) for i in starts))
+
+
+def exact_sums(messages: NDArray[Any]) -> NDArray[Any]:
+    """The exact sum of each column, or of the only one, as Python's whole numbers."""
+    rows = messages if messages.ndim == 2 else messages[:, None]
+
+    def parts(block: NDArray[Any]) -> NDArray[Any]:
+        # in two parts: the sum of a single one might exceed 64 bits
+        whole = block.astype(np.int64, copy=False)
+        high = (whole >> 24).sum(axis=0, dtype=np.int64).astype(object)
+        low = (whole & ((1 << 24) - 1)).sum(axis=0, dtype=np.int64).astype(object)
+        return np.asarray(high * (1 << 24) + low, dtype=object)
+
+    return in_blocks(rows, rows.shape[1], parts)
 
 
 @dataclass(frozen=True)
@@ -189,7 +252,8 @@ class CountingClient(Client):
         found = (self.supporters(counts) - counts.users * other) / (own - other)
         likely = np.clip(found, 0, counts.users)
         variance = np.maximum(self.variance(counts.users, likely), 0.0)
-        return Estimate(counts.users, found, np.sqrt(variance))
+        rare = math.sqrt(max(self.variance(counts.users, 0), 0.0))
+        return Estimate(counts.users, found, np.sqrt(variance), rare)
 
 
 def bits_for(values: int) -> int:
@@ -198,6 +262,10 @@ def bits_for(values: int) -> int:
 
 
 def checked_counts(counts: Counts, size: int) -> Counts:
+    if counts.modulus is not None:
+        raise InvalidParameter(
+            f"counts are known modulo {counts.modulus} only; give the counts themselves."
+        )
     if len(counts.tally) != size:
         raise InvalidParameter(
             f"tally has {len(counts.tally)} numbers instead of {size}; give what count returned."
@@ -222,12 +290,12 @@ class MeanClient(Client):
     def limit(self) -> int | None:
         """Messages are below it, and not negative, if there is a limit."""
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (), self.limit).astype(np.int64, copy=False)
-        # exactly, in two parts: a single one might exceed 64 bits
-        high, low = array >> 24, array & ((1 << 24) - 1)
-        total = (int(high.sum(dtype=np.int64)) << 24) + int(low.sum(dtype=np.int64))
-        return Counts(len(array), np.array([total], dtype=object))
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("sum", (), None if self.limit is None else 0, self.limit, 1)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return exact_sums(messages)
 
     def estimate(self, counts: Counts) -> MeanEstimate:
         users = checked_counts(counts, 1).users

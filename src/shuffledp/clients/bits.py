@@ -12,9 +12,20 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from ..errors import InvalidParameter
-from .base import CountingClient, Support, checked_counts, countable, in_blocks, whole_messages
+from .base import (
+    CountingClient,
+    MessageForm,
+    Support,
+    checked_counts,
+    countable,
+    in_blocks,
+    whole_messages,
+)
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
+
+#: The bits of each byte, the highest first.
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -84,14 +95,19 @@ class BitsClient(CountingClient):
         array = whole_messages(messages, (-(-self.k // 8),), 256)
         return np.asarray((array[:, int(value) // 8] >> (7 - int(value) % 8)) & 1 == 1)
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (-(-self.k // 8),), 256).astype(np.uint8, copy=False)
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("bits", (-(-self.k // 8),), 0, 256, self.k)
 
-        def ones(rows: NDArray[Any]) -> Whole:
-            bits = np.unpackbits(rows, axis=1, count=countable(self.k))
-            return np.asarray(bits.sum(axis=0, dtype=np.int64))
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        """Bytes of each place by their value, and from these the bits."""
+        countable(self.k)
 
-        return Counts(len(array), in_blocks(array, self.k, ones))
+        def octets(rows: NDArray[Any]) -> Whole:
+            return np.stack([np.bincount(column, minlength=256) for column in rows.T])
+
+        found = in_blocks(messages, messages.shape[1], octets) @ _BITS  # [bytes, 8]
+        return np.asarray(found.ravel()[: self.k])
 
     def estimate(self, counts: Counts) -> Estimate:
         return super().estimate(checked_counts(counts, self.k))

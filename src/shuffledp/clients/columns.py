@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array
-from .base import CountingClient, Support, bits_for, checked_counts, countable, whole_messages
+from .base import (
+    CountingClient,
+    MessageForm,
+    Support,
+    bits_for,
+    checked_counts,
+    countable,
+    whole_messages,
+)
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 
@@ -54,9 +62,12 @@ class ColumnsClient(CountingClient):
         wrong = parity(column & rows) != ~self.owned.toss(source, len(values))
         return np.where(wrong, column ^ (rows & -rows), column)
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (), self.columns)
-        return Counts(len(array), np.bincount(array, minlength=countable(self.columns)))
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("value", (), 0, self.columns, self.columns)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(messages, minlength=countable(self.columns))
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         columns = whole_messages(messages, (), self.columns).astype(np.int64)

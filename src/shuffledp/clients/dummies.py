@@ -17,10 +17,10 @@ from ..errors import InvalidParameter
 from .base import (
     MOST_COUNTED,
     Client,
+    MessageForm,
     bits_for,
     checked_counts,
     countable,
-    whole_messages,
     whole_values,
 )
 from .counts import Counts, Estimate
@@ -221,15 +221,25 @@ class DummiesClient(Client):
         noise = self.dummies.draw(len(values), self.k, source) if drawn else values[:0]
         return np.sort(np.concatenate([values[values >= 0], noise]))
 
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("value", (), 0, self.k, self.k)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(messages, minlength=countable(self.k))
+
     def count(self, messages: Any, users: int | None = None) -> Counts:
-        array = whole_messages(messages, (), self.k)
+        counted = super().count(messages)
+        return Counts(self.senders(counted.users, users), counted.tally)
+
+    def senders(self, messages: int, users: int | None = None) -> int:
         if isinstance(self.dummies, DummiesInAll) and users is None:
-            users = len(array) - self.dummies.total
+            users = messages - self.dummies.total
         if users is None or users < 0:
             raise InvalidParameter(
-                f"{len(array):,} messages do not tell how many users have sent them; give users."
+                f"{messages:,} messages do not tell how many users have sent them; give users."
             )
-        return Counts(users, np.bincount(array, minlength=countable(self.k)))
+        return users
 
     def variance(self, users: float, count: Any) -> Any:
         """That of the noise, however many have the value."""
@@ -239,4 +249,5 @@ class DummiesClient(Client):
         """What was counted, less the mean of the noise."""
         mean, variance = self.dummies.moments(counts.users)
         found = checked_counts(counts, self.k).tally - mean
-        return Estimate(counts.users, found, np.full(self.k, math.sqrt(variance)))
+        error = math.sqrt(variance)
+        return Estimate(counts.users, found, np.full(self.k, error), error)

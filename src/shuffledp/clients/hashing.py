@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InvalidParameter
 from .base import (
     CountingClient,
+    MessageForm,
     Support,
     bits_for,
     checked_counts,
     countable,
-    in_blocks,
     whole_messages,
 )
 from .counts import Counts, Estimate
@@ -26,6 +27,7 @@ from .response import ResponseClient
 #: Coefficients of the hash functions are below this prime, and so are the values.
 PRIME = 2**61 - 1
 _P, _LOW, _MIDDLE = np.uint64(PRIME), np.uint64(2**31 - 1), np.uint64(2**30 - 1)
+_TOGETHER = 1 << 15  # hashes that are followed at a time: they fit a cache
 _30, _31, _61 = np.uint64(30), np.uint64(31), np.uint64(61)
 
 
@@ -85,15 +87,60 @@ class HashClient(CountingClient):
         a, b, c, answer = array.T
         return np.asarray(hashed(a, b, c, np.full(len(a), value, np.uint64), self.g) == answer)
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (4,), PRIME).astype(np.uint64, copy=False)
-        values = np.arange(countable(self.k), dtype=np.uint64)
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("hash", (4,), 0, PRIME, self.k)
 
-        def matches(rows: NDArray[Any]) -> Whole:
-            a, b, c, answer = rows.T[:, :, None]  # [users, values]
-            return np.asarray((hashed(a, b, c, values, self.g) == answer).sum(axis=0))
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        countable(self.k)
+        array = messages.astype(np.uint64, copy=False)
+        if len(array) and array[:, 3].max() >= self.g:
+            raise InvalidParameter(
+                f"messages has the answer {array[:, 3].max()}, outside 0 .. {self.g - 1}; give "
+                "what randomize returned."
+            )
+        found = np.zeros(self.k, dtype=np.int64)
+        for start in range(0, len(array), _TOGETHER):
+            found += self._matches(np.ascontiguousarray(array[start : start + _TOGETHER].T))
+        return found
 
-        return Counts(len(array), in_blocks(array, self.k, matches))
+    def _matches(self, columns: Words) -> Whole:
+        """How many of some messages, [4, messages], have the hash of each value as their answer.
+
+        The polynomial is followed from value to value by its differences, which takes additions
+        alone: h(x + 1) - h(x) = a (2 x + 1) + b, and this grows by 2 a. A few messages are followed
+        from several values at once. h + g - answer is a multiple of g = 2^s d, d odd, if and only
+        if its product with 1/d modulo 2^64, rotated by s bits, is at most (2^64 - 1)/g (Granlund,
+        Montgomery 1994).
+        """
+        a, b, c, answer = columns
+        starts = max(1, min(self.k, _TOGETHER // len(a)))
+        steps = -(-self.k // starts)
+        x = (np.arange(starts, dtype=np.uint64) * np.uint64(steps))[:, None]  # [starts, messages]
+        inner = _reduced(times(a, x) + b)
+        hash_ = _reduced(times(inner, x) + c)
+        first = _reduced(inner + times(a, _reduced(x + np.uint64(1))))
+        second, to_multiple = _reduced(a + a), np.uint64(self.g) - answer
+        shift = (self.g & -self.g).bit_length() - 1
+        inverse = np.uint64(pow(self.g >> shift, -1, 1 << 64))
+        limit, right, left = map(np.uint64, ((2**64 - 1) // self.g, shift, 64 - shift))
+        work, other = np.empty_like(hash_), np.empty_like(hash_)
+        match = np.empty(hash_.shape, dtype=bool)
+        found = np.empty((starts, steps), dtype=np.int64)
+        for step in range(steps):
+            np.add(hash_, to_multiple, out=work)
+            np.multiply(work, inverse, out=work)
+            if shift:
+                np.left_shift(work, left, out=other)
+                np.right_shift(work, right, out=work)
+                np.bitwise_or(work, other, out=work)
+            np.less_equal(work, limit, out=match)
+            found[:, step] = np.count_nonzero(match) if starts == 1 else match.sum(axis=1)
+            for number, more in ((hash_, first), (first, second)):
+                np.add(number, more, out=number)
+                np.subtract(number, _P, out=work)  # below 0 wraps to above all others
+                np.minimum(number, work, out=number)
+        return found.ravel()[: self.k]
 
     def estimate(self, counts: Counts) -> Estimate:
         return super().estimate(checked_counts(counts, self.k))

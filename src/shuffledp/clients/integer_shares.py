@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from .._support.numeric import Array
 from .._support.rational import exp_bracket
 from ..errors import InvalidParameter
-from .base import Client, checked_counts, countable, in_blocks, whole_messages, whole_values
+from .base import Client, MessageForm, checked_counts, countable, exact_sums, whole_values
 from .counts import Counts, Estimate, MeanEstimate
 from .entropy import BITS, Source, Whole
 from .exact_noise import UNSURE, WHOLE_PARTS
 from .inversion import Inversion, decimal, of_masses
 
 _TOGETHER = 32  # the mean of a Poisson variable that is drawn as one
+_REACH = 12  # standard deviations for which a group has to have room
 _MOST_MEAN = 10**4  # of a Poisson variable that is drawn
 
 
@@ -256,11 +257,33 @@ class SharesClient(Client):
         noise[held, values[held]] += 1
         return noise
 
-    def count(self, messages: Any) -> Counts:
-        shape = () if self.k is None else (self.k,)
-        array = whole_messages(messages, shape, None).astype(np.int64, copy=False)
-        total = in_blocks(array, self.width, lambda rows: rows.sum(axis=0, dtype=np.int64))
-        return Counts(len(array), np.atleast_1d(total))
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("sum", () if self.k is None else (self.k,), None, None, self.width)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return exact_sums(messages)
+
+    def lifted(self, counts: Counts) -> Counts:
+        """The sums themselves, where an aggregator tells them modulo the size of its group.
+
+        The values of all users add up to 0 .. n or 0 .. n largest. So the sum is the only number
+        with the residue, unless the noise is 12 standard deviations from its mean.
+        """
+        size, users = counts.modulus, counts.users
+        if size is None:
+            return counts
+        mean, variance = self.share.moments
+        spare = size - users * (1 if self.k else self.largest) - 2
+        needed = 2 * _REACH * math.sqrt(users * variance)
+        if spare < needed:
+            raise InvalidParameter(
+                f"modulus={size} leaves {spare} for the noise of {users:,} users, less than "
+                f"{needed:.0f}, {_REACH} standard deviations on both sides; use a larger group."
+            )
+        start = math.floor(users * mean) - spare // 2
+        sums = (counts.tally.astype(object) - start) % size + start
+        return Counts(users, sums, protocol=counts.protocol)
 
     def variance(self, users: float, count: Any) -> Any:
         """That of the noise, however many have the value."""
@@ -272,9 +295,11 @@ class SharesClient(Client):
     def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
         """The sums, less the mean of the noise."""
         users, (mean, variance) = counts.users, self.share.moments
-        found = checked_counts(counts, self.width).tally.astype(float) - users * mean
+        sums = checked_counts(self.lifted(counts), self.width).tally
+        found = sums.astype(float) - users * mean
         if self.k is not None:
-            return Estimate(users, found, np.full(self.k, math.sqrt(users * variance)))
+            error = math.sqrt(users * variance)
+            return Estimate(users, found, np.full(self.k, error), error)
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
         return MeanEstimate(users, float(found[0]) / users, math.sqrt(variance / users))

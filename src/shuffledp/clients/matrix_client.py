@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, bits_for, checked_counts, whole_messages, whole_values
+from .base import Client, MessageForm, bits_for, checked_counts, whole_values
 from .counts import Counts, Estimate
 from .entropy import Source
 from .inversion import Inversion, of_fractions
@@ -54,10 +54,13 @@ class MatrixClient(Client):
             sent[users] = law.drawn(words[users], source)
         return sent
 
-    def count(self, messages: Any) -> Counts:
+    @property
+    def form(self) -> MessageForm:
         outputs = self.rows.shape[1]
-        array = whole_messages(messages, (), outputs)
-        return Counts(len(array), np.bincount(array, minlength=outputs))
+        return MessageForm("value", (), 0, outputs, outputs)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(messages, minlength=self.rows.shape[1])
 
     @cached_property
     def weights(self) -> Array:
@@ -85,4 +88,5 @@ class MatrixClient(Client):
         found = checked_counts(counts, self.rows.shape[1]).tally @ self.weights
         likely = np.clip(found, 0, None)
         likely *= counts.users / max(math.fsum(likely), 1e-300)
-        return Estimate(counts.users, found, np.sqrt(likely @ self._variances))
+        rare = math.sqrt(self.variance(counts.users, 0))
+        return Estimate(counts.users, found, np.sqrt(likely @ self._variances), rare)

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import CountingClient, Support, bits_for, checked_counts, countable, whole_messages
+from .base import (
+    CountingClient,
+    MessageForm,
+    Support,
+    bits_for,
+    checked_counts,
+    countable,
+    whole_messages,
+)
 from .counts import Counts, Estimate
 from .entropy import Coin, Source
 
@@ -44,9 +52,12 @@ class ResponseClient(CountingClient):
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         return np.asarray(whole_messages(messages, (), self.k) == value)
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (), self.k)
-        return Counts(len(array), np.bincount(array, minlength=countable(self.k)))
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("value", (), 0, self.k, self.k)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(messages, minlength=countable(self.k))
 
     def estimate(self, counts: Counts) -> Estimate:
         return super().estimate(checked_counts(counts, self.k))

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from .._support import validate
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, checked_counts, in_blocks, whole_messages
+from .base import Client, MessageForm, checked_counts, exact_sums, whole_messages
 from .caps import cap_moment, cap_share
 from .counts import Counts, MeanEstimate
-from .entropy import Coin, Source, Whole
+from .entropy import Coin, Source
 from .exact_noise import normal, with_sign
 
 # proof constants: docs/theory/constants.md
@@ -118,13 +118,12 @@ class SphereClient(Client):
         length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         return np.asarray(vectors @ np.asarray(value, dtype=float) >= self.threshold * length)
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (self.dimension,), None)
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("sum", (self.dimension,), -_UNIT, _UNIT + 1, self.dimension)
 
-        def total(rows: NDArray[Any]) -> Whole:
-            return np.asarray(rows.sum(axis=0, dtype=np.int64))
-
-        return Counts(len(array), in_blocks(array, self.dimension, total))
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return exact_sums(messages)
 
     @cached_property
     def length(self) -> float:

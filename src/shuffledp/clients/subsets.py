@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .base import (
     CountingClient,
+    MessageForm,
     Support,
     bits_for,
     checked_counts,
@@ -86,15 +87,14 @@ class SubsetsClient(CountingClient):
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         return np.asarray((whole_messages(messages, (self.size,), self.k) == value).any(axis=1))
 
-    def count(self, messages: Any) -> Counts:
-        array = whole_messages(messages, (self.size,), self.k)
-        return Counts(
-            len(array),
-            in_blocks(
-                array,
-                self.size,
-                lambda rows: np.bincount(rows.ravel(), minlength=countable(self.k)),
-            ),
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("set", (self.size,), 0, self.k, self.k)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        values = countable(self.k)
+        return in_blocks(
+            messages, self.size, lambda rows: np.bincount(rows.ravel(), minlength=values)
         )
 
     def estimate(self, counts: Counts) -> Estimate:

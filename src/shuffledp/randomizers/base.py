@@ -146,7 +146,16 @@ class Randomizer(ABC):
 
     def count(self, messages: Any) -> Counts:
         """What an estimate needs to know of messages; counts add up, in any order."""
-        return self.client.count(messages)
+        return self.client.count(messages).of_protocol(repr(self))
+
+    def counting_client(self, values: int | None = None) -> Client:
+        """The client that counts messages, of so many values if messages do not tell."""
+        if values is not None:
+            raise InvalidParameter(
+                f"k={values} is for messages that do not tell how many values there are; leave it "
+                f"out for {self!r}."
+            )
+        return self.client
 
     def counts_of(self, messages: Any, users: int, values: int) -> Counts:
         """The same for whoever knows how many users have sent them, and how many values there are;
@@ -159,7 +168,7 @@ class Randomizer(ABC):
         from ..clients import Counts
 
         counts = messages if isinstance(messages, Counts) else self.count(messages)
-        return self.client.estimate(counts)
+        return self.client.estimate(counts.of_protocol(repr(self)))
 
     @property
     def bits(self) -> int:

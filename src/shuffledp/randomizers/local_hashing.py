@@ -67,12 +67,15 @@ class LocalHashing(MembershipRandomizer):
 
     def count(self, messages: Any, k: int | None = None) -> Counts:
         """The messages know nothing of how many values there are: `k` says how many to count."""
-        if k is None:
+        return self.counting_client(k).count(messages).of_protocol(repr(self))
+
+    def counting_client(self, values: int | None = None) -> Client:
+        if values is None:
             raise InvalidParameter(
                 "k is missing: messages of local hashing do not tell how many values there are; "
                 "give k, to count the values 0 .. k - 1."
             )
-        return self._counting(k).count(messages)
+        return self._counting(values)
 
     def counts_of(self, messages: Any, users: int, values: int) -> Counts:
         return self.count(messages, values)
@@ -81,7 +84,7 @@ class LocalHashing(MembershipRandomizer):
         from ..clients import Counts
 
         counts = messages if isinstance(messages, Counts) else self.count(messages, k)
-        return self._counting(len(counts.tally)).estimate(counts)
+        return self._counting(len(counts.tally)).estimate(counts.of_protocol(repr(self)))
 
     def _counting(self, k: int | None = None) -> HashClient:
         """Counts the values below k; unless told, below all that may be hashed."""

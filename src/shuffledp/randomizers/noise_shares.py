@@ -16,7 +16,7 @@ from .base import SUMMED, Randomizer
 from .parameter import Family, Parameter, Search, parameters_of
 
 if TYPE_CHECKING:
-    from ..clients import Client
+    from ..clients import Client, Counts
     from ..clients.integer_shares import Share
 
 #: How the noise is given: exactly one of them.
@@ -166,6 +166,14 @@ class NoiseShares(Randomizer):
         from ..clients.integer_shares import SharesClient
 
         return SharesClient(self.shared, self.k, self.largest or 1)
+
+    def count(self, messages: Any, modulus: int | None = None) -> Counts:
+        """The sums; modulo the size of a group if messages were reduced by it: `estimate` undoes
+        that."""
+        from ..clients import Counts
+
+        counts = super().count(messages)
+        return Counts(counts.users, counts.tally, modulus=modulus, protocol=counts.protocol)
 
     def attained_law(self) -> Any:
         return self.sum_law()

@@ -244,13 +244,13 @@ class NoisyHistogram(Randomizer):
         that, unless there is a fixed number of dummies among them."""
         if users is not None:
             users = validate.count("users", users, validate.MAX_USERS, least=0)
-        return self._client.count(messages, users)
+        return self._client.count(messages, users).of_protocol(repr(self))
 
     def estimate(self, messages: Any, users: int | None = None) -> Estimate:
         from ..clients import Counts
 
         counts = messages if isinstance(messages, Counts) else self.count(messages, users)
-        return self._client.estimate(counts)
+        return self._client.estimate(counts.of_protocol(repr(self)))
 
     def counts_of(self, messages: Any, users: int, values: int) -> Counts:
         return self.count(messages, users)
