@@ -11,8 +11,17 @@ from typing import Any, TypeVar
 
 from .extras import load
 from .files import write_text_atomically, writing
+from .tables import text_table
 
 Row = TypeVar("Row")
+
+
+#: Rows that are printed at the most.
+_PRINTED = 20
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 class Records(ABC):
@@ -21,9 +30,11 @@ class Records(ABC):
     def __repr__(self) -> str:
         return str(self)  # a table, as a notebook shows it
 
-    @abstractmethod
     def __str__(self) -> str:
-        """The result as text for people."""
+        rows = self.records()
+        cells = [[_shown(value) for value in row.values()] for row in rows[:_PRINTED]]
+        more = f"\n... {len(rows):,} rows in all" if len(rows) > _PRINTED else ""
+        return f"{text_table(self.columns, cells)}{more}"
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:

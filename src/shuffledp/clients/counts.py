@@ -162,7 +162,7 @@ def _interval(value: Any, standard_error: Any, level: float) -> Interval:
     return Interval(value - reach, value + reach)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate(Records):
     """Estimated counts of all values: unbiased, so that rare ones may come out negative.
 
@@ -220,7 +220,7 @@ class Estimate(Records):
         return [dict(zip(self.columns, row, strict=True)) for row in _numbered(rows)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeanEstimate(Records):
     """The estimated mean of numbers, or of vectors: unbiased.
 
