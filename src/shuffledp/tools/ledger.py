@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.numeric import Bounds
 from .._support.rows import Records
-from .._support.tables import html_table, text_table
+from .._support.tables import Table, html_table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
+from .dates import Duration
+from .periods import PeriodAccount, Standing
 from .signed import DISJOINT, EVERYBODY, document
 
 if TYPE_CHECKING:
@@ -63,6 +65,12 @@ class Ledger(Records):
     delta: float
     entries: tuple[Entry, ...]
     inputs: Inputs = ()
+    #: The longest time from the first round of a person to the last.
+    stays: Duration | None = None
+    #: The worst period of each budget for periods.
+    periods: tuple[PeriodAccount, ...] = ()
+    #: What is spent on the day that was asked about.
+    standing: Standing | None = None
 
     def to_markdown(self, date: str | None = None) -> str:
         """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
@@ -74,7 +82,11 @@ class Ledger(Records):
 
     @property
     def fits(self) -> bool:
-        """Is the whole plan certified to meet the target, in every population?"""
+        """Is the plan certified to meet the target and all budgets, in every population?"""
+        return self._meets_target and all(period.fits for period in self.periods)
+
+    @property
+    def _meets_target(self) -> bool:
         return self.total.upper <= self.epsilon
 
     @property
@@ -98,7 +110,28 @@ class Ledger(Records):
     @property
     def condition(self) -> str:
         """What has to be true for what is said of the plan, after a verb; empty if nothing."""
-        return f" if {DISJOINT}" if self.populations else ""
+        said = [f" if {DISJOINT}"] if self.populations else []
+        said += [self.limits] if self.is_limited else []
+        return " and".join(said).replace(" and if ", " and ")
+
+    @property
+    def is_limited(self) -> bool:
+        """Is anything assumed of how long a person takes part, or in how many rounds?"""
+        return bool(self.limits)
+
+    @property
+    def limits(self) -> str:
+        """What is assumed of that, after a verb; empty if nothing."""
+        said = []
+        said += [f"no person takes part for longer than {self.stays}"] if self.stays else []
+        limited = [e.planned for e in self.entries if e.planned.most < e.planned.rounds]
+        said += [f"no person is in more than {p.most:,} rounds of {p.name!r}" for p in limited]
+        return f" if {' and '.join(said)}" if said else ""
+
+    @property
+    def is_dated(self) -> bool:
+        """Do the entries have dates?"""
+        return self.entries[0].planned.schedule is not None
 
     @property
     def worst(self) -> Population | None:
@@ -138,7 +171,10 @@ class Ledger(Records):
             row |= {"randomizer": inside, "analysis": analysis}
             row |= {"epsilon_lower": entry.running.lower, "epsilon_upper": entry.running.upper}
             row |= {"remaining": entry.remaining, "fits": entry.fits}
-            found.append(row | {"population": entry.planned.population})
+            row |= {"population": entry.planned.population, "at_most": entry.planned.at_most}
+            when = entry.planned.schedule
+            days = (when.start, when.every, when.last) if when else (None, None, None)
+            found.append(row | dict(zip(("start", "every", "last"), days, strict=True)))
         return found
 
     @property
@@ -176,9 +212,43 @@ class Ledger(Records):
         ]
         return ("population", "epsilon", *_LEFT), [*rows]
 
+    def table_of_periods(self) -> Table:
+        """Head and rows: what a person can lose in the worst period of each budget."""
+        rows = [
+            (
+                each.name,
+                *([str(each.population)] if self.populations else ()),
+                each.days,
+                rounded_up(each.total.upper),
+                plain(each.budget.epsilon),
+                _signed_down(each.remaining),
+                "yes" if each.fits else "no",
+            )
+            for each in self.periods
+        ]
+        people = ("population",) if self.populations else ()
+        return ("period", *people, "worst rounds", "epsilon", "budget", *_LEFT), rows
+
+    def table_of_standing(self) -> Table:
+        """Head and rows: what is spent on the day that was asked about; there must be one."""
+        spent = self.standing
+        assert spent is not None
+        rows = [("the whole plan", spent.total.upper, spent.epsilon)]
+        rows += [(each.name, each.total.upper, each.budget.epsilon) for each in spent.periods]
+        head = (f"by {spent.day}", "epsilon spent", "budget", "remaining")
+        return head, [
+            (name, rounded_up(upper), plain(budget), _signed_down(budget - upper))
+            for name, upper, budget in rows
+        ]
+
     @property
     def exceeds(self) -> bool:
-        """Whether the target is exceeded for certain, as analyzed: later entries only add."""
+        """Whether the target or a budget is exceeded for certain, as analyzed."""
+        return self._misses_target or any(period.exceeds for period in self.periods)
+
+    @property
+    def _misses_target(self) -> bool:
+        # later entries only add
         return any(entry.running.lower > self.epsilon for entry in self.entries)
 
     @property
@@ -186,19 +256,29 @@ class Ledger(Records):
         """The verdict in a few words."""
         if self.fits:
             return f"fits{self.condition}"
-        return "exceeds the target" if self.exceeds else "not certified to fit"
+        if self.exceeds:
+            return f"exceeds {'the target' if self._misses_target else 'a budget'}"
+        return "not certified to fit"
 
     @property
     def verdict(self) -> str:
-        """Whether it fits, in one sentence."""
+        """Whether it fits, in one sentence, and one for each budget for periods."""
+        said = self._verdict_of_target
+        for period in self.periods:
+            is_said = self.condition and self.condition in said
+            said += f" {period.verdict(' on the same condition' if is_said else self.condition)}"
+        return said
+
+    @property
+    def _verdict_of_target(self) -> str:
         total, relation, worst = self.total, self.relation, self.worst
         budget = f"the target ({plain(self.epsilon)}, {plain(self.delta)})"
         among = self.condition
         people = f" in the worst one, {worst.name!r}" if worst else ""
-        if self.fits:
+        if self._meets_target:
             left = f"epsilon {rounded_down(self.epsilon - total.upper)} remains{people}"
             return f"The plan fits {budget}{among}: {left} ({relation} neighbours)."
-        if not self.exceeds:
+        if not self._misses_target:
             least, most = rounded_down(total.lower, 7), rounded_up(total.upper, 7)
             known = f"{least} <= epsilon of the analyzed pairs <= {most}"
             known += f" is certified{people} ({relation} neighbours)"
@@ -215,6 +295,10 @@ class Ledger(Records):
         tables = [text_table(self.head, self.rows(), left=[0])]
         if self.populations:
             tables.append(text_table(*self.table_of_populations(), left=[0]))
+        if self.periods:
+            tables.append(text_table(*self.table_of_periods(), left=[0]))
+        if self.standing is not None:
+            tables.append(text_table(*self.table_of_standing(), left=[0]))
         return "\n\n".join([*tables, wrapped(self.verdict)])
 
     def _repr_html_(self) -> str:
