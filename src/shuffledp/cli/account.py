@@ -119,7 +119,8 @@ def _answer(ledger: Ledger) -> dict[str, Any]:
         budget = {name: getattr(each.budget, name) for name in ("epsilon", "delta")}
         days = {"first": _text(each.first), "last": _text(each.last)}
         people = {"name": each.name, "population": each.population}
-        return {**people, **budget, **cost(each.total, each), **days}
+        said = {"verdict": each.verdict(ledger.condition)}
+        return {**people, **budget, **cost(each.total, each), **days, **said}
 
     own = ("name", "rounds", "population", "at_most")
     entries = [

@@ -262,12 +262,12 @@ class Ledger(Records):
 
     @property
     def verdict(self) -> str:
-        """Whether it fits, in one sentence, and one for each budget for periods."""
-        said = self._verdict_of_target
-        for period in self.periods:
-            is_said = self.condition and self.condition in said
-            said += f" {period.verdict(' on the same condition' if is_said else self.condition)}"
-        return said
+        """Whether it fits, in one sentence: of the target, or of the first budget that does not."""
+        for misses in ("exceeds", "fits"):
+            for period in self.periods if self._meets_target else ():
+                if getattr(period, misses) == (misses == "exceeds"):
+                    return period.verdict(self.condition)
+        return self._verdict_of_target
 
     @property
     def _verdict_of_target(self) -> str:
@@ -277,7 +277,8 @@ class Ledger(Records):
         people = f" in the worst one, {worst.name!r}" if worst else ""
         if self._meets_target:
             left = f"epsilon {rounded_down(self.epsilon - total.upper)} remains{people}"
-            return f"The plan fits {budget}{among}: {left} ({relation} neighbours)."
+            every = " and all budgets for periods" if self.periods else ""
+            return f"The plan fits {budget}{every}{among}: {left} ({relation} neighbours)."
         if not self._misses_target:
             least, most = rounded_down(total.lower, 7), rounded_up(total.upper, 7)
             known = f"{least} <= epsilon of the analyzed pairs <= {most}"
