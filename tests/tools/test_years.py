@@ -106,6 +106,9 @@ def test_periods_of_a_length_end_later_if_they_begin_later() -> None:
         days = np.arange(date(2027, 1, 1).toordinal(), date(2033, 1, 1).toordinal())
         ends = length.last_days(days)
         assert (np.diff(ends) >= 0).all() and (ends >= days).all()
+        for day, end in zip(days.tolist(), ends.tolist(), strict=True):
+            after = length.after(date.fromordinal(day))
+            assert after is not None and after.toordinal() == end + 1
     assert str(Duration.read("any", " 12  months ")) == "12 months"
     assert Duration(1, "month").after(date(9999, 12, 1)) is None
     assert Duration(1, "month").last_days(np.array([date.max.toordinal()])) == date.max.toordinal()
@@ -378,6 +381,20 @@ def test_a_budget_that_is_exceeded_makes_the_answer_no(file: Path) -> None:
     whole, *years = (each.verdict() for each in Plan.read(file).ledger().periods)
     assert "In any 9 years (all of the plan) the budget (3, 1e-06) is kept" in whole
     assert not any("all of the plan" in each for each in years)
+
+
+def test_lengths_beyond_the_plan_are_explained(file: Path) -> None:
+    file.write_text(GAUSSIAN.replace("20 weeks", "10 years").replace("2 months", "2 years"))
+    ledger = Plan.read(file).ledger()
+    text = " ".join(ledger.to_markdown().split())
+    assert "All rounds of the plan are within any 2 years." in text
+    assert "10 years" not in ledger.condition  # it limits nothing, but at_most does
+    assert ledger.total == Plan.read(file).ledger().periods[0].total
+    file.write_text(GAUSSIAN.replace("20 weeks", "10 years").replace("at_most = 3", ""))
+    ledger = Plan.read(file).ledger()
+    text = " ".join(ledger.to_markdown().split())
+    assert "The plan is no longer than 10 years: that nobody stays longer limits nothing." in text
+    assert ledger.condition == ""
 
 
 def test_pictures_have_dates_or_rounds(file: Path) -> None:

@@ -81,7 +81,7 @@ def account(
         draw(partial(plot_ledger, ledger), picture)
     shortfall = _shortfall(ledger, rtol)
     if form == "json":
-        answer = _answer(ledger) | {"date": date}
+        answer = _answer(ledger, rtol) | {"date": date}
         text = json_report("account", answer, error=shortfall, rtol=rtol)
     elif form == "csv":
         text = ledger.to_csv().rstrip("\n")
@@ -111,7 +111,7 @@ def _shortfall(ledger: Ledger, rtol: float) -> NotCertified | None:
     return next(filter(None, problems), None)
 
 
-def _answer(ledger: Ledger) -> dict[str, Any]:
+def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
     def cost(bounds: Any, of: Entry | Population | PeriodAccount) -> dict[str, Any]:
         return {**bounds._asdict(), "remaining": of.remaining, "fits": of.fits}
 
@@ -158,7 +158,7 @@ def _answer(ledger: Ledger) -> dict[str, Any]:
                 "epsilon": line.epsilon,
                 "points": [{"day": _text(day), **b._asdict()} for day, b in line.points],
             }
-            for line in timeline(ledger)
+            for line in timeline(ledger, rtol=rtol)
         ],
         "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
     }

@@ -25,6 +25,7 @@ Days = NDArray[np.int64]
 _UNITS = {"day": 0, "week": 0, "month": 1, "year": 12}  # in months, if in these
 #: When a period of months or years is over, in words.
 MONTHS_LATER = "the same day of a later month, or the last day of a month that is shorter"
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
 _LAST_DAY = datetime.date.max.toordinal()
 #: The most dates of one schedule: every day for more than two centuries.
 _MOST_DATES = 100_000
@@ -78,9 +79,21 @@ class Duration:
         return datetime.date(year, month + 1, min(day.day, length))
 
     def last_days(self, first: Days) -> Days:
-        """The last days of the periods of this length that begin on some days."""
-        ends = (self.after(datetime.date.fromordinal(day)) for day in first.tolist())
-        return np.array([end.toordinal() - 1 if end else _LAST_DAY for end in ends])
+        """The last days of the periods of this length that begin on some days.
+
+        Each period ends before the day that `after` tells; at the end of the year 9999 at last.
+        """
+        months = _UNITS[self.unit] * self.count
+        if not months:
+            ends = first + self.count * (7 if self.unit == "week" else 1)
+        else:
+            days = (first - _EPOCH).astype("datetime64[D]")
+            begun = days.astype("datetime64[M]")
+            later = begun + months
+            length = (later + 1).astype("datetime64[D]") - later.astype("datetime64[D]")
+            place = np.minimum(days - begun.astype("datetime64[D]"), length - 1)
+            ends = (later.astype("datetime64[D]") + place).astype(np.int64) + _EPOCH
+        return np.minimum(ends - 1, _LAST_DAY)
 
     def __str__(self) -> str:
         return f"{self.count} {self.unit}{'' if self.count == 1 else 's'}"

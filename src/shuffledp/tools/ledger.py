@@ -11,6 +11,7 @@ from .._support.rows import Records
 from .._support.tables import Table, html_table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
 from .dates import Duration
+from .participation import Participation
 from .periods import PeriodAccount, Standing
 from .signed import DISJOINT, EVERYBODY, document
 
@@ -123,10 +124,16 @@ class Ledger(Records):
     def limits(self) -> str:
         """What is assumed of that, after a verb; empty if nothing."""
         said = []
-        said += [f"no person takes part for longer than {self.stays}"] if self.stays else []
+        if self.stays and not self.is_within(self.stays):
+            said.append(f"no person takes part for longer than {self.stays}")
         limited = [e.planned for e in self.entries if e.planned.most < e.planned.rounds]
         said += [f"no person is in more than {p.most:,} rounds of {p.name!r}" for p in limited]
         return f" if {' and '.join(said)}" if said else ""
+
+    def is_within(self, length: Duration) -> bool:
+        """Is a plan with dates no longer than that?"""
+        days = Participation([entry.planned for entry in self.entries]).days
+        return bool(length.last_days(days[:1])[0] >= days[-1])
 
     @property
     def is_dated(self) -> bool:

@@ -126,7 +126,7 @@ def document(ledger: Ledger, date: str | None = None) -> Document:
     check_date(date)
     entries = [_entry(entry, ledger) for entry in ledger.entries]
     more = [_populations(ledger)] if ledger.populations else []
-    more += [_limits(ledger)] if ledger.is_limited else []
+    more += [_limits(ledger)] if ledger.is_limited or ledger.stays else []
     more += [_periods(ledger)] if ledger.periods else []
     more += [_standing(ledger)] if ledger.standing else []
     sections = [_guarantee(ledger), *more, _ledger(ledger), *entries, _computed(ledger)]
@@ -157,13 +157,14 @@ def _guarantee(ledger: Ledger) -> Section:
     own = " that concerns their population" if ledger.populations else ""
     always = "every user, also one who takes part in every round of every entry"
     how = "every user who takes part as assumed below, also in the worst such rounds"
+    same = ", on the same condition" if ledger.is_limited else ""
     people = how if ledger.is_limited else f"{always}{own}"
     protected = f"{people}, against anyone who sees all results and is as said below for each entry"
     rows = [
         ("relation", f"{relation}: {meaning}"),
         ("what it says", says),
         ("who is protected", protected),
-        ("local", none_trusted([_rounds(ledger, name) for name in _names(ledger)])),
+        ("local", f"{none_trusted([_rounds(ledger, name) for name in _names(ledger)])}{same}"),
         *caution([entry.planned.round for entry in ledger.entries], [delta]),
     ]
     return Section("Guarantee", [claim, ledger.verdict], facts=rows, claims=True)
@@ -204,6 +205,11 @@ def _populations(ledger: Ledger) -> Section:
 
 def _limits(ledger: Ledger) -> Section:
     """In how many rounds a person is, and what is assumed of that."""
+    if not ledger.is_limited:
+        whole = (
+            f"The plan is no longer than {ledger.stays}: that nobody stays longer limits nothing."
+        )
+        return Section("Who takes part", [whole])
     said = (
         "A person loses what the rounds cost in which the person takes part. Of all sets of rounds "
         "that the assumption allows, the worst counts."
@@ -233,6 +239,8 @@ def _periods(ledger: Ledger) -> Section:
         "The rounds of a period are composed, those of the worst period are shown. A period of "
         f"months ends before {MONTHS_LATER}."
     )
+    short = [period.name for period in ledger.periods if period.is_whole_plan]
+    whole = [f"All rounds of the plan are within {name}." for name in short]
     meaning = (
         "for two datasets that differ in what one person contributes to the rounds of one such "
         "period, and in nothing else, the results of all rounds of the plan together are within "
@@ -244,7 +252,7 @@ def _periods(ledger: Ledger) -> Section:
         "guarantee of all entries together, and by no budget for a period"
     )
     rows = [("what it says", meaning), ("what it does not say", longer)]
-    return Section("Periods", [said], table=ledger.table_of_periods(), facts=rows)
+    return Section("Periods", [said, *whole], table=ledger.table_of_periods(), facts=rows)
 
 
 def _standing(ledger: Ledger) -> Section:
@@ -296,6 +304,7 @@ def _words(sections: Sequence[Section]) -> Section:
 def _computed(ledger: Ledger) -> Section:
     low, high = ledger.total
     whose = f"all entries{' that concern the worst population' if ledger.populations else ''}"
+    whose = "the worst rounds that one person can be in" if ledger.is_limited else whose
     bracket = f"{rounded_down(low, 7)} <= exact epsilon of the analyzed pairs <= "
     rows = [
         ("composition", f"of {whose}; {ADAPTIVE}; exact for the analyzed pairs up to the bracket"),
