@@ -141,6 +141,7 @@ def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
         "entries": entries,
         "populations": people,
         "stays": _text(ledger.stays),
+        "exceeded_on": _text(ledger.exceeded_on),
         "periods": [period(each) for each in ledger.periods],
         "at": None
         if spent is None

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from .._support import validate
 from ..errors import InvalidParameter, OutOfRange
 
+#: What an entry of a plan may say of its days, beside the number of its rounds.
+DATE_KEYS = ("start", "every", "until")
 #: Days as numbers, as in `datetime.date.toordinal`.
 Days = NDArray[np.int64]
 _UNITS = {"day": 0, "week": 0, "month": 1, "year": 12}  # in months, if in these
@@ -203,3 +205,24 @@ def read_day(name: str, text: str) -> datetime.date:
     except ValueError:
         pass
     raise InvalidParameter(f"{name}={text!r} is not a date of the calendar; write it 2027-01-31.")
+
+
+def take_days(fields: dict[str, Any]) -> dict[str, Any]:
+    """The schedule and the number of rounds of an entry of a plan, taken out of its fields.
+
+    >>> from datetime import date
+    >>> from shuffledp.tools.dates import take_days
+    >>> fields = {"users": 9, "start": date(2027, 1, 4), "every": "week", "rounds": 52}
+    >>> str(take_days(fields)["schedule"]), fields
+    ('every week from 2027-01-04 to 2027-12-27', {'users': 9})
+    """
+    found = {"rounds": fields.pop("rounds")} if "rounds" in fields else {}
+    dated = {name: fields.pop(name) for name in DATE_KEYS if name in fields}
+    if not dated:
+        return found
+    if "start" not in dated:
+        raise InvalidParameter(f"{next(iter(dated))} needs start; add it, such as 2027-01-31.")
+    if "every" in dated:  # all rounds are on the first day otherwise
+        dated |= found
+        found = {}
+    return found | {"schedule": Schedule(**dated)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,8 @@ class Ledger(Records):
     periods: tuple[PeriodAccount, ...] = ()
     #: What is spent on the day that was asked about.
     standing: Standing | None = None
+    #: Of a plan with dates: the first day on which the certified epsilon exceeds the target.
+    exceeded_on: datetime.date | None = None
 
     def to_markdown(self, date: str | None = None) -> str:
         """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
@@ -296,7 +299,8 @@ class Ledger(Records):
             first, people = worst.exceeded_from, f" in the population {worst.name!r}"
         else:
             first = next(entry.planned.name for entry in self.entries if not entry.fits)
-        from_ = f"from {first!r} on ({relation})"
+        since = repr(first) if self.exceeded_on is None else self.exceeded_on
+        from_ = f"from {since} on ({relation})"
         return f"As analyzed, the plan exceeds {budget} by epsilon {over}{people}, {from_}."
 
     def __str__(self) -> str:

@@ -5,10 +5,11 @@ Theory: docs/theory/participation.md.
 
 from __future__ import annotations
 
+import bisect
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._support import validate
 from .._support.numeric import Bounds
@@ -229,3 +230,41 @@ def standing(plan: Plan, people: People, costs: Costs, day: datetime.date) -> St
         day, plan.epsilon, Bounds(lower, totals[worst].upper), worst, done,
         sum(each.rounds for each in plan.rounds), tuple(periods),
     )  # fmt: skip
+
+
+def exceeded_on(plan: Plan, people: People, costs: Costs) -> datetime.date | None:
+    """The first day on which the certified epsilon of a plan with dates exceeds its target, in any
+    population; None if there is none."""
+    found = []
+    for person in people.values():
+        days = [datetime.date.fromordinal(day) for day in person.days.tolist()]
+
+        def exceeds(day: datetime.date, person: Participation = person) -> bool:
+            return costs.worst(person.attendances(last=day), plan.delta)[0].upper > plan.epsilon
+
+        if days and exceeds(days[-1]):  # what is spent never falls
+            found.append(days[bisect.bisect_left(days, True, key=exceeds)])
+    return min(found, default=None)
+
+
+def checked_budgets(budgets: Any) -> tuple[PeriodBudget, ...]:
+    """Budgets for periods as a tuple."""
+    found = tuple(budgets) if isinstance(budgets, Sequence) else (None,)
+    if not all(isinstance(budget, PeriodBudget) for budget in found):
+        wrong = "is not a list of budgets; give one or more PeriodBudget"
+        raise InvalidParameter(f"budgets={validate.show(budgets)} {wrong}.")
+    return found
+
+
+def check_dates(plan: Plan) -> None:
+    """All entries have dates or none has; what is said of lengths of time needs them."""
+    undated = [planned.name for planned in plan.rounds if planned.schedule is None]
+    if undated and len(undated) < len(plan.rounds):
+        raise InvalidParameter(
+            f"the entry {undated[0]!r} has no start, but others have; give one to all, or to none."
+        )
+    if undated and (plan.stays or plan.budgets):
+        what = "stays" if plan.stays else "a budget for a period"
+        raise InvalidParameter(
+            f"{what} needs the dates of the rounds; give every entry a start, or leave it out."
+        )

@@ -75,10 +75,17 @@ from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
 from ..randomizers.base import parameter_names
 from ..rounds import Round
-from .dates import Duration, Schedule, check_day
+from .dates import DATE_KEYS, Duration, Schedule, check_day, take_days
 from .ledger import Entry, Inputs, Ledger, worst_of
 from .participation import Costs, Participation
-from .periods import PeriodBudget, period_accounts, standing
+from .periods import (
+    PeriodBudget,
+    check_dates,
+    checked_budgets,
+    exceeded_on,
+    period_accounts,
+    standing,
+)
 from .protocol import (
     ROUND_OPTIONS,
     SHARE_OPTIONS,
@@ -93,8 +100,6 @@ from .protocol import (
 from .signed import EVERYBODY
 
 _TARGET = ("epsilon", "delta")
-#: What an entry may say of its days.
-_DATED = ("start", "every", "until")
 
 
 class WrittenFloat(float):
@@ -198,28 +203,10 @@ class Plan:
                 f"the plan has rounds for {mixed} neighbours; give all rounds the same neighbours."
             )
         _check_populations(self.populations)
-        self._check_dates()
-
-    def _check_dates(self) -> None:
-        """All entries have dates or none has; what is said of periods needs them."""
         if self.stays is not None:
             object.__setattr__(self, "stays", Duration.read("stays", self.stays))
-        budgets = tuple(self.budgets) if isinstance(self.budgets, Sequence) else (None,)
-        wrong = "is not a list of budgets; give one or more PeriodBudget."
-        if not all(isinstance(budget, PeriodBudget) for budget in budgets):
-            raise InvalidParameter(f"budgets={validate.show(self.budgets)} {wrong}")
-        object.__setattr__(self, "budgets", budgets)
-        undated = [planned.name for planned in self.rounds if planned.schedule is None]
-        if undated and len(undated) < len(self.rounds):
-            raise InvalidParameter(
-                f"the entry {undated[0]!r} has no start, but others have; give all of them one, or "
-                "none."
-            )
-        if undated and (self.stays or self.budgets):
-            what = "stays" if self.stays else "a budget for a period"
-            raise InvalidParameter(
-                f"{what} needs the dates of the rounds; give every entry a start, or leave it out."
-            )
+        object.__setattr__(self, "budgets", checked_budgets(self.budgets))
+        check_dates(self)
 
     @property
     def is_dated(self) -> bool:
@@ -327,8 +314,9 @@ class Plan:
                 periods += period_accounts(budget, people, costs)
                 done(1)
             spent = None if at is None else standing(self, people, costs, at)
+            since = exceeded_on(self, people, costs) if self.is_dated else None
         given = (self.epsilon, self.delta, tuple(entries), self.inputs)
-        return Ledger(*given, self.stays, tuple(periods), spent)
+        return Ledger(*given, self.stays, tuple(periods), spent, since)
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
@@ -338,13 +326,14 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     try:
-        for key in fields.keys() - {*texts, *_DATED}:
+        for key in fields.keys() - {*texts, *DATE_KEYS}:
             how = {"whole": key in (*counts(), "at_most"), "share": key in SHARE_OPTIONS}
             fields[key] = read_number(key, fields[key], **how)
         known, required = _known_keys(fields)
-        known = ["name", "population", *known, "at_most", *_DATED, "rounds"]
+        known = ["name", "population", *known, "at_most", *DATE_KEYS, "rounds"]
         _check_keys(where, fields, known, required)
-        own = _people_and_days(fields)
+        people = {key: fields.pop(key) for key in ("population", "at_most") if key in fields}
+        own = people | take_days(fields)
         fields |= {name: str(folder / fields[name]) for name in _files() if name in fields}
         inner = {"mechanism": central_from(fields)} if "mechanism" in fields else {}
         is_central = "mechanism" in fields and "view" not in fields
@@ -354,20 +343,6 @@ def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     except ShuffleDPError as error:
         sentence = str(error)
         raise InvalidParameter(sentence if where in sentence else f"{where}: {sentence}") from None
-
-
-def _people_and_days(fields: dict[str, Any]) -> dict[str, Any]:
-    """What an entry says of its people and of its days, taken out of its fields."""
-    names = ("rounds", "population", "at_most")
-    found = {name: fields.pop(name) for name in names if name in fields}
-    dated = {name: fields.pop(name) for name in _DATED if name in fields}
-    if dated and "start" not in dated:
-        raise InvalidParameter(f"{next(iter(dated))} needs start; add it, such as 2027-01-31.")
-    if "every" in dated and "until" in dated and "rounds" in found:
-        raise InvalidParameter("every goes with either until or rounds; leave one of them out.")
-    if "every" in dated and "until" not in dated:
-        dated["rounds"] = found.pop("rounds", None)
-    return found | ({"schedule": Schedule(**dated)} if dated else {})
 
 
 def _budget(where: str, item: Any, delta: float) -> PeriodBudget:
