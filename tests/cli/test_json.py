@@ -201,7 +201,20 @@ def test_a_plan_with_dates(tmp_path: Path) -> None:
     spent = [point["upper"] for point in report["timeline"][0]["points"]]
     plan.write_text(DATED.replace("epsilon = 0.4", f"epsilon = {(spent[1] + spent[2]) / 2}"))
     found = checked("account", (str(plan),), 1)
+    assert found["colluding"] is None
     assert found["exceeded_on"] == "2028-01-03" and "from 2028-01-03 on" in found["verdict"]
+
+
+def test_colluding_users_of_a_plan(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    for epsilon, code, key in ((0.5, 0, "share"), (0.1, 1, None)):
+        plan.write_text(
+            f"target = {{ epsilon = {epsilon}, delta = 1e-6 }}\n[[rounds]]\n"
+            'randomizer = "pure-ldp"\neps0 = 4\nusers = 10_000\n'
+        )
+        found = checked("account", (str(plan), "--find", "colluding", *ROUGHLY), code)["colluding"]
+        assert (found is None) == (key is None)
+        assert key is None or 0.25 < found[key] < found["beyond"] < 0.31
 
 
 def test_infinite_missing_and_failed_are_told_apart() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction as F
 from itertools import pairwise, product
@@ -16,7 +17,8 @@ from shell import run
 from shuffledp import Accountant, Plan, PureLDP, RandomizedResponse, Shuffle, plotting
 from shuffledp.bounds.shared_lattice import SharedLattices
 from shuffledp.central import GaussianNoise
-from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.errors import Infeasible, InvalidParameter, OutOfRange
+from shuffledp.tools.colluders import colluding_share
 from shuffledp.tools.dates import Duration, Schedule
 from shuffledp.tools.participation import Participation, maximal_rows
 from shuffledp.tools.periods import PeriodBudget
@@ -251,58 +253,85 @@ def test_only_the_largest_sets_of_rounds_count() -> None:
         assert i == j or any(a > b for a, b in zip(rows[i], rows[j], strict=True))
 
 
+Laws = tuple[list[F], list[F]]
+
+
+def bits(others: int, flip: F) -> Laws:
+    """The number of ones among the randomized bits of one person, who has 1 or 0, and of others,
+    who have 0."""
+    law = [F(1)]
+    for p in [flip] * others:
+        law = added(law, p)
+    return added(law, 1 - flip), added(law, flip)
+
+
+def added(law: list[F], p: F) -> list[F]:
+    padded = [F(0), *law, F(0)]
+    return [(1 - p) * padded[i + 1] + p * padded[i] for i in range(len(law) + 1)]
+
+
 def largest_loss(
-    rounds: int, most: int, alpha: F, laws: tuple[list[F], list[F]], p: F = F(1), q: F = F(1)
+    rounds: list[Laws],
+    most: int,
+    stay: int,
+    alpha: F,
+    left: int | None = None,
+    p: F = F(1),
+    q: F = F(1),
 ) -> F:
-    """The largest hockey-stick divergence over all ways to take part in at most `most` of so many
-    rounds, where each decision may depend on all counts that were seen before."""
-    if not rounds:
+    """The largest hockey-stick divergence over all ways to take part in at most `most` rounds, all
+    among the `stay` rounds from the first one on, if each decision may depend on all that was seen.
+
+    `left` rounds are left to a person who has begun, this one included.
+    """
+    if not rounds or not most or left == 0:  # what follows has the same law for both neighbours
         return max(p - alpha * q, F(0))
-    without = laws[1]  # the others' bits, and a random one in place of the person's
-    away = sum(
-        (largest_loss(rounds - 1, most, alpha, laws, p * mass, q * mass) for mass in without), F(0)
-    )
-    if not most:
-        return away
-    return max(
-        away,
-        sum(
-            (
-                largest_loss(rounds - 1, most - 1, alpha, laws, p * a, q * b)
-                for a, b in zip(*laws, strict=True)
-            ),
-            F(0),
-        ),
-    )
+    laws, later = rounds[0], rounds[1:]
+    waited = None if left is None else left - 1
+    begun = (stay if left is None else left) - 1
+    away = [largest_loss(later, most, stay, alpha, waited, p * m, q * m) for m in laws[1]]
+    here = [
+        largest_loss(later, most - 1, stay, alpha, begun, p * a, q * b)
+        for a, b in zip(*laws, strict=True)
+    ]
+    return max(sum(away, F(0)), sum(here, F(0)))
 
 
 @pytest.mark.parametrize("others", [1, 2])
 def test_no_way_to_take_part_costs_more(others: int) -> None:
-    """Three rounds of two or three users with random bits, of which a person may be in two, chosen
-    by what was seen: all policies, in fractions, against the plan with at_most."""
-    flip, delta = F(1, 4), 0.02
-    ones = [F(1)]
-    for _ in range(others):  # all others have 0
-        ones = [
-            (1 - flip) * (ones[i] if i < len(ones) else 0) + flip * (ones[i - 1] if i else 0)
-            for i in range(len(ones) + 1)
-        ]
-    laws = tuple(
-        [
-            (1 - p) * (ones[i] if i < len(ones) else 0) + p * (ones[i - 1] if i else 0)
-            for i in range(len(ones) + 1)
-        ]
-        for p in (1 - flip, flip)
-    )
-    bits = Shuffle(RandomizedResponse(2, gamma=0.5), others + 1)
-    limited = Plan(3.0, delta, (PlannedRound("a", bits, 3, at_most=2),)).ledger().total
-    always = Plan(3.0, delta, (PlannedRound("a", bits, 3),)).ledger().total
+    """Three rounds of two or three users, of which a person may be in two, chosen by what was seen:
+    all policies, in fractions, against the plan with at_most."""
+    delta, laws = 0.02, bits(others, F(1, 4))
+    round_ = Shuffle(RandomizedResponse(2, gamma=0.5), others + 1)
+    limited = Plan(3.0, delta, (PlannedRound("a", round_, 3, at_most=2),)).ledger().total
+    always = Plan(3.0, delta, (PlannedRound("a", round_, 3),)).ledger().total
     assert limited.upper < 0.95 * always.lower
+    alpha = F(math.exp(limited.upper))
     for order in (laws, laws[::-1]):
-        loss = largest_loss(3, 2, F(math.exp(limited.upper)), order)  # type: ignore[arg-type]
-        assert 0 < loss <= F(delta * (1 + 1e-12))
-    loss = largest_loss(3, 3, F(math.exp(limited.upper)), laws)  # type: ignore[arg-type]
-    assert loss > delta or others == 2
+        assert 0 < largest_loss([order] * 3, 2, 9, alpha) <= F(delta * (1 + 1e-12))
+    if others == 1:  # and the limit matters
+        assert largest_loss([laws] * 3, 3, 9, alpha) > delta
+
+
+def test_no_way_to_join_and_to_leave_costs_more() -> None:
+    """Four days, the first two with one kind of round and the others with another: a person stays
+    for two days, and joins and leaves by what was seen."""
+    delta = 0.03
+    kinds = [(bits(1, F(1, 4)), 0.5, date(2027, 1, 1)), (bits(2, F(1, 3)), 2 / 3, date(2027, 1, 3))]
+    planned = [
+        PlannedRound(
+            f"from {first}",
+            Shuffle(RandomizedResponse(2, gamma=gamma), len(laws[0]) - 1),
+            schedule=Schedule(first, DAY, rounds=2),
+        )
+        for laws, gamma, first in kinds
+    ]
+    total = Plan(3.0, delta, tuple(planned), stays=Duration(2, "day")).ledger().total
+    alpha = F(math.exp(total.upper))
+    for first, second in ((0, 1), (1, 0)):
+        rounds = [(laws[first], laws[second]) for laws, _, _ in kinds for _ in range(2)]
+        assert 0 < largest_loss(rounds, 4, 2, alpha) <= F(delta * (1 + 1e-12))
+    assert total.upper < 0.9 * Plan(3.0, delta, tuple(planned)).ledger().total.lower
 
 
 # --- reports --------------------------------------------------------------------------------------
@@ -429,6 +458,33 @@ def test_limits_are_not_counted_twice(file: Path) -> None:
     )
     assert one.rounds == ((noise, 5),)
     assert other.rounds == ((noise, 2), (GaussianNoise(1.0), 3))
+
+
+def test_how_many_colluding_users_a_plan_survives() -> None:
+    """Against the same plan with that many, and with a few more."""
+
+    def plan(share: float, epsilon: float = 0.5) -> Plan:
+        survey = Shuffle(PureLDP(3.0), 2000, colluding=int(share * 2000))
+        first = date(2027, 1, 4)
+        rounds = (
+            PlannedRound("a", survey, schedule=Schedule(first, WEEK, rounds=2)),
+            PlannedRound("b", GaussianNoise(20.0), schedule=Schedule(first)),
+        )
+        return Plan(9.0, DELTA, rounds, budgets=(PeriodBudget(epsilon, DELTA, any=WEEK),))
+
+    none = plan(0.0).ledger().periods[0].total.upper
+    target = 1.3 * none
+    found = colluding_share(plan(0.0, target))
+    assert found.beyond is not None and found.value < found.beyond < 1.002 * found.value
+    assert plan(found.value, target).ledger().fits
+    assert not plan(found.beyond + 5e-4, target).ledger().fits
+    with pytest.raises(Infeasible, match=r"does not fit with colluding=0\.0001"):
+        colluding_share(plan(0.0, 0.9 * none))
+    document = plan(0.0, target).ledger()
+    text = replace(document, colluding=found).to_markdown()
+    assert f"if up to {100 * found.value:.4g} % of the users of every round collude" in text
+    with pytest.raises(InvalidParameter, match="no rounds of users"):
+        colluding_share(Plan(9.0, DELTA, (PlannedRound("b", GaussianNoise(20.0)),)))
 
 
 # --- what is refused ------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import click
 
 from .._support.files import write_text_atomically, writing
-from ..errors import InvalidParameter, NotCertified
+from ..errors import Infeasible, InvalidParameter, NotCertified
 from ..records import described
+from ..tools.colluders import colluding_share
 from ..tools.dates import Schedule, read_day
 from ..tools.ledger import Entry, Ledger, Population
 from ..tools.periods import PeriodAccount
@@ -45,6 +47,11 @@ def _flag(name: str, text: str) -> Any:
     click.option(
         "--at", metavar="DATE", help="Also what is spent by the evening of a day: 2027-07-01."
     ),
+    click.option(
+        "--find",
+        type=click.Choice(["colluding"]),
+        help="Also which share of the users of every round may collude.",
+    ),
     *picture_options("--plot", "Draw epsilon over time, or after each entry, to a file."),
     RTOL,
 )
@@ -53,6 +60,7 @@ def account(
     rtol: float,
     date: str | None,
     at: str | None,
+    find: str | None,
     out: str | None,
     picture: str | None,
     form: str | None,
@@ -64,6 +72,7 @@ def account(
       shuffledp account plan.toml --date 2026-01-31 --out account.md
       shuffledp account plan.toml --json --plot ledger.png
       shuffledp account years.toml --at 2027-07-01
+      shuffledp account plan.toml --find colluding
 
     `shuffledp plan` is the same command.
     """
@@ -74,7 +83,14 @@ def account(
     form = form or _FORMATS.get(ending, "text")
     check_date(date)
     day = None if at is None else read_day("at", at)
-    ledger = Plan.read(plan).ledger(rtol=rtol, at=day)
+    read = Plan.read(plan)
+    ledger = read.ledger(rtol=rtol, at=day)
+    if find is not None:
+        try:
+            ledger = replace(ledger, colluding=colluding_share(read, rtol=rtol))
+        except Infeasible:
+            if ledger.fits:  # or else the account says so
+                raise
     if picture:
         from ..plotting import plot_ledger
 
@@ -134,7 +150,8 @@ def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
     ]
     people = [{"name": each.name, **cost(each.total, each)} for each in ledger.populations]
     names = ("epsilon", "delta", "fits", "verdict", "relation")
-    spent = ledger.standing
+    spent, found = ledger.standing, ledger.colluding
+    survives = None if found is None else {"share": found.value, "beyond": found.beyond}
     return {
         **{name: getattr(ledger, name) for name in names},
         **ledger.total._asdict(),
@@ -142,6 +159,7 @@ def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
         "populations": people,
         "stays": _text(ledger.stays),
         "exceeded_on": _text(ledger.exceeded_on),
+        "colluding": survives,
         "periods": [period(each) for each in ledger.periods],
         "at": None
         if spent is None

@@ -11,6 +11,7 @@ from .._support.numeric import Bounds
 from .._support.rows import Records
 from .._support.tables import Table, html_table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
+from ..bounds.target import Calibration
 from .dates import Duration
 from .participation import Participation
 from .periods import PeriodAccount, Standing
@@ -75,6 +76,8 @@ class Ledger(Records):
     standing: Standing | None = None
     #: Of a plan with dates: the first day on which the certified epsilon exceeds the target.
     exceeded_on: datetime.date | None = None
+    #: The largest share of colluding users with which the plan fits, if that was asked for.
+    colluding: Calibration | None = None
 
     def to_markdown(self, date: str | None = None) -> str:
         """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
