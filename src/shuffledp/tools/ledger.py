@@ -74,7 +74,7 @@ class Ledger(Records):
     periods: tuple[PeriodAccount, ...] = ()
     #: What is spent on the day that was asked about.
     standing: Standing | None = None
-    #: Of a plan with dates: the first day on which the certified epsilon exceeds the target.
+    #: The first day on which the worst population's certified epsilon exceeds the target.
     exceeded_on: datetime.date | None = None
     #: The largest share of colluding users with which the plan fits, if that was asked for.
     colluding: Calibration | None = None

@@ -199,7 +199,7 @@ def _worst(accounts: Sequence[PeriodAccount]) -> PeriodAccount:
 def _days_of_rounds(
     person: Participation, attendance: Attendance | None
 ) -> tuple[datetime.date | None, datetime.date | None]:
-    """The first and the last day of rounds within the period of a attendance."""
+    """The first and the last day of rounds within the period of an attendance."""
     if attendance is None or attendance.first is None or attendance.last is None:
         return None, None
     low, high = attendance.first.toordinal(), attendance.last.toordinal()
@@ -233,18 +233,18 @@ def standing(plan: Plan, people: People, costs: Costs, day: datetime.date) -> St
 
 
 def exceeded_on(plan: Plan, people: People, costs: Costs) -> datetime.date | None:
-    """The first day on which the certified epsilon of a plan with dates exceeds its target, in any
-    population; None if there is none."""
-    found = []
-    for person in people.values():
-        days = [datetime.date.fromordinal(day) for day in person.days.tolist()]
+    """The first day on which the certified epsilon of a plan with dates exceeds its target, in the
+    worst population; None if there is none."""
 
-        def exceeds(day: datetime.date, person: Participation = person) -> bool:
-            return costs.worst(person.attendances(last=day), plan.delta)[0].upper > plan.epsilon
+    def spent(person: Participation, number: int) -> float:
+        day = datetime.date.fromordinal(number)
+        return costs.worst(person.attendances(last=day), plan.delta)[0].upper
 
-        if days and exceeds(days[-1]):  # what is spent never falls
-            found.append(days[bisect.bisect_left(days, True, key=exceeds)])
-    return min(found, default=None)
+    worst = max(people.values(), key=lambda person: spent(person, int(person.days[-1])))
+    days = worst.days.tolist()
+    # what is spent never falls
+    place = bisect.bisect_left(days, True, key=lambda day: spent(worst, day) > plan.epsilon)
+    return datetime.date.fromordinal(days[place]) if place < len(days) else None
 
 
 def checked_budgets(budgets: Any) -> tuple[PeriodBudget, ...]:
