@@ -385,7 +385,7 @@ def test_reports_have_periods_and_days(file: Path) -> None:
     for words in (
         "if no person takes part for longer than 20 weeks and no person is in more than 3 rounds",
         "also if the round draws some of them at random and the person is not drawn",
-        "such as a value that stays the same, is protected by the guarantee of all entries",
+        "such as a value that stays the same or data that are stored and used again, is protected",
         "every month from 2027-08-31 to 2028-09-30 (in a shorter month, on its last day)",
         "Up to and including 2028-02-29",
     ):

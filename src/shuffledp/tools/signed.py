@@ -249,8 +249,9 @@ def _periods(ledger: Ledger) -> Section:
     )
     longer = (
         "a person who takes part for longer loses as much again in other periods; what the person "
-        "contributes in several of them, such as a value that stays the same, is protected by the "
-        "guarantee of all entries together, and by no budget for a period"
+        "contributes in several of them, such as a value that stays the same or data that are "
+        "stored and used again, is protected by the guarantee of all entries together, and by no "
+        "budget for a period"
     )
     rows = [("what it says", meaning), ("what it does not say", longer)]
     return Section("Periods", [said, *whole], table=ledger.table_of_periods(), facts=rows)
