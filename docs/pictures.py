@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and of docs, deployments.md and dp-sgd.md: `make picture`."""
+"""Draws the pictures of the README, deployments.md, dp-sgd.md and years.md: `make picture`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from shuffledp import (
     Accountant,
     Aggregate,
+    Plan,
     PureLDP,
     RandomAllocation,
     Shuffle,
@@ -17,6 +18,7 @@ from shuffledp import (
 from shuffledp.central import GaussianNoise
 from shuffledp.guarantee import Guarantee, Mechanism
 from shuffledp.mechanisms import PoissonSampled
+from shuffledp.plotting import plot_ledger
 from shuffledp.tools.style import GREY, OURS, finish, label_end, new_figure, set_title
 
 LINES = ("-", "--", "-.", ":")
@@ -71,6 +73,11 @@ def main() -> None:
     title = "What is seen of unary encoding"
     draw("views.png", title, powers(3), views, eps0=8.0, delta=1e-9)
     draw_training("dp-sgd.png", sigma=0.8, steps=1000, delta=1e-6)
+    plan = Plan.read(Path(__file__).parents[1] / "examples" / "years.toml")
+    title = "Two years of telemetry, one person, delta = 1e-08, replace-one"
+    figure = new_figure(7, 4.2)
+    plot_ledger(plan.ledger(), title=title, ax=figure.subplots())
+    figure.savefig(Path(__file__).with_name("years.png"))
 
 
 def draw_training(file: str, sigma: float, steps: int, delta: float) -> None:

@@ -34,8 +34,8 @@ REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
     "results": (
         "What the functions return.",
         ["shuffledp.bounds", *(f"shuffledp.tools.{name}" for name in (
-            "risk", "choices", "compare", "adversaries", "ledger", "plan", "sweep", "verify",
-            "audit", "simulate",
+            "risk", "choices", "compare", "adversaries", "ledger", "plan", "dates",
+            "periods", "timeline", "colluders", "sweep", "verify", "audit", "simulate",
         )), "shuffledp.bounds.target"],
     ),
     "counting": (

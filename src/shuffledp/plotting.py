@@ -35,6 +35,7 @@ from .tools.curves import ascending, draw_curve, draw_epsilons, finish, some
 from .tools.ledger import Ledger
 from .tools.protocol import round_of_users
 from .tools.sweep import SweepTable, sweep_curves
+from .tools.timeline import Line, epsilon_by_round, timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,26 +201,67 @@ def plot_amplification(
 def plot_ledger(
     ledger: Ledger, *, title: str | None = None, figsize: Size = None, ax: Axes | None = None
 ) -> Axes:
-    """The running epsilon of a plan after each entry, with its bracket, against the target; a
-    curve for each population, if any is named.
+    """The epsilon of a plan over time, with its bracket, against the target; a curve for each
+    population, if any is named, and for each budget for periods, beside that budget.
+
+    A plan without dates is drawn by its entries, or by the rounds of the only one.
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=10_000), rounds=52)
     >>> plot_ledger(Plan(epsilon=1.0, delta=1e-6, rounds=(weekly,)).ledger()).get_xlabel()
-    'after'
+    'rounds'
     """
     validate.instance(ledger, Ledger, "is not a ledger; give plan.ledger() of a plan.")
     axes = style.axes_for(ax, figsize, _USUAL)
-    for name, points in ledger.curves.items():
-        draw_curve(axes, points, None, name.replace("$", r"\$"), marker="o")
+    by_round = len(ledger.entries) == 1 and ledger.entries[0].planned.rounds > 1
+    uppers = [e.running.upper for e in ledger.entries if math.isfinite(e.running.upper)]
+    if ledger.is_dated:
+        x = "date"
+        uppers += _draw_timeline(axes, timeline(ledger))
+    elif by_round:
+        x = "rounds"
+        draw_curve(axes, epsilon_by_round(ledger), None, "running epsilon")
+    else:
+        x = "after"
+        for name, points in ledger.curves.items():
+            draw_curve(axes, points, None, name.replace("$", r"\$"), marker="o")
     style.target_line(axes, ledger.epsilon)
     usual = f"Plan at delta = {plain(ledger.delta)}, {ledger.relation}: {ledger.outcome}"
-    finish(axes, "after", "running epsilon", usual, title)
-    _name_entries(axes, ledger)
-    uppers = [e.running.upper for e in ledger.entries if math.isfinite(e.running.upper)]
+    finish(axes, x, "running epsilon", usual, title)
+    if x == "after":
+        _name_entries(axes, ledger)
     axes.set_ylim(bottom=0, top=1.15 * max([ledger.epsilon, *uppers]))
     return axes
+
+
+def _draw_timeline(axes: Axes, lines: Sequence[Line]) -> list[float]:
+    """Curves by date and the budgets of periods; returns the largest finite values."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+
+    places = {day: float(date2num(day)) for line in lines for day, _ in line.points}  # type: ignore[no-untyped-call]
+    is_whole = [line.name == lines[0].name for line in lines]
+    highest: list[float] = []
+    budgets: dict[tuple[str, float], int] = {}
+    for number, (line, whole) in enumerate(zip(lines, is_whole, strict=True)):
+        named = [line.population or "", "" if line.population and all(is_whole) else line.name]
+        label = ", ".join(part for part in named if part).replace("$", r"\$")
+        points = [(places[day], bounds) for day, bounds in line.points]
+        draw_curve(axes, points, number, label, steps=True)
+        highest += [bounds.upper for _, bounds in points if math.isfinite(bounds.upper)]
+        if not whole:
+            budgets.setdefault((line.name, line.epsilon), number)
+    at_the_edge: Any = axes.get_yaxis_transform()
+    for (name, epsilon), number in budgets.items():
+        colour = style.OURS[number % len(style.OURS)]
+        axes.axhline(epsilon, color=colour, linestyle=(0, (2, 3)), linewidth=1.1, label="_budget")
+        text = f"{name}: {epsilon:g}"
+        style.label_end(axes, 1.0, epsilon, text, colour, xycoords=at_the_edge)
+        highest.append(epsilon)
+    locator: Any = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    return highest
 
 
 def plot_sweep(

@@ -176,6 +176,47 @@ def test_a_plan_of_every_randomizer(tmp_path: Path) -> None:
     assert all(entry["adversary"] and entry["assumptions"] for entry in entries)
 
 
+DATED = """target = { epsilon = 0.4, delta = 1e-6 }
+people = { stays = "1 year" }
+budgets = [{ any = "2 weeks", epsilon = 1 }, { each = "year", epsilon = 1, delta = 0.1 }]
+[[rounds]]
+mechanism = "gaussian"
+sigma = 30
+start = 2027-12-20
+every = "week"
+rounds = 5
+at_most = 4
+"""
+
+
+def test_a_plan_with_dates(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(DATED)
+    report = checked("account", (str(plan), "--at", "2027-12-31"))
+    assert [each["name"] for each in report["periods"]] == ["any 2 weeks", "year 2027", "year 2028"]
+    assert report["at"]["rounds"] == 2 and report["at"]["planned"] == 5
+    assert [len(line["points"]) for line in report["timeline"]] == [5, 5, 5]
+    assert report["exceeded_on"] is None
+    # the squared shifts of one, two, ... rounds: the third is the first above the target
+    spent = [point["upper"] for point in report["timeline"][0]["points"]]
+    plan.write_text(DATED.replace("epsilon = 0.4", f"epsilon = {(spent[1] + spent[2]) / 2}"))
+    found = checked("account", (str(plan),), 1)
+    assert found["colluding"] is None
+    assert found["exceeded_on"] == "2028-01-03" and "from 2028-01-03 on" in found["verdict"]
+
+
+def test_colluding_users_of_a_plan(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    for epsilon, code, key in ((0.5, 0, "share"), (0.1, 1, None)):
+        plan.write_text(
+            f"target = {{ epsilon = {epsilon}, delta = 1e-6 }}\n[[rounds]]\n"
+            'randomizer = "pure-ldp"\neps0 = 4\nusers = 10_000\n'
+        )
+        found = checked("account", (str(plan), "--find", "colluding", *ROUGHLY), code)["colluding"]
+        assert (found is None) == (key is None)
+        assert key is None or 0.25 < found[key] < found["beyond"] < 0.31
+
+
 def test_infinite_missing_and_failed_are_told_apart() -> None:
     strong = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--users", "10")
     infinite = checked("epsilon", (*strong, "--analysis", "strong", "--delta", "1e-6,0.5"), 3)

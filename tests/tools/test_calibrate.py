@@ -357,3 +357,35 @@ def test_a_round_that_cannot_be_made_is_not_taken_for_bits_that_say_nothing(find
 
     with pytest.raises(InvalidParameter, match="neighbours='remove' has no meaning"):
         calibrate(find, make, epsilon=1.0, delta=1e-6)
+
+
+def test_colluding_against_the_exact_profile() -> None:
+    """How many of 30 users may collude: all numbers are tried, by the oracle of the honest ones."""
+    exact = partial(oracles.clone_profile, analysis="stronger-clones")
+    users, delta = 30, 1e-3
+    for target in (0.6, 0.7, 0.9):
+        found = calibrate(
+            "colluding",
+            lambda count: Shuffle(PureLDP(1.0), users, colluding=count),
+            epsilon=target,
+            delta=delta,
+        )
+        meets = [c for c in range(users) if exact(users - c, 1.0, target) <= delta]
+        assert found.value == max(meets) and found.beyond == found.value + 1
+        assert found.parameter == "colluding" and found.room >= 0
+
+
+def test_the_ends_of_colluding() -> None:
+    def survey(count: Any, users: int = 30, dropouts: int = 4) -> Shuffle:
+        return Shuffle(PureLDP(1.0), users, colluding=count, dropouts=dropouts)
+
+    everybody = calibrate("colluding", survey, epsilon=1.0, delta=1e-6)
+    assert everybody.value == 25 and everybody.beyond is None
+    with pytest.raises(Infeasible, match=r"colluding=0 has epsilon 0\.\d+; allow that"):
+        calibrate("colluding", survey, epsilon=0.1, delta=1e-6)
+    none = survey(0).get_epsilon(1e-6)
+    assert calibrate("colluding", survey, epsilon=none, delta=1e-6).value == 0
+    with pytest.raises(InvalidParameter, match="is not a round of users of whom 0 collude"):
+        calibrate("colluding", lambda _: survey(3), epsilon=1.0, delta=1e-6)
+    with pytest.raises(InvalidParameter, match="make_round ignores colluding"):
+        calibrate("colluding", lambda _: survey(0), epsilon=1.0, delta=1e-6)

@@ -7,6 +7,7 @@ import signal
 import time
 import tomllib
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +279,26 @@ def test_a_plan_shows_its_populations(page: Page) -> None:
     shown = page.text_content("[data-card=populations] svg") or ""
     assert "north" in shown and "south" in shown
     assert "everybody; 12 rounds" in (page.text_content("[data-card=ledger] svg") or "")
+
+
+def test_a_plan_with_dates_is_shown_over_time(page: Page) -> None:
+    page.goto("/?tab=plan&at=2027-07-01")
+    page.set_input_files("#plan-file", ROOT / "examples" / "years.toml")
+    until(page, "document.querySelectorAll('[data-card=timeline] path.line').length === 3")
+    ledger = Plan.read(ROOT / "examples" / "years.toml").ledger(at=date(2027, 7, 1))
+    assert ledger.standing is not None
+    notes = " ".join(page.locator(".hero .note").all_text_contents())
+    for period in ledger.periods:
+        assert f"epsilon {rounded_up(period.total.upper)} of {period.budget.epsilon:g}" in notes
+    assert (
+        f"By 2027-07-01, 32 of 130 rounds: epsilon {rounded_up(ledger.standing.total.upper)}"
+        in notes
+    )
+    assert page.locator("[data-card=timeline] line.budget").count() == 3
+    # without dates there is no day to ask about
+    page.set_input_files("#plan-file", PLAN)
+    until(page, "document.querySelector('[data-card=timeline]').hidden")
+    assert not page.is_visible("#field-at") and not page.is_visible(".hero .note")
 
 
 def test_a_plan_is_dropped_with_its_matrix_and_gets_the_protocol(page: Page) -> None:

@@ -93,6 +93,14 @@ def delta_bounds(
     return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range, refine)
 
 
+def epsilon_from_plds(
+    composition: Composition, delta: float, rtol: float, upper: CountedPLDs, lower: CountedPLDs
+) -> Bounds[float] | None:
+    """Certified epsilon from PLDs above and below the rounds; None if it is wider than `rtol`."""
+    bounds, excess = _EpsilonAt(composition, delta, rtol).attempt(upper, lower)
+    return bounds if excess <= 1 else None
+
+
 class _Attempt(NamedTuple):
     """What one lattice certifies.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from typing import Any
 import click
 
 from .._support.files import write_text_atomically, writing
-from ..errors import InvalidParameter, NotCertified
+from ..errors import Infeasible, InvalidParameter, NotCertified
 from ..records import described
+from ..tools.colluders import colluding_share
+from ..tools.dates import Schedule, read_day
 from ..tools.ledger import Entry, Ledger, Population
+from ..tools.periods import PeriodAccount
 from ..tools.plan import Plan
 from ..tools.signed import check_date, document
+from ..tools.timeline import timeline
 from .figure import draw, picture_options
 from .options import CSV, JSON, RTOL, command, options
 from .report import ANSWER_IS_NO, end_with, epsilon_shortfall, json_report
@@ -39,13 +44,23 @@ def _flag(name: str, text: str) -> Any:
     *(JSON, CSV, _flag("markdown", "Markdown, to be signed,")),
     *(_flag("html", "a page of HTML, to be signed,"), _OUT),
     click.option("--date", metavar="TEXT", help="The date of the document, as you give it."),
-    *picture_options("--plot", "Draw the running epsilon to a file."),
+    click.option(
+        "--at", metavar="DATE", help="Also what is spent by the evening of a day: 2027-07-01."
+    ),
+    click.option(
+        "--find",
+        type=click.Choice(["colluding"]),
+        help="Also which share of the users of every round may collude.",
+    ),
+    *picture_options("--plot", "Draw epsilon over time, or after each entry, to a file."),
     RTOL,
 )
 def account(
     plan: str,
     rtol: float,
     date: str | None,
+    at: str | None,
+    find: str | None,
     out: str | None,
     picture: str | None,
     form: str | None,
@@ -56,6 +71,10 @@ def account(
       shuffledp account plan.toml
       shuffledp account plan.toml --date 2026-01-31 --out account.md
       shuffledp account plan.toml --json --plot ledger.png
+      shuffledp account years.toml --at 2027-07-01
+      shuffledp account plan.toml --find colluding
+
+    `shuffledp plan` is the same command.
     """
     ending = "" if out is None else Path(out).suffix.lower()
     if ending and (ending not in _FORMATS or form not in (None, _FORMATS[ending])):
@@ -63,14 +82,22 @@ def account(
         raise InvalidParameter(f"--out {out}: {ending} {why}; use {', '.join(_FORMATS)}.")
     form = form or _FORMATS.get(ending, "text")
     check_date(date)
-    ledger = Plan.read(plan).ledger(rtol=rtol)
+    day = None if at is None else read_day("at", at)
+    read = Plan.read(plan)
+    ledger = read.ledger(rtol=rtol, at=day)
+    if find is not None:
+        try:
+            ledger = replace(ledger, colluding=colluding_share(read, rtol=rtol))
+        except Infeasible:
+            if ledger.fits:  # or else the account says so
+                raise
     if picture:
         from ..plotting import plot_ledger
 
         draw(partial(plot_ledger, ledger), picture)
     shortfall = _shortfall(ledger, rtol)
     if form == "json":
-        answer = _answer(ledger) | {"date": date}
+        answer = _answer(ledger, rtol) | {"date": date}
         text = json_report("account", answer, error=shortfall, rtol=rtol)
     elif form == "csv":
         text = ledger.to_csv().rstrip("\n")
@@ -94,17 +121,28 @@ def _shortfall(ledger: Ledger, rtol: float) -> NotCertified | None:
         return None
     if not ledger.fits:
         return NotCertified(ledger.verdict, ledger.total)
-    problems = (epsilon_shortfall(ledger.delta, entry.running, rtol) for entry in ledger.entries)
+    found = [(ledger.delta, entry.running) for entry in ledger.entries]
+    found += [(each.budget.delta, each.total) for each in ledger.periods]
+    problems = (epsilon_shortfall(delta, bounds, rtol) for delta, bounds in found)
     return next(filter(None, problems), None)
 
 
-def _answer(ledger: Ledger) -> dict[str, Any]:
-    def cost(bounds: Any, of: Entry | Population) -> dict[str, Any]:
+def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
+    def cost(bounds: Any, of: Entry | Population | PeriodAccount) -> dict[str, Any]:
         return {**bounds._asdict(), "remaining": of.remaining, "fits": of.fits}
 
+    def period(each: PeriodAccount) -> dict[str, Any]:
+        budget = {name: getattr(each.budget, name) for name in ("epsilon", "delta")}
+        days = {"first": _text(each.first), "last": _text(each.last)}
+        people = {"name": each.name, "population": each.population}
+        said = {"verdict": each.verdict(ledger.condition)}
+        return {**people, **budget, **cost(each.total, each), **days, **said}
+
+    own = ("name", "rounds", "population", "at_most")
     entries = [
         {
-            **{name: getattr(entry.planned, name) for name in ("name", "rounds", "population")},
+            **{name: getattr(entry.planned, name) for name in own},
+            **_schedule(entry.planned.schedule),
             **described(entry.planned.round),
             **cost(entry.running, entry),
         }
@@ -112,10 +150,45 @@ def _answer(ledger: Ledger) -> dict[str, Any]:
     ]
     people = [{"name": each.name, **cost(each.total, each)} for each in ledger.populations]
     names = ("epsilon", "delta", "fits", "verdict", "relation")
+    spent, found = ledger.standing, ledger.colluding
+    survives = None if found is None else {"share": found.value, "beyond": found.beyond}
     return {
         **{name: getattr(ledger, name) for name in names},
         **ledger.total._asdict(),
         "entries": entries,
         "populations": people,
+        "stays": _text(ledger.stays),
+        "exceeded_on": _text(ledger.exceeded_on),
+        "colluding": survives,
+        "periods": [period(each) for each in ledger.periods],
+        "at": None
+        if spent is None
+        else {
+            "day": _text(spent.day),
+            **{name: getattr(spent, name) for name in ("rounds", "planned", "population")},
+            **spent.total._asdict(),
+            "remaining": spent.remaining,
+            "periods": [period(each) for each in spent.periods],
+        },
+        "timeline": [
+            {
+                "name": line.name,
+                "population": line.population,
+                "epsilon": line.epsilon,
+                "points": [{"day": _text(day), **b._asdict()} for day, b in line.points],
+            }
+            for line in timeline(ledger, rtol=rtol)
+        ],
         "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
     }
+
+
+def _schedule(schedule: Schedule | None) -> dict[str, Any]:
+    if schedule is None:
+        return {"start": None, "every": None, "last": None}
+    days = {"start": _text(schedule.start), "last": _text(schedule.last)}
+    return days | {"every": _text(schedule.every)}
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

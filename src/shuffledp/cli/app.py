@@ -23,6 +23,10 @@ _UNLOADED = click.Command(None)
 _MODULES = {"delta": "epsilon"}
 
 
+#: Other names of commands.
+ALIASES = {"plan": "account"}
+
+
 class LazyCommands(UserDict[str, click.Command]):
     """The commands by name. Reading a value imports its module; iterating over names does not.
 
@@ -55,6 +59,10 @@ class LazyGroup(click.Group):
         self._summaries = click.Group(
             commands=[click.Command(name, help=text) for name, text in summaries.items()]
         )
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name, or of which it is another name."""
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands into a help text."""
@@ -146,7 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if complaint(error)[0] == BUG and os.environ.get("SHUFFLEDP_DEBUG", "0") != "0":
             raise
         if "--json" in given and not isinstance(error, OSError):
-            asked = next((word for word in given if word in cli.commands), None)
+            words = (ALIASES.get(word, word) for word in given)
+            asked = next((word for word in words if word in cli.commands), None)
             click.echo(json_report(asked, {}, error=error))
         end_with(error)
     sys.exit(code)

@@ -67,6 +67,7 @@ def calibrate(
     \b
       shuffledp calibrate --find eps0 --users 1e6 --rounds 8 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find users --eps0 4 --epsilon 0.5 --delta 1e-6
+      shuffledp calibrate --find colluding --eps0 4 --users 1e5 --epsilon 0.5 --delta 1e-6
       shuffledp calibrate --find gamma --randomizer rr --k 4 --users 1e4 --epsilon 1 --delta 1e-6
       shuffledp calibrate --find skellam --randomizer noise-shares --k 8 --view aggregate \\
         --users 1e4 --epsilon 1 --delta 1e-6

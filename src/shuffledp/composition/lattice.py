@@ -46,12 +46,33 @@ class PLDBracket:
         What `upper` would be if the lower values of all samples were exact: what cells alone cost.
     are_samples_narrow : bool
         Whether samples widen the bracket no more than they may, by estimate.
+    stand_for : Sequence of _Representative
+        The rounds that each of the PLDs bounds.
     """
 
     upper: CountedPLDs
     lower: CountedPLDs
     upper_if_exact: CountedPLDs
     are_samples_narrow: bool
+    stand_for: Sequence[_Representative]
+
+    def selected(self, counts: Mapping[PrivacyProfile, int]) -> tuple[CountedPLDs, CountedPLDs]:
+        """Return upper and lower PLDs of other numbers of the same rounds.
+
+        A PLD bounds each of its rounds, whatever else is composed. Profiles that are not among
+        those of this lattice are not allowed.
+        """
+        upper, lower = [], []
+        for (above, _), (below, _), each in zip(
+            self.upper, self.lower, self.stand_for, strict=True
+        ):
+            upper.append((above, sum(counts.get(profile, 0) for profile, _ in each.members_above)))
+            lower.append((below, sum(counts.get(profile, 0) for profile, _ in each.members_below)))
+        return [pair for pair in upper if pair[1]], [pair for pair in lower if pair[1]]
+
+
+#: Profiles, and how many rounds have each.
+_Members = Sequence[tuple[PrivacyProfile, int]]
 
 
 class _Representative(NamedTuple):
@@ -59,8 +80,16 @@ class _Representative(NamedTuple):
 
     profile: PrivacyProfile
     group: int
-    above: int
-    below: int
+    members_above: _Members
+    members_below: _Members
+
+    @property
+    def above(self) -> int:
+        return sum(count for _, count in self.members_above)
+
+    @property
+    def below(self) -> int:
+        return sum(count for _, count in self.members_below)
 
 
 class Lattices:
@@ -143,13 +172,14 @@ class Lattices:
         chosen = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
         places = {
             profile: SamplePlaces(self._groups[group].outline, *cells[group], depth)
-            for profile, group, _, _ in chosen
+            for profile, group, *_ in chosen
         }
         step = self._step(min(strides), places, fineness)
         share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
         width = min(share * goal, of_profiles.FIRST_LOOK / 2)  # wider ones may know one side only
         samplers: dict[tuple[PrivacyProfile, Side], _LatticeSampler] = {}
-        for profile, group, above, _ in chosen:
+        for representative in chosen:
+            profile, group, above = *representative[:2], representative.above
             for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
                 is_known = side is Side.LOWER and (profile.swapped, Side.UPPER) in samplers
                 if sampled is not None and not is_known:
@@ -160,7 +190,8 @@ class Lattices:
                     samplers[profile, side] = sampler
         are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
         upper, lower, if_exact = [], [], []
-        for profile, _, above, below in chosen:
+        for representative in chosen:
+            profile, above, below = representative[0], representative.above, representative.below
             forward, reverse = samplers[profile, Side.UPPER].sampled, None
             if profile.reverse is not None:
                 other = samplers.get((profile, Side.LOWER))
@@ -170,7 +201,7 @@ class Lattices:
             if not are_narrow:
                 exact = upper_pld(step, forward.lowest, reverse and reverse.lowest)
                 if_exact.append((exact, above))
-        return PLDBracket(upper, lower, if_exact or upper, are_narrow)
+        return PLDBracket(upper, lower, if_exact or upper, are_narrow, chosen)
 
     def _influence(self, targets: tuple[float, ...]) -> Sequence[Influence]:
         """Return how much each loss counts at these log(1/delta), from before if it is known."""
@@ -226,8 +257,10 @@ class Lattices:
         return step
 
 
-def representatives(group: RoundGroup, ratio: float) -> Iterator[tuple[PrivacyProfile, int, int]]:
-    """Yield some profiles of a group, and how many rounds each bounds from above and from below.
+def representatives(
+    group: RoundGroup, ratio: float
+) -> Iterator[tuple[PrivacyProfile, _Members, _Members]]:
+    """Yield some profiles of a group, and the rounds that each bounds from above and from below.
 
     A profile falls with the number of users: those in between two that differ by less than the
     ratio lie between them. This costs about half the ratio in relative epsilon.
@@ -238,9 +271,7 @@ def representatives(group: RoundGroup, ratio: float) -> Iterator[tuple[PrivacyPr
         if i + 1 == len(users) or users[i + 1] > (1 + ratio) * users[chosen[-1]]:
             chosen.append(i)
     for before, at, after in zip([-1, *chosen], chosen, [*chosen[1:], len(users)], strict=False):
-        above = sum(count for _, count in group.members[at:after])
-        below = sum(count for _, count in group.members[before + 1 : at + 1])
-        yield group.members[at][0], above, below
+        yield group.members[at][0], group.members[at:after], group.members[before + 1 : at + 1]
 
 
 def _lower_pld(

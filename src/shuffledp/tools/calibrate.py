@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from .._support import validate
 from .._support.numeric import Bounds
-from .._support.text import plain
+from .._support.text import plain, rounded_up
 from ..accountant import Accountant, repeated
 from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
@@ -52,7 +53,14 @@ def searchable() -> dict[str, bool]:
         if parameter.search is not None
     }
     central = {name: each.search.grows for name, each in CENTRAL_PARAMETERS.items() if each.search}
-    return {**found, **central, "users": False, "rounds": True, "sample_rate": True}
+    return {
+        **found,
+        **central,
+        "users": False,
+        "rounds": True,
+        "sample_rate": True,
+        "colluding": True,
+    }
 
 
 def calibrate(
@@ -71,6 +79,7 @@ def calibrate(
     `sample_rate`, only populations are tried of which that share is whole. If the target is met up
     to the last supported value, that is the answer, and `beyond` is None; a function that makes the
     same round of the first and the last supported value ignores its argument and is refused.
+    find="colluding" tells how many colluding users the target survives, which may be 0.
 
     >>> from shuffledp import PureLDP, Shuffle, calibrate
     >>> def survey(eps0):
@@ -91,6 +100,8 @@ def calibrate(
         return round_
 
     times = 1 if rounds is None else validate.count("rounds", rounds, validate.MAX_ROUNDS)
+    if find == "colluding":
+        return _colluding(make, epsilon, delta, times, rtol)
     quest, evaluate = quest_for(find, make), evaluation(find, make, delta, times)
     try:
         found = meet(quest, evaluate, epsilon, delta, rtol)
@@ -141,6 +152,36 @@ def _rounds(
         raise InvalidParameter("rounds is what is looked for; leave it out.")
     validate.instance(round_, Mechanism, "is not a round; give a Shuffle.")
     return Accountant().calibrate_rounds(round_, epsilon, delta, rtol=rtol)
+
+
+def _colluding(
+    make: Callable[[Any], Mechanism], epsilon: float, delta: float, rounds: int, rtol: float
+) -> Calibration:
+    """The largest number of colluding users, by the fewest honest ones: that number is not 0."""
+    none = make(0)
+    if not isinstance(none, RoundOfUsers) or none.colluding:
+        raise InvalidParameter(
+            f"{validate.show(none)} is not a round of users of whom 0 collude; let make_round use "
+            "its argument as colluding."
+        )
+    honest = none.honest
+    inner = evaluation("colluding", lambda kept: make(honest - int(kept)), delta, rounds)
+    quest = Quest("honest", Multiples(honest), max(honest / 2, 1), grows=False)
+    try:
+        found = meet(quest, inner, epsilon, delta, rtol)
+    except Infeasible as error:
+        reached = f"epsilon {rounded_up(error.bounds.upper)}"
+        raise Infeasible(
+            f"no number of colluding users meets epsilon={plain(epsilon)} at delta={plain(delta)}: "
+            f"colluding=0 has {reached}; allow that much or change the other parameters.",
+            0,
+            error.bounds,
+        ) from None
+    beyond = None if found.beyond is None else honest - int(found.beyond)
+    value = honest - int(found.value)
+    if beyond is None and value and make(value) == none:
+        raise InvalidParameter("make_round ignores colluding; let it use its argument.")
+    return replace(found, parameter="colluding", value=value, beyond=beyond)
 
 
 def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:

@@ -74,8 +74,11 @@ def draw_curve(
     label: str,
     at_end: bool = False,
     marker: str | None = None,
+    steps: bool = False,
 ) -> None:
-    """The upper value as a line, the bracket as a band; infinite values leave a gap."""
+    """The upper value as a line, the bracket as a band; infinite values leave a gap.
+
+    `steps`: values stay as they are up to the next point."""
     number = _drawn(axes) if number is None else number
     xs = [x for x, _ in points]
     low = [b.lower if math.isfinite(b.upper) else math.nan for _, b in points]
@@ -83,10 +86,13 @@ def draw_curve(
     colour = style.OURS[number % len(style.OURS)]
     line = _LINES[number % len(_LINES)]
     named = f"_{label}" if at_end else label  # a label at its end needs none in the legend
+    look: dict[str, Any] = {"drawstyle": "steps-post"} if steps else {}
     axes.plot(
-        xs, high, color=colour, linestyle=line, linewidth=2, label=named, marker=marker, gid=_OURS
-    )
-    axes.fill_between(xs, low, high, color=colour, alpha=0.3, linewidth=0)
+        xs, high, color=colour, linestyle=line, linewidth=2, label=named, marker=marker, gid=_OURS,
+        **look,
+    )  # fmt: skip
+    band: dict[str, Any] = {"step": "post"} if steps else {}
+    axes.fill_between(xs, low, high, color=colour, alpha=0.3, linewidth=0, **band)
     ends = [(x, y) for x, y in zip(xs, high, strict=True) if y > 0]
     if at_end and ends:
         style.label_end(axes, *ends[-1], label, colour)

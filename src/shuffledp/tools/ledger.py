@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._support.numeric import Bounds
 from .._support.rows import Records
-from .._support.tables import html_table, text_table
+from .._support.tables import Table, html_table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
+from ..bounds.target import Calibration
+from .dates import Duration
+from .participation import Participation
+from .periods import PeriodAccount, Standing
 from .signed import DISJOINT, EVERYBODY, document
 
 if TYPE_CHECKING:
@@ -63,6 +68,16 @@ class Ledger(Records):
     delta: float
     entries: tuple[Entry, ...]
     inputs: Inputs = ()
+    #: The longest time from the first round of a person to the last.
+    stays: Duration | None = None
+    #: The worst period of each budget for periods.
+    periods: tuple[PeriodAccount, ...] = ()
+    #: What is spent on the day that was asked about.
+    standing: Standing | None = None
+    #: The first day on which the worst population's certified epsilon exceeds the target.
+    exceeded_on: datetime.date | None = None
+    #: The largest share of colluding users with which the plan fits, if that was asked for.
+    colluding: Calibration | None = None
 
     def to_markdown(self, date: str | None = None) -> str:
         """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
@@ -74,7 +89,11 @@ class Ledger(Records):
 
     @property
     def fits(self) -> bool:
-        """Is the whole plan certified to meet the target, in every population?"""
+        """Is the plan certified to meet the target and all budgets, in every population?"""
+        return self._meets_target and all(period.fits for period in self.periods)
+
+    @property
+    def _meets_target(self) -> bool:
         return self.total.upper <= self.epsilon
 
     @property
@@ -98,7 +117,34 @@ class Ledger(Records):
     @property
     def condition(self) -> str:
         """What has to be true for what is said of the plan, after a verb; empty if nothing."""
-        return f" if {DISJOINT}" if self.populations else ""
+        said = [f" if {DISJOINT}"] if self.populations else []
+        said += [self.limits] if self.is_limited else []
+        return " and".join(said).replace(" and if ", " and ")
+
+    @property
+    def is_limited(self) -> bool:
+        """Is anything assumed of how long a person takes part, or in how many rounds?"""
+        return bool(self.limits)
+
+    @property
+    def limits(self) -> str:
+        """What is assumed of that, after a verb; empty if nothing."""
+        said = []
+        if self.stays and not self.is_within(self.stays):
+            said.append(f"no person takes part for longer than {self.stays}")
+        limited = [e.planned for e in self.entries if e.planned.most < e.planned.rounds]
+        said += [f"no person is in more than {p.most:,} rounds of {p.name!r}" for p in limited]
+        return f" if {' and '.join(said)}" if said else ""
+
+    def is_within(self, length: Duration) -> bool:
+        """Is a plan with dates no longer than that?"""
+        days = Participation([entry.planned for entry in self.entries]).days
+        return bool(length.last_days(days[:1])[0] >= days[-1])
+
+    @property
+    def is_dated(self) -> bool:
+        """Do the entries have dates?"""
+        return self.entries[0].planned.schedule is not None
 
     @property
     def worst(self) -> Population | None:
@@ -138,7 +184,10 @@ class Ledger(Records):
             row |= {"randomizer": inside, "analysis": analysis}
             row |= {"epsilon_lower": entry.running.lower, "epsilon_upper": entry.running.upper}
             row |= {"remaining": entry.remaining, "fits": entry.fits}
-            found.append(row | {"population": entry.planned.population})
+            row |= {"population": entry.planned.population, "at_most": entry.planned.at_most}
+            when = entry.planned.schedule
+            days = (when.start, when.every, when.last) if when else (None, None, None)
+            found.append(row | dict(zip(("start", "every", "last"), days, strict=True)))
         return found
 
     @property
@@ -176,9 +225,43 @@ class Ledger(Records):
         ]
         return ("population", "epsilon", *_LEFT), [*rows]
 
+    def table_of_periods(self) -> Table:
+        """Head and rows: what a person can lose in the worst period of each budget."""
+        rows = [
+            (
+                each.name,
+                *([str(each.population)] if self.populations else ()),
+                each.days,
+                rounded_up(each.total.upper),
+                plain(each.budget.epsilon),
+                _signed_down(each.remaining),
+                "yes" if each.fits else "no",
+            )
+            for each in self.periods
+        ]
+        people = ("population",) if self.populations else ()
+        return ("period", *people, "worst rounds", "epsilon", "budget", *_LEFT), rows
+
+    def table_of_standing(self) -> Table:
+        """Head and rows: what is spent on the day that was asked about; there must be one."""
+        spent = self.standing
+        assert spent is not None
+        rows = [("the whole plan", spent.total.upper, spent.epsilon)]
+        rows += [(each.name, each.total.upper, each.budget.epsilon) for each in spent.periods]
+        head = (f"by {spent.day}", "epsilon spent", "budget", "remaining")
+        return head, [
+            (name, rounded_up(upper), plain(budget), _signed_down(budget - upper))
+            for name, upper, budget in rows
+        ]
+
     @property
     def exceeds(self) -> bool:
-        """Whether the target is exceeded for certain, as analyzed: later entries only add."""
+        """Whether the target or a budget is exceeded for certain, as analyzed."""
+        return self._misses_target or any(period.exceeds for period in self.periods)
+
+    @property
+    def _misses_target(self) -> bool:
+        # later entries only add
         return any(entry.running.lower > self.epsilon for entry in self.entries)
 
     @property
@@ -186,19 +269,30 @@ class Ledger(Records):
         """The verdict in a few words."""
         if self.fits:
             return f"fits{self.condition}"
-        return "exceeds the target" if self.exceeds else "not certified to fit"
+        if self.exceeds:
+            return f"exceeds {'the target' if self._misses_target else 'a budget'}"
+        return "not certified to fit"
 
     @property
     def verdict(self) -> str:
-        """Whether it fits, in one sentence."""
+        """Whether it fits, in one sentence: of the target, or of the first budget that does not."""
+        for misses in ("exceeds", "fits"):
+            for period in self.periods if self._meets_target else ():
+                if getattr(period, misses) == (misses == "exceeds"):
+                    return period.verdict(self.condition)
+        return self._verdict_of_target
+
+    @property
+    def _verdict_of_target(self) -> str:
         total, relation, worst = self.total, self.relation, self.worst
         budget = f"the target ({plain(self.epsilon)}, {plain(self.delta)})"
         among = self.condition
         people = f" in the worst one, {worst.name!r}" if worst else ""
-        if self.fits:
+        if self._meets_target:
             left = f"epsilon {rounded_down(self.epsilon - total.upper)} remains{people}"
-            return f"The plan fits {budget}{among}: {left} ({relation} neighbours)."
-        if not self.exceeds:
+            every = " and all budgets for periods" if self.periods else ""
+            return f"The plan fits {budget}{every}{among}: {left} ({relation} neighbours)."
+        if not self._misses_target:
             least, most = rounded_down(total.lower, 7), rounded_up(total.upper, 7)
             known = f"{least} <= epsilon of the analyzed pairs <= {most}"
             known += f" is certified{people} ({relation} neighbours)"
@@ -208,13 +302,18 @@ class Ledger(Records):
             first, people = worst.exceeded_from, f" in the population {worst.name!r}"
         else:
             first = next(entry.planned.name for entry in self.entries if not entry.fits)
-        from_ = f"from {first!r} on ({relation})"
+        since = repr(first) if self.exceeded_on is None else self.exceeded_on
+        from_ = f"from {since} on ({relation})"
         return f"As analyzed, the plan exceeds {budget} by epsilon {over}{people}, {from_}."
 
     def __str__(self) -> str:
         tables = [text_table(self.head, self.rows(), left=[0])]
         if self.populations:
             tables.append(text_table(*self.table_of_populations(), left=[0]))
+        if self.periods:
+            tables.append(text_table(*self.table_of_periods(), left=[0]))
+        if self.standing is not None:
+            tables.append(text_table(*self.table_of_standing(), left=[0]))
         return "\n\n".join([*tables, wrapped(self.verdict)])
 
     def _repr_html_(self) -> str:

@@ -13,6 +13,25 @@ users = 1_000_000           # or "1M", in quotes, as on the command line
 sample_rate = 0.1           # optional, like all other options of a round
 rounds = 52                 # optional: 1
 population = "customers"    # optional: entries without one concern everybody
+at_most = 26                # optional: no person is in more of these rounds
+
+A plan may have dates, in all of its entries, and then limits and budgets for periods:
+
+[[rounds]]
+randomizer = "pure-ldp"
+eps0 = 2.0
+users = 1_000_000
+start = 2027-01-04
+every = "week"              # or day, "2 weeks", month, year
+until = 2028-12-31          # or rounds = 104
+
+[people]
+stays = "26 weeks"          # from the first round of a person to the last
+
+[[budgets]]
+any = "12 months"           # or each = "year"
+epsilon = 1.0
+delta = 1e-8                # optional: that of the target
 
 [[rounds]]
 mechanism = "gaussian"      # or laplace, approximate-dp, profile, pld: a trusted curator
@@ -38,6 +57,7 @@ rounds = 1_000              # the steps
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import os
 import tomllib
@@ -49,15 +69,23 @@ from typing import Any
 
 from .._support import validate
 from .._support.files import STDIN, read_bytes
-from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.written import written_number
-from ..accountant import Accountant
 from ..errors import InvalidParameter, ShuffleDPError
-from ..guarantee import DEFAULT_RTOL, best_effort
+from ..guarantee import DEFAULT_RTOL
 from ..randomizers.base import parameter_names
 from ..rounds import Round
+from .dates import DATE_KEYS, Duration, Schedule, check_day, take_days
 from .ledger import Entry, Inputs, Ledger, worst_of
+from .participation import Costs, Participation
+from .periods import (
+    PeriodBudget,
+    check_dates,
+    checked_budgets,
+    exceeded_on,
+    period_accounts,
+    standing,
+)
 from .protocol import (
     ROUND_OPTIONS,
     SHARE_OPTIONS,
@@ -94,7 +122,9 @@ class WrittenFloat(float):
 class PlannedRound:
     """`rounds` rounds of one kind, or releases of a central mechanism.
 
-    They concern the people of one `population`, or everybody if none is named.
+    They concern the people of one `population`, or everybody if none is named. No person is in
+    more than `at_most` of them, if that is given. With a `schedule` they have dates, and their
+    number is that of the schedule; all are on one day if it says nothing of a number.
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
@@ -107,6 +137,8 @@ class PlannedRound:
     round: Round
     rounds: int = 1
     population: str | None = None
+    schedule: Schedule | None = None
+    at_most: int | None = None
 
     def __post_init__(self) -> None:
         _check_line("name", self.name)
@@ -114,7 +146,24 @@ class PlannedRound:
             _check_line("population", self.population)
         validate.instance(self.round, Round, "is not a round; give a Shuffle.", "round")
         rounds = validate.count("rounds", self.rounds, validate.MAX_ROUNDS)
+        if self.schedule is not None:
+            wrong = "is not a schedule; give Schedule(start, every, until)."
+            validate.instance(self.schedule, Schedule, wrong, "schedule")
+            dates = len(self.schedule.days)
+            if self.schedule.every is not None and rounds not in (1, dates):
+                raise InvalidParameter(
+                    f"rounds={rounds} does not go with a schedule of {dates} dates; leave it out."
+                )
+            rounds = dates if self.schedule.every is not None else rounds
         object.__setattr__(self, "rounds", rounds)
+        if self.at_most is not None:
+            most = validate.count("at_most", self.at_most, validate.MAX_ROUNDS)
+            object.__setattr__(self, "at_most", most)
+
+    @property
+    def most(self) -> int:
+        """The most of these rounds that one person is in."""
+        return self.rounds if self.at_most is None else min(self.at_most, self.rounds)
 
 
 @dataclass(frozen=True)
@@ -133,6 +182,9 @@ class Plan:
     rounds: tuple[PlannedRound, ...]
     #: The files that it was read from, each with its sha256.
     inputs: Inputs = field(default=(), compare=False)
+    #: The longest time from the first round of a person to the last.
+    stays: Duration | None = None
+    budgets: tuple[PeriodBudget, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
@@ -151,6 +203,25 @@ class Plan:
                 f"the plan has rounds for {mixed} neighbours; give all rounds the same neighbours."
             )
         _check_populations(self.populations)
+        if self.stays is not None:
+            object.__setattr__(self, "stays", Duration.read("stays", self.stays))
+        object.__setattr__(self, "budgets", checked_budgets(self.budgets))
+        check_dates(self)
+
+    @property
+    def is_dated(self) -> bool:
+        """Do the entries have dates?"""
+        return self.rounds[0].schedule is not None
+
+    def people(self, entries: int | None = None) -> dict[str | None, Participation]:
+        """What a person of each population, or anybody if none is named, can be in: of all
+        entries, or of so many of the first."""
+        names: list[str | None] = [*self.populations] or [None]
+        listed = self.rounds[:entries]
+        concerned = {
+            name: [each for each in listed if each.population in (None, name)] for name in names
+        }
+        return {name: Participation(found, self.stays) for name, found in concerned.items()}
 
     @property
     def populations(self) -> list[str]:
@@ -179,67 +250,117 @@ class Plan:
 
     @classmethod
     def _parse(cls, content: dict[str, Any], folder: Path) -> Plan:
-        _check_keys("the plan", content, ("target", "rounds"))
+        _check_keys(
+            "the plan", content, ("target", "rounds", "people", "budgets"), ("target", "rounds")
+        )
         target = _table("target", content["target"])
         _check_keys("target", target, _TARGET)
         for key in _TARGET:
             number = read_number(f"target.{key}", target[key])
             target[key] = validate.real(f"target.{key}", number)
-        listed = content["rounds"]
-        if not isinstance(listed, list) or not listed:
-            raise InvalidParameter("rounds is not a list of tables; write [[rounds]] above each.")
-        rounds = [_planned(f"rounds[{i}]", item, folder, i) for i, item in enumerate(listed, 1)]
-        return cls(**target, rounds=tuple(rounds))
+        people = _table("people", content.get("people", {}))
+        _check_keys("people", people, ("stays",), ())
+        rounds = [
+            _planned(f"rounds[{i}]", item, folder, i)
+            for i, item in enumerate(_tables("rounds", content["rounds"]), 1)
+        ]
+        listed = _tables("budgets", content["budgets"]) if "budgets" in content else []
+        budgets = [
+            _budget(f"budgets[{i}]", item, target["delta"]) for i, item in enumerate(listed, 1)
+        ]
+        return cls(**target, rounds=tuple(rounds), **people, budgets=tuple(budgets))
 
-    def ledger(self, *, rtol: float = DEFAULT_RTOL) -> Ledger:
-        """The running certified epsilon after every entry.
+    def ledger(self, *, rtol: float = DEFAULT_RTOL, at: datetime.date | None = None) -> Ledger:
+        """The running certified epsilon after every entry, and that of each budget for periods.
 
         A person of a population is concerned by its entries and by those without a population: the
         composition of these is what the person loses. What other populations send has the same law
         in neighbouring datasets, whatever was seen before, and so it costs nothing.
+
+        Parameters
+        ----------
+        rtol : float
+            The relative width of each bracket to aim for.
+        at : datetime.date, optional
+            Of a plan with dates: what is spent on the evening of that day is told, too.
+
+        Raises
+        ------
+        InvalidParameter
+            If `at` is not a date, or the plan has none.
         """
-        names: list[str | None] = [*self.populations] or [None]
-        accounts = {name: Accountant() for name in names}
-        known: dict[Any, Bounds[float]] = {}  # populations may have the same rounds so far
+        if at is not None:
+            check_day("at", at)
+            if not self.is_dated:
+                raise InvalidParameter(
+                    f"at={at} needs the dates of the rounds; give every entry a start."
+                )
+        costs = Costs(rtol)
         entries = []
-        with progress("entries", len(self.rounds)) as done:
-            for planned in self.rounds:
-                each = {}
-                for name in names if planned.population is None else [planned.population]:
-                    account = accounts[name].compose(planned.round, rounds=planned.rounds)
-                    if account.rounds not in known:
-                        bounds = best_effort(account.epsilon_bounds, self.delta, rtol=rtol)
-                        known[account.rounds] = bounds
-                    each[name] = known[account.rounds]
+        with progress("entries", len(self.rounds) + len(self.budgets)) as done:
+            for number, planned in enumerate(self.rounds, 1):
+                each = {
+                    name: costs.worst(person.attendances(), self.delta)[0]
+                    for name, person in self.people(number).items()
+                    if planned.population in (None, name)
+                }
                 running = worst_of(list(each.values()))
                 left, fits = self.epsilon - running.upper, running.upper <= self.epsilon
                 named = tuple((name, bounds) for name, bounds in each.items() if name is not None)
                 entries.append(Entry(planned, running, left, fits, named))
                 done(1)
-        return Ledger(self.epsilon, self.delta, tuple(entries), self.inputs)
+            people, periods = self.people(), []
+            for budget in self.budgets:
+                periods += period_accounts(budget, people, costs)
+                done(1)
+            spent = None if at is None else standing(self, people, costs, at)
+            since = exceeded_on(self, people, costs) if self.is_dated else None
+        given = (self.epsilon, self.delta, tuple(entries), self.inputs)
+        return Ledger(*given, self.stays, tuple(periods), spent, since)
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     fields = dict(_table(where, item))
-    texts = ("name", "population", "randomizer", "mechanism", *WORD_OPTIONS, *_files())
+    texts = ("name", "population", "randomizer", "mechanism", "every", *WORD_OPTIONS, *_files())
     for key in texts:
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     try:
-        for key in fields.keys() - set(texts):
-            how = {"whole": key in counts(), "share": key in SHARE_OPTIONS}
+        for key in fields.keys() - {*texts, *DATE_KEYS}:
+            how = {"whole": key in (*counts(), "at_most"), "share": key in SHARE_OPTIONS}
             fields[key] = read_number(key, fields[key], **how)
         known, required = _known_keys(fields)
-        _check_keys(where, fields, ["name", "population", *known, "rounds"], required)
+        known = ["name", "population", *known, "at_most", *DATE_KEYS, "rounds"]
+        _check_keys(where, fields, known, required)
+        people = {key: fields.pop(key) for key in ("population", "at_most") if key in fields}
+        own = people | take_days(fields)
         fields |= {name: str(folder / fields[name]) for name in _files() if name in fields}
         inner = {"mechanism": central_from(fields)} if "mechanism" in fields else {}
         is_central = "mechanism" in fields and "view" not in fields
         round_ = inner["mechanism"] if is_central else round_of({**fields, **inner})
         name = fields.get("name", f"{number}: {round_.inside}")
-        return PlannedRound(name, round_, fields.get("rounds", 1), fields.get("population"))
+        return PlannedRound(name, round_, **own)
     except ShuffleDPError as error:
         sentence = str(error)
         raise InvalidParameter(sentence if where in sentence else f"{where}: {sentence}") from None
+
+
+def _budget(where: str, item: Any, delta: float) -> PeriodBudget:
+    """A budget for a period; the delta of the target stands for one that is left out."""
+    given = {"delta": delta} | _table(where, item)
+    _check_keys(where, given, ("any", "each", "epsilon", "delta"), ("epsilon",))
+    try:
+        for key in ("epsilon", "delta"):
+            given[key] = validate.real(key, read_number(key, given[key]))
+        return PeriodBudget(**given)
+    except ShuffleDPError as error:
+        raise InvalidParameter(f"{where}: {error}") from None
+
+
+def _tables(name: str, listed: Any) -> list[Any]:
+    if not isinstance(listed, list) or not listed:
+        raise InvalidParameter(f"{name} is not a list of tables; write [[{name}]] above each.")
+    return listed
 
 
 def _known_keys(fields: dict[str, Any]) -> tuple[Sequence[str], Sequence[str]]:

@@ -16,10 +16,11 @@ from .._support.tables import Table, html_table, text_table
 from .._support.text import PAGE, line_width, plain, rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..guarantee import NEIGHBOURS
-from .statement import ADAPTIVE, caution, facts, none_trusted
+from .dates import MONTHS_LATER
+from .participation import CountedRounds, Participation
+from .statement import ADAPTIVE, caution, facts, local_epsilon, none_trusted, without_trust
 
 if TYPE_CHECKING:
-    from ..rounds import Round
     from .ledger import Entry, Ledger
 
 
@@ -123,9 +124,13 @@ _MEANINGS = {
 def document(ledger: Ledger, date: str | None = None) -> Document:
     """Guarantee, relation, who is protected against what, what was assumed, how it was computed."""
     check_date(date)
-    entries = [_entry(entry) for entry in ledger.entries]
-    people = [_populations(ledger)] if ledger.populations else []
-    sections = [_guarantee(ledger), *people, _ledger(ledger), *entries, _computed(ledger)]
+    entries = [_entry(entry, ledger) for entry in ledger.entries]
+    more = [_populations(ledger)] if ledger.populations else []
+    more += [_limits(ledger)] if ledger.is_limited or ledger.stays else []
+    more += [_periods(ledger)] if ledger.periods else []
+    more += [_standing(ledger)] if ledger.standing else []
+    more += [_colluding(ledger)] if ledger.colluding else []
+    sections = [_guarantee(ledger), *more, _ledger(ledger), *entries, _computed(ledger)]
     return Document("Privacy account", [*sections, _words(sections), _origin(ledger, date)])
 
 
@@ -151,15 +156,16 @@ def _guarantee(ledger: Ledger) -> Section:
         "with the one is at most e^epsilon times that with the other, plus delta"
     )
     own = " that concerns their population" if ledger.populations else ""
-    protected = (
-        f"every user, also one who takes part in every round of every entry{own}, "
-        "against anyone who sees all results and is as said below for each entry"
-    )
+    always = "every user, also one who takes part in every round of every entry"
+    how = "every user who takes part as assumed below, also in the worst such rounds"
+    same = ", on the same condition" if ledger.is_limited else ""
+    people = how if ledger.is_limited else f"{always}{own}"
+    protected = f"{people}, against anyone who sees all results and is as said below for each entry"
     rows = [
         ("relation", f"{relation}: {meaning}"),
         ("what it says", says),
         ("who is protected", protected),
-        ("local", none_trusted([_rounds(ledger, name) for name in _names(ledger)])),
+        ("local", f"{none_trusted([_rounds(ledger, name) for name in _names(ledger)])}{same}"),
         *caution([entry.planned.round for entry in ledger.entries], [delta]),
     ]
     return Section("Guarantee", [claim, ledger.verdict], facts=rows, claims=True)
@@ -169,10 +175,16 @@ def _names(ledger: Ledger) -> list[str | None]:
     return [population.name for population in ledger.populations] or [None]
 
 
-def _rounds(ledger: Ledger, population: str | None) -> list[tuple[Round, int]]:
-    """The rounds that concern a population, or all if none is named, and how many of each."""
-    planned = (entry.planned for entry in ledger.entries)
-    return [(p.round, p.rounds) for p in planned if p.population in (None, population)]
+def _rounds(ledger: Ledger, population: str | None) -> CountedRounds:
+    """The rounds that one person of a population, or anybody if none is named, can be in: those
+    that cost most if nobody is trusted."""
+    planned = [e.planned for e in ledger.entries if e.planned.population in (None, population)]
+    attendances = Participation(planned, ledger.stays).attendances()
+    return max((each.rounds for each in attendances), key=_local_epsilon)
+
+
+def _local_epsilon(rounds: CountedRounds) -> float:
+    return sum(local_epsilon(*each) for each in rounds)
 
 
 def _populations(ledger: Ledger) -> Section:
@@ -192,6 +204,90 @@ def _populations(ledger: Ledger) -> Section:
     return Section("Populations", [said], table=ledger.table_of_populations(), facts=rows)
 
 
+def _limits(ledger: Ledger) -> Section:
+    """In how many rounds a person is, and what is assumed of that."""
+    if not ledger.is_limited:
+        whole = (
+            f"The plan is no longer than {ledger.stays}: that nobody stays longer limits nothing."
+        )
+        return Section("Who takes part", [whole])
+    said = (
+        "A person loses what the rounds cost in which the person takes part. Of all sets of rounds "
+        "that the assumption allows, the worst counts."
+    )
+    meaning = (
+        "a person takes part in a round who is among its users, also if the round draws some of "
+        "them at random and the person is not drawn; in all other rounds nothing of the person's "
+        "data is used, also nothing that was stored"
+    )
+    pauses = "; the time runs from the first round to the last, also while the person pauses"
+    relation = (
+        "neighbouring datasets have the same people in the same rounds; whether a person takes "
+        "part may depend on everything that was revealed before, but not on the data that are "
+        "protected, may be known to the adversary and is not itself protected"
+    )
+    rows = [
+        ("assumed", ledger.limits.removeprefix(" if ")),
+        ("taking part", f"{meaning}{pauses if ledger.stays else ''}"),
+        ("relation", relation),
+    ]
+    return Section("Who takes part", [said], facts=rows)
+
+
+def _periods(ledger: Ledger) -> Section:
+    """What a person can lose in a period, and for what that stands."""
+    said = (
+        "The rounds of a period are composed, those of the worst period are shown. A period of "
+        f"months ends before {MONTHS_LATER}."
+    )
+    short = [period.name for period in ledger.periods if period.is_whole_plan]
+    whole = [f"All rounds of the plan are within {name}." for name in short]
+    meaning = (
+        "for two datasets that differ in what one person contributes to the rounds of one such "
+        "period, and in nothing else, the results of all rounds of the plan together are within "
+        "the epsilon and delta of the period"
+    )
+    longer = (
+        "a person who takes part for longer loses as much again in other periods; what the person "
+        "contributes in several of them, such as a value that stays the same or data that are "
+        "stored and used again, is protected by the guarantee of all entries together, and by no "
+        "budget for a period"
+    )
+    rows = [("what it says", meaning), ("what it does not say", longer)]
+    return Section("Periods", [said, *whole], table=ledger.table_of_periods(), facts=rows)
+
+
+def _standing(ledger: Ledger) -> Section:
+    """What is spent by a day."""
+    spent = ledger.standing
+    assert spent is not None
+    done = f"{spent.rounds:,} of {spent.planned:,} rounds have taken place"
+    said = (
+        f"Up to and including {spent.day}, {done}. Periods are those that contain this day. "
+        "Epsilons do not add up: what remains is the difference to the budget, not the epsilon of "
+        "what can still be done."
+    )
+    return Section(f"By {spent.day}", [said], table=ledger.table_of_standing())
+
+
+def _colluding(ledger: Ledger) -> Section:
+    """How many colluding users the plan survives."""
+    found = ledger.colluding
+    assert found is not None
+    most = f"up to {_percent(found.value)} of the users of every round collude"
+    same = " on the same condition" if ledger.condition else ""
+    beyond = f"; with {_percent(found.beyond)} it is not certified to" if found.beyond else ""
+    said = (
+        f"The plan also fits{same} if {most} with the adversary, whoever they are{beyond}. What "
+        "the entries say of colluding users is replaced for that."
+    )
+    return Section("Colluding users", [said])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"  # shares have four digits
+
+
 def _ledger(ledger: Ledger) -> Section:
     own = " that concern the same population" if ledger.populations else ""
     worst = f"; for an entry of {EVERYBODY}, the worst population's" if ledger.populations else ""
@@ -199,11 +295,17 @@ def _ledger(ledger: Ledger) -> Section:
     return Section("Ledger", [said], table=(ledger.head, ledger.rows()))
 
 
-def _entry(entry: Entry) -> Section:
+def _entry(entry: Entry, ledger: Ledger) -> Section:
     planned = entry.planned
     known = dict(facts(planned.round, planned.rounds))
+    attendances = Participation([planned], ledger.stays).attendances()
+    most = max(count for each in attendances for _, count in each.rounds)
+    limit = f"in at most {most:,} of {planned.rounds:,} rounds"
+    known["local"] = without_trust(planned.round, most)
     rows = [
         *([("population", planned.population)] if planned.population else ()),
+        *([("when", str(planned.schedule))] if planned.schedule else ()),
+        *([("one person", limit)] if most < planned.rounds else ()),
         ("what is done", known.pop("protocol")),
         ("protected against", f"anyone who {known.pop('adversary')}"),
         ("what was assumed", known.pop("assumed")),
@@ -222,6 +324,7 @@ def _words(sections: Sequence[Section]) -> Section:
 def _computed(ledger: Ledger) -> Section:
     low, high = ledger.total
     whose = f"all entries{' that concern the worst population' if ledger.populations else ''}"
+    whose = "the worst rounds that one person can be in" if ledger.is_limited else whose
     bracket = f"{rounded_down(low, 7)} <= exact epsilon of the analyzed pairs <= "
     rows = [
         ("composition", f"of {whose}; {ADAPTIVE}; exact for the analyzed pairs up to the bracket"),

@@ -21,7 +21,7 @@ from ..randomizers.analyses import LADDER
 from ..tools.protocol import WORD_OPTIONS
 
 #: Options of any text that do nothing but say something.
-_TEXTS = ("randomizer", "date", *WORD_OPTIONS)
+_TEXTS = ("randomizer", "date", "at", *WORD_OPTIONS)
 #: How answers may look beside JSON, by the names of the options that ask for it.
 _FORMATS = ("csv", "markdown", "html")
 #: What a question is always told: no worker has workers of its own.
