@@ -26,6 +26,9 @@ if TYPE_CHECKING:  # loaded with the first question
 
 #: More groups than anybody has releases in use.
 MAX_GROUPS = 64
+_GROUPS_ARE_KNOWN = (
+    "which user is in which group does not change with the value in question and is not protected"
+)
 _MIXED = Analysis(
     name="shared-blanket",
     theorem=(
@@ -38,8 +41,8 @@ _MIXED = Analysis(
     ),
     assumption=(
         "every honest user applies the randomizer of the own group, "
-        f"{FRESH}; messages of groups that hide each other do not tell the group; which user is "
-        "in which group does not change with the value in question and is not protected"
+        f"{FRESH}; messages of groups that hide each other do not tell the group; "
+        f"{_GROUPS_ARE_KNOWN}"
     ),
     gist="is told which other messages are independent of their senders' values",
     law=lambda round_: None,
@@ -159,7 +162,7 @@ class MixedShuffle(RoundOfReports):
     name: ClassVar[str] = "mixed"
     view: ClassVar[str] = "shuffle"
     noun: ClassVar[str] = "shuffled round"
-    seen: ClassVar[str] = "messages"
+    seen: ClassVar[str] = "messages of several randomizers"
     trusted: ClassVar[str] = Shuffle.trusted
     mechanism_label: ClassVar[str] = "local randomizers"
 
@@ -188,8 +191,11 @@ class MixedShuffle(RoundOfReports):
                 f"the groups {', '.join(names)} do not all have names of their own; name each one "
                 "differently."
             )
-        if self.protects is not None:
-            validate.choice("protects", self.protects, [*names, "any other group is no part of it"])
+        if self.protects is not None and self.protects not in names:
+            raise InvalidParameter(
+                f"protects={validate.show(self.protects)} is no group of this round; choose one "
+                f"of {', '.join(names)}."
+            )
         object.__setattr__(self, "sample_rate", validate.sample_rate(self.sample_rate))
         validate.count("users", self.users, validate.MAX_USERS)
         for name in ("colluding", "dropouts"):
@@ -209,7 +215,7 @@ class MixedShuffle(RoundOfReports):
     @property
     def local_eps0(self) -> float:
         """The largest eps0 of a message of the protected users; infinite if there is none."""
-        return max(group.randomizer.local_eps0 for group in self._protected)
+        return max(group.randomizer.local_eps0 for group in self.protected)
 
     def of(self, group: str) -> MixedShuffle:
         """The same round, with the guarantee for the users of one group."""
@@ -229,11 +235,12 @@ class MixedShuffle(RoundOfReports):
         >>> found["1"].upper < found["3"].lower
         True
         """
-        names = [group.name for group in self._protected]
+        names = [group.name for group in self.protected]
         return {name: self.of(name).epsilon_bounds(delta, rtol=rtol) for name in names}
 
     @property
-    def _protected(self) -> Sequence[Group]:
+    def protected(self) -> Sequence[Group]:
+        """The groups that the guarantee is about."""
         return [group for group in self.groups if self.protects in (None, group.name)]
 
     @property
@@ -251,9 +258,11 @@ class MixedShuffle(RoundOfReports):
 
     def hidden_among(self, group: Group) -> Sequence[Group]:
         """The groups whose users hide those of this one, itself included."""
-        if self._shared(group) is None:
+        shared = self._shared(group)
+        if shared is None:
             return self._alike(group)
-        return self._family(group)
+        among = zip(shared.shares, self._family(group), strict=True)
+        return [each for share, each in among if share > 0]
 
     def _family(self, group: Group) -> Sequence[Group]:
         key = _key(group.randomizer)
@@ -263,7 +272,8 @@ class MixedShuffle(RoundOfReports):
         """The law of a user of the group under a blanket that its family has, by group of it; None
         if there are no others in it who hide such a user."""
         family = self._family(group)
-        if len(family) == len(self._alike(group)):
+        alike = self._alike(group)
+        if all(each in alike for each in family):
             return None
         own = next(i for i, each in enumerate(family) if each is group)
         randomizer, shared = group.randomizer, laws.shared_blanket
@@ -329,7 +339,7 @@ class MixedShuffle(RoundOfReports):
         with the least of it loses most (docs/theory/mixed.md).
         """
         found: dict[Hashable, Group] = {}
-        for number, group in enumerate(self._protected):
+        for number, group in enumerate(self.protected):
             family, key = self._family(group), _key(group.randomizer)
             in_order = isinstance(group.randomizer, MembershipRandomizer) and all(
                 self._rate(each) == 1 for each in family
@@ -341,7 +351,22 @@ class MixedShuffle(RoundOfReports):
 
     @property
     def explained(self) -> Analysis:
-        return _MIXED
+        """That of a common blanket, or of groups by themselves, or both."""
+        alone = [group for group in self.protected if self._shared(group) is None]
+        analyses = {group.name: self._alone(group).explained for group in alone}
+        if len(alone) == len(self.protected) and len(set(analyses.values())) == 1:
+            known = next(iter(analyses.values()))
+            return replace(known, assumption=f"{known.assumption}; {_GROUPS_ARE_KNOWN}")
+        theorems = [f"group {name!r} by itself, {each.theorem}" for name, each in analyses.items()]
+        assumed = [f"of group {name!r}, {each.assumption}" for name, each in analyses.items()]
+        if len(alone) == len(self.protected):
+            name, assumed = "by group", [_GROUPS_ARE_KNOWN, *assumed]
+        else:
+            name, assumed = _MIXED.name, [_MIXED.assumption, *assumed]
+            theorems.insert(0, _MIXED.theorem)
+        return replace(
+            _MIXED, name=name, theorem="; ".join(theorems), assumption="; ".join(assumed)
+        )
 
     @property
     def crowd(self) -> str:
@@ -377,14 +402,18 @@ class MixedShuffle(RoundOfReports):
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
         whom = "every group" if self.protects is None else f"group {self.protects!r} only"
-        found = [("protects", f"the users of {whom}")]
-        for group in self._protected:
+        found = [("protects", f"the guarantee is for the users of {whom}")]
+        covers, recognized = [], False
+        for group in self.protected:
             among = [repr(each.name) for each in self.hidden_among(group)]
-            why = "" if len(among) == len(self.groups) else (
-                "; no blanket is known that their messages share with those of the other groups, "
-                "which do not depend on the value in question and are taken to be recognized"
-            )  # fmt: skip
-            found.append(("cover", f"{group.name!r} hides among {', '.join(among)}{why}"))
+            covers.append(f"{group.name!r} hides among {', '.join(among)}")
+            recognized |= len(among) < len(self.groups)
+        why = (
+            "; where a group is not named, no blanket is known that its messages share with the "
+            "others', and as they do not depend on the value in question, they are taken to be "
+            "recognized"
+        )
+        found.append(("cover", f"{'; '.join(covers)}{why if recognized else ''}"))
         rates = {group.name: self._rate(group) for group in self.groups}
         if min(rates.values()) < 1:
             each = ", ".join(f"{name!r} {plain(rate)}" for name, rate in rates.items())

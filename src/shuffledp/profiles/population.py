@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
-from ..laws.class_law import ClassLaws
+from ..laws.class_law import ClassLaw, ClassLaws
 from . import tuning
-from .base import PairProfile, PrivacyProfile, Sampler
+from .base import NothingLost, PairProfile, PrivacyProfile, Sampler
 from .mixture import CoveredRounds, MixtureProfile
 from .parts import round_profile
 from .samples import Samples, larger_of
@@ -53,7 +53,11 @@ def covered_profile(laws: ClassLaws, others: Iterable[tuple[float, int]]) -> Pri
             counts[share] = counts.get(share, 0) + users
     if counts.keys() <= {1.0}:
         return round_profile(laws, 1 + counts.get(1.0, 0))
-    return CoveredProfile(laws, tuple(sorted(counts.items())))
+    if not laws.laws:
+        return NothingLost()
+    known = tuple(sorted(counts.items()))
+    # each by itself: the mean of the largest profile would be more than the largest mean
+    return largest(tuple(CoveredProfile(law, known) for law in laws.laws))
 
 
 class BinomialBound(NamedTuple):
@@ -82,13 +86,13 @@ class CoveredProfile(PrivacyProfile):
 
     Parameters
     ----------
-    laws : ClassLaws
-        Those of the user in question, with a blanket omega.
+    law : ClassLaw
+        That of the user in question, with a blanket omega.
     others : tuple of (float, int)
         Shares in (0, 1], and how many other users have laws that are at least so many times omega.
     """
 
-    laws: ClassLaws
+    law: ClassLaw
     others: tuple[tuple[float, int], ...]
     _known: dict[float, tuple[BinomialBound, BinomialBound] | None] = field(
         default_factory=dict, compare=False, repr=False
@@ -98,7 +102,7 @@ class CoveredProfile(PrivacyProfile):
     def _rounds(self) -> CoveredRounds:
         certain = 1 + dict(self.others).get(1.0, 0)
         count = _total((share, users) for share, users in self.others if share < 1)
-        return CoveredRounds(self.laws, certain, count)
+        return CoveredRounds(ClassLaws((self.law,)), certain, count)
 
     @cached_property
     def _mixture(self) -> MixtureProfile:
@@ -122,7 +126,7 @@ class CoveredProfile(PrivacyProfile):
 
     @property
     def is_slow(self) -> bool:
-        return True
+        return self._mixture.is_slow
 
     def outlined(self, epsilon: Array, width: float) -> Array:
         typical = round(self._rounds.count.mean)
@@ -152,7 +156,7 @@ class CoveredProfile(PrivacyProfile):
         """By a smaller and by a larger binomial number of draws; None if none is found."""
         if depth not in self._known:
             mean = math.fsum(share * users for share, users in self.others)
-            draws = _Draws(self.laws, self.others, depth) if mean >= tuning.MANY_COVER else None
+            draws = _Draws(self.law, self.others, depth) if mean >= tuning.MANY_COVER else None
             found = [draws.bound(side) for side in (Side.UPPER, Side.LOWER)] if draws else []
             upper, lower = found if len(found) == 2 else (None, None)
             self._known[depth] = (upper, lower) if upper and lower else None
@@ -162,9 +166,9 @@ class CoveredProfile(PrivacyProfile):
 class _Draws:
     """The number of other users who draw from omega/|omega|: a sum of binomial variables."""
 
-    def __init__(self, laws: ClassLaws, others: Sequence[tuple[float, int]], depth: float) -> None:
-        self._laws, self._depth = laws, depth
-        self._mass = min(max(math.fsum(law.blanket) for law in laws.laws), 1.0)
+    def __init__(self, law: ClassLaw, others: Sequence[tuple[float, int]], depth: float) -> None:
+        self._law, self._depth = law, depth
+        self._mass = min(math.fsum(law.blanket), 1.0)
         draws = [(share * self._mass, users) for share, users in others]
         first, second, third = (
             math.fsum(chance**power * users for chance, users in draws) for power in (1, 2, 3)
@@ -210,10 +214,8 @@ class _Draws:
         off = _excess(self._steps, _Steps.of(cells, 0, 0), side, slack)
         if not off < 0.5:
             return None
-        scaled = (
-            replace(law, blanket=chance / self._mass * law.blanket) for law in self._laws.laws
-        )
-        profile = round_profile(ClassLaws(tuple(scaled)), trials + 1)
+        law = replace(self._law, blanket=chance / self._mass * self._law.blanket)
+        profile = round_profile(ClassLaws((law,)), trials + 1)
         cost = distance / (2 * self._mean) + off / 4
         return BinomialBound(profile, 1 + side * off, 2 * slack, cost)
 

@@ -11,9 +11,18 @@ import mpmath
 import numpy as np
 
 import oracles
-from oracles import bits, integer_noise, noise
+from oracles import bits, integer_noise, mixed_response, noise
 from oracles.heavy_tails import delta_of_one_large_score
-from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
+from shuffledp import (
+    FiniteRandomizer,
+    Gaussian,
+    Group,
+    Laplace,
+    MixedShuffle,
+    RandomizedResponse,
+    Shuffle,
+    verify,
+)
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.composition.composed_profile import as_one
 from shuffledp.laws.binary_law import BinaryLaw
@@ -30,6 +39,8 @@ from shuffledp.profiles.threshold import ThresholdProfile
 from shuffledp.randomizers import Randomizer
 
 from .common import Checked, asked
+
+POPULATION = [(0.2, 350), (0.55, 300)]
 
 EPSILONS = np.array([0.0, 0.2, 0.6, 1.2])
 PARTS = {"few": (8, 2.0), "many": (3000, 3.0)}
@@ -230,3 +241,21 @@ def integers() -> Iterator[Checked]:
         lower, upper = asked(twice.delta_bounds, epsilon, rtol=1e-2)
         exact = exact_integers(0, 1, epsilon)
         yield (lower - 1e-25, upper + 1e-25), (exact, exact)
+
+
+@cache
+def exact_population(epsilon: float) -> float:
+    (own, users), *others = POPULATION
+    return mixed_response.divergence(own, [(own, users - 1), *others], epsilon)
+
+
+def populations() -> Iterator[Checked]:
+    """Users with different randomizers."""
+    groups = [Group(RandomizedResponse(2, gamma=gamma), users) for gamma, users in POPULATION]
+    (profile, _), *_ = MixedShuffle(groups).of("1").parts
+    for width in (0.01, 2e-4):
+        epsilons = np.array([0.01, 0.1])
+        found = profile.sampler(60.0, width)(epsilons)
+        for i, epsilon in enumerate(epsilons.tolist()):
+            exact, error = exact_population(epsilon), mixed_response.ERROR
+            yield (found.lower[i], found.upper[i]), (exact * (1 - error), exact * (1 + error))
