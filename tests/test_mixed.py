@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -261,3 +263,21 @@ def test_the_shell_has_groups() -> None:
         ["--group", "users=5 'eps0=1"],
     ):
         assert run("epsilon", *GROUPS, *NEW, "--delta", "1e-6", *more).returncode == 2, more
+
+
+def test_the_guide_shows_what_is_certified() -> None:
+    """Every number of the table of weeks is at least the lower value, and rounded up from above."""
+    root = Path(__file__).resolve().parents[1]
+    text = (root / "docs" / "rolling-out.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| ([\d,]+) \|(.*)\|$", text, re.MULTILINE)
+    rounds = [planned.round for planned in Plan.read(root / "examples" / "rollout.toml").rounds]
+    assert len(rows) == len(rounds) == 8
+    for round_, (_, users, numbers) in zip(rounds, rows, strict=True):
+        assert isinstance(round_, MixedShuffle)
+        assert round_.groups[1].users == int(users.replace(",", ""))
+        alone = [Shuffle(group.randomizer, group.users) for group in round_.groups]
+        for shown, each in zip(
+            numbers.split("|"), [round_.of("old"), round_.of("new"), *alone], strict=True
+        ):
+            found = each.epsilon_bounds(1e-8)
+            assert found.lower <= float(shown) <= found.upper * 1.002

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from . import laws, profiles
+import numpy as np
+
+from . import profiles
 from ._support import validate
 from ._support.numeric import Bounds
 from ._support.text import plain
 from .errors import InvalidParameter
-from .guarantee import DEFAULT_RTOL
-from .randomizers import Analysis, MatrixRandomizer, MembershipRandomizer, Randomizer
+from .guarantee import DEFAULT_RTOL, best_effort
+from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import FRESH, SEES_ALL_BUT_ONE
+from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
 from .rounds import RoundOfReports
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:  # loaded with the first question
-    from .laws.class_law import ClassLaw
     from .laws.shared_blanket import SharedLaw
     from .profiles.base import Parts, PrivacyProfile
 
 #: More groups than anybody has releases in use.
 MAX_GROUPS = 64
+#: The delta at which a common blanket and a group by itself are compared.
+_TYPICAL = 1e-6
 _GROUPS_ARE_KNOWN = (
     "which user is in which group does not change with the value in question and is not protected"
 )
@@ -265,32 +268,52 @@ class MixedShuffle(RoundOfReports):
         return [each for share, each in among if share > 0]
 
     def _family(self, group: Group) -> Sequence[Group]:
-        key = _key(group.randomizer)
-        return [each for each in self.groups if each is group or _key(each.randomizer) == key != ()]
+        family = family_of(group.randomizer)
+        return [
+            each
+            for each in self.groups
+            if each is group or family_of(each.randomizer) == family is not None
+        ]
 
     def _shared(self, group: Group) -> SharedLaw | None:
         """The law of a user of the group under a blanket that its family has, by group of it; None
-        if there are no others in it who hide such a user."""
-        family = self._family(group)
-        alike = self._alike(group)
+        if there are no others in it who hide such a user, or if the group by itself is known to
+        lose less."""
+        if group.name not in self._shared_laws:
+            law = self._common_law(group)
+            if law is not None and not self._surely_helps(group):
+                law = self._if_better(group, law)
+            self._shared_laws[group.name] = law
+        return self._shared_laws[group.name]
+
+    @cached_property
+    def _shared_laws(self) -> dict[str, SharedLaw | None]:
+        """What was found before, by the name of the group."""
+        return {}
+
+    def _if_better(self, group: Group, law: SharedLaw) -> SharedLaw | None:
+        """The law, unless the group by itself has a smaller delta at one epsilon; any choice is
+        sound."""
+        alone = self._alone(group)
+        epsilon = best_effort(alone.epsilon_bounds, _TYPICAL, rtol=0.1).upper
+        at = np.array([min(epsilon, 1.0) / 2])
+        together = self._covered(group, law)
+        deltas = [p.values(60.0, 0.01)(at).upper[0] for p in (together, alone.profile)]
+        return law if deltas[0] <= deltas[1] else None
+
+    def _surely_helps(self, group: Group) -> bool:
+        """Whether a common blanket of the family is known to hide no less than the group itself."""
+        all_send = all(self._rate(each) == 1 for each in self._family(group))
+        return all_send and helps_surely(group.randomizer)
+
+    def _common_law(self, group: Group) -> SharedLaw | None:
+        family, alike = self._family(group), self._alike(group)
         if all(each in alike for each in family):
             return None
         own = next(i for i, each in enumerate(family) if each is group)
-        randomizer, shared = group.randomizer, laws.shared_blanket
-        rates = [self._rate(each) for each in family]
-        found: Sequence[ClassLaw]
-        if isinstance(randomizer, MatrixRandomizer):
-            matrices = [each.randomizer.probabilities for each in family]  # type: ignore[attr-defined]
-            senders = [rate * each.honest for rate, each in zip(rates, family, strict=True)]
-            measure, weights = shared.matrix_blanket(matrices, senders, own)
-            found = laws.matrix_law.pair_laws(randomizer.probabilities, measure)
-        else:
-            masses = [_base_mass(each) for each in family]
-            found = [randomizer.base_law()]  # type: ignore[attr-defined]
-            weights = tuple(mass / masses[own] for mass in masses)
-        if not found or sum(weight > 0 for weight in weights) == 1:
-            return None
-        return shared.shared_law(found, own, [*map(shared.Cover, weights, rates)])
+        columns = [(each.randomizer, self._rate(each), each.honest) for each in family]
+        randomizers, rates, users = zip(*columns, strict=True)
+        return shared_by(randomizers, rates, users, own)
 
     def _alone(self, group: Group) -> Shuffle:
         """The round of those who do what the group does, which is all that the adversary needs: the
@@ -308,10 +331,11 @@ class MixedShuffle(RoundOfReports):
         )
 
     def _profile(self, group: Group) -> PrivacyProfile:
-        """Of a user of the group: the others who are lost are those who provide most cover."""
         shared = self._shared(group)
-        if shared is None:
-            return self._alone(group).profile
+        return self._alone(group).profile if shared is None else self._covered(group, shared)
+
+    def _covered(self, group: Group, shared: SharedLaw) -> PrivacyProfile:
+        """Of a user of the group: the others who are lost are those who provide most cover."""
         others = [
             (share, each.honest - (each is group))
             for share, each in zip(shared.shares, self._family(group), strict=True)
@@ -340,12 +364,10 @@ class MixedShuffle(RoundOfReports):
         """
         found: dict[Hashable, Group] = {}
         for number, group in enumerate(self.protected):
-            family, key = self._family(group), _key(group.randomizer)
-            in_order = isinstance(group.randomizer, MembershipRandomizer) and all(
-                self._rate(each) == 1 for each in family
-            )
-            place = key if key and in_order else number
-            if place not in found or _base_mass(group) < _base_mass(found[place]):
+            family, randomizer = family_of(group.randomizer), group.randomizer
+            place = family if family is not None and self._surely_helps(group) else number
+            last = found.setdefault(place, group)
+            if last is not group and base_mass_of(randomizer) < base_mass_of(last.randomizer):
                 found[place] = group
         return list(found.values())
 
@@ -409,9 +431,9 @@ class MixedShuffle(RoundOfReports):
             covers.append(f"{group.name!r} hides among {', '.join(among)}")
             recognized |= len(among) < len(self.groups)
         why = (
-            "; where a group is not named, no blanket is known that its messages share with the "
-            "others', and as they do not depend on the value in question, they are taken to be "
-            "recognized"
+            "; the messages of groups that are not named are taken to be recognized, as they do "
+            "not depend on the value in question: no blanket is known that they share, or none "
+            "that hides better than the group itself"
         )
         found.append(("cover", f"{'; '.join(covers)}{why if recognized else ''}"))
         rates = {group.name: self._rate(group) for group in self.groups}
@@ -457,18 +479,3 @@ class MixedShuffle(RoundOfReports):
 
 def _name(group: Group) -> str:
     return str(getattr(group.randomizer, "name", type(group.randomizer).__name__))
-
-
-def _base_mass(group: Group) -> float:
-    """How much of the blanket of its family every message of the group has."""
-    return math.fsum(group.randomizer.base_law().blanket)  # type: ignore[attr-defined]
-
-
-def _key(randomizer: Randomizer) -> Hashable:
-    """What groups that hide each other have in common; empty if there is nothing."""
-    key = randomizer.blanket_key
-    if key is None:
-        return ()
-    if isinstance(randomizer, MatrixRandomizer):
-        return "matrix", key
-    return (type(randomizer), key) if isinstance(randomizer, MembershipRandomizer) else ()

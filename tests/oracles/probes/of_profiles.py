@@ -16,9 +16,7 @@ from oracles.heavy_tails import delta_of_one_large_score
 from shuffledp import (
     FiniteRandomizer,
     Gaussian,
-    Group,
     Laplace,
-    MixedShuffle,
     RandomizedResponse,
     Shuffle,
     verify,
@@ -29,10 +27,12 @@ from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins
 from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.shared_blanket import Cover, shared_law
 from shuffledp.profiles.binary_profile import BinaryProfile
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.parts import replaced_parts
+from shuffledp.profiles.population import covered_profile
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.shifted_noise import IntegerNoiseProfile
 from shuffledp.profiles.threshold import ThresholdProfile
@@ -251,8 +251,11 @@ def exact_population(epsilon: float) -> float:
 
 def populations() -> Iterator[Checked]:
     """Users with different randomizers."""
-    groups = [Group(RandomizedResponse(2, gamma=gamma), users) for gamma, users in POPULATION]
-    (profile, _), *_ = MixedShuffle(groups).of("1").parts
+    (own, users), *others = POPULATION
+    covers = [Cover(gamma / own, 1.0) for gamma, _ in POPULATION]
+    shared = shared_law([RandomizedResponse(2, gamma=own).base_law()], 0, covers)
+    counts = [users - 1, *(number for _, number in others)]
+    profile = covered_profile(shared.laws, zip(shared.shares, counts, strict=True))
     for width in (0.01, 2e-4):
         epsilons = np.array([0.01, 0.1])
         found = profile.sampler(60.0, width)(epsilons)
