@@ -25,6 +25,7 @@ from shuffledp import (
 )
 from shuffledp.errors import InvalidParameter, ShuffleDPError
 from shuffledp.profiles.sender_count import SenderCount, TotalCount
+from shuffledp.randomizers import NoisyHistogram
 from shuffledp.records import described, record, restored
 
 DELTA = 1e-6
@@ -49,6 +50,7 @@ def test_one_group_is_a_shuffled_round(randomizer: Any) -> None:
         round_ = MixedShuffle(groups)
         assert round_.epsilon_bounds(DELTA) == plain
         assert round_.explained.name == Shuffle(randomizer, 1000).explained.name
+        assert 0 < round_.attained_epsilon(DELTA) <= plain.upper
 
 
 def test_nearly_equal_groups_are_nearly_one() -> None:
@@ -88,6 +90,21 @@ def test_groups_with_nothing_in_common_are_by_themselves() -> None:
     assert "recognized" in dict(MixedShuffle(different_k).remarks)["cover"]
     shared = MixedShuffle([response(1.0, 10), response(2.0, 10)])
     assert "recognized" not in dict(shared.remarks)["cover"]
+
+
+def test_groups_of_any_kind_are_composed_in_both_orders() -> None:
+    """The largest profile of noise messages, whose orders differ, and of randomized response."""
+    noise, values = NoisyHistogram(poisson=50.0), RandomizedResponse(16, eps0=3.0)
+    round_ = MixedShuffle([Group(noise, 1000, "noise"), Group(values, 1000, "values")])
+    alone = [Shuffle(noise, 1000), Shuffle(values, 1000)]
+    for delta in (1e-3, 1e-8):
+        each = [one.epsilon_bounds(delta) for one in alone]
+        found = round_.epsilon_bounds(delta)
+        assert found.upper >= max(bounds.lower for bounds in each)
+        assert found.lower <= max(bounds.upper for bounds in each)
+    twice = Accountant().compose(round_, 2).epsilon_bounds(1e-6)
+    both = [Accountant().compose(one, 2).epsilon_bounds(1e-6) for one in alone]
+    assert twice.upper >= max(bounds.lower for bounds in both)
 
 
 def test_colluding_users_are_the_worst_ones_of_any_group() -> None:

@@ -356,6 +356,13 @@ class MixedShuffle(RoundOfReports):
         return [(profiles.population.largest(tuple(every)), 1)]
 
     @property
+    def attained_parts(self) -> Sequence[Parts]:
+        """Those of one randomizer, if all groups have the same; of others none are known."""
+        group = self.protected[0]
+        everybody = len(self._alike(group)) == len(self.groups)
+        return self._alone(group).attained_parts if everybody else ()
+
+    @property
     def _worst(self) -> Sequence[Group]:
         """The protected groups without those that are known to lose less than another one.
 
