@@ -1,4 +1,4 @@
-"""Draws the pictures of the README, deployments.md, dp-sgd.md and years.md: `make picture`."""
+"""Draws the pictures of the README and of the guide: `make picture`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from shuffledp import (
     Accountant,
     Aggregate,
+    MixedShuffle,
     Plan,
     PureLDP,
     RandomAllocation,
@@ -78,6 +79,7 @@ def main() -> None:
     figure = new_figure(7, 4.2)
     plot_ledger(plan.ledger(), title=title, ax=figure.subplots())
     figure.savefig(Path(__file__).with_name("years.png"))
+    draw_rollout("rolling-out.png", delta=1e-8)
 
 
 def draw_training(file: str, sigma: float, steps: int, delta: float) -> None:
@@ -97,6 +99,34 @@ def draw_training(file: str, sigma: float, steps: int, delta: float) -> None:
         label_end(axes, epochs[-1], curve[-1], label, colour, fontsize=9.5)
     axes.set(xlabel="epochs", ylabel="epsilon", xlim=(epochs[0], epochs[-1]))
     set_title(axes, f"Training: noise multiplier {sigma:g}, {steps:,} steps, delta = {delta:g}")
+    finish(axes)
+    axes.figure.savefig(Path(__file__).with_name(file))
+
+
+def draw_rollout(file: str, delta: float) -> None:
+    """Epsilon of each week of a roll-out for both releases, together and each by itself."""
+    plan = Plan.read(Path(__file__).parents[1] / "examples" / "rollout.toml")
+    rounds = [planned.round for planned in plan.rounds]
+    axes, weeks = new_figure(7, 4).subplots(), range(1, len(rounds) + 1)
+    for place, colour in zip((0, 1), OURS, strict=False):
+        together, alone = [], []
+        for round_ in rounds:
+            assert isinstance(round_, MixedShuffle)
+            group = round_.groups[place]
+            together.append(round_.of(group.name).get_epsilon(delta))
+            alone.append(Shuffle(group.randomizer, group.users).get_epsilon(delta))
+        axes.semilogy(weeks, together, "-", color=colour, linewidth=2, marker="o")
+        label_end(axes, weeks[-1], together[-1], f"{group.name} release", colour, fontsize=9.5)
+        axes.semilogy(weeks, alone, "--", color=colour, linewidth=1.5)
+        if place == 0:  # the other one ends at the same value as together
+            label_end(axes, weeks[-1], alone[-1], "old, by itself", colour, fontsize=9.5)
+        else:
+            axes.annotate(
+                "new, by itself", (weeks[1], alone[1]), (8, 3), textcoords="offset points",
+                color=colour, fontsize=9.5,
+            )  # fmt: skip
+    axes.set(xlabel="week", ylabel="certified epsilon of the week", xlim=(weeks[0], weeks[-1]))
+    set_title(axes, f"Two releases, eps0 = 4 and 2, a million users, delta = {delta:g}")
     finish(axes)
     axes.figure.savefig(Path(__file__).with_name(file))
 

@@ -13,6 +13,7 @@ from .accountant import Accountant
 from .aggregate import Aggregate
 from .allocation import RandomAllocation, ShuffledBatches
 from .errors import NotCertified, ShuffleDPError
+from .mixed import Group, MixedShuffle
 from .randomizers import (
     FiniteRandomizer,
     Gaussian,
@@ -43,7 +44,9 @@ __all__ = [
     "Aggregate",
     "FiniteRandomizer",
     "Gaussian",
+    "Group",
     "Laplace",
+    "MixedShuffle",
     "NotCertified",
     "Plan",
     "PureLDP",

@@ -24,6 +24,7 @@ from .central import (
 from .errors import InvalidParameter
 from .guarantee import Mechanism
 from .mechanisms import ApproximateDP, GivenPLD, GivenProfile, PoissonSampled
+from .mixed import Group, MixedShuffle
 from .randomizers.base import named_randomizers
 from .rounds import Round, RoundOfReports, RoundOfUsers
 from .sample_threshold import SampleThreshold
@@ -119,8 +120,10 @@ def restored(kept: Any) -> Round:
         given = dict(kept)
         view, thing = given.pop("view"), given.pop("randomizer", None) or given.pop("mechanism")
         name, parameters = thing["name"], dict(thing["parameters"])
-        if view in USER_ROUNDS:
-            made: Round = USER_ROUNDS[view](named_randomizers()[name](**parameters), **given)
+        if view == MixedShuffle.view and name == MixedShuffle.name:
+            made: Round = _mixed(parameters, given)
+        elif view in USER_ROUNDS:
+            made = USER_ROUNDS[view](named_randomizers()[name](**parameters), **given)
         elif view in REPORT_ROUNDS:
             parameters["mechanism"] = _inner(parameters.get("mechanism"), given["neighbours"])
             kind: Any = REPORT_ROUNDS[view]
@@ -135,6 +138,17 @@ def restored(kept: Any) -> Round:
             "the version that saved it, or make what it names known."
         ) from None
     return made
+
+
+def _mixed(parameters: dict[str, Any], given: dict[str, Any]) -> MixedShuffle:
+    """A round of groups from its record."""
+    groups = []
+    for each in parameters["groups"]:
+        own = dict(each)
+        inner = own.pop("randomizer")
+        groups.append(Group(named_randomizers()[inner["name"]](**inner["parameters"]), **own))
+    options = {name: given[name] for name in ("sample_rate", "colluding", "dropouts")}
+    return MixedShuffle(groups, protects=parameters["protects"], **options)
 
 
 def central_of(name: str, parameters: dict[str, Any], neighbours: str = "replace") -> Given:

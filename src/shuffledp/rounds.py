@@ -103,7 +103,8 @@ class Round(Mechanism):
 
 
 class RoundOfReports(Round):
-    """A round without a randomizer of the users: whoever holds their reports does it all.
+    """A round that is described by parameters of its own, not by one randomizer of all users: what
+    whoever holds their reports does, or several randomizers.
 
     Subclasses are frozen dataclasses with a `name`."""
 

@@ -67,6 +67,13 @@ def options(name: str, folder: Path) -> list[str]:
     return said
 
 
+def test_groups_of_users() -> None:
+    given = ["--randomizer=rr", "--k=4", "--group=users=9 eps0=1", "--group=users=5 eps0=2 name=b"]
+    for query, at in (("epsilon", "--delta=0.1"), ("delta", "--epsilon=0.5")):
+        assert len(checked(query, [*given, at, *ROUGHLY])["groups"]) == 2
+    assert checked("risk", [*given, *ROUGHLY])["mechanism"] == "mixed"
+
+
 def test_every_command_with_json_has_a_schema() -> None:
     able = {
         name

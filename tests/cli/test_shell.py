@@ -95,7 +95,12 @@ def commands(group: click.Group) -> Iterator[tuple[tuple[str, ...], click.Comman
 @pytest.mark.parametrize(("path", "command"), [*commands(cli)], ids=str)
 def test_no_option_is_given_twice(path: tuple[str, ...], command: click.Command) -> None:
     """Only what is documented as repeatable may be repeated; one class checks it for all."""
-    taken = {"epsilon": ["delta"], "delta": ["epsilon"], "serve": ["name"]}
+    taken = {
+        "epsilon": ["group", "delta"],
+        "delta": ["group", "epsilon"],
+        "risk": ["group"],
+        "serve": ["name"],
+    }
     repeated = [option.opts[0][2:] for option in command.params if getattr(option, "multiple", 0)]
     assert repeated == taken.get(path[0], [])
     assert isinstance(command, Command)

@@ -86,7 +86,7 @@ def read_numbers(
     in the first line, comments after #, and a byte order mark.
     """
     data = read_bytes(path, called, "a CSV file")
-    lines: list[_Line] = []
+    lines: list[_CsvLine] = []
     first = 0
     try:
         lines, first = _lines_of_numbers(data.decode("utf-8-sig"))
@@ -102,7 +102,7 @@ def read_numbers(
     raise InvalidParameter(f"{called} cannot be read: {reason}; give {give}.")
 
 
-class _Line(NamedTuple):
+class _CsvLine(NamedTuple):
     """A line of a file, as an editor counts lines, without its comment."""
 
     number: int
@@ -112,13 +112,13 @@ class _Line(NamedTuple):
         return next(csv.reader([self.text]), [])
 
 
-def _lines_of_numbers(text: str) -> tuple[list[_Line], int]:
+def _lines_of_numbers(text: str) -> tuple[list[_CsvLine], int]:
     """The lines with numbers, with commas between columns, and the first column to read."""
     numbered = ((n, line.partition("#")[0]) for n, line in enumerate(text.splitlines(), start=1))
-    lines = [_Line(n, line) for n, line in numbered if line.strip()]
+    lines = [_CsvLine(n, line) for n, line in numbered if line.strip()]
     if lines and ";" in lines[0].text:
         dotted = str.maketrans({",": ".", ";": ","})
-        lines = [_Line(n, line.translate(dotted)) for n, line in lines]
+        lines = [_CsvLine(n, line.translate(dotted)) for n, line in lines]
     names = lines[0].cells() if lines else []
     unnamed = bool(names) and not names[0].strip()
     # what begins like a number is meant to be one: no row is taken for names
@@ -128,7 +128,7 @@ def _lines_of_numbers(text: str) -> tuple[list[_Line], int]:
     return lines, int(unnamed or labelled)
 
 
-def _first_wrong(lines: Sequence[_Line], first: int) -> str:
+def _first_wrong(lines: Sequence[_CsvLine], first: int) -> str:
     """What is wrong with lines of numbers, from a column on; empty if nothing is found."""
     length = 0
     with suppress(csv.Error):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -14,8 +14,11 @@ from .._support.text import plain, rounded_down, rounded_up
 from ..accountant import Accountant, repeated
 from ..bounds.certificate import no_guarantee
 from ..errors import NotCertified
+from ..guarantee import best_effort
+from ..mixed import MixedShuffle
+from ..rounds import Round
 from ..tools.statement import statement
-from .options import PROTOCOL, command, make_round, numbers, options
+from .options import GROUPS, PROTOCOL, command, make_round, numbers, options
 from .report import print_answer
 
 _SEVERAL = "several with commas or by repeating the option."
@@ -23,19 +26,24 @@ _VALUES: dict[str, Any] = {"required": True, "multiple": True}
 
 
 @command()
-@options(*PROTOCOL, numbers("delta", f"The delta; {_SEVERAL} 0 asks for pure DP.", **_VALUES))
+@options(
+    *(*PROTOCOL, *GROUPS),
+    numbers("delta", f"The delta; {_SEVERAL} 0 asks for pure DP.", **_VALUES),
+)
 def epsilon(delta: Sequence[Sequence[float]], **given: Any) -> None:
     """Which epsilon holds at a given delta; exit code 3 if none is certified.
 
     \b
       shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
       shuffledp epsilon --eps0 1 --users 1e9 --delta 1e-6,1e-9 --json
+      shuffledp epsilon --randomizer rr --k 16 --group "users=900k eps0=4" \\
+        --group "users=100k eps0=2" --delta 1e-8
     """
     _answer("epsilon", "delta", [*chain(*delta)], **given)
 
 
 @command()
-@options(*PROTOCOL, numbers("epsilon", f"The epsilon; {_SEVERAL}", **_VALUES))
+@options(*PROTOCOL, *GROUPS, numbers("epsilon", f"The epsilon; {_SEVERAL}", **_VALUES))
 def delta(epsilon: Sequence[Sequence[float]], **given: Any) -> None:
     """Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.
 
@@ -69,10 +77,48 @@ def _answer(
         _guarantee(accountant, query, at, value, b, rtol)
         for value, b in zip(values, bounds, strict=True)
     ]
-    text = statement(round_, rounds, guarantees)
+    groups = _by_group(round_, rounds, query, values, rtol)
+    text = statement(round_, rounds, guarantees, _group_lines(groups, query, at, values))
     lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
     answer = {at: values, "lower": lower, "upper": upper, "certified": certified, "statement": text}
+    if groups:
+        answer["groups"] = [
+            {"name": name, "lower": [b.lower for b in found], "upper": [b.upper for b in found]}
+            for name, found in groups.items()
+        ]
     print_answer(query, text, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol)
+
+
+def _by_group(
+    round_: Round, rounds: int, query: str, values: Sequence[float], rtol: float
+) -> dict[str, list[Bounds[float]]]:
+    """The bounds of every protected group of a mixed population, by its name."""
+    if not isinstance(round_, MixedShuffle) or len(round_.protected) == 1:
+        return {}
+    found = {}
+    for group in round_.protected:
+        account = repeated(round_.of(group.name), rounds)
+        ask = account.epsilon_bounds if query == "epsilon" else account.delta_bounds
+        found[group.name] = [best_effort(ask, value, rtol=rtol) for value in values]
+    return found
+
+
+def _group_lines(
+    groups: Mapping[str, Sequence[Bounds[float]]], query: str, at: str, values: Sequence[float]
+) -> list[tuple[str, str]]:
+    """What a statement says of every group."""
+    return [
+        (
+            "by group",
+            ", ".join(
+                f"{name!r}: {query} = {rounded_up(float(found[i].upper))}"
+                for name, found in groups.items()
+            )
+            + f" at {at} = {plain(value)}",
+        )
+        for i, value in enumerate(values)
+        if groups
+    ]
 
 
 def _guarantee(

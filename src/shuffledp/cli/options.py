@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -23,6 +24,8 @@ from ..tools.protocol import (
     SHARE_OPTIONS,
     VIEW_PARAMETERS,
     VIEWS,
+    counts,
+    files,
     missing_parameters,
     options_of,
     randomizer_of,
@@ -207,7 +210,7 @@ def _applies(name: str, given: Mapping[str, Any]) -> bool:
     return named is None or uses is None or named.name in uses
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group of such commands."""
 
     command_class = Command
@@ -380,6 +383,52 @@ DELTA = number("delta", "The delta.", required=True)
 TARGET = (
     number("epsilon", "The target: at most this epsilon", required=True),
     number("delta", "at this delta.", required=True),
+)
+
+
+class GroupOfUsers(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A group of users: words with = between a name and its value."""
+
+    name = "group"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        found: dict[str, Any] = {}
+        try:
+            words = shlex.split(str(value))
+        except ValueError as error:
+            self.fail(f"{show(value)} has a quotation mark too few: {error}; add it.", param, ctx)
+        for word in words:
+            name, equals, text = word.partition("=")
+            name = name.replace("-", "_")
+            if not equals or not text or name in found:
+                self.fail(
+                    f"{show(word)} is not a name and its value, or repeats one; write it like "
+                    "'name=old users=900k eps0=4'.",
+                    param,
+                    ctx,
+                )
+            found[name] = text if name in ("name", "randomizer", *files()) else self._number(
+                name, text, param, ctx
+            )  # fmt: skip
+        return found
+
+    def _number(self, name: str, text: str, param: Any, ctx: Any) -> float:
+        try:
+            return written_number(text, whole=name in counts(), share=name in SHARE_OPTIONS)
+        except InvalidParameter as error:
+            self.fail(f"{name}={error}", param, ctx)
+
+
+_GROUP = (
+    "Users with a randomizer of their own, in place of --users; once for each group: users, "
+    "parameters that differ from the others', and if need be name, sample-rate, colluding, "
+    "dropouts."
+)
+GROUPS = (
+    click.option(
+        *("--group", "groups"), type=GroupOfUsers(), multiple=True, metavar="WORDS", help=_GROUP
+    ),
+    click.option("--protects", metavar="NAME", help="The one group that the guarantee is about."),
 )
 PROTOCOL = (*round_options(), OPTIONAL_USERS, ROUNDS, RTOL, JSON)
 

@@ -34,7 +34,7 @@ class Drawing(NamedTuple):
     look: dict[str, Any]
 
 
-@click.group(chain=True, cls=o.Group)
+@click.group(chain=True, cls=o.CommandGroup)
 def plot() -> None:
     """Pictures of certified values, with their brackets as bands.
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from .._support.numeric import Array, Side
 from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
-from ..profiles.base import PrivacyProfile, aim
+from ..profiles.base import Parts, PrivacyProfile, aim
 from ..profiles.samples import Samples, joined
 from . import tuning
 from .influence import Influence, influences
-from .outlines import RoundGroup
+from .outlines import RoundGroup, representatives
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import CountedPLDs, LatticeTooLong, log_mgf
 
@@ -71,17 +71,13 @@ class PLDBracket:
         return [pair for pair in upper if pair[1]], [pair for pair in lower if pair[1]]
 
 
-#: Profiles, and how many rounds have each.
-_Members = Sequence[tuple[PrivacyProfile, int]]
-
-
 class _Representative(NamedTuple):
     """A profile that stands for rounds of its group, some from above and some from below."""
 
     profile: PrivacyProfile
     group: int
-    members_above: _Members
-    members_below: _Members
+    members_above: Parts
+    members_below: Parts
 
     @property
     def above(self) -> int:
@@ -255,23 +251,6 @@ class Lattices:
         if 12 * self._deviation > tuning.MAX_POINTS * step or divisions > 1 << 40:
             raise LatticeTooLong
         return step
-
-
-def representatives(
-    group: RoundGroup, ratio: float
-) -> Iterator[tuple[PrivacyProfile, _Members, _Members]]:
-    """Yield some profiles of a group, and the rounds that each bounds from above and from below.
-
-    A profile falls with the number of users: those in between two that differ by less than the
-    ratio lie between them. This costs about half the ratio in relative epsilon.
-    """
-    users = [profile.family[1] for profile, _ in group.members]
-    chosen = [0]
-    for i in range(1, len(users)):
-        if i + 1 == len(users) or users[i + 1] > (1 + ratio) * users[chosen[-1]]:
-            chosen.append(i)
-    for before, at, after in zip([-1, *chosen], chosen, [*chosen[1:], len(users)], strict=False):
-        yield group.members[at][0], group.members[at:after], group.members[before + 1 : at + 1]
 
 
 def _lower_pld(

@@ -8,12 +8,12 @@ Theory: docs/theory/lattice.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..profiles.base import PrivacyProfile
+from ..profiles.base import Parts, PrivacyProfile
 from ..profiles.samples import Samples
 from . import tuning
 from .pld import PLD, Sampled, upper_pld
@@ -33,7 +33,7 @@ class RoundGroup:
         The root mean square loss of the outline.
     """
 
-    members: Sequence[tuple[PrivacyProfile, int]]
+    members: Parts
     outline: PLD
     spread: float
 
@@ -121,3 +121,20 @@ def _spread(outline: PLD, largest: float) -> float:
         return largest  # nothing but infinite loss, and rounding: any lattice will do
     negligible = (1e-9 + 0.01 * outline.infinite) * largest
     return max(math.sqrt(float(outline.masses @ outline.losses**2)), negligible)
+
+
+def representatives(
+    group: RoundGroup, ratio: float
+) -> Iterator[tuple[PrivacyProfile, Parts, Parts]]:
+    """Yield some profiles of a group, and the rounds that each bounds from above and from below.
+
+    A profile falls with the number of users: those in between two that differ by less than the
+    ratio lie between them. This costs about half the ratio in relative epsilon.
+    """
+    users = [profile.family[1] for profile, _ in group.members]
+    chosen = [0]
+    for i in range(1, len(users)):
+        if i + 1 == len(users) or users[i + 1] > (1 + ratio) * users[chosen[-1]]:
+            chosen.append(i)
+    for before, at, after in zip([-1, *chosen], chosen, [*chosen[1:], len(users)], strict=False):
+        yield group.members[at][0], group.members[at:after], group.members[before + 1 : at + 1]

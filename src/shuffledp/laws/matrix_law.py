@@ -9,7 +9,7 @@ Theory: docs/theory/matrices.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -62,6 +62,15 @@ def blanket_law(matrix: Matrix) -> Law:
     if len(rows) > tuning.FEW_INPUTS:
         return PairsLaw(Matrix(rows))
     return ClassLaws.of(_laws(rows, _all_pairs(rows), [rows.min(axis=0)]))
+
+
+def pair_laws(matrix: Matrix, blanket: Array) -> Sequence[ClassLaw]:
+    """The laws of all pairs of rows with a given blanket, shape [outputs]; none if the rows are too
+    many to list their pairs."""
+    rows = matrix.distinct
+    if len(rows) > tuning.FEW_INPUTS:
+        return []
+    return list(_laws(rows, _all_pairs(rows), [blanket]))
 
 
 def attained_law(matrix: Matrix) -> Law:

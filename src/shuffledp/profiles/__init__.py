@@ -5,6 +5,15 @@ from typing import TYPE_CHECKING
 from .._support.later import modules_of
 
 if TYPE_CHECKING:
-    from . import base, mixture, parts, sender_count, shifted_noise, subsampled, threshold  # noqa: F401
+    from . import (  # noqa: F401
+        base,
+        mixture,
+        parts,
+        population,
+        sender_count,
+        shifted_noise,
+        subsampled,
+        threshold,
+    )
 else:
     __getattr__ = modules_of(__name__)

@@ -3,9 +3,10 @@
 Users who collude with the adversary or drop out provide no cover. If a sample of a fixed size is
 drawn from all users, the number of honest senders in it has a hypergeometric law; if every user
 sends with some probability, a binomial one. Given this number, which the adversary sees, the round
-is one of a sample of the honest users.
+is one of a sample of the honest users. If users have different randomizers, the number of those who
+provide cover is random, too (`CoveredRounds`).
 
-Theory: docs/theory/senders.md.
+Theory: docs/theory/senders.md, docs/theory/mixed.md.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from . import tuning
 from .base import NothingLost, PrivacyProfile, Sampler
 from .parts import round_profile
 from .samples import Samples, chord_slopes
-from .sender_count import Bucket, SenderCount
+from .sender_count import Bucket, SenderCount, TotalCount
 
 
 class Between(NamedTuple):
@@ -126,10 +127,50 @@ class SampledRounds:
 
 
 @dataclass(frozen=True)
+class CoveredRounds:
+    """Rounds of the user in question, `certain` - 1 others and a random number of more others.
+
+    More users hide better, so that the bound falls with their number (docs/theory/scores.md).
+    """
+
+    law: Law
+    certain: int
+    count: SenderCount | TotalCount
+
+    @property
+    def ends(self) -> Sequence[PrivacyProfile]:
+        return self.profile(self.count.least), self.profile(self.count.most)
+
+    @property
+    def most(self) -> int:
+        return tuning.MOST_BUCKETS
+
+    def profile(self, others: int) -> PrivacyProfile:
+        return round_profile(self.law, self.certain + others)
+
+    def bracket(self, depth: float, rtol: float) -> Ends:
+        """Buckets lie between the rounds of their last count and of their node."""
+        rounded_off, largest = self.count.rounded_off, self.count.most
+
+        def evaluate(others: int, epsilon: Array) -> Samples:
+            return self.profile(others).sampler(depth, rtol)(epsilon)
+
+        sample_of = Remembered(evaluate)
+
+        def ends(bucket: Bucket, epsilon: Array) -> Between:
+            above = sample_of(bucket.node, epsilon)
+            below = sample_of(min(bucket.last + rounded_off, largest), epsilon)
+            gap = np.maximum(above.upper - below.upper, 0.0)
+            return Between(below, above.upper, gap, below.slope_low)
+
+        return ends
+
+
+@dataclass(frozen=True)
 class MixtureProfile(PrivacyProfile):
     """The mean of the profiles of rounds over the number of senders, which the adversary sees."""
 
-    count: SenderCount
+    count: SenderCount | TotalCount
     rounds: RoundsBySenders
 
     @property
@@ -180,7 +221,12 @@ class _Mixed:
     """
 
     def __init__(
-        self, count: SenderCount, ends: Ends, depth: float, rtol: float, most: int
+        self,
+        count: SenderCount | TotalCount,
+        ends: Ends,
+        depth: float,
+        rtol: float,
+        most: int,
     ) -> None:
         self._cells, self._ends = count.cells(depth), ends
         self._least, self._rtol, self._most = math.exp(-depth), rtol, most

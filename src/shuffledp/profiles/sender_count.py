@@ -1,13 +1,15 @@
 """The law of the number of honest users who send in a round, in certified buckets.
 
-Theory: docs/theory/senders.md.
+`SenderCount` is one binomial or hypergeometric number, `TotalCount` a sum of several of them.
+
+Theory: docs/theory/senders.md, docs/theory/mixed.md.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +107,9 @@ class SenderCount:
     `rate`, the number of honest users who send if each does with this probability.
     """
 
+    #: Its cells are those of the count itself: see `TotalCount`.
+    rounded_off: ClassVar[int] = 0
+
     honest: int
     users: int = 0
     sample: int = 0
@@ -157,14 +162,18 @@ class SenderCount:
         result: Array = log_mass - whole
         return result
 
+    @property
+    def stride(self) -> int:
+        """The number of counts in a cell: there are 200 cells per deviation."""
+        return max(1, math.floor(self.deviation / 200))
+
     def cells(self, depth: float) -> CountCells:
-        """All counts but some with a probability of at most e^-depth, 200 cells per deviation."""
+        """All counts but some with a probability of at most e^-depth."""
         variance, mean = self._variance, self.mean
-        deviation, reach = self.deviation, bernstein(variance, depth + 12)
+        reach = bernstein(variance, depth + 12)
         low = max(self.least, math.floor(mean - reach))
         high = min(self.most, math.ceil(mean + reach))
-        stride = max(1, math.floor(deviation / 200))
-        point = np.append(np.arange(low, high, stride, dtype=np.int64), high)
+        point = np.append(np.arange(low, high, self.stride, dtype=np.int64), high)
         rest = 0.0 if low == self.least else math.exp(-depth - 12)
         rest += 0.0 if high == self.most else math.exp(-depth - 12)
         return CountCells(point, *self._masses(point), rest)
@@ -190,3 +199,58 @@ class SenderCount:
         lower = np.append(chord, last) * (1 - charge)
         upper = np.append(chord * np.exp(np.minimum(above, 700.0)), last) * (1 + charge)
         return lower, upper + UNDERFLOW
+
+
+@dataclass(frozen=True)
+class TotalCount:
+    """The sum of independent numbers of users, for example of several groups.
+
+    Notes
+    -----
+    docs/theory/mixed.md. Of many users each term is rounded down to a multiple of a stride, about
+    1/64 of the deviation of the sum, so that `cells` are those of a sum that is smaller than the
+    true one by at most `rounded_off`.
+    """
+
+    terms: tuple[SenderCount, ...]
+
+    @property
+    def least(self) -> int:
+        return sum(term.least for term in self.terms)
+
+    @property
+    def most(self) -> int:
+        return sum(term.most for term in self.terms)
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(term.mean for term in self.terms)
+
+    @property
+    def deviation(self) -> float:
+        """An upper bound of the standard deviation."""
+        return math.hypot(*(term.deviation for term in self.terms))
+
+    @property
+    def stride(self) -> int:
+        return max(1, math.floor(self.deviation / 64))
+
+    @property
+    def rounded_off(self) -> int:
+        """By how much the sum may be larger than the one whose cells are returned."""
+        return sum(self.stride - 1 + term.stride - 1 for term in self.terms)
+
+    def cells(self, depth: float) -> CountCells:
+        """All values of the rounded sum but some with a probability of at most e^-depth."""
+        stride, low, rest = self.stride, 0, 0.0
+        lower = upper = np.ones(1)
+        for term in self.terms:
+            cells = term.cells(depth + math.log(len(self.terms)))
+            index = (cells.point - cells.point[0]) // stride
+            least, most = (np.bincount(index, side) for side in (cells.lower, cells.upper))
+            charge = UNIT * (len(index) + min(len(lower), len(least)) + 8)
+            lower = np.convolve(lower, least) * (1 - charge)
+            upper = np.convolve(upper, most) * (1 + charge) + UNDERFLOW
+            low, rest = low + int(cells.point[0]), rest + cells.rest
+        point = low + stride * np.arange(len(lower), dtype=np.int64)
+        return CountCells(point, lower, upper, rest)

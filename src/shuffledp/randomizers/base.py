@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -100,6 +100,12 @@ class Randomizer(ABC):
     @abstractmethod
     def attained_law(self) -> Law:
         """The laws of a message in the neighbouring datasets `attained_by`, in both orders."""
+
+    @property
+    def blanket_key(self) -> Hashable | None:
+        """What randomizers of this class have in common if their blankets are multiples of one law,
+        so that their users hide each other; None if that is not known (docs/theory/mixed.md)."""
+        return None
 
     @property
     def attained_by(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -86,6 +86,16 @@ class MatrixRandomizer(Randomizer):
 
     def blanket_law(self) -> Law:
         return laws.matrix_law.blanket_law(self._matrix)
+
+    @property
+    def probabilities(self) -> laws.matrix_law.Matrix:
+        """The rows, each scaled to the sum 1."""
+        return self._matrix
+
+    @property
+    def blanket_key(self) -> Hashable:
+        """The number of outputs: a common lower bound is found for any matrices."""
+        return int(self._matrix.rows.shape[1])
 
     def attained_law(self) -> Law:
         return laws.matrix_law.attained_law(self._matrix)

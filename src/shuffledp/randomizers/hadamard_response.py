@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -40,6 +40,11 @@ class HadamardResponse(MembershipRandomizer):
     def columns(self) -> int:
         """The rows of the values are 1 .. k of the matrix of the next power of two above k."""
         return 1 << self.k.bit_length()
+
+    @property
+    def blanket_key(self) -> Hashable:
+        """All columns are equally likely."""
+        return self.k
 
     def base_mass(self, inside: int, given: int) -> float:
         # two rows, and three whose product is not the all-ones row, agree with every pattern of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -52,6 +52,11 @@ class LocalHashing(MembershipRandomizer):
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
         return (Family("eps0", [{"g": round(2 ** (half / 2))} for half in range(2, 61)]),)
+
+    @property
+    def blanket_key(self) -> Hashable:
+        """All functions and all hashed values are equally likely."""
+        return self.g
 
     def base_mass(self, inside: int, given: int) -> float:
         each = 1 / self.g

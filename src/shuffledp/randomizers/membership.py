@@ -83,6 +83,16 @@ class MembershipRandomizer(Randomizer):
         rows.append((ratio * self.everything,) * 3)
         return laws.class_law.ClassLaws((self._law(rows),))
 
+    def base_law(self) -> laws.class_law.ClassLaw:
+        """The same with base as the blanket on all sets: of randomizers with one `blanket_key`, it
+        is a multiple of one law."""
+        ratio = self.ratio
+        rows = [
+            tuple(ratio**power * self.base_mass(sum(inside), 2) for power in (*inside, 0))
+            for inside in product((0, 1), repeat=2)
+        ]
+        return self._law(rows)
+
     def attained_law(self) -> Law:
         """The others hold the first, the second or a third value."""
         ratio, each = self.ratio, []

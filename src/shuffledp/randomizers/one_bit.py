@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -40,6 +40,11 @@ class OneBit(MembershipRandomizer):
     k: ClassVar[int] = 2  # type: ignore[misc]
 
     eps0: LocalEpsilon
+
+    @property
+    def blanket_key(self) -> Hashable:
+        """Both bits are equally likely."""
+        return self.k
 
     def base_mass(self, inside: int, given: int) -> float:
         return 1 / (math.exp(self.eps0) + 1) if inside == 1 else 0.0

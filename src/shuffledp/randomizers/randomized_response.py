@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -89,6 +89,11 @@ class RandomizedResponse(MembershipRandomizer):
         clone = 2 * self.gamma / self.k
         other = 1 - clone if self.k > 2 else 1 - self.gamma
         return laws.class_law.ThreePointLaw(math.inf, clone, other, 1 - self.gamma)
+
+    @property
+    def blanket_key(self) -> Hashable:
+        """All values are equally likely."""
+        return self.k
 
     def base_mass(self, inside: int, given: int) -> float:
         if inside > 1:

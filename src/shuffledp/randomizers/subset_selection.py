@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -54,6 +54,11 @@ class SubsetSelection(MembershipRandomizer):
         powers = (2**i for i in range(1, size.bit_length()))
         options = [{"k": size, "size": power} for power in powers if power <= max(size // 2, 2)]
         return (Family("eps0", options),) if size > 2 else ()
+
+    @property
+    def blanket_key(self) -> Hashable:
+        """All subsets are equally likely."""
+        return self.k, self.size
 
     def base_mass(self, inside: int, given: int) -> float:
         # C(k - given, size - inside) / (E C(k-1, size-1) + C(k-1, size)), through the chance that a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -133,6 +133,11 @@ class UnaryEncoding(MembershipRandomizer):
         return (
             self.p * not_q / (self.q * not_p) if self.by_bits else math.exp(self.eps0 / self.ones)
         )
+
+    @property
+    def blanket_key(self) -> Hashable | None:
+        """Bits that are 1 with probability q, if that is given: a computed one may be rounded."""
+        return (self.k, self.q) if self.by_bits and self.ones == 1 else None
 
     def base_mass(self, inside: int, given: int) -> float:
         not_p, not_q = self._complements

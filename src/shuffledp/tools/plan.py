@@ -34,6 +34,15 @@ epsilon = 1.0
 delta = 1e-8                # optional: that of the target
 
 [[rounds]]
+name = "first week of a new release"
+randomizer = "rr"
+k = 16
+groups = [                  # users with different randomizers, which are shuffled together
+    { name = "old", eps0 = 4.0, users = "900k" },
+    { name = "new", eps0 = 2.0, users = "100k" },
+]
+
+[[rounds]]
 mechanism = "gaussian"      # or laplace, approximate-dp, profile, pld: a trusted curator
 sigma = 50.0
 sensitivity = 1.0
@@ -100,6 +109,8 @@ from .protocol import (
 from .signed import EVERYBODY
 
 _TARGET = ("epsilon", "delta")
+#: Keys of an entry that are words.
+_TEXTS = ("name", "population", "randomizer", "mechanism", "protects", "every", *WORD_OPTIONS)
 
 
 class WrittenFloat(float):
@@ -241,7 +252,8 @@ class Plan:
             plan = cls._parse(content, Path(path).parent)
         except ShuffleDPError as error:
             raise InvalidParameter(f"{path}: {error}") from None
-        named = (item[key] for item in content["rounds"] for key in _files() if key in item)
+        tables = [part for item in content["rounds"] for part in (item, *item.get("groups", ()))]
+        named = dict.fromkeys(table[key] for table in tables for key in _files() if key in table)
         more = {name: read_bytes(Path(path).parent / name, name, "a file") for name in named}
         name = "standard input" if path == STDIN else Path(path).name
         inputs = {name: data, **more}.items()
@@ -320,21 +332,13 @@ class Plan:
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
-    fields = dict(_table(where, item))
-    texts = ("name", "population", "randomizer", "mechanism", "every", *WORD_OPTIONS, *_files())
-    for key in texts:
-        if key in fields:
-            validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
+    fields = _read_table(where, item, folder)
     try:
-        for key in fields.keys() - {*texts, *DATE_KEYS}:
-            how = {"whole": key in (*counts(), "at_most"), "share": key in SHARE_OPTIONS}
-            fields[key] = read_number(key, fields[key], **how)
         known, required = _known_keys(fields)
         known = ["name", "population", *known, "at_most", *DATE_KEYS, "rounds"]
         _check_keys(where, fields, known, required)
         people = {key: fields.pop(key) for key in ("population", "at_most") if key in fields}
         own = people | take_days(fields)
-        fields |= {name: str(folder / fields[name]) for name in _files() if name in fields}
         inner = {"mechanism": central_from(fields)} if "mechanism" in fields else {}
         is_central = "mechanism" in fields and "view" not in fields
         round_ = inner["mechanism"] if is_central else round_of({**fields, **inner})
@@ -363,10 +367,33 @@ def _tables(name: str, listed: Any) -> list[Any]:
     return listed
 
 
+def _read_table(where: str, item: Any, folder: Path) -> dict[str, Any]:
+    """The values of an entry, or of a group of it, as they are written; files by their paths."""
+    fields = dict(_table(where, item))
+    for key in _TEXTS + tuple(_files()):
+        if key in fields:
+            validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
+    try:
+        for key in fields.keys() - {*_TEXTS, *_files(), *DATE_KEYS, "groups"}:
+            how = {"whole": key in (*counts(), "at_most"), "share": key in SHARE_OPTIONS}
+            fields[key] = read_number(key, fields[key], **how)
+    except ShuffleDPError as error:
+        raise InvalidParameter(f"{where}: {error}") from None
+    if "groups" in fields:
+        listed = fields["groups"]
+        if not isinstance(listed, list) or not listed:
+            raise InvalidParameter(f"{where}.groups is not a list of tables; write one or more.")
+        fields["groups"] = [
+            _read_table(f"{where}.groups[{i}]", group, folder) for i, group in enumerate(listed, 1)
+        ]
+    return fields | {name: str(folder / fields[name]) for name in _files() if name in fields}
+
+
 def _known_keys(fields: dict[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
     """The keys that an entry may have, and those that it must have."""
     if "mechanism" not in fields:
-        return ["randomizer", *parameter_names(), "users", *ROUND_OPTIONS], needed(fields)
+        own = ["randomizer", *parameter_names(), "users", "groups", "protects"]
+        return [*own, *ROUND_OPTIONS], needed(fields)
     own = ["mechanism", *central_parameters(fields), "neighbours"]
     if "view" not in fields:
         return [*own, "sample_rate", "sampling"], ()

@@ -11,8 +11,9 @@ from .._support import validate
 from .._support.files import parse_json, read_bytes
 from ..allocation import RandomAllocation
 from ..central import Given
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, ShuffleDPError
 from ..mechanisms import GivenPLD, PoissonSampled
+from ..mixed import Group, MixedShuffle
 from ..randomizers import Randomizer
 from ..randomizers.base import known_parameters, named_randomizers, parameter_names
 from ..randomizers.parameter import Parameter, parameters_of
@@ -41,6 +42,9 @@ ROUND_OPTIONS = (
 )
 #: Those that are counts of users, or shares of them below 1.
 SHARE_OPTIONS = ("colluding", "dropouts")
+#: What describes a group of users beside its randomizer, and the options of a round of groups.
+GROUP_OPTIONS = ("name", "users", "sample_rate", *SHARE_OPTIONS)
+_MIXED_OPTIONS = ("view", "neighbours", "sampling", "sample_rate", *SHARE_OPTIONS)
 #: Those that are words.
 WORD_OPTIONS = ("view", "neighbours", "analysis", "sampling")
 
@@ -128,6 +132,8 @@ def usual_neighbours(view: str | None) -> str:
 
 def needed(given: Mapping[str, Any]) -> Sequence[str]:
     """What a round of this view must be given."""
+    if given.get("groups"):
+        return ()
     known = VIEW_PARAMETERS.get(given.get("view", VIEWS[0]))
     if known is None:
         return ("randomizer", "users")
@@ -154,6 +160,10 @@ def missing_parameters(given: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 def round_of(given: Mapping[str, Any], prefix: str = "") -> Round:
     """The round that parameters by name describe."""
+    if given.get("groups"):
+        return mixed_of(given, prefix)
+    if given.get("protects") is not None:
+        raise InvalidParameter(f"{prefix}protects names one of several groups; give groups, too.")
     given = _with_noise_multiplier(given)
     kind, parameters, options = split(given)
     view = validate.choice(f"{prefix}view", options.get("view", VIEWS[0]), VIEWS)
@@ -176,6 +186,53 @@ def round_of(given: Mapping[str, Any], prefix: str = "") -> Round:
     _check_view(view, round_type, {**named, **parameters, **others, **options}, prefix)
     round_: Round = round_type(**options, **others)
     return round_
+
+
+def mixed_of(given: Mapping[str, Any], prefix: str = "") -> MixedShuffle:
+    """The round of groups of users that parameters by name describe.
+
+    What is given beside the groups holds for all of them that do not say otherwise.
+    """
+    kind, parameters, options = split(given)
+    if given.get("users") is not None:
+        options["users"] = given["users"]
+    for name in sorted(options.keys() - set(_MIXED_OPTIONS)):
+        raise InvalidParameter(
+            f"{_spelled(name, prefix)} does not go with groups of users; leave it out"
+            f"{' and give the users of each group' if name == 'users' else ''}."
+        )
+    for name, only in (("view", VIEWS[0]), ("neighbours", "replace"), ("sampling", "poisson")):
+        if options.pop(name, only) != only:
+            raise InvalidParameter(
+                f"{_spelled(name, prefix)} of a round of several groups can only be {only}; give "
+                "that or leave it out."
+            )
+    groups = []
+    for number, each in enumerate(given["groups"], 1):
+        try:
+            groups.append(_group_of(each, kind, parameters))
+        except ShuffleDPError as error:
+            raise InvalidParameter(f"group {number}: {error}") from None
+    return MixedShuffle(groups, protects=given.get("protects"), **options)
+
+
+def _group_of(given: Mapping[str, Any], kind: str, parameters: Mapping[str, Any]) -> Group:
+    """One group, with the randomizer of the round unless it has another."""
+    known = ("randomizer", *parameter_names(), *GROUP_OPTIONS)
+    for name in given:
+        if name not in known:
+            raise InvalidParameter(
+                f"{name} is unknown; give {', '.join(GROUP_OPTIONS)} and parameters of a "
+                "randomizer."
+            )
+    if "users" not in given:
+        raise InvalidParameter("users is missing; add it.")
+    own_kind = given.get("randomizer", kind)
+    own = {name: given[name] for name in parameter_names() if name in given}
+    if own_kind == kind:
+        own = {**parameters, **own}
+    options = {name: given[name] for name in GROUP_OPTIONS if name in given}
+    return Group(randomizer_of(own_kind, own), **options)
 
 
 def _with_noise_multiplier(given: Mapping[str, Any]) -> Mapping[str, Any]:

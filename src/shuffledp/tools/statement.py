@@ -11,6 +11,7 @@ import numpy as np
 from .._support.text import PAGE, at_most, percent, percent_up, rounded_up, wrapped
 from ..bounds.readings import true_positive_rates
 from ..guarantee import NEIGHBOURS
+from ..mixed import MixedShuffle
 from ..rounds import Round, RoundOfUsers
 from .protocol import round_of_users
 
@@ -39,10 +40,16 @@ AIMS = {
 }
 
 
-def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, str]]) -> str:
+def statement(
+    round_: Round,
+    rounds: int,
+    guarantees: Sequence[tuple[str, str, str]],
+    more: Sequence[tuple[str, str]] = (),
+) -> str:
     """A text for a privacy review. Each guarantee is (epsilon, delta, bracket), ready to print.
 
-    Where epsilon is "infinity", which is no guarantee, it is (epsilon, delta, why).
+    Where epsilon is "infinity", which is no guarantee, it is (epsilon, delta, why). `more` lines
+    follow the brackets, each with its name.
     """
     from .. import __version__
 
@@ -50,6 +57,7 @@ def statement(round_: Round, rounds: int, guarantees: Sequence[tuple[str, str, s
     if rounds > 1:
         rows.append(("composition", f"{ADAPTIVE}; exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
+    rows += more
     pairs = [(e, d) for e, d, _ in guarantees if e != "infinity" and float(d) < 1]
     if pairs:
         numbers = [(float(e), float(d)) for e, d in pairs]
@@ -68,7 +76,7 @@ def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, s
 
     A round of unknown size, as below a threshold, does not count.
     """
-    users = [round_.users for round_ in rounds if isinstance(round_, RoundOfUsers)]
+    users = [r.users for r in rounds if isinstance(r, RoundOfUsers | MixedShuffle)]
     large = [delta for delta in deltas if users and float(delta) * min(users) >= 1]
     return [("caution", _CAUTION.format(large[0]))] if large else []
 
@@ -124,6 +132,11 @@ def without_trust(round_: Round, rounds: int) -> str:
     'if the shuffler is not honest, epsilon = 20 at delta = 0 is left: 5 rounds times eps0 = 4'
     """
     if_not = f"if {_TRUSTED[round_.view]} is not honest"
+    if isinstance(round_, MixedShuffle):
+        total = local_epsilon(round_, rounds)
+        if math.isinf(total):
+            return f"{if_not}, no epsilon at delta = 0 is left: a message has no local eps0"
+        return f"{if_not}, {_left(total)} for the worst group"
     if not isinstance(round_, RoundOfUsers):
         return f"{if_not}, nothing is left: values arrive there as they are"
     randomizer, messages = round_.randomizer, round_.messages
@@ -155,6 +168,8 @@ def none_trusted(populations: Sequence[Sequence[tuple[Round, int]]]) -> str:
 def local_epsilon(round_: Round, rounds: int) -> float:
     """The epsilon at delta = 0 of all messages of one user whose sender is known: it is the sum of
     their eps0, also if later rounds depend on earlier ones. Infinite if there is none."""
+    if isinstance(round_, MixedShuffle):
+        return rounds * round_.local_eps0
     if not isinstance(round_, RoundOfUsers):
         return math.inf
     return rounds * round_.messages * _local_eps0(round_)

@@ -22,6 +22,7 @@ from .of_profiles import (
     matrices,
     noise_messages,
     noise_of_one,
+    populations,
     replaced_messages,
     samplers,
     senders,
@@ -67,6 +68,7 @@ PROBES: list[Probe] = [
     *LAWS,
     *MATRICES,
     senders,
+    populations,
     *ENGINES,
     samplers,
     binary_messages,
@@ -90,7 +92,7 @@ OF_FOLDER: dict[str, list[Probe]] = {
     "profiles": [
         one_round, replaced_messages, near_the_top, noise_of_one, samplers, noise_messages,
         attained_rounds, repeated_rounds, senders, matrices, *MATRICES, binary_messages, densities,
-        mixed_rounds, integers,
+        mixed_rounds, integers, populations,
     ],
     "composition": [sums_of_losses, bundles, some_bundles, wide_bundles, *ROUNDS],
     "bounds": [

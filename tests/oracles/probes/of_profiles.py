@@ -11,25 +11,36 @@ import mpmath
 import numpy as np
 
 import oracles
-from oracles import bits, integer_noise, noise
+from oracles import bits, integer_noise, mixed_response, noise
 from oracles.heavy_tails import delta_of_one_large_score
-from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, Shuffle, verify
+from shuffledp import (
+    FiniteRandomizer,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    Shuffle,
+    verify,
+)
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.composition.composed_profile import as_one
 from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins
 from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
+from shuffledp.laws.shared_blanket import Cover, shared_law
 from shuffledp.profiles.binary_profile import BinaryProfile
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.one_more import one_more
 from shuffledp.profiles.parts import replaced_parts
+from shuffledp.profiles.population import covered_profile
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.shifted_noise import IntegerNoiseProfile
 from shuffledp.profiles.threshold import ThresholdProfile
 from shuffledp.randomizers import Randomizer
 
 from .common import Checked, asked
+
+POPULATION = [(0.2, 350), (0.55, 300)]
 
 EPSILONS = np.array([0.0, 0.2, 0.6, 1.2])
 PARTS = {"few": (8, 2.0), "many": (3000, 3.0)}
@@ -230,3 +241,24 @@ def integers() -> Iterator[Checked]:
         lower, upper = asked(twice.delta_bounds, epsilon, rtol=1e-2)
         exact = exact_integers(0, 1, epsilon)
         yield (lower - 1e-25, upper + 1e-25), (exact, exact)
+
+
+@cache
+def exact_population(epsilon: float) -> float:
+    (own, users), *others = POPULATION
+    return mixed_response.divergence(own, [(own, users - 1), *others], epsilon)
+
+
+def populations() -> Iterator[Checked]:
+    """Users with different randomizers."""
+    (own, users), *others = POPULATION
+    covers = [Cover(gamma / own, 1.0) for gamma, _ in POPULATION]
+    shared = shared_law([RandomizedResponse(2, gamma=own).base_law()], 0, covers)
+    counts = [users - 1, *(number for _, number in others)]
+    profile = covered_profile(shared.laws, zip(shared.shares, counts, strict=True))
+    for width in (0.01, 2e-4):
+        epsilons = np.array([0.01, 0.1])
+        found = profile.sampler(60.0, width)(epsilons)
+        for i, epsilon in enumerate(epsilons.tolist()):
+            exact, error = exact_population(epsilon), mixed_response.ERROR
+            yield (found.lower[i], found.upper[i]), (exact * (1 - error), exact * (1 + error))

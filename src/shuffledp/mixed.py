@@ -1,0 +1,488 @@
+"""One shuffled round of users with different randomizers, such as two releases of an app."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from . import profiles
+from ._support import validate
+from ._support.numeric import Bounds
+from ._support.text import plain
+from .errors import InvalidParameter
+from .guarantee import DEFAULT_RTOL, best_effort
+from .randomizers import Analysis, Randomizer
+from .randomizers.analyses import FRESH, SEES_ALL_BUT_ONE
+from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
+from .rounds import RoundOfReports
+from .shuffle import Shuffle
+
+if TYPE_CHECKING:  # loaded with the first question
+    from .laws.shared_blanket import SharedLaw
+    from .profiles.base import Parts, PrivacyProfile
+
+#: More groups than anybody has releases in use.
+MAX_GROUPS = 64
+#: The delta at which a common blanket and a group by itself are compared.
+_TYPICAL = 1e-6
+_GROUPS_ARE_KNOWN = (
+    "which user is in which group does not change with the value in question and is not protected"
+)
+_MIXED = Analysis(
+    name="shared-blanket",
+    theorem=(
+        "privacy blanket that the randomizers of several groups share, averaged over the number of "
+        "users who provide cover, for the worst group; proof in docs/theory/mixed.md"
+    ),
+    adversary=(
+        f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is told which other users' "
+        "messages are independent of their values"
+    ),
+    assumption=(
+        "every honest user applies the randomizer of the own group, "
+        f"{FRESH}; messages of groups that hide each other do not tell the group; "
+        f"{_GROUPS_ARE_KNOWN}"
+    ),
+    gist="is told which other messages are independent of their senders' values",
+    law=lambda round_: None,
+    as_one=True,
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Users who apply one randomizer, in a round with users who apply others.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+    users : int
+    name : str
+        Unless it is given, the number of the group: "1", "2" and so on.
+    sample_rate : float, optional
+        Each user of the group sends with this probability, unseen; that of the round by default.
+    colluding, dropouts : float
+        Up to so many users of the group, or a share of them below 1, share all they know with the
+        adversary or do not send. They provide no cover.
+
+    Examples
+    --------
+    >>> from shuffledp import RandomizedResponse
+    >>> from shuffledp.mixed import Group
+    >>> Group(RandomizedResponse(16, eps0=2.0), users=900_000, dropouts=0.1).honest
+    810000
+    """
+
+    randomizer: Randomizer
+    users: int
+    name: str = ""
+    sample_rate: float | None = None
+    colluding: float = 0
+    dropouts: float = 0
+
+    def __post_init__(self) -> None:
+        # what is wrong with a group is wrong with a round of its users alone
+        alone = Shuffle(
+            self.randomizer,
+            self.users,
+            sample_rate=1.0 if self.sample_rate is None else self.sample_rate,
+            sampling="poisson",
+            colluding=self.colluding,
+            dropouts=self.dropouts,
+        )
+        for known in ("users", "colluding", "dropouts"):
+            object.__setattr__(self, known, getattr(alone, known))
+        if not isinstance(self.name, str) or not self.name.isprintable():
+            wrong = "is not a line of text; give one that can be printed"
+            raise InvalidParameter(f"name={validate.show(self.name)} {wrong}.")
+
+    @property
+    def honest(self) -> int:
+        """The users who neither collude nor drop out."""
+        return self.users - int(self.colluding) - int(self.dropouts)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The arguments but the randomizer that differ from the defaults."""
+        known = {each.name: getattr(self, each.name) for each in fields(self)[1:]}
+        usual = {each.name: each.default for each in fields(self)}
+        return {name: value for name, value in known.items() if value != usual[name]}
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
+        return f"Group({self.randomizer!r}, {said})"
+
+
+@dataclass(frozen=True, repr=False)
+class MixedShuffle(RoundOfReports):
+    """One shuffled round in which groups of users apply different randomizers.
+
+    The guarantee is for replace-one neighbours and for the users of every group: that of the worst
+    group, or of one group if `protects` names it. Groups whose randomizers have multiples of one
+    law as their blankets hide each other: randomized response with one k, subset selection with one
+    k and size, local hashing with one g, Hadamard response with one k, unary encoding with one k
+    and q, one-bit means, and matrices with the same outputs. All other groups hide among
+    themselves.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    sample_rate : float
+        Each user sends with this probability, unseen, unless the group has a rate of its own.
+    colluding, dropouts : float
+        Up to so many users of all groups together, or a share of them below 1, whoever they are,
+        share all they know with the adversary or do not send; on top of those of the groups.
+    protects : str, optional
+        The name of the one group that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If a number is outside its limits, or names of groups are repeated or unknown.
+
+    Notes
+    -----
+    docs/theory/mixed.md. Composed rounds may have different groups and users may change from one
+    group to another: the guarantee of every round holds for all of them.
+
+    Examples
+    --------
+    >>> from shuffledp import MixedShuffle, RandomizedResponse
+    >>> from shuffledp.mixed import Group
+    >>> old = Group(RandomizedResponse(16, eps0=4.0), 900_000, "old")
+    >>> new = Group(RandomizedResponse(16, eps0=2.0), 100_000, "new")
+    >>> week = MixedShuffle([old, new])
+    >>> week.get_epsilon(1e-8) == week.of("old").get_epsilon(1e-8)
+    True
+    >>> week.of("new").get_epsilon(1e-8) < 0.0128
+    True
+    """
+
+    name: ClassVar[str] = "mixed"
+    view: ClassVar[str] = "shuffle"
+    noun: ClassVar[str] = "shuffled round"
+    seen: ClassVar[str] = "messages of several randomizers"
+    trusted: ClassVar[str] = Shuffle.trusted
+    mechanism_label: ClassVar[str] = "local randomizers"
+
+    groups: Sequence[Group]
+    sample_rate: float = 1.0
+    colluding: float = 0
+    dropouts: float = 0
+    protects: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        listed = tuple(self.groups) if validate.listed(self.groups) else ()
+        if not listed or not all(isinstance(group, Group) for group in listed):
+            raise InvalidParameter(
+                f"groups={validate.show(self.groups)} is not a list of groups; give one or more "
+                "Group."
+            )
+        validate.count("the number of groups", len(listed), MAX_GROUPS)
+        named = tuple(
+            replace(group, name=group.name.strip() or str(number))
+            for number, group in enumerate(listed, 1)
+        )
+        object.__setattr__(self, "groups", named)
+        names = [group.name for group in named]
+        if len(set(names)) < len(names):
+            raise InvalidParameter(
+                f"the groups {', '.join(names)} do not all have names of their own; name each one "
+                "differently."
+            )
+        if self.protects is not None and self.protects not in names:
+            raise InvalidParameter(
+                f"protects={validate.show(self.protects)} is no group of this round; choose one "
+                f"of {', '.join(names)}."
+            )
+        object.__setattr__(self, "sample_rate", validate.sample_rate(self.sample_rate))
+        validate.count("users", self.users, validate.MAX_USERS)
+        for name in ("colluding", "dropouts"):
+            value = validate.count_or_share(name, getattr(self, name), self.users)
+            object.__setattr__(self, name, value)
+        if self._lost >= sum(group.honest for group in named):
+            raise InvalidParameter(
+                f"colluding={self.colluding} and dropouts={self.dropouts} leave nobody of the "
+                "groups to protect; give fewer of them or more users."
+            )
+
+    @property
+    def users(self) -> int:
+        """The users of all groups."""
+        return sum(group.users for group in self.groups)
+
+    @property
+    def local_eps0(self) -> float:
+        """The largest eps0 of a message of the protected users; infinite if there is none."""
+        return max(group.randomizer.local_eps0 for group in self.protected)
+
+    def of(self, group: str) -> MixedShuffle:
+        """The same round, with the guarantee for the users of one group."""
+        return replace(self, protects=group)
+
+    def epsilon_by_group(
+        self, delta: float, *, rtol: float = DEFAULT_RTOL
+    ) -> dict[str, Bounds[float]]:
+        """Certified bounds of epsilon at this delta for the users of each group, by its name.
+
+        Examples
+        --------
+        >>> from shuffledp import MixedShuffle, RandomizedResponse
+        >>> from shuffledp.mixed import Group
+        >>> groups = [Group(RandomizedResponse(4, eps0=e), 1000, f"{e:g}") for e in (1.0, 3.0)]
+        >>> found = MixedShuffle(groups).epsilon_by_group(1e-6)
+        >>> found["1"].upper < found["3"].lower
+        True
+        """
+        names = [group.name for group in self.protected]
+        return {name: self.of(name).epsilon_bounds(delta, rtol=rtol) for name in names}
+
+    @property
+    def protected(self) -> Sequence[Group]:
+        """The groups that the guarantee is about."""
+        return [group for group in self.groups if self.protects in (None, group.name)]
+
+    @property
+    def _lost(self) -> int:
+        """Users of any group who provide no cover."""
+        return int(self.colluding) + int(self.dropouts)
+
+    def _rate(self, group: Group) -> float:
+        return self.sample_rate if group.sample_rate is None else group.sample_rate
+
+    def _alike(self, group: Group) -> Sequence[Group]:
+        """The groups that do what this one does."""
+        known = group.randomizer, self._rate(group)
+        return [each for each in self.groups if (each.randomizer, self._rate(each)) == known]
+
+    def hidden_among(self, group: Group) -> Sequence[Group]:
+        """The groups whose users hide those of this one, itself included."""
+        shared = self._shared(group)
+        if shared is None:
+            return self._alike(group)
+        among = zip(shared.shares, self._family(group), strict=True)
+        return [each for share, each in among if share > 0]
+
+    def _family(self, group: Group) -> Sequence[Group]:
+        family = family_of(group.randomizer)
+        return [
+            each
+            for each in self.groups
+            if each is group or family_of(each.randomizer) == family is not None
+        ]
+
+    def _shared(self, group: Group) -> SharedLaw | None:
+        """The law of a user of the group under a blanket that its family has, by group of it; None
+        if there are no others in it who hide such a user, or if the group by itself is known to
+        lose less."""
+        if group.name not in self._shared_laws:
+            law = self._common_law(group)
+            if law is not None and not self._surely_helps(group):
+                law = self._if_better(group, law)
+            self._shared_laws[group.name] = law
+        return self._shared_laws[group.name]
+
+    @cached_property
+    def _shared_laws(self) -> dict[str, SharedLaw | None]:
+        """What was found before, by the name of the group."""
+        return {}
+
+    def _if_better(self, group: Group, law: SharedLaw) -> SharedLaw | None:
+        """The law, unless the group by itself has a smaller delta at one epsilon; any choice is
+        sound."""
+        alone = self._alone(group)
+        epsilon = best_effort(alone.epsilon_bounds, _TYPICAL, rtol=0.1).upper
+        at = np.array([min(epsilon, 1.0) / 2])
+        together = self._covered(group, law)
+        deltas = [p.values(60.0, 0.01)(at).upper[0] for p in (together, alone.profile)]
+        return law if deltas[0] <= deltas[1] else None
+
+    def _surely_helps(self, group: Group) -> bool:
+        """Whether a common blanket of the family is known to hide no less than the group itself."""
+        all_send = all(self._rate(each) == 1 for each in self._family(group))
+        return all_send and helps_surely(group.randomizer)
+
+    def _common_law(self, group: Group) -> SharedLaw | None:
+        family, alike = self._family(group), self._alike(group)
+        if all(each in alike for each in family):
+            return None
+        own = next(i for i, each in enumerate(family) if each is group)
+        columns = [(each.randomizer, self._rate(each), each.honest) for each in family]
+        randomizers, rates, users = zip(*columns, strict=True)
+        return shared_by(randomizers, rates, users, own)
+
+    def _alone(self, group: Group) -> Shuffle:
+        """The round of those who do what the group does, which is all that the adversary needs: the
+        messages of others do not depend on the value in question."""
+        alike = self._alike(group)
+        users = sum(each.users for each in alike)
+        lost = users - sum(each.honest for each in alike) + self._lost
+        rate = self._rate(group)
+        return Shuffle(
+            group.randomizer,
+            users,
+            sample_rate=rate,
+            sampling="poisson",
+            colluding=min(lost, users - 1),
+        )
+
+    def _profile(self, group: Group) -> PrivacyProfile:
+        shared = self._shared(group)
+        return self._alone(group).profile if shared is None else self._covered(group, shared)
+
+    def _covered(self, group: Group, shared: SharedLaw) -> PrivacyProfile:
+        """Of a user of the group: the others who are lost are those who provide most cover."""
+        others = [
+            (share, each.honest - (each is group))
+            for share, each in zip(shared.shares, self._family(group), strict=True)
+        ]
+        left, kept = self._lost, []
+        for share, count in sorted(others, reverse=True):
+            kept.append((share, max(count - left, 0)))
+            left = max(left - count, 0)
+        return profiles.population.covered_profile(shared.laws, kept)
+
+    @cached_property
+    def parts(self) -> Parts:
+        protected = self._worst
+        alone = [self._alone(group) for group in protected if self._shared(group) is None]
+        if len(alone) == len(protected) and len(set(alone)) == 1:
+            return alone[0].parts
+        every = dict.fromkeys(self._profile(group) for group in protected)
+        return [(profiles.population.largest(tuple(every)), 1)]
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        """Those of one randomizer, if all groups have the same; of others none are known."""
+        group = self.protected[0]
+        everybody = len(self._alike(group)) == len(self.groups)
+        return self._alone(group).attained_parts if everybody else ()
+
+    @property
+    def _worst(self) -> Sequence[Group]:
+        """The protected groups without those that are known to lose less than another one.
+
+        Of groups that hide each other by a blanket of one family, all of whose users send, the one
+        with the least of it loses most (docs/theory/mixed.md).
+        """
+        found: dict[Hashable, Group] = {}
+        for number, group in enumerate(self.protected):
+            family, randomizer = family_of(group.randomizer), group.randomizer
+            place = family if family is not None and self._surely_helps(group) else number
+            last = found.setdefault(place, group)
+            if last is not group and base_mass_of(randomizer) < base_mass_of(last.randomizer):
+                found[place] = group
+        return list(found.values())
+
+    @property
+    def explained(self) -> Analysis:
+        """That of a common blanket, or of groups by themselves, or both."""
+        alone = [group for group in self.protected if self._shared(group) is None]
+        analyses = {group.name: self._alone(group).explained for group in alone}
+        if len(alone) == len(self.protected) and len(set(analyses.values())) == 1:
+            known = next(iter(analyses.values()))
+            return replace(known, assumption=f"{known.assumption}; {_GROUPS_ARE_KNOWN}")
+        theorems = [f"group {name!r} by itself, {each.theorem}" for name, each in analyses.items()]
+        assumed = [f"of group {name!r}, {each.assumption}" for name, each in analyses.items()]
+        if len(alone) == len(self.protected):
+            name, assumed = "by group", [_GROUPS_ARE_KNOWN, *assumed]
+        else:
+            name, assumed = _MIXED.name, [_MIXED.assumption, *assumed]
+            theorems.insert(0, _MIXED.theorem)
+        return replace(
+            _MIXED, name=name, theorem="; ".join(theorems), assumption="; ".join(assumed)
+        )
+
+    @property
+    def crowd(self) -> str:
+        return f"{self.users:,} in {len(self.groups)} groups"
+
+    @property
+    def participants(self) -> str:
+        each = ", ".join(f"{group.users:,} {group.name!r}" for group in self.groups)
+        return f"{self.users:,} users in {len(self.groups)} groups ({each})"
+
+    @property
+    def inside(self) -> str:
+        return repr(self)
+
+    @property
+    def described(self) -> str:
+        return "; ".join(f"{group.name!r}: {group.randomizer.describe()}" for group in self.groups)
+
+    @property
+    def people(self) -> str:
+        said = []
+        for who, what in (("collude with the adversary", "colluding"), ("drop out", "dropouts")):
+            if count := getattr(self, what):
+                said.append(f"up to {count:,} users of any groups {who}")
+            for group in self.groups:
+                if count := getattr(group, what):
+                    said.append(f"up to {count:,} users of group {group.name!r} {who}")
+        if not said:
+            return "no user colludes with the adversary or drops out"
+        by = "for reasons that do not depend on any user's value or message, or on who is drawn"
+        return f"{', '.join(said)}, whoever they are, {by}, and no others do"
+
+    @property
+    def remarks(self) -> Sequence[tuple[str, str]]:
+        whom = "every group" if self.protects is None else f"group {self.protects!r} only"
+        found = [("protects", f"the guarantee is for the users of {whom}")]
+        covers, recognized = [], False
+        for group in self.protected:
+            among = [repr(each.name) for each in self.hidden_among(group)]
+            covers.append(f"{group.name!r} hides among {', '.join(among)}")
+            recognized |= len(among) < len(self.groups)
+        why = (
+            "; the messages of groups that are not named are taken to be recognized, as they do "
+            "not depend on the value in question: no blanket is known that they share, or none "
+            "that hides better than the group itself"
+        )
+        found.append(("cover", f"{'; '.join(covers)}{why if recognized else ''}"))
+        rates = {group.name: self._rate(group) for group in self.groups}
+        if min(rates.values()) < 1:
+            each = ", ".join(f"{name!r} {plain(rate)}" for name, rate in rates.items())
+            drawn = (
+                f"each user sends with a probability ({each}), afresh in every round and whatever "
+                "the values are; the adversary learns how many were drawn, but not who"
+            )
+            found.append(("sampling", drawn))
+        return found
+
+    @property
+    def given(self) -> dict[str, Any]:
+        groups = [
+            {
+                "randomizer": {"name": _name(group), "parameters": group.randomizer.given},
+                **group.given,
+            }
+            for group in self.groups
+        ]
+        return {"groups": groups, "protects": self.protects}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        groups = [
+            {"randomizer": _name(group), "parameters": group.randomizer.reported, **group.given}
+            for group in self.groups
+        ]
+        return {"groups": groups, "protects": self.protects}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        names = ("users", "sample_rate", "colluding", "dropouts", "messages", "neighbours")
+        return {"sampling": "poisson", **{name: getattr(self, name) for name in names}}
+
+    def __repr__(self) -> str:
+        usual = {"sample_rate": 1.0, "colluding": 0, "dropouts": 0, "protects": None}
+        known = {name: getattr(self, name) for name in usual}
+        shown = "".join(f", {k}={v!r}" for k, v in known.items() if v != usual[k])
+        return f"MixedShuffle([{', '.join(map(repr, self.groups))}]{shown})"
+
+
+def _name(group: Group) -> str:
+    return str(getattr(group.randomizer, "name", type(group.randomizer).__name__))
