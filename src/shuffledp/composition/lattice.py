@@ -140,16 +140,16 @@ class Lattices:
         influence = self._influence(targets)
         cells = cell_widths(self.outlines, influence, goal / fineness**2)
         strides = self._strides(goal, fineness)
-        chosen = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
+        representing = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
         places = {
             profile: SamplePlaces(self._groups[group].outline, *cells[group], depth)
-            for profile, group, _, _ in chosen
+            for profile, group, _, _ in representing
         }
         step = self._step(min(strides), places, fineness)
         share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
         width = min(share * goal, of_profiles.FIRST_LOOK / 2)  # wider ones may know one side only
         samplers: dict[tuple[PrivacyProfile, Side], _LatticeSampler] = {}
-        for profile, group, above, _ in chosen:
+        for profile, group, above, _ in representing:
             for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
                 is_known = side is Side.LOWER and (profile.swapped, Side.UPPER) in samplers
                 if sampled is not None and not is_known:
@@ -160,7 +160,7 @@ class Lattices:
                     samplers[profile, side] = sampler
         are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
         upper, lower, if_exact = [], [], []
-        for profile, _, above, below in chosen:
+        for profile, _, above, below in representing:
             forward, reverse = samplers[profile, Side.UPPER].sampled, None
             if profile.reverse is not None:
                 other = samplers.get((profile, Side.LOWER))
