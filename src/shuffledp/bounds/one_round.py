@@ -36,8 +36,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
 
     Notes
     -----
-    docs/theory/epsilon.md. Rough samples tell where to search; both ends of the result are
-    epsilons at which narrow samples were evaluated.
+    docs/theory/epsilon.md. Rough samples tell where to search. Both ends of the result are
+    epsilons at which narrow samples were evaluated, or 0 or the largest loss.
     """
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
@@ -60,12 +60,12 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         end = None if profile.bounded else sampler(np.array([top]))
         if end is not None and end.lower[0] > delta:
             return Bounds(math.inf, math.inf)
-        reached = end is None or end.upper[0] <= delta
-        sides = _sides(sampler, reached)
+        falls_to_delta = end is None or end.upper[0] <= delta
+        sides = _sides(sampler, falls_to_delta)
         low, high = enclose(sides, delta, start, top, search_width, rtol, loose)
         if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
             return Bounds(0.0, 0.0)
-        bounds = certified(low, high if reached else math.inf)
+        bounds = certified(low, high if falls_to_delta else math.inf)
         if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
             return bounds
         last, best = best, narrower(best, bounds)

@@ -55,11 +55,8 @@ def true_positive_rates(epsilon: Array, delta: Array, accused: Array) -> Array:
     some, most = accused[:, None], np.ones(len(accused))
     if not len(epsilon):
         return most
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        grown = np.where(some > 0, np.exp(epsilon) * some, 0.0)
-        few = (delta + grown) * (1 + _ROUNDING)
-        many = 1 - _missed(epsilon, delta, some) + _ROUNDING
-    return np.asarray(np.minimum(np.minimum(few, many).min(axis=1), most))
+    caught, missed = _caught(epsilon, delta, some), _missed(epsilon, delta, some)
+    return np.asarray(np.minimum(np.minimum(caught, 1 - missed + _ROUNDING).min(axis=1), most))
 
 
 def false_negative_rates(epsilon: Array, delta: Array, accused: Array) -> Array:
@@ -70,17 +67,22 @@ def false_negative_rates(epsilon: Array, delta: Array, accused: Array) -> Array:
     some, least = accused[:, None], np.zeros(len(accused))
     if not len(epsilon):
         return least
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    caught, missed = _caught(epsilon, delta, some), _missed(epsilon, delta, some)
+    return np.asarray(np.maximum(np.maximum(1 - caught - _ROUNDING, missed).max(axis=1), least))
+
+
+def _caught(epsilon: Array, delta: Array, some: Array) -> Array:
+    """delta + e^epsilon a, rounded up."""
+    with np.errstate(over="ignore", invalid="ignore"):
         grown = np.where(some > 0, np.exp(epsilon) * some, 0.0)
-        few = 1 - (delta + grown) * (1 + _ROUNDING) - _ROUNDING
-        many = _missed(epsilon, delta, some)
-    return np.asarray(np.maximum(np.maximum(few, many).max(axis=1), least))
+    return np.asarray((delta + grown) * (1 + _ROUNDING))
 
 
 def _missed(epsilon: Array, delta: Array, some: Array) -> Array:
     """e^-epsilon (1 - delta - a), rounded down."""
     kept = np.maximum(1 - delta - some - _ROUNDING, 0.0)
-    return np.asarray(np.exp(-epsilon) * kept * (1 - _ROUNDING))
+    with np.errstate(under="ignore"):
+        return np.asarray(np.exp(-epsilon) * kept * (1 - _ROUNDING))
 
 
 def renyi_divergences(parts: Parts, orders: Array, local: float, rtol: float) -> Array:

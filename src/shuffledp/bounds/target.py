@@ -138,11 +138,31 @@ def approach(
     near: float,
     steepness: float | None = None,
 ) -> Found:
-    """A value that meets the target by no more than a relative `near`, or the last of the grid that
-    does, or nearly that; with near = 0 two neighbours on the grid, the last that does and one that
-    does not. All of them were evaluated.
+    """Search for a value that meets the target, but not by more than needed.
 
-    `steepness`: about how much faster than the value epsilon grows, or falls, on logarithms.
+    Parameters
+    ----------
+    grid : Grid
+    sign : int
+        1 if epsilon grows with the value, -1 if it falls.
+    evaluate : Evaluate
+    target : float
+        The largest epsilon.
+    rtol : float
+        Relative width of the brackets.
+    start : float
+        A value to begin with.
+    near : float
+        Any value is good enough whose epsilon is below the target by no more than this, relatively.
+        With 0, the search ends at two neighbours, one that meets the target and one that does not.
+    steepness : float, optional
+        About how much faster than the value epsilon changes, on logarithms.
+
+    Returns
+    -------
+    Found
+        The last values that met and missed the target, and all that was evaluated; None where the
+        grid ends before.
     """
     seen: dict[int, Bounds[float]] = {}
 
@@ -283,8 +303,24 @@ class Quest:
 def meet(
     quest: Quest, evaluate: Evaluate, epsilon: float, delta: float, rtol: float
 ) -> Calibration:
-    """The largest value (smallest, if epsilon falls with it) whose certified epsilon is at most the
-    target. `evaluate` gives its bounds at a value and a width."""
+    """The largest value whose certified epsilon is at most the target, or the smallest one.
+
+    Parameters
+    ----------
+    quest : Quest
+        If epsilon falls with the value, the smallest one is searched for.
+    evaluate : Evaluate
+        Returns the bounds of epsilon at a value and a width.
+    epsilon, delta : float
+        The target.
+    rtol : float
+        Relative width of the brackets.
+
+    Raises
+    ------
+    Infeasible
+        If no value of the grid meets the target.
+    """
     target, delta = validate.epsilon(epsilon), validate.delta(delta)
     rtol = validate.tolerance(rtol)
     if target == 0:

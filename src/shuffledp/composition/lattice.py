@@ -165,16 +165,16 @@ class Lattices:
         influence = self._influence(targets)
         cells = cell_widths(self.outlines, influence, goal / fineness**2)
         strides = self._strides(goal, fineness)
-        chosen = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
+        representing = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
         places = {
             profile: SamplePlaces(self._groups[group].outline, *cells[group], depth)
-            for profile, group, *_ in chosen
+            for profile, group, *_ in representing
         }
         step = self._step(min(strides), places, fineness)
         share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
         width = min(share * goal, of_profiles.FIRST_LOOK / 2)  # wider ones may know one side only
         samplers: dict[tuple[PrivacyProfile, Side], _LatticeSampler] = {}
-        for representative in chosen:
+        for representative in representing:
             profile, group, above = *representative[:2], representative.above
             for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
                 is_known = side is Side.LOWER and (profile.swapped, Side.UPPER) in samplers
@@ -186,7 +186,7 @@ class Lattices:
                     samplers[profile, side] = sampler
         are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
         upper, lower, if_exact = [], [], []
-        for representative in chosen:
+        for representative in representing:
             profile, above, below = representative[0], representative.above, representative.below
             forward, reverse = samplers[profile, Side.UPPER].sampled, None
             if profile.reverse is not None:
@@ -197,7 +197,7 @@ class Lattices:
             if not are_narrow:
                 exact = upper_pld(step, forward.lowest, reverse and reverse.lowest)
                 if_exact.append((exact, above))
-        return PLDBracket(upper, lower, if_exact or upper, are_narrow, chosen)
+        return PLDBracket(upper, lower, if_exact or upper, are_narrow, representing)
 
     def _influence(self, targets: tuple[float, ...]) -> Sequence[Influence]:
         """Return how much each loss counts at these log(1/delta), from before if it is known."""

@@ -160,7 +160,18 @@ def without_slope(lower: Array, upper: Array) -> StopLossBounds:
 
 
 def one_user_stop_loss(sums: ScoreSums) -> StopLossBounds:
-    """Return bounds on E[(S)_+] for one user: a mean over the scores."""
+    """Return bounds on E[(S)_+] for one user: a mean over the scores.
+
+    Parameters
+    ----------
+    sums : ScoreSums
+        Score laws of one user, shape [rows, values].
+
+    Returns
+    -------
+    StopLossBounds
+        One entry per row, without slopes.
+    """
     threshold = sums.threshold[:, None]
     # the errors of the law, and the roundings here
     scores, slack = sums.scores - threshold, 32 * UNIT * (sums.magnitudes + threshold)

@@ -115,7 +115,13 @@ class _ScoreLattice:
         return top
 
     def shifted_scores(self, side: Side) -> _ShiftedScores:
-        """Return the scores less the common one, moved to the given side by their errors."""
+        """Return the scores less the common one, moved to the given side by their errors.
+
+        Parameters
+        ----------
+        side : Side
+            Scores, the remaining mass and the threshold are moved so that the sum errs to it.
+        """
         sums = self.law.sums
         common, size, _ = sums.common
         start = common + side * ROUNDING * size

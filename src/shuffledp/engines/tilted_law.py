@@ -69,7 +69,19 @@ class TiltedLaw:
 
     @classmethod
     def of(cls, sums: ScoreSums, width: float) -> TiltedLaw:
-        """Tilt to about the saddle point, with as much noise as the relative width allows."""
+        """Tilt to about the saddle point, with as much noise as the relative width allows.
+
+        Parameters
+        ----------
+        sums : ScoreSums
+            Scores in [-1, 1], shape [rows, values].
+        width : float
+            Variance of the noise relative to that of the tilted sum.
+
+        Notes
+        -----
+        docs/theory/fourier.md, rounding: how the errors of the norm and of the scale follow.
+        """
         scores, probabilities, threshold = sums.scores, sums.probabilities, sums.threshold
         n, theta = float(sums.users), _saddle_point(sums)
         growth = probabilities * np.expm1(theta[:, None] * scores)

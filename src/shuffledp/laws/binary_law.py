@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple, NoReturn
 
 from .._support.numeric import UNIT, Side
+from .base import Law
 
 # proof constants: docs/theory/constants.md
 #: Relative error of the probabilities that a law is made from, unless they are exact.
@@ -44,7 +45,7 @@ class BinaryPair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BinaryLaw:
+class BinaryLaw(Law):
     """Every value sends 1 with some probability in [q, p], and both ends occur.
 
     Parameters
@@ -126,13 +127,6 @@ class BinaryLaw:
 
     def thinned(self, rate: float) -> NoReturn:
         raise NotImplementedError("sampled rounds as a whole are known for the blanket only")
-
-    def worst(self, epsilon: float, users: int) -> BinaryLaw:
-        return self
-
-    @property
-    def reversed(self) -> BinaryLaw:
-        return self  # of both orders
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support.numeric import UNIT, Array
+from .base import Law
 
 
 def sampled_loss(loss: float, rate: float) -> float:
@@ -201,7 +202,7 @@ class ClassLaws:
 
 
 @dataclass(frozen=True)
-class ThreePointLaw:
+class ThreePointLaw(Law):
     """The score law of the clone analyses, at every alpha = e^epsilon.
 
     With E = e^eps0, the score is (E - alpha) s with probability `clone`/2, (1 - alpha E) s with
@@ -254,13 +255,6 @@ class ThreePointLaw:
 
     def thinned(self, rate: float) -> ClassLaws:
         return self.classes.thinned(rate)
-
-    def worst(self, epsilon: float, users: int) -> ThreePointLaw:
-        return self
-
-    @property
-    def reversed(self) -> ThreePointLaw:
-        return self
 
 
 def mixed_laws(rows: Sequence[Sequence[float]], users: int) -> tuple[ClassLaw, ...]:

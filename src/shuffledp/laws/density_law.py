@@ -72,7 +72,14 @@ class _LossScale(NamedTuple):
 
 
 def largest_loss(density: Density, depth: float = math.inf) -> float:
-    """A loss that all but e^-depth of the outputs for input 0 stay below."""
+    """A loss that all but e^-depth of the outputs for input 0 stay below.
+
+    Parameters
+    ----------
+    density : Density
+    depth : float
+        By default all but 1e-290 of the outputs, of either input, stay below.
+    """
     if math.isfinite(density.max_loss):
         return density.max_loss
     least = max(math.exp(-depth), LEAST)

@@ -82,7 +82,7 @@ def attained_law(matrix: Matrix) -> Law:
 
 
 @dataclass(frozen=True)
-class PairsLaw:
+class PairsLaw(Law):
     """All pairs of different rows of a matrix that has too many of them to list."""
 
     matrix: Matrix
@@ -93,16 +93,9 @@ class PairsLaw:
         silent = np.full((len(rows), 1), 1 - rate)
         return PairsLaw(Matrix(np.concatenate([rate * rows, silent], axis=1)))
 
-    def worst(self, epsilon: float, users: int) -> PairsLaw:
-        return self
-
-    @property
-    def reversed(self) -> PairsLaw:
-        return self
-
 
 @dataclass(frozen=True)
-class LeadingPairsLaw:
+class LeadingPairsLaw(Law):
     """The pairs of rows of a large matrix, and values of the others, with the largest profiles.
 
     Which pairs these are depends on the number of users. The law is a lower bound, so that it is
@@ -123,10 +116,6 @@ class LeadingPairsLaw:
 
     def worst(self, epsilon: float, users: int) -> ClassLaws:
         return self.among(users).worst(epsilon, users)
-
-    @property
-    def reversed(self) -> LeadingPairsLaw:
-        return self
 
 
 def pair_law(u: Array, v: Array, blanket: Array) -> ClassLaw:

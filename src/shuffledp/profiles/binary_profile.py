@@ -166,7 +166,7 @@ class _RangeSearch:
         sufficient = self.lower + self._rtol * (0.5 * slope + 0.5 * self.lower)
         return np.maximum(sufficient, self._negligible)
 
-    def _start(self) -> _Bounded:
+    def _start(self) -> _BoundedRanges:
         """Every m by itself if there are few, else ranges that are narrow at both ends."""
         if self._profile.held is not None:
             return self._start_at_held()
@@ -185,7 +185,7 @@ class _RangeSearch:
         self._raise_lower(where[single], order[single], first[single])
         return self._bounded(where, order, first, last)
 
-    def _start_at_held(self) -> _Bounded:
+    def _start_at_held(self) -> _BoundedRanges:
         """The only m of each order, the users with the value that sends the message more often."""
         count = len(self._outer)
         each = [m for (m,) in self._profile.each_held]
@@ -195,14 +195,14 @@ class _RangeSearch:
         self._raise_lower(where, order, m)
         return self._bounded(where, order, m, m)
 
-    def _bounded(self, where: Index, order: Index, first: Array, last: Array) -> _Bounded:
+    def _bounded(self, where: Index, order: Index, first: Array, last: Array) -> _BoundedRanges:
         bound = np.zeros(len(where))
         for kind, engine in enumerate(self._outer):
             rows = np.flatnonzero(order == kind)
             if len(rows):
                 ranges = Ranges(self._epsilon[where[rows]], first[rows], last[rows])
                 bound[rows] = engine.upper(ranges)
-        return _Bounded(where, order, first, last, bound)
+        return _BoundedRanges(where, order, first, last, bound)
 
     def _raise_lower(self, where: Index, order: Index, m: Array) -> None:
         """Raise the lower values, and their slopes, by H at single m."""
@@ -218,7 +218,7 @@ class _RangeSearch:
             self.slope_low[at[best]] = found.slope_low[best]
             self.slope_high[at[best]] = found.slope_high[best]
 
-    def _raise_lower_within(self, ranges: _Bounded) -> None:
+    def _raise_lower_within(self, ranges: _BoundedRanges) -> None:
         """Raise the lower values by some m of each range, towards the closer end of all m."""
         from_first = ranges.first < self._others - ranges.last
         for kind, engine in enumerate(self._inner):
@@ -231,7 +231,7 @@ class _RangeSearch:
                 self._raise_lower(where, order, m.ravel())
 
 
-class _Bounded(NamedTuple):
+class _BoundedRanges(NamedTuple):
     """Ranges of m, each of an epsilon and an order of the two laws, with upper bounds of H(m)."""
 
     where: Index
@@ -240,14 +240,14 @@ class _Bounded(NamedTuple):
     last: Array
     bound: Array
 
-    def rows(self, chosen: Index) -> _Bounded:
+    def rows(self, chosen: Index) -> _BoundedRanges:
         first, last, bound = (column[chosen] for column in self[2:])
-        return _Bounded(self.where[chosen], self.order[chosen], first, last, bound)
+        return _BoundedRanges(self.where[chosen], self.order[chosen], first, last, bound)
 
-    def joined(self, other: _Bounded) -> _Bounded:
+    def joined(self, other: _BoundedRanges) -> _BoundedRanges:
         where, order = (np.concatenate([self[i], other[i]]) for i in (0, 1))
         first, last, bound = (np.concatenate([self[i], other[i]]) for i in (2, 3, 4))
-        return _Bounded(where, order, first, last, bound)
+        return _BoundedRanges(where, order, first, last, bound)
 
     @property
     def leading(self) -> Index:

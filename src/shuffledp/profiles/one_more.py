@@ -242,8 +242,19 @@ def _deepest_loss(mean: float) -> float:
 def evaluated(terms: Terms, epsilon: Array, scale: Array) -> tuple[Array, Array, Array, Array]:
     """Lower and upper values and slopes of the terms, each of shape [epsilons].
 
-    The thresholds in the terms are those of epsilons that differ from the given ones by at most
-    THRESHOLD_ERROR times `scale`.
+    Parameters
+    ----------
+    terms : Terms
+        Stop-losses as point masses times integrals.
+    epsilon : Array
+        Shape [epsilons].
+    scale : Array
+        The thresholds in the terms are those of epsilons that differ from the given ones by at
+        most THRESHOLD_ERROR times this.
+
+    Notes
+    -----
+    docs/theory/noise-messages.md. Errors are relative to the sum of the moduli of all terms.
     """
     found = integrals(terms.shape)
     mass = np.exp(terms.log_mass)

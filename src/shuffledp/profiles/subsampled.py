@@ -80,7 +80,20 @@ class SubsampledProfile(_SampleProfile):
 
 
 def subsampled(inner: Sampler, rate: float) -> Sampler:
-    """The sampler of a share `rate` of all users, from that of the round of those who take part."""
+    """The sampler of a share `rate` of all users, from that of the round of those who take part.
+
+    Parameters
+    ----------
+    inner : Sampler
+        Of the round of those who take part.
+    rate : float
+
+    Notes
+    -----
+    docs/theory/sampling.md: f_rate(alpha) = rate f(1 + (alpha - 1)/rate). The place at which f is
+    evaluated is rounded down, and the lower value is moved along the line below f from there, or
+    evaluated at the place rounded up if there is no line.
+    """
 
     def sample(epsilon: Array) -> Samples:
         # the slope in alpha is that of the full round

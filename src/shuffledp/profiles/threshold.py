@@ -73,6 +73,7 @@ class ThresholdProfile(PrivacyProfile):
         return self._sample
 
     def _sample(self, epsilon: Array) -> Samples:
+        """Samples by stop-losses below the largest loss, and of infinite losses from there on."""
         epsilon = np.asarray(epsilon, dtype=float)
         is_inside = epsilon < self.max_loss
         terms = self._more if self.more else self._less

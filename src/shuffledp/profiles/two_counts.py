@@ -51,7 +51,14 @@ def countable(noise: Noise) -> bool:
 
 
 def counts_of(noise: Noise, depth: float) -> NoiseCounts:
-    """All counts but some with a total probability of at most e^-depth."""
+    """All counts but some with a total probability of at most e^-depth.
+
+    Parameters
+    ----------
+    noise : Noise
+        With log-concave masses: beyond both ends these fall at least geometrically.
+    depth : float
+    """
     mean, variance = noise.moments
     reach = bernstein(variance, depth)
     while True:
