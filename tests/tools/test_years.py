@@ -412,6 +412,18 @@ def test_a_budget_that_is_exceeded_makes_the_answer_no(file: Path) -> None:
     assert not any("all of the plan" in each for each in years)
 
 
+def test_a_budget_inside_of_its_bracket_is_open(file: Path) -> None:
+    file.write_text(GAUSSIAN.replace("epsilon = 0.8", "epsilon = 9.0"))
+    lower, upper = Plan.read(file).ledger(rtol=0.05).periods[0].total
+    file.write_text(GAUSSIAN.replace("epsilon = 0.8", f"epsilon = {(lower + upper) / 2}"))
+    result = run("account", str(file), "--json", "--rtol", "0.05")
+    report = json.loads(result.stdout)
+    assert result.returncode == 3 and "is not certified to be kept" in report["verdict"]
+    assert report["error"]["bounds"] == {
+        name: report["periods"][0][name] for name in ("lower", "upper")
+    }
+
+
 def test_lengths_beyond_the_plan_are_explained(file: Path) -> None:
     file.write_text(GAUSSIAN.replace("20 weeks", "10 years").replace("2 months", "2 years"))
     ledger = Plan.read(file).ledger()

@@ -120,7 +120,9 @@ def _shortfall(ledger: Ledger, rtol: float) -> NotCertified | None:
     if ledger.exceeds:
         return None
     if not ledger.fits:
-        return NotCertified(ledger.verdict, ledger.total)
+        missed = [each.total for each in ledger.periods if not each.fits]
+        is_whole = ledger.total.upper > ledger.epsilon
+        return NotCertified(ledger.verdict, ledger.total if is_whole else missed[0])
     found = [(ledger.delta, entry.running) for entry in ledger.entries]
     found += [(each.budget.delta, each.total) for each in ledger.periods]
     problems = (epsilon_shortfall(delta, bounds, rtol) for delta, bounds in found)
