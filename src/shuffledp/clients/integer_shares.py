@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support import validate
 from .._support.numeric import Array
 from .._support.rational import exp_bracket
 from ..errors import InvalidParameter
@@ -29,6 +30,7 @@ from .inversion import Inversion, decimal, of_masses
 
 _TOGETHER = 32  # the mean of a Poisson variable that is drawn as one
 _MOST_MEAN = 10**4  # of a Poisson variable that is drawn
+_DEVIATIONS = 10  # of the noise of all users, for which a group must have room
 
 
 class Share(ABC):
@@ -227,13 +229,15 @@ class SharesClient(Client):
     """Sends a share of noise for every column, plus the value; or for the only one.
 
     A message is k whole numbers, 1 more in the column of the value; users who have no value, -1,
-    send noise alone. Without k it is one number, the value in 0 .. largest plus the noise. All of
-    it may be reduced modulo the size of a group before it is added up.
+    send noise alone. Without k it is one number, the value in 0 .. largest plus the noise. With a
+    norm it is a vector of k whole numbers, of at most that L2 norm, plus the noise. All of it may
+    be reduced modulo the size of a group before it is added up: `decoded` undoes that.
     """
 
     share: Share
     k: int | None
     largest: int
+    norm: float | None = None
 
     @property
     def bits(self) -> int:
@@ -243,8 +247,34 @@ class SharesClient(Client):
     def width(self) -> int:
         return self.k or 1
 
+    @property
+    def rank(self) -> int:
+        return 0 if self.norm is None else 1
+
     def checked(self, values: Any) -> NDArray[Any]:
+        if self.norm is not None:
+            return self._vectors(values, self.norm)
         return whole_values(values, self.k or self.largest + 1, least=-1 if self.k else 0)
+
+    def _vectors(self, values: Any, norm: float) -> Whole:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != self.k:
+            raise InvalidParameter(
+                f"values={validate.show(values)} is not a list of vectors of {self.k} whole "
+                "numbers; round the coordinates."
+            )
+        # squares of coordinates within the norm are no more than 10^12, and add up in 64 bits
+        inside = np.asarray(((array >= -norm) & (array <= norm)).all(axis=1))
+        small = np.where(inside[:, None], array, 0).astype(np.int64)
+        squares = np.einsum("ij,ij->i", small, small)
+        wrong = np.flatnonzero(~inside | (squares > math.floor(Fraction(norm) ** 2)))
+        if len(wrong):
+            length = math.sqrt(sum(int(x) ** 2 for x in array[wrong[0]]))
+            raise InvalidParameter(
+                f"values[{wrong[0]}] has L2 norm {length:.6g}, above norm={norm:g}; scale the "
+                "vector before it is rounded."
+            )
+        return array.astype(np.int64, copy=False)
 
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         size = len(values)
@@ -252,6 +282,8 @@ class SharesClient(Client):
             return np.asarray(self.share.draw(source, size) + values)
         noise: NDArray[Any] = self.share.draw(source, size * countable(self.k))
         noise = noise.reshape(size, self.k)
+        if self.norm is not None:
+            return np.asarray(noise + values)
         held = np.flatnonzero(values >= 0)
         noise[held, values[held]] += 1
         return noise
@@ -261,6 +293,32 @@ class SharesClient(Client):
         array = whole_messages(messages, shape, None).astype(np.int64, copy=False)
         total = in_blocks(array, self.width, lambda rows: rows.sum(axis=0, dtype=np.int64))
         return Counts(len(array), np.atleast_1d(total))
+
+    def decoded(self, sums: Any, users: int, modulus: int | None) -> Counts:
+        """The sums nearest to the middle of what values can add up to, among those that are
+        congruent."""
+        counts = checked_counts(Counts(users, np.atleast_1d(sums)), self.width)
+        if modulus is None:
+            return counts
+        found = [int(x) for x in counts.tally.tolist()]
+        if min(found) < 0 or max(found) >= modulus:
+            worst = min(found) if min(found) < 0 else max(found)
+            raise InvalidParameter(
+                f"sums has {worst}, outside 0 .. {modulus - 1}; give what is left modulo {modulus}."
+            )
+        mean, variance = self.share.moments
+        largest = math.floor(self.norm) if self.norm is not None else self.largest
+        least = -largest if self.norm is not None else 0
+        reach = math.ceil(_DEVIATIONS * math.sqrt(users * variance))
+        needed = users * (largest - least) + 2 * reach + 2
+        if modulus < needed:
+            raise InvalidParameter(
+                f"modulus={modulus} is too small for {users:,} users, whose sums and noise take "
+                f"{needed}; use a larger group."
+            )
+        middle = (users * (least + largest)) // 2 + round(users * mean)
+        first = middle - modulus // 2
+        return Counts(users, np.array([first + (x - first) % modulus for x in found], dtype=object))
 
     def variance(self, users: float, count: Any) -> Any:
         """That of the noise, however many have the value."""
@@ -273,8 +331,11 @@ class SharesClient(Client):
         """The sums, less the mean of the noise."""
         users, (mean, variance) = counts.users, self.share.moments
         found = checked_counts(counts, self.width).tally.astype(float) - users * mean
-        if self.k is not None:
+        if self.k is not None and self.norm is None:
             return Estimate(users, found, np.full(self.k, math.sqrt(users * variance)))
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
-        return MeanEstimate(users, float(found[0]) / users, math.sqrt(variance / users))
+        error = math.sqrt(variance / users)
+        if self.k is not None:
+            return MeanEstimate(users, found / users, np.full(self.k, error))
+        return MeanEstimate(users, float(found[0]) / users, error)
