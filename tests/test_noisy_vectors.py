@@ -11,7 +11,7 @@ import pytest
 
 import shell
 from oracles import integer_noise as oracle
-from shuffledp import Accountant, Aggregate, Gaussian, Shuffle, audit, simulate
+from shuffledp import Accountant, Aggregate, Gaussian, Plan, Shuffle, audit, simulate
 from shuffledp.central import GaussianNoise
 from shuffledp.clients import Counts
 from shuffledp.errors import InvalidParameter, OutOfRange
@@ -182,6 +182,21 @@ def test_what_is_said_of_integer_vectors() -> None:
         *("--norm", "6", "--view", "aggregate", "--users", "100", "--delta", "1e-6"),
     )
     assert "upper bound, not exact" in " ".join(printed.split())
+
+
+def test_vectors_in_a_plan(tmp_path: Any) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "[target]\nepsilon = 9.0\ndelta = 1e-6\n"
+        "[[rounds]]\nname = 'a'\nrandomizer = 'noise-shares'\nskellam = 1.0\ndimension = 3\n"
+        "norm = 6.0\nview = 'aggregate'\nusers = 100\n"
+        "[[rounds]]\nname = 'b'\nrandomizer = 'gaussian'\nsigma = 2.0\ndimension = 4\n"
+        "view = 'aggregate'\nusers = 100\n"
+    )
+    account = Accountant().compose(Aggregate(NoiseShares(skellam=1.0, dimension=3, norm=6.0), 100))
+    account = account.compose(Aggregate(Gaussian(2.0, 4), 100))
+    spent = Plan.read(plan).ledger().total
+    assert spent.upper == pytest.approx(account.get_epsilon(1e-6), rel=1e-3)
 
 
 def test_what_is_refused() -> None:

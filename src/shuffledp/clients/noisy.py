@@ -76,7 +76,8 @@ _LONGEST = 1 + 1e-9
 class NoisyVectorClient(Client):
     """Sends a vector plus Gaussian noise in every coordinate, in the steps of a `NoisyClient`.
 
-    Coordinates are rounded towards 0 to a step, so that no vector gets longer.
+    Coordinates are rounded towards 0 to a step, so that no vector gets longer; estimates
+    are biased by less than a step.
     """
 
     noise: NoisyClient
@@ -107,7 +108,9 @@ class NoisyVectorClient(Client):
             raise InvalidParameter(
                 f"values[{wrong[0]}] has L2 norm {norms[wrong[0]]:.6g}; scale it to 1 at most."
             )
-        return np.asarray(array / np.maximum(norms * (1 + 2.0**-50), 1.0)[:, None])
+        # a sum of so many squares errs by as many units at most, to the safe side
+        norms = norms * (1 + (self.dimension + 8) * 2.0**-52)
+        return np.asarray(array / np.maximum(norms, 1.0)[:, None])
 
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         number = np.trunc(values * self.noise.steps).astype(np.int64)

@@ -4,7 +4,7 @@ All are symmetric and log-concave, and so are their sums. Each law offers its cu
 function K(lam) = log E[exp(lam X)] and the characteristic function of the law tilted by
 exp(lam x - K(lam)), in forms without cancellation; `engines/lattice_inversion.py` inverts it.
 
-Theory: docs/theory/integer-noise.md.
+Theory: docs/theory/integer-noise.md, docs/theory/integer-vectors.md.
 """
 
 from __future__ import annotations
