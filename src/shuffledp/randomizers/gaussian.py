@@ -51,7 +51,7 @@ class Gaussian(DensityRandomizer):
     >>> from shuffledp import Aggregate
     >>> from shuffledp.central import GaussianNoise
     >>> vectors = Aggregate(Gaussian(sigma=0.5, dimension=1000), users=400, neighbours="remove")
-    >>> vectors.get_epsilon(1e-6) == GaussianNoise(sigma=10.0).get_epsilon(1e-6)
+    >>> abs(vectors.get_epsilon(1e-6) - GaussianNoise(sigma=10.0).get_epsilon(1e-6)) < 1e-9
     True
     """
 
