@@ -15,6 +15,7 @@ from shuffledp.bounds.target import Decimals, approach
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import REGISTRY, Family, Randomizer
+from shuffledp.randomizers.base import SUMMED
 from shuffledp.tools.choose import Choices, lowest
 
 USERS, VALUES, EPSILON, DELTA = 10**6, 100, 1.0, 1e-8
@@ -428,6 +429,20 @@ def test_shares_of_noise_are_ranked_beside_bits(monkeypatch: pytest.MonkeyPatch)
         assert choice.standard_error**2 == pytest.approx(choice.randomizer.count_variance(500))
     with pytest.raises(InvalidParameter, match="no randomizer of which view=shuffle is known"):
         choose(500, 4, epsilon=1.0, delta=1e-6, view="shuffle")
+
+
+def test_another_option_is_taken_if_the_chosen_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options are compared for one round: noise that suffices there may not for several."""
+    only(monkeypatch)
+    shares = SUMMED["noise-shares"]
+    families = shares.families_for("mean", 1, 10**6)[-1:]
+    monkeypatch.setattr(shares, "families_for", lambda *question: families)
+    monkeypatch.setattr("shuffledp.tools.choose.SUMMED", {"noise-shares": shares})
+    (found,) = choose(
+        10**6, task="mean", view="aggregate", rounds=3, epsilon=0.3, delta=1e-8, rtol=0.01
+    )
+    account = Accountant().compose(Aggregate(found.randomizer, 10**6), 3)
+    assert account.get_epsilon(1e-8) <= 0.3
 
 
 def test_shares_of_noise_are_ranked_for_means() -> None:
