@@ -181,7 +181,26 @@ def test_calibration_in_the_shell() -> None:
     assert found["mechanism"] == "discrete-gaussian" and found["parameters"]["sensitivity"] == 2
     account = Accountant().compose(DiscreteGaussianNoise(found["value"], 2), 12)
     assert 0.998 < account.get_epsilon(1e-6) <= 1
+    printed = shell.ok(
+        "calibrate", "--find", "rounds", "--mechanism", "skellam", "--mu", "100", *target
+    )
+    most = int(printed.split()[2])
+    for rounds in (most, most + 1):
+        account = Accountant().compose(SkellamNoise(100.0), rounds)
+        assert (account.get_epsilon(1e-6) <= 1) == (rounds == most)
     for options, said in (
+        (
+            ("--find", "rounds", "--mechanism", "skellam", "--mu", "9", "--rounds", "2"),
+            "--rounds is what --find rounds looks for; leave it out.",
+        ),
+        (
+            ("--find", "rounds", "--mechanism", "skellam"),
+            "mechanism skellam needs mu; add it.",
+        ),
+        (
+            ("--find", "eps0", "--mu", "2", "--users", "9"),
+            "--mu goes with --mechanism; add that, or leave it out.",
+        ),
         (("--find", "coins"), "--find coins goes with --mechanism; add that."),
         (
             ("--find", "coins", "--mechanism", "binomial", "--users", "3"),

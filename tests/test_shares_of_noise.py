@@ -169,7 +169,7 @@ def test_what_it_says_and_what_it_refuses(tmp_path: Any) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"k": 2}, "the noise is given in 0 ways; give exactly one of"),
         ({"skellam": 1.0, "binomial": 1, "k": 2}, "the noise is given in 2 ways"),
-        ({"skellam": 1.0}, "values are counted in k columns or added up"),
+        ({"skellam": 1.0}, "values are counted in k columns, or"),
         ({"skellam": 1.0, "k": 2, "largest": 1}, "values are counted in k columns"),
         ({"discrete_laplace": 1.0, "k": 2}, "discrete_laplace and complete go together"),
         ({"binomial": 0, "k": 2}, "binomial=0 is below 1"),

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from . import bounds, laws, profiles
 from .errors import InvalidParameter
 from .guarantee import best_effort
-from .randomizers import Analysis, Gaussian, NoiseShares, Randomizer
-from .randomizers.analyses import SUMS
-from .randomizers.noise_shares import SHARES
+from .randomizers import Analysis, Randomizer
 from .rounds import RoundOfUsers
 
 if TYPE_CHECKING:  # loaded with the first question
@@ -25,9 +23,11 @@ class Aggregate(RoundOfUsers):
     aggregation (Prio, DAP) reveals nothing but the sums of what they send.
 
     Bits of a `UnaryEncoding` are summed up column by column, the noise of `Gaussian` shares adds up
-    to a central Gaussian mechanism, `NoiseShares` add up to noise on integers, and of every
-    randomizer with two messages the sum is all there is. neighbours="replace": one user's value is
-    another one. neighbours="remove": the zero vector stands for one user's value (deletion).
+    to a central Gaussian mechanism, on a number or on a vector, `NoiseShares` add up to noise on
+    integers, and of every randomizer with two messages the sum is all there is.
+    neighbours="replace": one user's value is another one. neighbours="remove": the zero vector
+    stands for one user's value (deletion). Of vectors up to the L2 norm 1 the L2 sensitivity is 2
+    for "replace" and 1 for "remove".
 
     The other options mean what they mean for `Shuffle`; who takes part in a sample is not seen, but
     how many do is.
@@ -85,7 +85,7 @@ class Aggregate(RoundOfUsers):
 
     @property
     def _analysis(self) -> Analysis:
-        return SHARES if isinstance(self.randomizer, NoiseShares) else SUMS
+        return self.randomizer.sum_analysis
 
     @property
     def assumptions(self) -> Sequence[str]:
@@ -94,17 +94,13 @@ class Aggregate(RoundOfUsers):
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
-        real = (
-            "proven for shares that are real numbers; rounded shares come close, without a proof: "
-            "NoiseShares are proven as they are drawn, on integers"
-        )
-        noise = [("noise", real)] if isinstance(self.randomizer, Gaussian) else []
-        return [*super().remarks, *noise]
+        return [*super().remarks, *self.randomizer.sum_remarks.items()]
 
     def _attained(self, ask: Ask) -> float:
         """Of one column the worst datasets of all are known."""
         every = profiles.parts.round_parts(self.law, self.messages * self.honest, self.neighbours)
-        alone = self.sample_rate == 1 and sum(count for _, count in every) == 1
+        is_bound = isinstance(self.law, laws.integer_noise.SharedVectorNoise)
+        alone = self.sample_rate == 1 and sum(count for _, count in every) == 1 and not is_bound
         return (
             best_effort(ask, bounds.certified_rounds.CertifiedRounds(every)).lower
             if alone

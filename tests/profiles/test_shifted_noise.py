@@ -219,3 +219,36 @@ def test_discrete_laplace_noise(scale: float, shift: int) -> None:
             truth = (1 - theta) / (1 + theta) * mpmath.fsum(inner) + max(last, mpmath.mpf(0))
             assert found.lower[0] <= truth <= found.upper[0]
             assert found.upper[0] <= found.lower[0] * (1 + 1e-11) + 1e-13
+
+
+def test_tails_many_deviations_away() -> None:
+    """Beyond a period of the angles, outcomes below the place are its aliases."""
+    with mpmath.workdps(40):
+        for x in (30, 120, 500):
+            terms = [mpmath.exp(-mpmath.mpf(y * y) / 2) for y in range(x, x + 40)]
+            scale = mpmath.jtheta(3, 0, mpmath.exp(-mpmath.mpf(1) / 2))
+            skellam = [mpmath.exp(-2) * mpmath.besseli(y, 2) for y in range(x, x + 40)]
+            for law, truth in (
+                (DiscreteGaussianLaw(1.0), mpmath.fsum(terms) / scale),
+                (SkellamLaw(1.0), mpmath.fsum(skellam)),
+            ):
+                (log,), (error,) = tails(law, np.array([float(x)]))
+                assert abs(mpmath.log(truth) - mpmath.mpf(float(log))) <= error < 1e-7
+
+
+def test_brackets_where_losses_are_huge() -> None:
+    """No loss above 600 is told from an infinite one, and none below it counts as nothing."""
+    sides = IntegerNoiseProfile(DiscreteGaussianLaw(1.0), 1000).sampler(40.0, 1e-3)(
+        np.array([0.0, 599.0])
+    )
+    assert (sides.lower > 1 - 1e-12).all() and (sides.upper >= 1 - 1e-12).all()
+    # two losses, 200 and 600: between them delta is the probability of an outcome above 1
+    lower, upper = epsilon_bounds(IntegerNoiseProfile(DiscreteGaussianLaw(0.05), 1), 1e-58, 1e-3)
+    loss = 1 / (2 * Fraction(0.05) ** 2)
+    assert Fraction(lower) <= loss <= Fraction(upper) and upper <= lower * (1 + 1e-6)
+    between = IntegerNoiseProfile(DiscreteGaussianLaw(0.05), 1).sampler(300.0, 1e-3)
+    with mpmath.workdps(40):
+        rare = mpmath.exp(-1 / (2 * mpmath.mpf(0.05) ** 2))
+        rare = rare / (1 + 2 * rare) * -mpmath.expm1(mpmath.mpf(300) - 600)
+        found = between(np.array([300.0]))
+        assert found.lower[0] <= rare <= found.upper[0] <= found.lower[0] * (1 + 1e-9)

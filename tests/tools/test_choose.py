@@ -6,13 +6,16 @@ from typing import Any
 from unittest.mock import patch
 
 import mpmath
+import numpy as np
 import pytest
 
 from shuffledp import Accountant, Aggregate, RandomizedResponse, Shuffle, choose
 from shuffledp.bounds import Bounds
 from shuffledp.bounds.target import Decimals, approach
+from shuffledp.central import GaussianNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import REGISTRY, Family, Randomizer
+from shuffledp.randomizers.base import SUMMED
 from shuffledp.tools.choose import Choices, lowest
 
 USERS, VALUES, EPSILON, DELTA = 10**6, 100, 1.0, 1e-8
@@ -249,8 +252,10 @@ def test_no_local_eps0_is_above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None
 def test_gaussian_noise_has_no_local_eps0() -> None:
     table = choose(1000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6, max_eps0=4)
     assert [choice.name for choice in table] == ["one-bit"]
-    ((name, view, reason),) = table.unmet
-    assert (name, view) == ("gaussian", "aggregate") and "max_eps0=4" in reason
+    assert {(row.randomizer, row.view) for row in table.unmet} == {
+        ("gaussian", "aggregate"), ("noise-shares", "aggregate"),
+    }  # fmt: skip
+    assert all("max_eps0=4" in row.reason for row in table.unmet)
 
 
 @pytest.mark.usefixtures("one_probability")
@@ -276,8 +281,13 @@ def test_means_and_vectors() -> None:
     scale = 1 / laplace.parameters["eps0"]
     assert laplace.standard_error == pytest.approx(math.sqrt(2 * scale**2 / 10_000), rel=1e-4)
     assert laplace.frequency_error is None
-    (vector,) = choose(10_000, task="vector", dimension=8, epsilon=1.0, delta=1e-6)
+    summed, vector = choose(10_000, task="vector", dimension=8, epsilon=1.0, delta=1e-6)
     assert (vector.name, vector.parameters["dimension"], vector.bits) == ("priv-unit", 8, 256)
+    assert (summed.view, summed.parameters["dimension"], summed.bits) == ("aggregate", 8, 512)
+    sigma = summed.parameters["sigma"]
+    assert summed.standard_error == pytest.approx(sigma / 100, rel=1e-9)
+    # opposite unit vectors are 2 apart
+    assert GaussianNoise(100 * sigma, 2.0).get_epsilon(1e-6) <= 1
 
 
 def test_what_cannot_be_met_is_listed_with_the_reason() -> None:
@@ -301,8 +311,9 @@ def test_whoever_cannot_spend_the_target_is_told_of(monkeypatch: pytest.MonkeyPa
 def test_noise_shares_spend_the_target() -> None:
     """Of sums the noise of a single user may be as little as the target allows."""
     table = choose(10**8, task="mean", epsilon=1.0, delta=1e-8, view="aggregate")
-    assert table[0].name == "gaussian" and not table.unspent
-    sigma = table[0].parameters["sigma"]
+    assert not table.unspent
+    (gaussian,) = (choice for choice in table if choice.name == "gaussian")
+    sigma = gaussian.parameters["sigma"]
     with mpmath.workdps(40):  # the sum is a Gaussian mechanism (Balle, Wang 2018)
         shift = 1 / (mpmath.mpf(sigma) * 10**4)
 
@@ -340,7 +351,6 @@ def test_two_values_need_no_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"sampling": "any"}, "sampling='any'"),
         ({"max_eps0": 0}, "max_eps0=0 is outside"),
         ({"max_eps0": "4"}, "max_eps0='4' is not a number"),
-        ({"task": "vector", "values": None, "dimension": 3, "view": "aggregate"}, "no randomizer"),
     ],
 )
 def test_bad_input_is_one_sentence(asked: dict[str, Any], words: str) -> None:
@@ -409,11 +419,56 @@ def test_shares_of_noise_are_ranked_beside_bits(monkeypatch: pytest.MonkeyPatch)
     table = choose(500, 4, epsilon=1.0, delta=1e-6, dropouts=0.1, rtol=0.02)
     assert {choice.view for choice in table} == {"aggregate"} and not table.unmet
     assert {name for choice in table for name in choice.parameters} == {
-        *("discrete_gaussian", "skellam", "binomial", "k"),
+        *("discrete_gaussian", "skellam", "binomial", "discrete_laplace", "complete", "k"),
     }  # fmt: skip
+    (laplace,) = (choice for choice in table if "complete" in choice.parameters)
+    assert laplace.parameters["complete"] == 450  # those who do not drop out
     for choice in table:
         assert choice.round == Aggregate(choice.randomizer, 500, dropouts=0.1)
         assert choice.round.get_epsilon(1e-6) <= 1
         assert choice.standard_error**2 == pytest.approx(choice.randomizer.count_variance(500))
     with pytest.raises(InvalidParameter, match="no randomizer of which view=shuffle is known"):
         choose(500, 4, epsilon=1.0, delta=1e-6, view="shuffle")
+
+
+def test_another_option_is_taken_if_the_chosen_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options are compared for one round: noise that suffices there may not for several."""
+    only(monkeypatch)
+    shares = SUMMED["noise-shares"]
+    families = shares.families_for("mean", 1, 10**6)[-1:]
+    monkeypatch.setattr(shares, "families_for", lambda *question: families)
+    monkeypatch.setattr("shuffledp.tools.choose.SUMMED", {"noise-shares": shares})
+    (found,) = choose(
+        10**6, task="mean", view="aggregate", rounds=3, epsilon=0.3, delta=1e-8, rtol=0.01
+    )
+    account = Accountant().compose(Aggregate(found.randomizer, 10**6), 3)
+    assert account.get_epsilon(1e-8) <= 0.3
+
+
+def test_shares_of_noise_are_ranked_for_means() -> None:
+    """Numbers are rounded at random to multiples of 1/largest, which adds to the error."""
+    table = choose(2000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6, rtol=0.02)
+    assert "largest: numbers times it are rounded" in str(table) and not table.unmet
+    shares = {
+        name: choice
+        for choice in table
+        for name in ("discrete_gaussian", "skellam", "binomial", "discrete_laplace")
+        if name in choice.parameters
+    }
+    assert len(shares) == 4 and {"one-bit", "gaussian"} < {choice.name for choice in table}
+    rng = np.random.default_rng(17)
+    for choice in shares.values():
+        largest, randomizer = choice.parameters["largest"], choice.randomizer
+        assert choice.round == Aggregate(randomizer, 2000)
+        assert choice.round.get_epsilon(1e-6) <= 1 < 1.3 * choice.epsilon.upper
+        # the worst number is halfway between two multiples
+        number = (largest // 2 + 0.5) / largest
+        errors = []
+        for _ in range(60):
+            rounded = np.floor(number * largest + rng.random(2000)).astype(int)
+            found = randomizer.estimate(randomizer.randomize(rounded, rng=rng))
+            errors.append(found.mean / largest - number)
+        assert abs(np.mean(errors)) < 6 * choice.average_error / math.sqrt(60)
+        assert 0.6 < np.std(errors) / choice.average_error < 1.5
+    one_bit = next(choice for choice in table if choice.name == "one-bit")
+    assert max(choice.average_error for choice in shares.values()) < one_bit.average_error

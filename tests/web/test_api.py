@@ -21,6 +21,7 @@ from shell import run
 from shuffledp import Accountant, Plan, Shuffle
 from shuffledp.cli.app import cli
 from shuffledp.randomizers import REGISTRY
+from shuffledp.randomizers.base import named_randomizers
 from shuffledp.web.pool import Limits
 from shuffledp.web.questions import questions
 from shuffledp.web.server import listening
@@ -311,7 +312,14 @@ def test_numbers_of_the_page_are_rounded_as_they_are_printed(server: Server) -> 
 
 def test_the_registry_says_what_randomizers_take(server: Server) -> None:
     known = server.client.get("/api/registry").json()
-    assert [each["name"] for each in known["randomizers"]] == list(REGISTRY)
+    assert [each["name"] for each in known["randomizers"]] == list(named_randomizers())
+    (shares,) = (each for each in known["randomizers"] if each["name"] == "noise-shares")
+    assert shares["views"] == ["aggregate"] and shares["analyses"] == []
+    answer = server.ask(
+        *("epsilon",), randomizer="noise-shares", skellam=0.05, dimension=9, norm=2,
+        view="aggregate", users=1000, delta=1e-6,
+    ).json()  # fmt: skip
+    assert answer["analysis"] == "integer-vectors" and 0 < answer["upper"][0] < 2
     (rr,) = (each for each in known["randomizers"] if each["name"] == "rr")
     k = rr["parameters"][0]
     assert (k["name"], k["least"], k["whole"], k["needed"]) == ("k", 2, True, True)

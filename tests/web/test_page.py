@@ -166,6 +166,26 @@ def test_every_randomizer_has_an_answer(page: Page) -> None:
         assert not page.locator("#protocol .problem:not(:empty)").count()
 
 
+def test_shares_of_noise_are_for_sums(page: Page) -> None:
+    """Histograms and vectors; what has no meaning for shuffled messages is not asked for there."""
+    page.goto("/?view=aggregate&users=500&delta=0.001&rtol=0.05")
+    page.select_option("#field-randomizer", "noise-shares")
+    until(
+        page, "document.querySelector('pre[aria-label=Shell]')?.textContent.includes('--skellam')"
+    )
+    asked = "--randomizer noise-shares --view aggregate --users 500 --delta 0.001 --rtol 0.05"
+    said = run("epsilon", *asked.split(), "--skellam", "0.1", "--k", "2").stdout
+    says(page, " ".join(said.partition("\n\n")[0].split()))
+    for name, text in (("k", ""), ("dimension", "9"), ("norm", "2")):
+        page.fill(f"#field-{name}", text)
+    vectors = f"{asked} --skellam 0.1 --dimension 9 --norm 2"
+    said = run("epsilon", *vectors.split()).stdout
+    says(page, " ".join(said.partition("\n\n")[0].split()))
+    page.goto("/?randomizer=gaussian&sigma=2&dimension=9&users=500&delta=0.001&rtol=0.05")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('The protocol')")
+    assert not page.locator("#field-dimension").count()
+
+
 def test_other_views(page: Page) -> None:
     page.goto("/?rtol=0.05")
     page.get_by_text("only sums").click()

@@ -37,6 +37,11 @@ from .options import (
 )
 from .report import print_answer
 
+#: Parameters that only central noise has.
+_OF_CENTRAL_NOISE = {
+    name: each for name, each in CENTRAL_PARAMETERS.items() if parameter_named(name) is None
+}
+
 
 @command()
 @click.option(
@@ -54,6 +59,10 @@ from .report import print_answer
         help="Central noise instead of a round of users.",
     ),
     number("sensitivity", "The most that neighbours change, before central noise.  [1]"),
+    *(
+        number(name, f"{each.meaning[0].upper()}{each.meaning[1:]} (central).", whole=each.whole)
+        for name, each in _OF_CENTRAL_NOISE.items()
+    ),
     *round_options(),
     number("users", "Users in each round.", whole=True),
     number("rounds", "How many rounds are composed.  [1]", whole=True),
@@ -72,6 +81,7 @@ def calibrate(
       shuffledp calibrate --find skellam --randomizer noise-shares --k 8 --view aggregate \\
         --users 1e4 --epsilon 1 --delta 1e-6
       shuffledp calibrate --find coins --mechanism binomial --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find rounds --mechanism skellam --mu 100 --epsilon 1 --delta 1e-6
       shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find noise-multiplier --view allocation --steps 1000 --rounds 10 \\
           --epsilon 1 --delta 1e-6
@@ -96,9 +106,10 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
     if given["mechanism"] is not None:
         _check_central(find, name, given)
         return
-    if given["sensitivity"] is not None:
-        raise InvalidParameter("--sensitivity goes with --mechanism; add that, or leave it out.")
-    if name in CENTRAL_PARAMETERS and parameter_named(name) is None:
+    for central in ("sensitivity", *_OF_CENTRAL_NOISE):
+        if given[central] is not None:
+            raise InvalidParameter(f"--{central} goes with --mechanism; add that, or leave it out.")
+    if name in _OF_CENTRAL_NOISE:
         raise InvalidParameter(f"--find {find} goes with --mechanism; add that.")
     if given[name] is not None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
@@ -132,11 +143,14 @@ def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
                 f"--{other.replace('_', '-')} does not go with --mechanism {mechanism}; leave it "
                 "out."
             )
-    if name not in central_parameters(given) or name == "sensitivity":
+    own = central_parameters(given)
+    if name != "rounds" and (name not in own or name == "sensitivity"):
         raise InvalidParameter(
             f"--find {find} does not go with --mechanism {mechanism}, which has "
-            f"{', '.join(central_parameters(given))}; look for another parameter."
+            f"{', '.join(own)}; look for another parameter."
         )
+    if given[name] is not None:
+        raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
 
 
 def _answer(found: Calibration) -> dict[str, Any]:

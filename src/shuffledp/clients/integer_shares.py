@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support import validate
 from .._support.numeric import Array
 from .._support.rational import exp_bracket
 from ..errors import InvalidParameter
@@ -228,13 +229,15 @@ class SharesClient(Client):
     """Sends a share of noise for every column, plus the value; or for the only one.
 
     A message is k whole numbers, 1 more in the column of the value; users who have no value, -1,
-    send noise alone. Without k it is one number, the value in 0 .. largest plus the noise. All of
-    it may be reduced modulo the size of a group before it is added up.
+    send noise alone. Without k it is one number, the value in 0 .. largest plus the noise. With a
+    norm it is a vector of k whole numbers, of at most that L2 norm, plus the noise. All of it may
+    be reduced modulo the size of a group before it is added up: `lifted` undoes that.
     """
 
     share: Share
     k: int | None
     largest: int
+    norm: float | None = None
 
     @property
     def bits(self) -> int:
@@ -244,8 +247,34 @@ class SharesClient(Client):
     def width(self) -> int:
         return self.k or 1
 
+    @property
+    def rank(self) -> int:
+        return 0 if self.norm is None else 1
+
     def checked(self, values: Any) -> NDArray[Any]:
+        if self.norm is not None:
+            return self._vectors(values, self.norm)
         return whole_values(values, self.k or self.largest + 1, least=-1 if self.k else 0)
+
+    def _vectors(self, values: Any, norm: float) -> Whole:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != self.k:
+            raise InvalidParameter(
+                f"values={validate.show(values)} is not a list of vectors of {self.k} whole "
+                "numbers; round the coordinates."
+            )
+        # squares of coordinates within the norm are no more than 10^12, and add up in 64 bits
+        inside = np.asarray(((array >= -norm) & (array <= norm)).all(axis=1))
+        small = np.where(inside[:, None], array, 0).astype(np.int64)
+        squares = np.einsum("ij,ij->i", small, small)
+        wrong = np.flatnonzero(~inside | (squares > math.floor(Fraction(norm) ** 2)))
+        if len(wrong):
+            length = math.sqrt(sum(int(x) ** 2 for x in array[wrong[0]]))
+            raise InvalidParameter(
+                f"values[{wrong[0]}] has L2 norm {length:.6g}, above norm={norm:g}; scale the "
+                "vector before it is rounded."
+            )
+        return array.astype(np.int64, copy=False)
 
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
         size = len(values)
@@ -253,6 +282,8 @@ class SharesClient(Client):
             return np.asarray(self.share.draw(source, size) + values)
         noise: NDArray[Any] = self.share.draw(source, size * countable(self.k))
         noise = noise.reshape(size, self.k)
+        if self.norm is not None:
+            return np.asarray(noise + values)
         held = np.flatnonzero(values >= 0)
         noise[held, values[held]] += 1
         return noise
@@ -267,21 +298,27 @@ class SharesClient(Client):
     def lifted(self, counts: Counts) -> Counts:
         """The sums themselves, where an aggregator tells them modulo the size of its group.
 
-        The values of all users add up to 0 .. n or 0 .. n largest. So the sum is the only number
-        with the residue, unless the noise is 12 standard deviations from its mean.
+        The values of all users add up to 0 .. n or 0 .. n largest, the coordinates of vectors to
+        -n norm .. n norm. So the sum is the only number with the residue, unless the noise is 12
+        standard deviations from its mean.
         """
         size, users = counts.modulus, counts.users
         if size is None:
             return counts
         mean, variance = self.share.moments
-        spare = size - users * (1 if self.k else self.largest) - 2
+        largest = 1 if self.k else self.largest
+        least = 0
+        if self.norm is not None:
+            largest = math.floor(self.norm)
+            least = -largest
+        spare = size - users * (largest - least) - 2
         needed = 2 * _REACH * math.sqrt(users * variance)
         if spare < needed:
             raise InvalidParameter(
                 f"modulus={size} leaves {spare} for the noise of {users:,} users, less than "
                 f"{needed:.0f}, {_REACH} standard deviations on both sides; use a larger group."
             )
-        start = math.floor(users * mean) - spare // 2
+        start = users * least + math.floor(users * mean) - spare // 2
         sums = (counts.tally.astype(object) - start) % size + start
         return Counts(users, sums, protocol=counts.protocol)
 
@@ -297,9 +334,12 @@ class SharesClient(Client):
         users, (mean, variance) = counts.users, self.share.moments
         sums = checked_counts(self.lifted(counts), self.width).tally
         found = sums.astype(float) - users * mean
-        if self.k is not None:
+        if self.k is not None and self.norm is None:
             error = math.sqrt(users * variance)
             return Estimate(users, found, np.full(self.k, error), error)
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
-        return MeanEstimate(users, float(found[0]) / users, math.sqrt(variance / users))
+        error = math.sqrt(variance / users)
+        if self.k is not None:
+            return MeanEstimate(users, found / users, np.full(self.k, error))
+        return MeanEstimate(users, float(found[0]) / users, error)

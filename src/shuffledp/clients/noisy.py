@@ -1,4 +1,4 @@
-"""The client that adds Laplace or Gaussian noise."""
+"""The clients that add Laplace or Gaussian noise, to numbers or to vectors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from .base import MeanClient
+from .._support import validate
+from .._support.numeric import Array
+from ..errors import InvalidParameter
+from .base import Client, MeanClient, MessageForm, checked_counts, exact_sums
+from .counts import Counts, MeanEstimate
 from .entropy import Source, rounded_at_random
 from .exact_noise import exponential, normal, with_sign
 
@@ -61,3 +66,73 @@ class NoisyClient(MeanClient):
         number = rounded_at_random(values * self.steps, source)
         draw = normal if self.gaussian else exponential
         return number + with_sign(source, draw(source, len(values), self.digits))
+
+
+#: Vectors whose computed norm exceeds 1 by rounding are accepted, and scaled to 1.
+_LONGEST = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class NoisyVectorClient(Client):
+    """Sends a vector plus Gaussian noise in every coordinate, in the steps of a `NoisyClient`.
+
+    Coordinates are rounded towards 0 to a step, so that no vector gets longer; estimates
+    are biased by less than a step.
+    """
+
+    noise: NoisyClient
+    dimension: int
+
+    @property
+    def bits(self) -> int:
+        return 64 * self.dimension
+
+    @property
+    def width(self) -> int:
+        return self.dimension
+
+    @property
+    def rank(self) -> int:
+        return 1
+
+    def checked(self, values: Any) -> Array:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] != self.dimension:
+            raise InvalidParameter(
+                f"values={validate.show(values)} is not a list of vectors; give vectors of "
+                f"{self.dimension} numbers."
+            )
+        norms = np.sqrt(np.einsum("ij,ij->i", array, array, dtype=float))
+        wrong = np.flatnonzero(~(norms <= _LONGEST))
+        if len(wrong):
+            raise InvalidParameter(
+                f"values[{wrong[0]}] has L2 norm {norms[wrong[0]]:.6g}; scale it to 1 at most."
+            )
+        # a sum of so many squares errs by as many units at most, to the safe side
+        norms = norms * (1 + (self.dimension + 8) * 2.0**-52)
+        return np.asarray(array / np.maximum(norms, 1.0)[:, None])
+
+    def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
+        number = np.trunc(values * self.noise.steps).astype(np.int64)
+        drawn = with_sign(source, normal(source, values.size, self.noise.digits))
+        return np.asarray(number + drawn.reshape(values.shape))
+
+    @property
+    def form(self) -> MessageForm:
+        return MessageForm("sum", (self.dimension,), None, None, self.dimension)
+
+    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
+        return exact_sums(messages)
+
+    def mean_variance(self, users: float) -> float:
+        """Of each coordinate."""
+        return self.noise.mean_variance(users)
+
+    def estimate(self, counts: Counts) -> MeanEstimate:
+        users = checked_counts(counts, self.dimension).users
+        if users == 0:
+            raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
+        # noise was rounded down by half a step on average
+        mean = (counts.tally / users).astype(float) + 0.5
+        error = np.full(self.dimension, math.sqrt(self.mean_variance(users)))
+        return MeanEstimate(users, mean / self.noise.steps, error)

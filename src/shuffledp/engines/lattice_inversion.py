@@ -130,7 +130,10 @@ def _aliases(law: IntegerNoise, x: Array, tilt: Array, period: Array, tail: bool
         exponent = law.cumulant(to) - to * far - here + side * tilt * period
         chernoff = np.exp(np.minimum(exponent, _STEEPEST))
         bound += np.where(far > law.top, 0.0, chernoff)
-    if tail:
-        bound += np.exp(np.minimum(-tilt * period - here, _STEEPEST))
+    if tail:  # outcomes below, by Chernoff's bound with a tilt under which the sum converges
+        to = law.saddle(np.maximum(x - period, law.offset))
+        to = np.where((tilt - to) * period > 1, to, 0.0)
+        exponent = law.cumulant(to) - to * x - here - (tilt - to) * period
         bound /= -np.expm1(-tilt * period)
+        bound += np.exp(np.minimum(exponent, _STEEPEST)) / -np.expm1(-(tilt - to) * period)
     return bound

@@ -4,7 +4,7 @@ All are symmetric and log-concave, and so are their sums. Each law offers its cu
 function K(lam) = log E[exp(lam X)] and the characteristic function of the law tilted by
 exp(lam x - K(lam)), in forms without cancellation; `engines/lattice_inversion.py` inverts it.
 
-Theory: docs/theory/integer-noise.md.
+Theory: docs/theory/integer-noise.md, docs/theory/integer-vectors.md.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ _FREQUENCIES_FROM = 0.5
 _FREQUENCIES, _INTEGERS = 4, 6
 #: Integers that a share below that standard deviation can reach with a probability above 1e-300.
 _FARTHEST_SHARE = 26
+#: From here on I_1(t)/I_0(t) has a lower bound in powers of 1/t, and below a series.
+_SERIES_UP_TO, _SERIES_TERMS = 16.0, 60
+#: Vectors of a dual lattice whose terms are added up one squared length at a time.
+_LENGTHS = 64
 
 
 class Turned(NamedTuple):
@@ -80,6 +84,15 @@ class IntegerNoise(ABC):
     def log_modulus_bound(self, tilt: Array, angle: Array) -> Array:
         """At least log of the modulus of the characteristic function from this angle on to pi."""
 
+    def loss(self, x: Array, shift: int) -> Array | None:
+        """log Pr[X = x - shift]/Pr[X = x] within 4 units of rounding, if there is a formula."""
+        return None
+
+    @property
+    def curvature(self) -> float:
+        """At least log p(x)^2/(p(x-1) p(x+1)) of the masses p at all x; infinite if unknown."""
+        return math.inf
+
 
 @dataclass(frozen=True)
 class SkellamLaw(IntegerNoise):
@@ -90,6 +103,19 @@ class SkellamLaw(IntegerNoise):
     def of_users(self, users: int) -> SkellamLaw:
         """The law of the sum of `users` independent shares."""
         return SkellamLaw(self.mu * users)
+
+    @property
+    def curvature(self) -> float:
+        """2 log I_0(t)/I_1(t) with t = 2 mu, at 0, where it is the largest."""
+        t = 2 * self.mu
+        if t >= _SERIES_UP_TO:
+            less = 1 / (2 * t) + 1 / (8 * t**2) + 1 / (4 * t**3)
+            return -2 * math.log1p(-less) * (1 + 16 * UNIT)
+        even, odd, term = 0.0, 0.0, 1.0
+        for j in range(_SERIES_TERMS):
+            even, odd = even + term, odd + term * t / (2 * (j + 1))
+            term *= (t / (2 * (j + 1))) ** 2
+        return 2 * math.log(even / odd) + 512 * UNIT if odd > 0 else math.inf
 
     def saddle(self, x: Array) -> Array:
         return np.arcsinh(x / (2 * self.mu))
@@ -177,13 +203,43 @@ class DiscreteGaussianLaw(IntegerNoise):
     def _is_wide(self) -> bool:
         return self.sigma >= _FREQUENCIES_FROM
 
+    @property
+    def curvature(self) -> float:
+        """1/(shares sigma^2), and what the sum's distance from a discrete Gaussian law adds.
+
+        The masses are exp(-x^2/(2 shares sigma^2)) times Theta(x), which is a sum over a lattice:
+        1 and terms whose sums, weighted with their squared frequencies, are bounded here.
+        """
+        h, plain = self.shares, 1 / (self.shares * self.sigma**2) * (1 + 8 * UNIT)
+        if h == 1:
+            return plain
+        choices, deep = math.log(2 * h + 1), 2 * (math.pi * self.sigma) ** 2
+        ratio = math.exp(choices - deep / 2)  # of terms that fall at least geometrically
+        if ratio > 0.5:
+            return math.inf
+        m = np.arange(1.0, _LENGTHS + 1)
+        terms = np.exp(m * (choices - deep * np.maximum(1 - m / h, 0.5)))
+        rest = 4 * (_LENGTHS + 1) ** 2 * ratio ** (_LENGTHS + 1)
+        none, once, twice = (float((terms * m**i).sum()) + rest for i in range(3))
+        if none >= 0.5:
+            return math.inf
+        turn = 2 * math.pi / h
+        change = turn**2 * twice / (1 - none) + (turn * once / (1 - none)) ** 2
+        return plain - math.log1p(-change) * (1 + 1e-9) if change < 0.5 else math.inf
+
+    def loss(self, x: Array, shift: int) -> Array | None:
+        if self.shares > 1:
+            return None
+        return (2 * x - shift) * (shift / (2 * self.sigma**2))
+
     def saddle(self, x: Array) -> Array:
         """The tilted mean of a share and sigma^2 times the tilt differ by less than 1."""
         each = x / self.shares
         if self._is_wide:
             return each / self.sigma**2
         low, high = np.maximum(each - 1, 0.0) / self.sigma**2, (each + 1) / self.sigma**2
-        for _ in range(50):
+        # to about a hundredth of the inverse standard deviation
+        for _ in range(16 + self.shares.bit_length() // 2):
             middle = (low + high) / 2
             below = self.mean(middle) < x
             low, high = np.where(below, middle, low), np.where(below, high, middle)
@@ -334,6 +390,8 @@ class PolyaDifference:
 
 
 IntegerShare = DiscreteGaussianLaw | SkellamLaw | FairCoins | PolyaDifference
+#: Those of which a bound for vectors is known.
+VectorShare = DiscreteGaussianLaw | SkellamLaw
 
 
 @dataclass(frozen=True)
@@ -358,4 +416,27 @@ class SharedNoise:
     @property
     def relations(self) -> tuple[str, ...]:
         """The neighbouring relations that are defined: zeros stand for a missing value."""
+        return ("replace", "remove")
+
+
+@dataclass(frozen=True)
+class SharedVectorNoise:
+    """A vector of whole numbers, and a share of noise in each of its coordinates.
+
+    Parameters
+    ----------
+    share : VectorShare
+        The law of a share.
+    norm : float
+        The largest L2 norm of a vector.
+    dimension : int
+    """
+
+    share: VectorShare
+    norm: float
+    dimension: int
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """Zeros stand for a missing vector."""
         return ("replace", "remove")

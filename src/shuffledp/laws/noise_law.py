@@ -152,14 +152,21 @@ class UniformDummies:
 
 @dataclass(frozen=True)
 class GaussianShare:
-    """A number in [0, 1] plus Gaussian noise of standard deviation `sigma`; only sums are seen.
+    """A number in [0, 1], or a vector of L2 norm 1 at most, plus Gaussian noise of standard
+    deviation `sigma`, in every coordinate; only sums are seen.
 
-    The number 0 stands for no value at all.
+    The number 0 or the vector of zeros stands for no value at all.
     """
 
     sigma: float
+    is_vector: bool = False
 
     @property
     def relations(self) -> tuple[str, ...]:
         """The neighbouring relations that are defined."""
         return ("replace", "remove")
+
+    def distance(self, neighbours: str) -> float:
+        """The L2 sensitivity: two numbers, or a vector and zeros, differ by up to 1; two vectors
+        by up to 2."""
+        return 2.0 if self.is_vector and neighbours == "replace" else 1.0

@@ -19,7 +19,7 @@ from ..laws.base import Law
 from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
 from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
-from ..laws.integer_noise import SharedNoise
+from ..laws.integer_noise import SharedNoise, SharedVectorNoise
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
     BinomialCounts,
@@ -37,6 +37,7 @@ from .density_profile import DensityProfile
 from .one_more import one_more
 from .pairs_profile import PairsProfile
 from .shifted_noise import shifted_profile
+from .shifted_vectors import shifts_within, vector_profile
 from .two_counts import TwoCountsProfile, countable
 
 
@@ -181,16 +182,16 @@ def _column(bits: BinaryLaw, users: int, held: int | None = None) -> PairProfile
 
 @round_parts.register
 def gaussian_share_parts(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
-    """The shares add up to noise of variance users sigma^2, in sums that differ by at most 1."""
-    return [(GaussianProfile(1 / (law.sigma * math.sqrt(users))), 1)]
+    """The shares add up to noise of variance users sigma^2, in sums at most so far apart."""
+    return [(GaussianProfile(law.distance(neighbours) / (law.sigma * math.sqrt(users))), 1)]
 
 
 @attained_parts.register
 def attained_gaussian_share_parts(
     law: GaussianShare, users: int, neighbours: str = "replace"
 ) -> Sequence[Parts]:
-    """The values 1 and 0."""
-    return [round_parts(law, users)] * 2
+    """The values 1 and 0; or a unit vector, and its negative or zeros."""
+    return [round_parts(law, users, neighbours)] * 2
 
 
 @round_parts.register
@@ -202,6 +203,25 @@ def shared_noise_parts(law: SharedNoise, users: int, neighbours: str = "replace"
     """
     columns = 2 if law.is_histogram and neighbours == "replace" else 1
     return [(shifted_profile(law.share.of_users(users), law.shift), columns)]
+
+
+@round_parts.register
+def vector_noise_parts(law: SharedVectorNoise, users: int, neighbours: str = "replace") -> Parts:
+    """A bound for every direction: docs/theory/integer-vectors.md."""
+    noise = law.share.of_users(users)
+    return [(vector_profile(noise, law.norm, replaced=neighbours == "replace"), 1)]
+
+
+@attained_parts.register
+def attained_vector_parts(
+    law: SharedVectorNoise, users: int, neighbours: str = "replace"
+) -> Sequence[Parts]:
+    """Vectors of about the largest norm, and their negatives or zeros."""
+    noise, times = law.share.of_users(users), 2 if neighbours == "replace" else 1
+    return [
+        [(shifted_profile(noise, times * shift), count) for shift, count in shifts.items()]
+        for shifts in shifts_within(law.norm, law.dimension)
+    ]
 
 
 @round_parts.register(PoissonNoise)

@@ -104,6 +104,9 @@ class IntegerNoiseProfile(PrivacyProfile):
 
     def _loss(self, x: Array) -> tuple[Array, Array]:
         """log Pr[X = x - shift] / Pr[X = x], and bounds on the error."""
+        known = self.law.loss(x, self.shift)
+        if known is not None:
+            return known, 8 * UNIT * np.abs(known)
         before, here = masses(self.law, x - self.shift), masses(self.law, x)
         error = before.error + here.error
         error = error + 4 * UNIT * (np.abs(before.log_value) + np.abs(here.log_value))
@@ -158,7 +161,7 @@ class IntegerNoiseProfile(PrivacyProfile):
         gained, paid = self._event(first, epsilon)
         slope = self._tail(first, np.zeros(len(epsilon)))
         # the best event may start elsewhere, among outcomes whose loss is nearly epsilon
-        moved = np.exp(epsilon) * np.expm1(2 * error) * self._beyond(first, epsilon, error)
+        moved = self._moved(first, epsilon, error)
         upper = (gained[1] - paid[0]) * (1 + 4 * UNIT) + moved + 2 * UNDERFLOW
         lower = (gained[0] - paid[1]) * (1 - 4 * UNIT)
         lower = np.where(lower > UNDERFLOW, lower, 0.0)
@@ -209,9 +212,9 @@ class IntegerNoiseProfile(PrivacyProfile):
             np.where(below, np.minimum(1 - low + UNIT, 1.0), high),
         )
 
-    def _beyond(self, first: Array, epsilon: Array, error: Array) -> Array:
-        """At least Pr[loss > epsilon] of X, where the threshold is not sure; 1 where it is."""
-        beyond = np.ones(len(first))
+    def _moved(self, first: Array, epsilon: Array, error: Array) -> Array:
+        """At least e^epsilon (e^(2 error) - 1) Pr[loss > epsilon] of X; 0 without an error."""
+        moved = np.zeros(len(first))
         at = np.flatnonzero(error > 0)
         if len(at):
             deviation = float(self.law.deviation(np.zeros(1))[0])
@@ -221,8 +224,9 @@ class IntegerNoiseProfile(PrivacyProfile):
             loss, found = self._loss(np.clip(earlier, least, self.law.top))
             surely_less = (loss + found < epsilon[at]) & (earlier >= least)
             place = np.where(surely_less, earlier + 1, least)
-            beyond[at] = self._tail(place, np.zeros(len(at)))[1]
-        return beyond
+            factor = epsilon[at] + np.log(np.expm1(np.minimum(2 * error[at], 1.0)))
+            moved[at] = np.where(error[at] < 0.5, self._tail(place, factor)[1], np.inf)
+        return moved
 
 
 def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyProfile:

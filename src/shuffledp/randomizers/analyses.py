@@ -127,3 +127,9 @@ SUMS = Analysis(
     law=lambda randomizer: randomizer.sum_law(),
     as_one=False,
 )
+#: Of vectors whose norm is bounded.
+SENSITIVITY = (
+    "the L2 norm of every vector is at most {norm}, so that the L2 sensitivity of the sum is "
+    "{twice} for replace-one neighbours (two vectors may be opposite) and {norm} for remove-one "
+    "neighbours (zeros stand for a vector)"
+)

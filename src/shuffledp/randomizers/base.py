@@ -15,7 +15,7 @@ from .. import laws
 from .._support import validate
 from ..errors import InvalidParameter
 from ..laws.base import Law
-from .analyses import Analysis
+from .analyses import SUMS, Analysis
 from .exact import ExactMatrix
 from .parameter import Family, Parameter, parameters_of
 
@@ -71,6 +71,11 @@ class Randomizer(ABC):
         free = {name for name, parameter in known.items() if parameter.needed} - {find, *sizes}
         return (Family(find, ({**sizes, **{name: cls.example[name] for name in free}},)),)
 
+    @classmethod
+    def families_for(cls, task: str, size: int, honest: int) -> Sequence[Family]:
+        """The same for a task, if so many honest users take part: most are for one task only."""
+        return cls.families(size) if task == cls.task else ()
+
     @property
     @abstractmethod
     def analyses(self) -> Mapping[str, Analysis]:
@@ -121,6 +126,21 @@ class Randomizer(ABC):
         `profiles.parts.round_parts`; None if none is known."""
         bits = self.binary_law()
         return None if bits is None else laws.binary_law.BitColumns(bits)
+
+    @property
+    def is_summed(self) -> bool:
+        """Are values hidden in sums only, so that messages must not be seen one by one?"""
+        return False
+
+    @property
+    def sum_analysis(self) -> Analysis:
+        """What stands behind the numbers if only sums are seen."""
+        return SUMS
+
+    @property
+    def sum_remarks(self) -> Mapping[str, str]:
+        """What else a statement about sums has to say, by the name of the line."""
+        return {}
 
     @abstractmethod
     def describe(self) -> str:
@@ -194,6 +214,17 @@ class Randomizer(ABC):
         """The variance of an estimated mean, of numbers or of a coordinate, in the worst case."""
         users = validate.count("users", users, validate.MAX_USERS)
         return self.client.mean_variance(users)
+
+    def unit_variance(self, users: int) -> float:
+        """The same for numbers in [0, 1], which are rounded at random where only whole numbers can
+        be sent, or for unit vectors."""
+        return self.mean_variance(users)
+
+
+def spelled(randomizer: Randomizer) -> str:
+    """The class with the parameters that were given, as a repr."""
+    said = ", ".join(f"{name}={value!r}" for name, value in randomizer.given.items())
+    return f"{type(randomizer).__name__}({said})"
 
 
 #: Every named randomizer whose messages may be shuffled.

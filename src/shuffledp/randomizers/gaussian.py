@@ -1,10 +1,10 @@
-"""Gaussian noise on values in [0, 1]."""
+"""Gaussian noise on values in [0, 1], or on vectors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -12,18 +12,34 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from .. import laws
 from .._support.numeric import UNIT, Array, erfc
 from .._support.text import plain
-from .base import register
+from ..errors import InvalidParameter
+from .analyses import SENSITIVITY, SUMS, Analysis
+from .base import register, spelled
 from .density_randomizer import DensityRandomizer
-from .parameter import Parameter, Search
+from .parameter import Family, Parameter, Search, parameters_of
 
 if TYPE_CHECKING:
     from ..clients import Client
 
+_VECTORS = replace(
+    SUMS,
+    name="gaussian",
+    theorem=(
+        "exact hockey-stick divergence of two normal laws whose means are as far apart as the L2 "
+        "sensitivity (Balle, Wang 2018)"
+    ),
+)
+
 
 @register
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gaussian(DensityRandomizer):
     """The value, in [0, 1], plus Gaussian noise of standard deviation sigma; not eps0-LDP.
+
+    With a `dimension` the value is a vector of so many numbers whose L2 norm is at most 1, and the
+    noise is added to every coordinate; then only sums are supported (`Aggregate`). Two such vectors
+    are up to 2 apart, so that the L2 sensitivity is 2 for replace-one neighbours and 1 for
+    remove-one neighbours.
 
     Sums of such messages are answered for every sigma that a client can send: from 1e-12, near the
     rounding of a value in [0, 1], to 1e12, above which not one step of a message fits into [0, 1].
@@ -32,6 +48,11 @@ class Gaussian(DensityRandomizer):
     >>> from shuffledp import Gaussian
     >>> Gaussian(sigma=2.0)
     Gaussian(sigma=2.0)
+    >>> from shuffledp import Aggregate
+    >>> from shuffledp.central import GaussianNoise
+    >>> vectors = Aggregate(Gaussian(sigma=0.5, dimension=1000), users=400, neighbours="remove")
+    >>> abs(vectors.get_epsilon(1e-6) - GaussianNoise(sigma=10.0).get_epsilon(1e-6)) < 1e-9
+    True
     """
 
     name: ClassVar[str] = "gaussian"
@@ -49,6 +70,29 @@ class Gaussian(DensityRandomizer):
             shuffled=(0.1, 1000.0),
         ),
     ]
+    dimension: Annotated[
+        int, Parameter("length of the vectors", 1, 10**6, whole=True, summed=True)
+    ] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.dimension is not None:
+            super().__post_init__()
+        else:
+            self._keep("sigma", parameters_of(type(self))["sigma"].checked("sigma", self.sigma))
+
+    @classmethod
+    def families_for(cls, task: str, size: int, honest: int) -> Sequence[Family]:
+        options: dict[str, dict[str, int]] = {"mean": {}, "vector": {"dimension": size}}
+        return [Family("sigma", [options[task]])] if task in options else []
+
+    @property
+    def analyses(self) -> Mapping[str, Analysis]:
+        if self.dimension is None:
+            return super().analyses
+        raise InvalidParameter(
+            f"{self!r} hides vectors in sums only: no bound is known of shuffled noisy vectors; "
+            "use Aggregate."
+        )
 
     @property
     def max_loss(self) -> float:
@@ -63,13 +107,37 @@ class Gaussian(DensityRandomizer):
         return laws.density_law.Tails(zero, one, rest, error)
 
     def sum_law(self) -> laws.noise_law.GaussianShare:
-        return laws.noise_law.GaussianShare(self.sigma)
+        return laws.noise_law.GaussianShare(self.sigma, self.dimension is not None)
+
+    @property
+    def sum_analysis(self) -> Analysis:
+        return SUMS if self.dimension is None else _VECTORS
+
+    @property
+    def sum_remarks(self) -> Mapping[str, str]:
+        real = (
+            "proven for shares that are real numbers; rounded shares come close, without a proof: "
+            "NoiseShares are proven as they are drawn, on integers"
+        )
+        bound = {"sensitivity": SENSITIVITY.format(norm=1, twice=2)}
+        return {**({} if self.dimension is None else bound), "noise": real}
+
+    @property
+    def is_summed(self) -> bool:
+        return self.dimension is not None
 
     @cached_property
     def client(self) -> Client:
-        from ..clients.noisy import NoisyClient
+        from ..clients.noisy import NoisyClient, NoisyVectorClient
 
-        return NoisyClient(Fraction(self.sigma), gaussian=True)
+        noise = NoisyClient(Fraction(self.sigma), gaussian=True)
+        return noise if self.dimension is None else NoisyVectorClient(noise, self.dimension)
 
     def describe(self) -> str:
-        return f"values in [0, 1] plus Gaussian noise of standard deviation {plain(self.sigma)}"
+        noise = f"Gaussian noise of standard deviation {plain(self.sigma)}"
+        if self.dimension is None:
+            return f"values in [0, 1] plus {noise}"
+        return f"vectors of {self.dimension:,} numbers, of L2 norm 1 at most, plus {noise} in each"
+
+    def __repr__(self) -> str:
+        return spelled(self)

@@ -36,6 +36,7 @@ class Parameter:
     needed: bool | None = None  # by the randomizer that has it; None: if it has no default
     #: Narrower limits for shuffled messages, where less can be answered than of sums.
     shuffled: tuple[float, float] | None = None
+    summed: bool = False  # it has a meaning if only sums are seen
 
     def limits(self, view: str) -> tuple[float, float]:
         """The least and the largest value that a view supports, by the name of the view."""

@@ -24,7 +24,7 @@ from .._support.text import at_most, plain, rounded_down, rounded_up, wrapped
 from ..clients.base import whole_messages
 from ..clients.dummies import DummiesClient
 from ..clients.matrix_client import MatrixClient
-from ..clients.noisy import DIGITS, NoisyClient
+from ..clients.noisy import NoisyClient, NoisyVectorClient
 from ..engines.lattice_inversion import tails
 from ..engines.tails import log_pmf, mass_error, tail_sums
 from ..errors import InvalidParameter
@@ -120,6 +120,8 @@ def watched(randomizer: Randomizer) -> Watched:
         return _supported(randomizer)
     if isinstance(client, NoisyClient):
         return _ranges(client)
+    if isinstance(client, NoisyVectorClient):
+        return _first_coordinate(client)
     if isinstance(randomizer, NoiseShares):
         return _first_column(randomizer)
     if isinstance(client, DummiesClient):
@@ -186,7 +188,7 @@ def _ranges(client: NoisyClient) -> Watched:
 
     rows = []
     for start in (0, client.steps):
-        steps = [0.0, *(below(math.ldexp(edge - start, -DIGITS)) for edge in edges), 1.0]
+        steps = [0.0, *(below(math.ldexp(edge - start, -client.digits)) for edge in edges), 1.0]
         rows.append(np.diff(steps))
     names = ["below 0", *(f"in {i}/4 to {i + 1}/4" for i in range(4)), "above 1"]
 
@@ -197,26 +199,52 @@ def _ranges(client: NoisyClient) -> Watched:
     return Watched([0.0, 1.0], names, np.array(rows), sort)
 
 
+def _first_coordinate(client: NoisyVectorClient) -> Watched:
+    """The quarters of [-1, 1] in which the first coordinate is, of two opposite vectors."""
+    noise, rest = client.noise, [0.0] * (client.dimension - 1)
+    edges = [round(noise.steps * i / 2) for i in range(-2, 3)]
+    rows = []
+    for start in (noise.steps, -noise.steps):
+        scaled = (math.ldexp(start - edge, -noise.digits) / math.sqrt(2) for edge in edges)
+        rows.append(np.diff([0.0, *(math.erfc(t) / 2 for t in scaled), 1.0]))
+    names = ["below -1", *(f"in {i}/2 to {i + 1}/2" for i in range(-2, 2)), "above 1"]
+
+    def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
+        array = whole_messages(messages, (client.dimension,), None).astype(np.int64)
+        return np.searchsorted(np.array(edges), array[:, 0], side="right")
+
+    return Watched([[1.0, *rest], [-1.0, *rest]], names, np.array(rows), sort)
+
+
 def _first_column(randomizer: NoiseShares) -> Watched:
     """What is sent to the first column: single numbers about the mean, or groups of them."""
     mean, variance = randomizer.shared.moments
     step = max(1, math.ceil(math.sqrt(variance) / 4))
     edges = round(mean) + step * np.arange(-20, 22)
-    # a value of a histogram adds 1 to its own column, and a number itself to the only one
-    adds = {0: 1, 1: 0} if randomizer.largest is None else {0: 0, randomizer.largest: None}
+    values, adds = _telling_values(randomizer)
     rows = []
-    for value, added in adds.items():
-        held = value if added is None else added
-        reached = np.array([1.0, *_survival(randomizer.share, edges - held), 0.0])
+    for added in adds:
+        reached = np.array([1.0, *_survival(randomizer.share, edges - added), 0.0])
         rows.append(np.maximum(-np.diff(reached), 0.0))
     names = [f"below {edges[0]}", *(f"in {a} .. {b - 1}" for a, b in pairwise(edges.tolist()))]
 
     def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
-        shape = () if randomizer.k is None else (randomizer.k,)
+        columns = randomizer.k or randomizer.dimension
+        shape = () if columns is None else (columns,)
         array = whole_messages(messages, shape, None).astype(np.int64)
-        return np.searchsorted(edges, array if randomizer.k is None else array[:, 0], side="right")
+        return np.searchsorted(edges, array if columns is None else array[:, 0], side="right")
 
-    return Watched(list(adds), [*names, f"from {edges[-1]} on"], np.array(rows), sort)
+    return Watched(values, [*names, f"from {edges[-1]} on"], np.array(rows), sort)
+
+
+def _telling_values(randomizer: NoiseShares) -> tuple[list[Any], list[int]]:
+    """Two values, and what each of them adds to the first column."""
+    if randomizer.norm is not None:
+        rest, length = [0] * (randomizer.dimension - 1), math.floor(randomizer.norm)
+        return [[length, *rest], [-length, *rest]], [length, -length]
+    if randomizer.largest is not None:
+        return [0, randomizer.largest], [0, randomizer.largest]
+    return [0, 1], [1, 0]
 
 
 def _survival(share: IntegerShare, edges: NDArray[Any]) -> Array:

@@ -129,6 +129,9 @@ class Choices(RowSequence[Choice], style.Drawable):
             said = f"error: standard error of {of} of all that is sent, in one round, for the "
             said += f"worst data; the ranking is by it. {local}"
             counted = "The error is that of"
+        if q.task == "mean" and any("largest" in choice.parameters for choice in self):
+            said += " largest: numbers times it are rounded to whole ones at random, which is part "
+            said += "of the error."
         if q.people.dropouts:
             said += f" {counted} {q.fewest:,} users who send, if all dropouts occur."
         if q.people.colluding:

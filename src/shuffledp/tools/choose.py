@@ -58,10 +58,9 @@ class Candidate:
     @property
     def applies(self) -> bool:
         """Is a bound known for this view? If that cannot be told, `best` will say why."""
-        if self.kind.name in SUMMED and self.view != "aggregate":
-            return False
         try:
-            return self.view != "aggregate" or self.made(0, self._start).sum_law() is not None
+            made = self.made(0, self._start)
+            return made.sum_law() is not None if self.view == "aggregate" else not made.is_summed
         except ShuffleDPError:
             return self.view == "shuffle"
 
@@ -97,7 +96,9 @@ class Candidate:
         if len(self.family.options) > 1 or proxy != self:
             option = lowest(len(self.family.options), lambda i: rough(i)[0])
             begin = rough(option)[1]
-        found = self.fitted(option, begin, rtol, tuning.NEAR if slack is None else slack)
+        option, found = self._fitted_near(
+            option, begin, rtol, tuning.NEAR if slack is None else slack
+        )
         round_, q = self.round(option, found.value), self.question
         if round_.randomizer.local_eps0 > q.max_eps0:  # it does not grow where epsilon does
             raise self._above_cap(option, self.family.find, found.value)
@@ -111,6 +112,16 @@ class Candidate:
             epsilon=found.achieved,
             error_at=partial(self._error_at, option, found),
         )
+
+    def _fitted_near(self, option: int, start: Fit, rtol: float, slack: float) -> tuple[int, Fit]:
+        """The option that meets the target, or another one next to it: it was chosen roughly."""
+        others = sorted(range(len(self.family.options)), key=lambda other: abs(other - option))
+        for other in others:
+            try:
+                return other, self.fitted(other, start, rtol, slack)
+            except Infeasible:
+                continue
+        return option, self.fitted(option, start, rtol, slack)
 
     def _error_at(self, option: int, start: Fit, target: float) -> float:
         """The average error within another epsilon, for a picture, of the best of the options next
@@ -217,15 +228,16 @@ def choose(
     average error of what is estimated.
 
     The task is to "count" how many users have each of `values` values, the "mean" of numbers in
-    [0, 1], or the mean of unit vectors ("vector") of length `dimension`. The adversary sees
+    [0, 1], which are rounded at random where only whole numbers are sent, or the mean of unit
+    vectors ("vector") of length `dimension`. The adversary sees
     shuffled messages (view="shuffle"), their sums only ("aggregate"), or either of them ("any").
     `sample_rate`, `sampling`, `colluding`, `dropouts`, `messages` and `neighbours` mean what they
     mean for `Shuffle`. No randomizer has a local eps0 above `max_eps0`, where that is given.
 
     >>> from shuffledp import choose
     >>> table = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)
-    >>> [choice.name for choice in table]
-    ['gaussian', 'one-bit']
+    >>> sorted({choice.name for choice in table})
+    ['gaussian', 'noise-shares', 'one-bit']
     """
     needed = TASKS[validate.choice("task", task, TASKS)]
     sizes = (("values", values, 10**12), ("dimension", dimension, 10**6))
@@ -352,7 +364,7 @@ class ChoiceQuestion:
     def candidates(self, views: tuple[str, ...]) -> Iterator[Candidate]:
         """All randomizers that say that they are for this."""
         for kind in (*REGISTRY.values(), *SUMMED.values()):
-            for family in kind.families(self.size) if kind.task == self.task else ():
+            for family in kind.families_for(self.task, self.size, self.hiding):
                 found = (Candidate(self, kind, family, view) for view in views)
                 yield from (candidate for candidate in found if candidate.applies)
 
@@ -366,7 +378,7 @@ class ChoiceQuestion:
         which add up, or of which the mean is taken.
         """
         if self.task != "count":
-            return math.sqrt(randomizer.mean_variance(self.fewest) / self.people.messages)
+            return math.sqrt(randomizer.unit_variance(self.fewest) / self.people.messages)
         return self._count_error(randomizer, self.senders, self.senders / self.size)
 
     def rare_error(self, randomizer: Randomizer) -> float:

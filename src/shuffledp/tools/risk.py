@@ -283,6 +283,7 @@ def _total_divergences(accountant: Accountant, orders: Array, rtol: float) -> tu
         # a user's own messages are normal, and all that happens later hides them better
         local = math.inf
         if isinstance(randomizer, Gaussian):
-            local = math.sqrt(round_.messages) / randomizer.sigma * (1 + 2.0**-50)
+            distance = randomizer.sum_law().distance("replace")
+            local = distance * math.sqrt(round_.messages) / randomizer.sigma * (1 + 2.0**-50)
         total += count * renyi_divergences(round_.parts, orders, local, rtol)
     return tuple((total.max(axis=0) * (1 + 2.0**-50 * (1 + len(accountant.rounds)))).tolist())

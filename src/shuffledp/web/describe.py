@@ -16,8 +16,9 @@ from .._support import validate
 from .._support.tables import html_table
 from ..errors import ShuffleDPError
 from ..guarantee import NEIGHBOURS
-from ..randomizers import REGISTRY, Randomizer
+from ..randomizers import Randomizer
 from ..randomizers.analyses import LADDER
+from ..randomizers.base import named_randomizers
 from ..randomizers.parameter import Parameter, parameters_of
 from ..records import REPORT_ROUNDS, USER_ROUNDS
 from ..rounds import KINDS_OF_SAMPLES, PEOPLE_DEFAULTS
@@ -36,7 +37,7 @@ def catalogue(limits: Limits) -> dict[str, Any]:
         "sampling": list(KINDS_OF_SAMPLES),
         "analyses": list(reversed(LADDER)),
         "tasks": TASKS,
-        "randomizers": [_randomizer(kind) for kind in REGISTRY.values()],
+        "randomizers": [_randomizer(kind) for kind in named_randomizers().values()],
         "reports": {view: _reports(view) for view in REPORT_ROUNDS},
         "users": {"least": 1, "most": validate.MAX_USERS},
         "rounds": {"least": 1, "most": validate.MAX_ROUNDS},
@@ -67,8 +68,8 @@ def _randomizer(kind: type[Randomizer]) -> dict[str, Any]:
         "class": kind.__name__,
         "meaning": " ".join((kind.__doc__ or "").partition("\n\n")[0].split()),
         "task": kind.task,
-        "views": [view for view in USER_ROUNDS if view != "aggregate" or _summed(made)],
-        "analyses": list(made.analyses),
+        "views": [view for view in USER_ROUNDS if _is_known(made, view)],
+        "analyses": [] if made.is_summed else list(made.analyses),
         "parameters": [
             _parameter(name, each, kind.example, defaults)
             for name, each in parameters_of(kind).items()
@@ -76,8 +77,10 @@ def _randomizer(kind: type[Randomizer]) -> dict[str, Any]:
     }
 
 
-def _summed(made: Randomizer) -> bool:
-    """Is anything known of sums of its messages?"""
+def _is_known(made: Randomizer, view: str) -> bool:
+    """Is anything known of its shuffled messages, or of sums of them?"""
+    if view != "aggregate":
+        return not made.is_summed
     try:
         return made.sum_law() is not None
     except ShuffleDPError:
@@ -94,6 +97,7 @@ def _parameter(
         "least": None if file else parameter.least,
         "most": None if file else parameter.most,
         "shuffled": parameter.shuffled,
+        "summed": parameter.summed,
         "whole": parameter.whole,
         "needed": bool(parameter.needed),
         "default": default if isinstance(default, (int, float)) else None,

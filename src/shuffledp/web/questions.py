@@ -16,8 +16,8 @@ import click
 from ..cli.app import cli
 from ..cli.options import Number, Numbers
 from ..errors import InvalidParameter
-from ..randomizers import REGISTRY
 from ..randomizers.analyses import LADDER
+from ..randomizers.base import named_randomizers
 from ..tools.protocol import WORD_OPTIONS
 
 #: Options of any text that do nothing but say something.
@@ -146,7 +146,10 @@ def _field(parameter: click.Parameter) -> Field | None:
     elif isinstance(kind, click.Path) and kind.allow_dash:  # it is read; others are written
         is_a = "file"
     elif isinstance(kind, type(click.STRING)) and name in _TEXTS:
-        is_a, words = "word", {"randomizer": tuple(REGISTRY), "analysis": LADDER}.get(name, ())
+        is_a, words = (
+            "word",
+            {"randomizer": tuple(named_randomizers()), "analysis": LADDER}.get(name, ()),
+        )
     else:
         return None
     default = parameter.default

@@ -179,7 +179,10 @@ def calibrated() -> Iterator[Checked]:
 def chosen() -> Iterator[Checked]:
     """Noise shares that add up to a central Gaussian mechanism, twice, within (1, 1e-4): of the
     randomizers for means the one whose truth is known. None may be found."""
-    with patch("shuffledp.tools.choose.REGISTRY", {"gaussian": Gaussian}):
+    with (
+        patch("shuffledp.tools.choose.REGISTRY", {"gaussian": Gaussian}),
+        patch("shuffledp.tools.choose.SUMMED", {}),
+    ):
         table = choose(16, task="mean", view="aggregate", rounds=2, epsilon=1.0, delta=1e-4)
         # the error of the mean within another epsilon, as in a picture, says the noise for it
         others = [4 * choice.error_at(2.0) for choice in table]

@@ -111,8 +111,9 @@ export class Choose extends View {
     const error = counts
       ? "average error: root mean square over all values of the standard error of a count in one round, for any data; standard error: for a value that no user holds"
       : "average error and standard error: of the mean of all that is sent in one round, for the worst data";
+    const rounded = state.task === "mean" && state.seen !== "shuffle" ? " largest: numbers times it are rounded to whole ones at random, which is part of the error." : "";
     const sent = !dropouts ? "" : counts ? ", if nobody drops out" : ", if all dropouts occur";
-    return `${error}${sent}. local eps0: of one message whose sender is known, which is all that protects a user from a dishonest shuffler or aggregator. Dots are on a logarithmic scale of the average error: further left is better.`;
+    return `${error}${sent}.${rounded} local eps0: of one message whose sender is known, which is all that protects a user from a dishonest shuffler or aggregator. Dots are on a logarithmic scale of the average error: further left is better.`;
   }
 
   // The guarantee of a choice is the same protocol, seen from the other side.

@@ -12,9 +12,9 @@ const TITLES = {
   oue: "optimized unary encoding", subset: "subset selection", hashing: "local hashing",
   hadamard: "Hadamard response", laplace: "Laplace noise", gaussian: "Gaussian noise", matrix: "a matrix of your own",
   "noisy-histogram": "noise messages", "one-bit": "one bit", piecewise: "piecewise", "square-wave": "square wave",
-  "priv-unit": "unit vectors (PrivUnit)",
+  "priv-unit": "unit vectors (PrivUnit)", "noise-shares": "shares of integer noise",
 };
-const SIZES = ["k", "dimension"];  // of the values, not of the noise
+const SIZES = ["k", "dimension", "largest", "norm"];  // of the values, not of the noise
 const MATRIX = "0.75,0.25\n0.25,0.75\n";
 
 export const titleOf = (name) => TITLES[name] ?? name;
@@ -58,14 +58,18 @@ export class Protocol {
     return this.able.find((each) => each.name === state.randomizer);
   }
 
+  get parameters() {  // of the randomizer, in this view
+    return this.randomizer?.parameters.filter(({ summed }) => !summed || state.view === "aggregate") ?? [];
+  }
+
   // What goes with the view and the randomizer, where nothing was said.
   settle() {
     if (!this.registry.views.includes(state.view)) state.view = "shuffle";
     if (this.reports) return;
     if (!this.randomizer) state.randomizer = state.view === "aggregate" ? "unary" : "pure-ldp";
-    const ways = this.randomizer.parameters.filter(({ name, needed }) => !needed && !SIZES.includes(name));
+    const ways = this.parameters.filter(({ name, needed }) => !needed && !SIZES.includes(name));
     const given = ways.some(({ name }) => state[name]);
-    for (const each of this.randomizer.parameters) {
+    for (const each of this.parameters) {
       if (each.file) state[each.name] ??= MATRIX;
       const wanted = each.needed || (!given && each.example !== null);
       if (wanted && !state[each.name] && each.example !== null) state[each.name] ??= String(each.example);
@@ -110,7 +114,7 @@ export class Protocol {
     const kind = this.randomizer;
     return [
       field({ name: "randomizer", label: "randomizer", kind: "word", words, help: kind.meaning }, change),
-      ...kind.parameters.map((each) => field({
+      ...this.parameters.map((each) => field({
         name: each.name, label: spoken(each.name), kind: each.file ? "file" : "number", limits: limitsOf(each),
         help: each.meaning + (each.needed ? "" : " (optional)"),
       }, change)),
@@ -123,13 +127,13 @@ export class Protocol {
   asked(but = []) {
     const own = this.reports
       ? [...this.reports.parameters.map(({ name }) => name), ...this.reports.options]
-      : ["randomizer", ...this.randomizer.parameters.map(({ name }) => name), "users", ...OF_USERS, "analysis"];
+      : ["randomizer", ...this.parameters.map(({ name }) => name), "users", ...OF_USERS, "analysis"];
     const fields = {}, files = {};
     for (const name of ["view", ...own, "rounds", "rtol"]) {
       if (!state[name] || but.includes(name) || (name === "view" && state.view === "shuffle")) continue;
       fields[name] = state[name];
     }
-    for (const each of this.randomizer?.parameters ?? []) {
+    for (const each of this.parameters) {
       if (each.file && fields[each.name]) {
         files[`${each.name}.csv`] = fields[each.name];
         fields[each.name] = `${each.name}.csv`;
