@@ -28,6 +28,7 @@ from .square_wave import SquareWave
 from .subset_selection import SubsetSelection
 from .two_levels import TwoLevelRandomizer
 from .unary_encoding import UnaryEncoding
+from .variation_ratio import VariationRatio
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
@@ -61,5 +62,6 @@ __all__ = [
     "TwoLevelRandomizer",
     "UnaryEncoding",
     "Values",
+    "VariationRatio",
     "register",
 ]

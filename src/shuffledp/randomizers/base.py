@@ -217,8 +217,10 @@ def known_parameters() -> dict[str, dict[str, Parameter]]:
 
 
 def parameter_named(name: str) -> Parameter | None:
-    """Parameters of one name are of one kind: any of them."""
-    return next(iter(known_parameters().get(name, {}).values()), None)
+    """A parameter of that name, one that can be searched for if there is one: parameters of one
+    name are of one kind, and are searched for alike if at all."""
+    uses = known_parameters().get(name, {}).values()
+    return next((each for each in uses if each.search is not None), next(iter(uses), None))
 
 
 def parameter_names(having: Callable[[Parameter], Any] = bool) -> list[str]:
