@@ -20,6 +20,7 @@ from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
 from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
 from ..laws.integer_noise import SharedNoise
+from ..laws.leaky_law import LeakyLaw
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
     BinomialCounts,
@@ -73,6 +74,11 @@ def class_laws_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProf
     enumerated = law.values and not idle and users <= of_laws.FEW_USERS
     of_all = mixed_laws(law.values, users) if enumerated else ()
     return ClassProfile(law.laws, users, idle, of_all)
+
+
+@round_profile.register
+def leaky_law_profile(law: LeakyLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    return round_profile(law.among(users + idle), users, idle)
 
 
 @round_profile.register

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 
 from .analyses import Analysis
+from .approximate_ldp import ApproximateLDP
 from .base import REGISTRY, Randomizer, register
 from .density_randomizer import DensityRandomizer
 from .finite import FiniteRandomizer, MatrixRandomizer
@@ -36,6 +37,7 @@ for _module in pkgutil.iter_modules(__path__):
 __all__ = [
     "REGISTRY",
     "Analysis",
+    "ApproximateLDP",
     "DensityRandomizer",
     "Family",
     "FiniteRandomizer",

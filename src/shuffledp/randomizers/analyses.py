@@ -96,6 +96,20 @@ VARIATION_RATIO = Analysis(
     gist="faces the worst randomizer with these three numbers",
     law=lambda randomizer: randomizer.three_numbers_law(),
 )
+APPROXIMATE = Analysis(
+    name="approximate",
+    theorem=(
+        "stronger clones for every (eps0, delta0)-LDP randomizer, at most 2 delta0 and, for n "
+        "users, about 4 n delta0^2 of delta paid on top; proof in docs/theory/approximate-ldp.md"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "all users of a round apply the same (eps0, delta0)-LDP randomizer, chosen before any "
+        f"message of that round is seen (it may depend on all earlier rounds), {FRESH}"
+    ),
+    gist="faces the worst randomizer with this eps0 and delta0",
+    law=lambda randomizer: randomizer.leaky_law(),
+)
 CLONES = Analysis(
     name="clones",
     theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",

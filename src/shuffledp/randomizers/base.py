@@ -92,6 +92,11 @@ class Randomizer(ABC):
         return float(getattr(self, "eps0", math.inf))
 
     @property
+    def no_local_eps0(self) -> str:
+        """What a statement says of one message whose sender is known, if it has no local eps0."""
+        return "a message has no local eps0"
+
+    @property
     def truth_probability(self) -> Fraction | None:
         """How likely a user sends the own value as it is, rounded up; None if messages are not
         values."""
