@@ -122,6 +122,7 @@ def test_what_can_be_calibrated_is(name: str, sought: str, parameter: Parameter)
     alike = ("eps0", "gamma", "poisson")  # what says the same in another way
     also: dict[str, Any] = {"theta": 0.5} if sought == "negative_binomial" else {}
     also |= {"k": 4} if sought == "dummies" else {}
+    also |= {"value_rate": 0.5} if sought == "geometric" else {}
 
     def make(value: float) -> Shuffle:
         said = {k: v for k, v in REGISTRY[name].example.items() if k not in alike}

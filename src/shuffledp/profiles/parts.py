@@ -23,6 +23,7 @@ from ..laws.integer_noise import SharedNoise
 from ..laws.leaky_law import LeakyLaw
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
+    AddedNoise,
     BinomialCounts,
     GaussianShare,
     NegativeBinomialNoise,
@@ -38,6 +39,7 @@ from .density_profile import DensityProfile
 from .one_more import one_more
 from .pairs_profile import PairsProfile
 from .shifted_noise import shifted_profile
+from .subsampled import MissingFromSample, SubsampledProfile
 from .two_counts import TwoCountsProfile, countable
 
 
@@ -226,6 +228,35 @@ def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
 def replaced_noise_parts(law: Noise, users: int) -> Parts:
     noise = law.of_users(users)
     return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
+
+
+@round_parts.register
+def added_noise_parts(law: AddedNoise, users: int, neighbours: str = "replace") -> Parts:
+    """The same whoever sends. A value that is kept at random is a sample of one count or of two."""
+    more, less = (one_more(law.noise, more=more) for more in (True, False))
+    if law.rate == 1:
+        gained = PairProfile(more, less)
+        return [(gained, 1)] if neighbours == "remove" else [(gained, 1), (gained.swapped, 1)]
+    if neighbours == "remove":
+        kept = SubsampledProfile(more, law.rate), MissingFromSample(less, law.rate)
+        return [(PairProfile(*kept), 1)]
+    return [(TwoCountsProfile(law.noise, law.rate), 1)]
+
+
+@replaced_parts.register
+def replaced_added_noise_parts(law: AddedNoise, users: int) -> Parts:
+    return [(TwoCountsProfile(law.noise, law.rate), 1)]
+
+
+@attained_parts.register
+def attained_added_noise_parts(
+    law: AddedNoise, users: int, neighbours: str = "replace"
+) -> Sequence[Parts]:
+    """All others hold a third value. If there are two values only, they may all hold the first,
+    and an adversary who looks at the second one sees a message more or less."""
+    third = law.values is None or law.values > 2 or users == 1 or law.rate == 1
+    parts = added_noise_parts(law, users, neighbours if third else "remove")
+    return [parts, swapped(parts)]
 
 
 @round_parts.register
