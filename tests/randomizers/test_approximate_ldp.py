@@ -24,9 +24,11 @@ from oracles import (
 from oracles.populations import everybody, fixed_size, neighbouring_views
 from shell import ok, run
 from shuffledp import Accountant, PureLDP, Shuffle, compare
+from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.leaky_law import LeakyLaw
 from shuffledp.profiles.base import PrivacyProfile
+from shuffledp.profiles.closed_form import RevealedProfile
 from shuffledp.profiles.parts import round_profile
 from shuffledp.published import feldman2021
 from shuffledp.randomizers import ApproximateLDP
@@ -263,6 +265,37 @@ def test_what_is_paid_for_differences(eps0: float, users: int, delta0: float) ->
         ) * 1.001 + (exact > 0.01)
     assert LeakyLaw(eps0, delta0).differences(2) == 0
     assert LeakyLaw(eps0, delta0).up_to(users).differences(3) == found
+
+
+def test_what_is_revealed_is_composed_like_another_round() -> None:
+    hidden = round_profile(LeakyLaw(1.0, 1e-3).clones, 20)
+    whole = RevealedProfile(hidden, 1e-3)
+    apart, together = CertifiedRounds(whole.factors), CertifiedRounds([(whole, 1)])
+    for epsilon in (0.0, 0.2, 0.6, 2.0):
+        one, two = (rounds.delta_bounds(epsilon, 1e-3) for rounds in (apart, together))
+        assert one.lower <= two.upper and two.lower <= one.upper
+        exact = hidden.sampler(60.0, 1e-4)(np.array([min(epsilon, 1.0)]))
+        assert two.lower <= 1e-3 + (1 - 1e-3) * exact.upper[0] * (epsilon < 1) + 1e-15
+        assert two.upper >= 1e-3 + (1 - 1e-3) * exact.lower[0] * (epsilon < 1) - 1e-15
+
+
+@pytest.mark.parametrize("eps0", [1e-6, 1.0, 30.0])
+@pytest.mark.parametrize("delta0", [1e-12, 1e-2])
+def test_the_pair_that_is_used_is_above_the_theorem(eps0: float, delta0: float) -> None:
+    """p + (1 - p) b >= 2 delta0 + zeta + h (1 + s) b, for any b up to the distance."""
+    law = LeakyLaw(eps0, delta0)
+    small = Fraction(math.exp(-eps0))
+    mass = 1 - Fraction(delta0) * (2 + small)
+    for users in (2, 1000, 10**9):
+        for distance in (1e-6, 0.3 * math.tanh(eps0 / 2), math.tanh(eps0 / 2)):
+            paid = Fraction(law.paid(users, distance))
+            if paid == 1:
+                continue
+            for b in (Fraction(0), Fraction(distance) / 2, Fraction(distance)):
+                bound = 2 * Fraction(delta0) + Fraction(law.differences(users)) + mass * b
+                assert paid + (1 - paid) * b >= bound * (1 - Fraction(1, 2**50))
+    clones = law.clones
+    assert clones.clone + clones.other == pytest.approx(1, abs=1e-15)
 
 
 # published, statement, shell

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..profiles.base import PrivacyProfile
+from ..profiles.base import PrivacyProfile, factored
 from ..profiles.samples import Samples
 from . import tuning
 from .pld import PLD, Sampled, upper_pld
@@ -50,7 +50,7 @@ class RoundGroup:
 def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGroup, ...]:
     """Return groups of rounds, in an order that does not depend on that of composing."""
     families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
-    for profile, count in rounds:
+    for profile, count in factored(rounds):
         family, users = profile.family
         families.setdefault(family, []).append((users, profile, count))
     groups = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from .class_law import ClassLaw, ClassLaws
+from .class_law import ThreePointLaw
 
 # proof constants: docs/theory/constants.md
 #: Relative rounding of a dozen operations on positive numbers, rounded up.
@@ -39,16 +39,32 @@ class LeakyLaw:
     rate: float = 1.0
     most: int = 0
 
-    def among(self, users: int) -> ClassLaws:
-        """The law for rounds of up to so many users, over classes of outputs."""
-        small, delta0 = math.exp(-self.eps0), self.delta0
-        heavy = (1 - delta0) / (1 + small) - delta0
-        # messages that no other user's message covers, and those that reveal the value
-        alone, leaked = delta0, delta0 + self.differences(users)
-        rows = [(heavy, small * heavy, small * heavy), (alone, small * alone, 0), (leaked, 0, 0)]
-        u, v, blanket = zip(*rows, *((b, a, w) for a, b, w in rows), strict=True)
-        law = ClassLaw(u, v, blanket, known_loss=self.eps0)
-        return ClassLaws((law.thinned(self.rate) if self.rate < 1 else law,))
+    @property
+    def clones(self) -> ThreePointLaw:
+        """The law of what has finite losses, over its mass: a clone pair with fewer clones."""
+        small = math.exp(-self.eps0)
+        clone = 2 * small * ((1 - self.delta0) / (1 + small) - self.delta0)
+        other = (-math.expm1(-self.eps0) + 2 * small * self.delta0) / (1 + small)
+        return ThreePointLaw(self.eps0, clone, other + 2 * small * self.delta0)
+
+    def paid(self, users: int, distance: float) -> float:
+        """A probability p with which p + (1 - p) times the profile of `clones` is a bound.
+
+        It is 2 delta0 for what leaks and what no other user's message covers, and the differences
+        between the other users, of a round of so many users. In a sample it is that times the
+        share of those who send.
+
+        Parameters
+        ----------
+        users : int
+        distance : float
+            An upper bound of the profile of `clones` at alpha = 1.
+        """
+        differences = self.differences(users)
+        # the clone pair is over its mass, which leaves room for some of it
+        left = max(differences - math.exp(-self.eps0) * self.delta0, 0.0)
+        paid = 2 * self.delta0 + differences + left * distance / (1 - distance)
+        return min(self.rate * paid * (1 + _ROUNDING), 1.0)
 
     def differences(self, users: int) -> float:
         """What is paid, rounded up, for replacing the laws of the other users by their mean.
@@ -75,8 +91,8 @@ class LeakyLaw:
     def thinned(self, rate: float) -> LeakyLaw:
         return replace(self, rate=rate * self.rate)
 
-    def worst(self, epsilon: float, users: int) -> ClassLaws:
-        return self.among(users)
+    def worst(self, epsilon: float, users: int) -> LeakyLaw:
+        return self
 
     @property
     def reversed(self) -> LeakyLaw:

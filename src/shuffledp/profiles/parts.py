@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
@@ -31,10 +33,11 @@ from ..laws.noise_law import (
     PoissonNoise,
     UniformDummies,
 )
+from . import tuning
 from .base import NothingLost, PairProfile, Parts, PrivacyProfile, swapped
 from .binary_profile import BinaryProfile
 from .class_profile import ClassProfile
-from .closed_form import GaussianProfile
+from .closed_form import GaussianProfile, RevealedProfile
 from .density_profile import DensityProfile
 from .one_more import one_more
 from .pairs_profile import PairsProfile
@@ -80,7 +83,12 @@ def class_laws_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProf
 
 @round_profile.register
 def leaky_law_profile(law: LeakyLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    return round_profile(law.among(users + idle), users, idle)
+    """The clone pair, and what is revealed with some probability."""
+    clones = law.clones.thinned(law.rate) if law.rate < 1 else law.clones
+    hidden = round_profile(clones, users, idle)
+    distance = float(hidden.sampler(tuning.DEPTHS[0], 0.01)(np.zeros(1)).upper[0])
+    paid = law.paid(users + idle, min(distance, math.tanh(law.eps0 / 2)))
+    return RevealedProfile(hidden, min(paid * users / (users + idle) * (1 + 2.0**-50), 1.0))
 
 
 @round_profile.register

@@ -29,7 +29,7 @@ class ApproximateLDP(Randomizer):
 
     A shuffled round loses about what the pure eps0-LDP randomizers lose, and at most 2 delta0 of
     delta on top, plus about 4 n delta0^2 for n users (docs/theory/approximate-ldp.md). At a delta
-    of delta0 or less there is no epsilon: a message may reveal the value with probability delta0.
+    of that or less no epsilon is certified: a message may reveal the value with probability delta0.
 
     >>> from shuffledp import PureLDP, Shuffle
     >>> from shuffledp.randomizers import ApproximateLDP
