@@ -76,6 +76,17 @@ def with_gaps(k: int, ratio: int, gap: Fraction) -> Rows:
     return rows
 
 
+def two_leaks(ratio: int, leak: Fraction) -> Rows:
+    """Two outputs leak the first value: the second never sends the one, the third not the other."""
+    leaks = [[leak, leak], [leak / ratio, ZERO], [ZERO, leak / ratio]]
+    rows = []
+    for x in range(3):
+        rest = 1 - sum(leaks[x], ZERO)
+        answers = [Fraction(ratio if x == y else 1, ratio + 2) for y in range(3)]
+        rows.append([rest * p for p in answers] + leaks[x])
+    return rows
+
+
 def drawn(values: int, outputs: int, seed: int) -> tuple[Rows, Fraction]:
     """Two levels, mixed with a few percent of something else, and a ratio that they exceed."""
     chance = random.Random(seed)
@@ -98,12 +109,15 @@ CASES = [
     *((leaking(2, 3, Fraction(leak, 1000)), Fraction(3)) for leak in (1, 30, 90)),
     (leaking(3, 4, Fraction(1, 50)), Fraction(4)),
     (leaking(3, 20, Fraction(1, 50)), Fraction(20)),
+    (two_leaks(50, Fraction(1, 500)), Fraction(50)),
+    (two_leaks(4000, Fraction(1, 500)), Fraction(4000)),
+    (two_leaks(400, Fraction(1, 50)), Fraction(400)),
     (with_gaps(4, 3, Fraction(1, 20)), Fraction(3)),
     (with_gaps(5, 2, Fraction(1, 30)), Fraction(2)),
     *(drawn(3, 4, seed) for seed in range(8)),
     *(drawn(2, 3, seed) for seed in range(8, 14)),
 ]
-SHARES = (0.0, 0.1, 0.4, 0.8, 0.98, 1.0, 1.1)
+SHARES = (0.0, 0.01, 0.1, 0.4, 0.8, 0.98, 1.0, 1.1)
 
 
 def assert_covered(profile: PrivacyProfile, pairs: Iterable[FractionPair], ratio: Fraction) -> None:
@@ -295,6 +309,8 @@ def test_the_pair_that_is_used_is_above_the_theorem(eps0: float, delta0: float) 
                 bound = 2 * Fraction(delta0) + Fraction(law.differences(users)) + mass * b
                 assert paid + (1 - paid) * b >= bound * (1 - Fraction(1, 2**50))
     clones = law.clones
+    weight = (1 - Fraction(delta0)) / (1 + small) - Fraction(delta0)
+    assert Fraction(clones.clone) == pytest.approx(2 * small * weight, rel=1e-14)
     assert clones.clone + clones.other == pytest.approx(1, abs=1e-15)
 
 

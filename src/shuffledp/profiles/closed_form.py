@@ -201,6 +201,8 @@ class RevealedProfile(PrivacyProfile):
         inner, paid, rest = self.hidden.sampler(depth, rtol), self.paid, 1 - self.paid
 
         def sample(epsilon: Array) -> Samples:
+            if rest == 0:  # nothing is hidden; slopes that are not known would not be numbers
+                return Samples(*np.ones((2, len(epsilon))), *np.zeros((2, len(epsilon))))
             found, inside = inner(epsilon), epsilon < self.max_loss
             return Samples(
                 (paid + rest * found.lower * inside) * (1 - 4 * _ULP),

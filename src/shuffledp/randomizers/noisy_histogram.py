@@ -104,7 +104,8 @@ class NoisyHistogram(Randomizer):
     * `geometric`: s of them with probability (1-theta) theta^s, theta being what is given.
 
     With these, the shuffler may also keep every value with the probability `value_rate` only, and
-    drop it otherwise. Geometric dummies need that: without it, no dummy of a value is likely.
+    drop it otherwise. Geometric dummies need that: there is no dummy of a value with probability
+    1 - theta, and a count of 0 then excludes a value that is always kept.
 
     >>> import numpy as np
     >>> from shuffledp import Shuffle
