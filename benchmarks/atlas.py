@@ -82,7 +82,10 @@ def drawn(name: str, parameter: Parameter, rng: random.Random, others: dict[str,
     usual = {
         **{"k": (2, 1000), "g": (2, 100), "sigma": (0.15, 5), "gamma": (0.01, 0.9)},
         **{"ones": (1, 3), "dimension": (2, 1000), "dummies": (10, 1e6)},
+        **{"beta": (0.01, 0.9), "delta0": (1e-14, 1e-8), "binomial": (20, 1e6)},
     }
+    if name in ("p", "q") and parameter.least >= 1:  # a ratio, not a probability
+        return log_uniform(rng, 1.1, 500)
     least, most = usual.get(name, (parameter.least, parameter.most))
     return log_uniform(rng, max(least, most / 1e4), most, parameter.whole)
 

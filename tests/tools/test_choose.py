@@ -377,7 +377,7 @@ def test_whoever_says_its_task_takes_part(monkeypatch: pytest.MonkeyPatch) -> No
 def test_every_named_randomizer_says_what_it_is_for() -> None:
     for name, kind in REGISTRY.items():
         assert kind.task in ("count", "mean", "vector", None)
-        assert (kind.task is None) == (name == "pure-ldp")
+        assert (kind.task is None) == (name in ("pure-ldp", "variation-ratio", "approximate-ldp"))
 
 
 @pytest.mark.parametrize("sign", [1, -1])

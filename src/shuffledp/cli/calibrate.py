@@ -124,13 +124,18 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
             raise InvalidParameter(f"--find {find} goes with --view {view}; add that.")
     if parameter_named(name) is None:
         make_randomizer(given)
-    elif kind in named_randomizers() and name not in (
-        own := parameters_of(named_randomizers()[kind])
-    ):
-        raise InvalidParameter(
-            f"--find {name} does not go with --randomizer {kind}, which has "
-            f"{', '.join(sorted(own))}; look for another parameter."
-        )
+    elif kind in named_randomizers():
+        own = parameters_of(named_randomizers()[kind])
+        if name not in own:
+            raise InvalidParameter(
+                f"--find {name} does not go with --randomizer {kind}, which has "
+                f"{', '.join(sorted(own))}; look for another parameter."
+            )
+        if own[name].search is None:
+            raise InvalidParameter(
+                f"--find {name} cannot be looked for in --randomizer {kind}; look for users, "
+                "rounds or sample-rate."
+            )
 
 
 def _check_central(find: str, name: str, given: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from .base import (
     whole_values,
 )
 from .counts import Counts, Estimate
-from .entropy import Source, Whole
+from .entropy import Coin, Source, Whole
 from .inversion import Inversion, decimal, of_masses
 
 _TOGETHER = 32.0  # dummies that are drawn as one number, on average
@@ -42,6 +42,11 @@ class Dummies(ABC):
     @abstractmethod
     def draw(self, users: int, k: int, source: Source) -> Whole:
         """All dummies of k values from so many users."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Are there as many dummies whoever sends?"""
+        return False
 
 
 @lru_cache(64)
@@ -173,6 +178,33 @@ class DummiesInAll(Dummies):
     def draw(self, users: int, k: int, source: Source) -> Whole:
         return source.below(k, self.total)
 
+    @property
+    def is_fixed(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class AddedDummies(Dummies):
+    """What so many users would send, added by the shuffler, once in a round."""
+
+    each: Dummies
+    shares: int
+
+    def moments(self, users: float) -> tuple[float, float]:
+        return self.each.moments(self.shares)
+
+    def draw(self, users: int, k: int, source: Source) -> Whole:
+        return self.each.draw(self.shares, k, source)
+
+    @property
+    def is_fixed(self) -> bool:
+        return True
+
+
+def variance(noise: float, rate: float, count: Any) -> Any:
+    """The variance of an estimated count: of the noise, and of values kept with this rate."""
+    return (noise + count * rate * (1 - rate)) / rate**2
+
 
 def _distinct(limit: int, size: int, source: Source) -> Whole:
     """A uniform set of so many numbers below the limit: the first that differ in a sequence."""
@@ -187,11 +219,13 @@ def _distinct(limit: int, size: int, source: Source) -> Whole:
 class DummiesClient(Client):
     """Sends the own value and dummies, in ascending order: it does not tell them apart.
 
-    Users who have no value, -1, send dummies alone.
+    Users who have no value, -1, send dummies alone. If the shuffler adds the dummies and keeps
+    values with the probability `rate`, this is what it passes on of all users of a round.
     """
 
     k: int
     dummies: Dummies
+    rate: float = 1.0
 
     @property
     def bits(self) -> int:
@@ -202,7 +236,7 @@ class DummiesClient(Client):
 
     @property
     def in_all(self) -> bool:
-        """Are there as many dummies whoever sends?"""
+        """Does the number of messages tell how many users have sent?"""
         return isinstance(self.dummies, DummiesInAll)
 
     def randomize(self, values: Any, source: Source) -> NDArray[Any]:
@@ -217,9 +251,12 @@ class DummiesClient(Client):
                 "can be held at once; randomize the values of fewer users at a time."
             )
         # with nobody there is nobody to send a share of them
-        drawn = len(values) or self.in_all
+        drawn = len(values) or self.dummies.is_fixed
         noise = self.dummies.draw(len(values), self.k, source) if drawn else values[:0]
-        return np.sort(np.concatenate([values[values >= 0], noise]))
+        sent = values[values >= 0]
+        if self.rate < 1:  # a value that is kept less often is protected better
+            sent = sent[Coin.at_most(Fraction(self.rate)).toss(source, len(sent))]
+        return np.sort(np.concatenate([sent, noise]))
 
     @property
     def form(self) -> MessageForm:
@@ -242,12 +279,13 @@ class DummiesClient(Client):
         return users
 
     def variance(self, users: float, count: Any) -> Any:
-        """That of the noise, however many have the value."""
-        return self.dummies.moments(users)[1]
+        """That of the noise, and of what is not kept of those who have the value."""
+        return variance(self.dummies.moments(users)[1], self.rate, count)
 
     def estimate(self, counts: Counts) -> Estimate:
-        """What was counted, less the mean of the noise."""
-        mean, variance = self.dummies.moments(counts.users)
-        found = checked_counts(counts, self.k).tally - mean
-        error = math.sqrt(variance)
-        return Estimate(counts.users, found, np.full(self.k, error), error)
+        """What was counted, less the mean of the noise, over the share that is kept."""
+        mean, _ = self.dummies.moments(counts.users)
+        found = (checked_counts(counts, self.k).tally - mean) / self.rate
+        spread = self.variance(counts.users, np.clip(found, 0, counts.users))
+        rare = math.sqrt(self.variance(counts.users, 0))
+        return Estimate(counts.users, found, np.sqrt(np.broadcast_to(spread, found.shape)), rare)

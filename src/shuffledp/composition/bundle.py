@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import ClassLaws, ThreePointLaw
+from ..laws.leaky_law import LeakyLaw
 from ..profiles import tuning as of_profiles
 from ..profiles.base import PrivacyProfile, Sampler
 from ..profiles.mixture import Between, Ends, Remembered
@@ -293,7 +294,10 @@ class BundledRounds:
         """f_t, of the round of all who send."""
         if senders not in self._made:
             scale = round(math.log(senders) / 0.2)
-            parts = replaced_parts(self.law, senders)
+            # rounds have to fall with the senders, so that all of them pay what the largest pays
+            leaks = isinstance(self.law, LeakyLaw)
+            law = self.law.up_to(self.count.most) if leaks else self.law
+            parts = replaced_parts(law, senders)
             each = [(part, self.messages * count) for part, count in parts]
             self._made[senders] = as_one(each, self._like.get(scale))
             self._like.setdefault(scale, self._made[senders])

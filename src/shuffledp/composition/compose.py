@@ -17,7 +17,7 @@ import numpy as np
 
 from .._support.numeric import BOTH, Array, Side
 from ..profiles import tuning as of_profiles
-from ..profiles.base import PrivacyProfile
+from ..profiles.base import PrivacyProfile, factored
 from . import tuning
 from .lattice import Lattices
 from .outlines import group_rounds
@@ -38,6 +38,7 @@ class Composition:
     def __init__(
         self, rounds: Sequence[tuple[PrivacyProfile, int]], lattices: Lattices | None = None
     ) -> None:
+        rounds = factored(rounds)
         self.lattices = lattices or Lattices(group_rounds(rounds))
         self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
         self.bounded = all(profile.bounded for profile, _ in rounds)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..profiles.base import Parts, PrivacyProfile
+from ..profiles.base import Parts, PrivacyProfile, factored
 from ..profiles.samples import Samples
 from . import tuning
 from .pld import PLD, Sampled, upper_pld
@@ -62,7 +62,7 @@ def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGro
         at most ALIKE.
     """
     families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
-    for profile, count in rounds:
+    for profile, count in factored(rounds):
         family, users = profile.family
         families.setdefault(family, []).append((users, profile, count))
     groups = []

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         class_law,
         density_law,
         integer_noise,
+        leaky_law,
         matrix_law,
         noise_law,
         shared_blanket,

@@ -133,6 +133,25 @@ Noise = PoissonNoise | BinomialCounts | NegativeBinomialNoise
 
 
 @dataclass(frozen=True)
+class AddedNoise:
+    """Dummies that the shuffler adds, the same whoever sends; it keeps values at random.
+
+    Parameters
+    ----------
+    noise : Noise
+        The number of dummies of each value in a round.
+    rate : float
+        The probability with which each value is kept.
+    values : int, optional
+        The number of values; None if it is not known.
+    """
+
+    noise: Noise
+    rate: float = 1.0
+    values: int | None = None
+
+
+@dataclass(frozen=True)
 class UniformDummies:
     """A fixed total number of dummies, each uniform on `values` values."""
 

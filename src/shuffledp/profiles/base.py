@@ -110,6 +110,11 @@ class PrivacyProfile(ABC):
         """The profile of the other order of the neighbours, with this one as its reverse."""
         return self
 
+    @property
+    def factors(self) -> Sequence[tuple[PrivacyProfile, int]]:
+        """Profiles whose composition it is, and how often each counts: mostly itself, once."""
+        return [(self, 1)]
+
     def may_be_positive(self, epsilon: Array) -> NDArray[np.bool_]:
         """Where delta may be above 0, shape [epsilons]."""
         return (epsilon < self.max_loss) | (not self.bounded)
@@ -198,6 +203,13 @@ def merged(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
         if count and (not profile.bounded or profile.max_loss > 0):  # which may take a while
             counts[profile] = counts.get(profile, 0) + count
     return tuple(counts.items())
+
+
+def factored(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
+    """The parts with each profile replaced by its factors, merged."""
+    return merged(
+        [(factor, count * n) for profile, count in parts for factor, n in profile.factors]
+    )
 
 
 def swapped(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:

@@ -6,13 +6,14 @@ Theory: docs/theory/closed-form.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, erfc
-from .base import PrivacyProfile, Sampler
+from .base import Parts, PrivacyProfile, Sampler
 from .samples import Samples, convex_corners, larger_of
 
 # proof constants: docs/theory/constants.md
@@ -158,6 +159,64 @@ class Polygon:
         value = self.value[cell + 1] + self.rise[cell] * -np.expm1(gap)
         slope = np.append(self.rise * np.exp(-self.epsilon[1:]), 0.0)
         return value, slope[left], slope[right]
+
+
+@dataclass(frozen=True)
+class RevealedProfile(PrivacyProfile):
+    """The profile `hidden` of a mechanism that reveals everything with probability `paid`, and
+    tells when it does: paid + (1 - paid) times `hidden`, which has no infinite loss itself.
+
+    It is the composition of the two, and compositions with others are made from both: what is
+    hidden is resolved far below what is paid.
+    """
+
+    hidden: PrivacyProfile
+    paid: float
+
+    @property
+    def max_loss(self) -> float:
+        return self.hidden.max_loss
+
+    @property
+    def farthest_loss(self) -> float:
+        return self.hidden.farthest_loss
+
+    @property
+    def bounded(self) -> bool:
+        return self.paid == 0
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return self.hidden.depths
+
+    @property
+    def is_expensive(self) -> bool:
+        return self.hidden.is_expensive
+
+    @property
+    def is_slow(self) -> bool:
+        return self.hidden.is_slow
+
+    @property
+    def factors(self) -> Parts:
+        revealed = Polygon.of_losses(np.zeros(0), np.zeros(0), self.paid)
+        return [(self.hidden, 1), (PolygonProfile((revealed,)), 1)]
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        inner, paid, rest = self.hidden.sampler(depth, rtol), self.paid, 1 - self.paid
+
+        def sample(epsilon: Array) -> Samples:
+            if rest == 0:  # nothing is hidden; slopes that are not known would not be numbers
+                return Samples(*np.ones((2, len(epsilon))), *np.zeros((2, len(epsilon))))
+            found, inside = inner(epsilon), epsilon < self.max_loss
+            return Samples(
+                (paid + rest * found.lower * inside) * (1 - 4 * _ULP),
+                np.minimum((paid + rest * found.upper * inside) * (1 + 4 * _ULP), 1.0),
+                rest * found.slope_low * inside * (1 - 4 * _ULP),
+                rest * found.slope_high * (1 + 4 * _ULP),
+            )
+
+        return sample
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,18 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from ..laws import tuning as of_laws
 from ..laws.base import Law
 from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
 from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
 from ..laws.integer_noise import SharedNoise, SharedVectorNoise
+from ..laws.leaky_law import LeakyLaw
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
+    AddedNoise,
     BinomialCounts,
     GaussianShare,
     NegativeBinomialNoise,
@@ -29,15 +33,17 @@ from ..laws.noise_law import (
     PoissonNoise,
     UniformDummies,
 )
+from . import tuning
 from .base import NothingLost, PairProfile, Parts, PrivacyProfile, swapped
 from .binary_profile import BinaryProfile
 from .class_profile import ClassProfile
-from .closed_form import GaussianProfile
+from .closed_form import GaussianProfile, RevealedProfile
 from .density_profile import DensityProfile
 from .one_more import one_more
 from .pairs_profile import PairsProfile
 from .shifted_noise import shifted_profile
 from .shifted_vectors import shifts_within, vector_profile
+from .subsampled import MissingFromSample, SubsampledProfile
 from .two_counts import TwoCountsProfile, countable
 
 
@@ -74,6 +80,16 @@ def class_laws_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProf
     enumerated = law.values and not idle and users <= of_laws.FEW_USERS
     of_all = mixed_laws(law.values, users) if enumerated else ()
     return ClassProfile(law.laws, users, idle, of_all)
+
+
+@round_profile.register
+def leaky_law_profile(law: LeakyLaw, users: int, idle: int = 0) -> PrivacyProfile:
+    """The clone pair, and what is revealed with some probability."""
+    clones = law.clones.thinned(law.rate) if law.rate < 1 else law.clones
+    hidden = round_profile(clones, users, idle)
+    distance = float(hidden.sampler(tuning.DEPTHS[0], 0.01)(np.zeros(1)).upper[0])
+    paid = law.paid(users + idle, min(distance, math.tanh(law.eps0 / 2)))
+    return RevealedProfile(hidden, min(paid * users / (users + idle) * (1 + 2.0**-50), 1.0))
 
 
 @round_profile.register
@@ -240,6 +256,35 @@ def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
 def replaced_noise_parts(law: Noise, users: int) -> Parts:
     noise = law.of_users(users)
     return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
+
+
+@round_parts.register
+def added_noise_parts(law: AddedNoise, users: int, neighbours: str = "replace") -> Parts:
+    """The same whoever sends. A value that is kept at random is a sample of one count or of two."""
+    more, less = (one_more(law.noise, more=more) for more in (True, False))
+    if law.rate == 1:
+        gained = PairProfile(more, less)
+        return [(gained, 1)] if neighbours == "remove" else [(gained, 1), (gained.swapped, 1)]
+    if neighbours == "remove":
+        kept = SubsampledProfile(more, law.rate), MissingFromSample(less, law.rate)
+        return [(PairProfile(*kept), 1)]
+    return [(TwoCountsProfile(law.noise, law.rate), 1)]
+
+
+@replaced_parts.register
+def replaced_added_noise_parts(law: AddedNoise, users: int) -> Parts:
+    return [(TwoCountsProfile(law.noise, law.rate), 1)]
+
+
+@attained_parts.register
+def attained_added_noise_parts(
+    law: AddedNoise, users: int, neighbours: str = "replace"
+) -> Sequence[Parts]:
+    """All others hold a third value. If there are two values only, they may all hold the first,
+    and an adversary who looks at the second one sees a message more or less."""
+    third = law.values is None or law.values > 2 or users == 1 or law.rate == 1
+    parts = added_noise_parts(law, users, neighbours if third else "remove")
+    return [parts, swapped(parts)]
 
 
 @round_parts.register

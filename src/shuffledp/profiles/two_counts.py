@@ -2,8 +2,9 @@
 
 H_alpha((N+1, N')||(N, N'+1)) is the mean over N' of f(alpha r(N')), where r(s) is Pr[N = s-1] over
 Pr[N = s] and f the divergence of (N+1, N), a polygon with a corner at every r(s). Both are added up
-count by count: all terms are positive. If there are many counts, those of N' are put together, in
-their mean from below (Jensen); from above each is parted between the means around it.
+count by count: all terms are positive. If the message is there with some probability only, f is
+evaluated at other places. If there are many counts, those of N' are put together, in their mean
+from below (Jensen); from above each is parted between the means around it.
 
 Theory: docs/theory/noise-messages.md.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
+from ..laws.class_law import sampled_loss
 from ..laws.noise_law import NegativeBinomialNoise, Noise
 from . import tuning
 from .base import PrivacyProfile, Sampler
@@ -134,9 +136,18 @@ def _grouped(counts: NoiseCounts, start: NDArray[np.intp]) -> _Grouped:
 
 @dataclass(frozen=True)
 class TwoCountsProfile(PrivacyProfile):
-    """The profile of (N+1, N') and (N, N'+1), which is the same in both orders, by counting."""
+    """The profile of (N+1, N') and (N, N'+1), which is the same in both orders, by counting.
+
+    Parameters
+    ----------
+    noise : Noise
+    rate : float
+        The message is there with this probability only; else both counts are noise alone. Below 1
+        the noise has to be binomial, or negative binomial with a shape of at least 1.
+    """
 
     noise: Noise
+    rate: float = 1.0
 
     @property
     def _parts(self) -> list[PrivacyProfile]:
@@ -144,15 +155,31 @@ class TwoCountsProfile(PrivacyProfile):
 
     @cached_property
     def max_loss(self) -> float:
+        if self.rate < 1:
+            return self._sampled_loss
         return sum(part.max_loss for part in self._parts) * (1 + 2.0**-50)
 
     @property
     def farthest_loss(self) -> float:
+        if self.rate < 1:
+            return self._sampled_loss
         return sum(part.farthest_loss for part in self._parts) * (1 + 2.0**-50)
 
     @property
+    def _sampled_loss(self) -> float:
+        """log of (1 - rate + rate r)/(1 - rate), r the largest ratio: N' = 0 has the ratio 0."""
+        noise = self.noise
+        if isinstance(noise, NegativeBinomialNoise):
+            largest = -noise.log_theta
+        else:
+            largest = math.log(float(noise.ratio(np.array(noise.most))))
+        gained = sampled_loss(max(largest, 0.0) * (1 + 2.0**-46), self.rate)
+        return (gained - math.log1p(-self.rate)) * (1 + 2.0**-46)
+
+    @property
     def bounded(self) -> bool:
-        return False  # N' may be 0
+        """N' may be 0, and N + 1 may be more than N can be."""
+        return self.rate < 1 and math.isinf(self.noise.most)
 
     @property
     def depths(self) -> tuple[float, ...]:
@@ -169,6 +196,7 @@ class TwoCountsProfile(PrivacyProfile):
         error = 2 * (counts.error + tail.error) + UNIT * (4 * len(counts.mass) + 64)
         # ratios and their means err like epsilons do
         turned = UNIT * (len(counts.mass) + 64)
+        rate, shift = self.rate, (1 - self.rate) / self.rate
 
         rows = max((1 << 13) // len(law.point), 1)  # arrays that stay in the cache
 
@@ -177,18 +205,22 @@ class TwoCountsProfile(PrivacyProfile):
             return joined([block(part) for part in blocks])
 
         def block(epsilon: Array) -> Samples:
-            alpha = np.exp(np.minimum(epsilon, 700.0))
-            value, slope, steep = tail(np.multiply.outer(alpha, law.point))
-            steep *= law.point
-            low, high, slope = value @ law.below, value @ law.above, slope @ (law.below * law.point)
+            epsilon = np.minimum(epsilon, 700.0)
+            alpha, place = np.exp(epsilon), law.point + shift
+            shifted = np.multiply.outer(alpha, law.point) + (np.expm1(epsilon) * shift)[:, None]
+            value, slope, steep = tail(shifted)
+            steep *= place
+            low, high, slope = value @ law.below, value @ law.above, slope @ (law.below * place)
             off = turned * alpha * (1 + epsilon)
-            lower = low * (1 - error) - off * (steep @ law.below)
-            upper = high * (1 + error) + off * (steep @ law.above) + 2 * counts.rest + UNDERFLOW
+            lower = rate * (low * (1 - error) - off * (steep @ law.below))
+            upper = rate * (high * (1 + error) + off * (steep @ law.above)) + 2 * counts.rest
+            upper += UNDERFLOW
+            is_inside = self.may_be_positive(epsilon)
             return Samples(
-                np.where(lower > UNDERFLOW, lower, 0.0),
-                np.minimum(upper, 1.0),
-                slope * (1 - error),
-                slope * (1 + error) + 1e-307,
+                np.where(is_inside & (lower > UNDERFLOW), lower, 0.0),
+                np.where(is_inside, np.minimum(upper, 1.0), 0.0),
+                np.where(is_inside, rate * slope * (1 - error), 0.0),
+                rate * slope * (1 + error) + 1e-307,
             )
 
         return sample

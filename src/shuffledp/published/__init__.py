@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import accountant
 from ..errors import OutOfRange
-from ..randomizers import Laplace, PureLDP, RandomizedResponse
+from ..randomizers import ApproximateLDP, Laplace, PureLDP, RandomizedResponse
 from ..shuffle import Shuffle
 from . import balle2019, clone_rdp, erlingsson2019, feldman2021, girgis2021, koskela2023
 from .bound import PublishedBound, local_epsilon_of
@@ -50,6 +50,14 @@ def _blanket(inequality: str, epsilon: Callable[[Any, int, float], float]) -> Pu
         f"{_PURE}; sharper for k-ary randomized response and Laplace",
         lambda r, n, d: epsilon(balle2019.blanket_of(r), n, d),
     )
+
+
+def _approximate(randomizer: Any, users: int, delta: float) -> float:
+    if not isinstance(randomizer, ApproximateLDP) or randomizer.delta0 == 0:
+        raise OutOfRange(
+            f"{randomizer!r} has no delta0, which this bound is for; give ApproximateLDP."
+        )
+    return feldman2021.approximate(randomizer.eps0, randomizer.delta0, users, delta)
 
 
 def _girgis(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
@@ -99,6 +107,13 @@ BOUNDS: tuple[PublishedBound, ...] = (
         "Feldman et al. 2021, numerical",
         f"{feldman2021.PAPER}, Theorem 3.2 evaluated in steps of the clone count",
         lambda eps0, n, d: feldman2021.numerical(eps0, n, d).upper,
+    ),
+    for_one_round(
+        "Feldman et al. 2021, (eps0, delta0)",
+        f"{feldman2021.PAPER}, Theorem 3.2 with (e^epsilon + 1)(1 + e^-eps0/2) n delta0 paid on "
+        "top, for randomizers with a delta0",
+        "any (eps0, delta0)-LDP randomizer",
+        _approximate,
     ),
     PublishedBound(
         "Girgis et al. 2021",

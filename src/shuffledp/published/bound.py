@@ -91,6 +91,11 @@ def local_epsilon_of(randomizer: Any) -> float:
             f"{validate.show(randomizer)} is not eps0-LDP for any finite eps0, which this bound "
             "needs; give a randomizer with an eps0."
         )
+    if getattr(randomizer, "delta0", 0.0):
+        raise OutOfRange(
+            f"{validate.show(randomizer)} is not eps0-LDP, which this bound needs: delta0 is "
+            "above 0; give a randomizer without a delta0."
+        )
     return validate.local_epsilon(eps0)
 
 

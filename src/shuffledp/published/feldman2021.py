@@ -11,6 +11,8 @@ from .._support.numeric import Array, Bounds
 from ..bounds.crossing import crossing
 from ..engines import tails
 from ..errors import OutOfRange
+from ..randomizers import PureLDP
+from ..shuffle import Shuffle
 from ._binomial_buckets import interval, masses
 from .bound import checked
 
@@ -79,6 +81,47 @@ def numerical(eps0: float, users: int, delta: float, *, step: int | None = None)
     guess = eps0 / 2
     upper = crossing(worst, delta, guess, eps0, rtol=1e-10)[1]
     return Bounds(crossing(best, delta, upper, eps0, rtol=1e-10)[0], upper)
+
+
+def approximate(eps0: float, delta0: float, users: int, delta: float) -> float:
+    """(eps0, delta0)-LDP randomizers: the pair of Theorem 3.2, with (e^epsilon + 1)(1 + e^-eps0/2)
+    n delta0 added to its delta; the smallest epsilon at which the sum is at most delta.
+
+    >>> from shuffledp.published import feldman2021
+    >>> round(feldman2021.approximate(4.0, 1e-12, 10_000, 1e-6), 4)
+    0.6019
+    """
+    eps0, (users, delta) = validate.local_epsilon(eps0), checked(users, delta)
+    added = (1 + math.exp(-eps0) / 2) * users * validate.between("delta0", delta0, 0.0, 1.0)
+    clones = Shuffle(PureLDP(eps0), users, "clones")
+
+    def paid(epsilon: float) -> float:
+        return (math.exp(epsilon) + 1) * added
+
+    if paid(0.0) >= delta:
+        raise OutOfRange(
+            f"delta0={delta0:g} makes this bound pay {paid(0.0):.3g}, which is not below "
+            f"delta={delta:g}; give a smaller delta0, fewer users or a larger delta."
+        )
+    # the sum is convex in e^epsilon: up to its least value it falls
+    low, high = 0.0, min(eps0, math.log(delta / added - 1))
+    for _ in range(60):
+        first, second = low + (high - low) / 3, high - (high - low) / 3
+        values = [clones.get_delta(each, rtol=1e-6) + paid(each) for each in (first, second)]
+        if min(values) <= delta:
+            high = first if values[0] <= delta else second
+            break
+        low, high = (low, second) if values[0] <= values[1] else (first, high)
+    else:
+        raise OutOfRange(
+            f"delta0={delta0:g} makes this bound pay more than delta={delta:g} wherever the clones "
+            "leave anything; give a smaller delta0, fewer users or a larger delta."
+        )
+
+    def total(epsilon: float) -> float:
+        return clones.get_delta(epsilon, rtol=1e-6) + paid(epsilon) if epsilon < high else 0.0
+
+    return crossing(total, delta, high / 2, high, rtol=1e-10)[1]
 
 
 def given_clones(eps0: float, clones: Array, epsilon: float) -> Array:

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 
 from .analyses import Analysis
+from .approximate_ldp import ApproximateLDP
 from .base import REGISTRY, Randomizer, register
 from .density_randomizer import DensityRandomizer
 from .finite import FiniteRandomizer, MatrixRandomizer
@@ -28,6 +29,7 @@ from .square_wave import SquareWave
 from .subset_selection import SubsetSelection
 from .two_levels import TwoLevelRandomizer
 from .unary_encoding import UnaryEncoding
+from .variation_ratio import VariationRatio
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
@@ -35,6 +37,7 @@ for _module in pkgutil.iter_modules(__path__):
 __all__ = [
     "REGISTRY",
     "Analysis",
+    "ApproximateLDP",
     "DensityRandomizer",
     "Family",
     "FiniteRandomizer",
@@ -61,5 +64,6 @@ __all__ = [
     "TwoLevelRandomizer",
     "UnaryEncoding",
     "Values",
+    "VariationRatio",
     "register",
 ]

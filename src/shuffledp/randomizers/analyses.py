@@ -21,7 +21,10 @@ SAMPLED = (
 )
 #: The names of all analyses of shuffled messages, from the most to the least that the adversary is
 #: given.
-LADDER = ("strong", "clones", "stronger-clones", "blanket", "exact", "best")
+LADDER = (
+    *("strong", "clones", "stronger-clones", "variation-ratio", "approximate", "blanket"),
+    *("exact", "best"),
+)
 _THIS_RANDOMIZER = f"every honest user applies this randomizer, {FRESH}"
 
 
@@ -76,6 +79,36 @@ STRONGER_CLONES = Analysis(
     ),
     gist="faces the worst randomizer with this eps0",
     law=lambda randomizer: laws.class_law.ThreePointLaw.stronger_clones(randomizer.eps0),
+)
+VARIATION_RATIO = Analysis(
+    name="variation-ratio",
+    theorem=(
+        "the largest divergence that the ratio p, the total variation beta and the ratio q allow "
+        "(conditions of Wang et al. 2024; proof in docs/theory/three-numbers.md)"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "the two values in which neighbouring datasets differ are such that the laws of the "
+        "message for them are within the factor p of each other, at most beta apart in total "
+        "variation, and nowhere above q times the law of any other user's message; all users of a "
+        f"round apply this randomizer, chosen before any message of that round is seen, {FRESH}"
+    ),
+    gist="faces the worst randomizer with these three numbers",
+    law=lambda randomizer: randomizer.three_numbers_law(),
+)
+APPROXIMATE = Analysis(
+    name="approximate",
+    theorem=(
+        "stronger clones for every (eps0, delta0)-LDP randomizer, at most 2 delta0 and, for n "
+        "users, about 4 n delta0^2 of delta paid on top; proof in docs/theory/approximate-ldp.md"
+    ),
+    adversary=SEES_ALL_BUT_ONE,
+    assumption=(
+        "all users of a round apply the same (eps0, delta0)-LDP randomizer, chosen before any "
+        f"message of that round is seen (it may depend on all earlier rounds), {FRESH}"
+    ),
+    gist="faces the worst randomizer with this eps0 and delta0",
+    law=lambda randomizer: randomizer.leaky_law(),
 )
 CLONES = Analysis(
     name="clones",

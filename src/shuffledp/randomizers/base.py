@@ -97,6 +97,11 @@ class Randomizer(ABC):
         return float(getattr(self, "eps0", math.inf))
 
     @property
+    def no_local_eps0(self) -> str:
+        """What a statement says of one message whose sender is known, if it has no local eps0."""
+        return "a message has no local eps0"
+
+    @property
     def truth_probability(self) -> Fraction | None:
         """How likely a user sends the own value as it is, rounded up; None if messages are not
         values."""
@@ -263,8 +268,10 @@ def known_parameters() -> dict[str, dict[str, Parameter]]:
 
 
 def parameter_named(name: str) -> Parameter | None:
-    """Parameters of one name are of one kind: any of them."""
-    return next(iter(known_parameters().get(name, {}).values()), None)
+    """A parameter of that name, one that can be searched for if there is one: parameters of one
+    name are of one kind, and are searched for alike if at all."""
+    uses = known_parameters().get(name, {}).values()
+    return next((each for each in uses if each.search is not None), next(iter(uses), None))
 
 
 def parameter_names(having: Callable[[Parameter], Any] = bool) -> list[str]:

@@ -120,7 +120,7 @@ class NoiseShares(Randomizer):
         Parameter("mean of each Poisson variable", 1e-12, 1e6, search=Search(1.0, grows=False)),
     ] = None  # type: ignore[assignment]
     binomial: Annotated[
-        int, Parameter("fair coins of a share", 1, 1000, True, search=Search(1, grows=False))
+        int, Parameter("fair coins of a share", 1, 1000, True, search=Search(40, grows=False))
     ] = None  # type: ignore[assignment]
     discrete_laplace: Annotated[
         float,

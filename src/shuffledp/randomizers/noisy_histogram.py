@@ -54,8 +54,30 @@ DUMMIES = Analysis(
     as_one=False,
 )
 
-#: How the noise is given: exactly one of them.
-_KINDS = ("poisson", "bernoulli", "negative_binomial", "dummies")
+ADDED = Analysis(
+    name="exact",
+    theorem=(
+        "exact hockey-stick divergence of the counts with noise, of a value that is kept at random "
+        "and one more or less of them; proof in docs/theory/noise-messages.md"
+    ),
+    adversary=(
+        "sees all shuffled messages of every round, dummies among them, and knows the value of "
+        "every user but one; does not see which messages are dummies or which values were kept"
+    ),
+    assumption=(
+        "the shuffler keeps every value with exactly the probability that is said, draws the "
+        "dummies from exactly this law, independently for every value, and does both afresh in "
+        "every round; no user sends more values in a round than is said; the values of a user in a "
+        "round all differ"
+    ),
+    gist="is told nothing: the worst datasets of all",
+    law=lambda randomizer: randomizer.noise,
+    as_one=False,
+)
+
+#: How the noise is given: exactly one of them. The last two are added by the shuffler.
+_KINDS = ("poisson", "bernoulli", "negative_binomial", "dummies", "binomial", "geometric")
+_ADDED = _KINDS[-2:]
 
 
 @register
@@ -74,6 +96,16 @@ class NoisyHistogram(Randomizer):
     Or there are `dummies` of them in all, in every round, each any of `k` values. How many values
     there are says `k` in any case, if messages are to be made and counted; the guarantee of the
     others does not depend on it.
+
+    Or the shuffler adds the dummies, so that no user has to, and as many whoever sends: of each
+    value, in every round,
+
+    * `binomial`: the heads of so many fair coins,
+    * `geometric`: s of them with probability (1-theta) theta^s, theta being what is given.
+
+    With these, the shuffler may also keep every value with the probability `value_rate` only, and
+    drop it otherwise. Geometric dummies need that: there is no dummy of a value with probability
+    1 - theta, and a count of 0 then excludes a value that is always kept.
 
     >>> import numpy as np
     >>> from shuffledp import Shuffle
@@ -128,6 +160,26 @@ class NoisyHistogram(Randomizer):
             search=Search(1000, grows=False),
         ),
     ] = None  # type: ignore[assignment]
+    binomial: Annotated[
+        int,
+        Parameter(
+            "fair coins whose heads are the dummies of each value that the shuffler adds",
+            *(1, 4_000_000),
+            whole=True,
+            search=Search(40, grows=False),
+        ),
+    ] = None  # type: ignore[assignment]
+    geometric: Annotated[
+        float,
+        Parameter(
+            "theta of the geometric number of dummies of each value that the shuffler adds",
+            *(1e-9, 0.999),
+            search=Search(0.9, grows=False),
+        ),
+    ] = None  # type: ignore[assignment]
+    value_rate: Annotated[
+        float, Parameter("probability that the shuffler keeps a value", 1e-6, 1.0)
+    ] = None  # type: ignore[assignment]
     k: Annotated[int, Parameter("number of values", 2, 10**12, whole=True)] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -146,6 +198,12 @@ class NoisyHistogram(Randomizer):
             )
         if (self.theta is None) != (self.negative_binomial is None):
             raise InvalidParameter("negative_binomial and theta go together; give both or neither.")
+        if self.value_rate is not None and not self.is_added:
+            raise InvalidParameter(
+                f"value_rate={self.value_rate!r} is for dummies that the shuffler adds, since it "
+                f"cannot tell those of users from values; give {' or '.join(_ADDED)} instead of "
+                f"{given[0]}."
+            )
         if self.dummies is not None and self.k is None:
             raise InvalidParameter("dummies are any of k values; give k, too.")
 
@@ -158,8 +216,23 @@ class NoisyHistogram(Randomizer):
         )
 
     @property
-    def noise(self) -> laws.noise_law.Noise | laws.noise_law.UniformDummies:
+    def is_added(self) -> bool:
+        """Whether the shuffler adds the dummies, and not the users."""
+        return self.binomial is not None or self.geometric is not None
+
+    @property
+    def _kept(self) -> float:
+        return 1.0 if self.value_rate is None else self.value_rate
+
+    @property
+    def noise(self) -> Any:
         """The number of dummies of each value that one user sends, or of all."""
+        if self.binomial is not None:
+            coins = laws.noise_law.BinomialCounts(self.binomial, 0.5, 0.5)
+            return laws.noise_law.AddedNoise(coins, self._kept, self.k)
+        if self.geometric is not None:
+            number = laws.noise_law.NegativeBinomialNoise(1.0, self.geometric, 1 - self.geometric)
+            return laws.noise_law.AddedNoise(number, self._kept, self.k)
         if self.poisson is not None:
             return laws.noise_law.PoissonNoise(self.poisson)
         if self.bernoulli is not None:
@@ -181,7 +254,7 @@ class NoisyHistogram(Randomizer):
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
-        analysis = NOISE if self.dummies is None else DUMMIES
+        analysis = ADDED if self.is_added else NOISE if self.dummies is None else DUMMIES
         return {"best": analysis, "exact": analysis}
 
     @property
@@ -189,6 +262,10 @@ class NoisyHistogram(Randomizer):
         """The same for those who draw them."""
         from ..clients import dummies
 
+        if self.binomial is not None:
+            return dummies.AddedDummies(dummies.BernoulliDummies(0.5), self.binomial)
+        if self.geometric is not None:
+            return dummies.AddedDummies(dummies.NegativeBinomialDummies(1.0, self.geometric), 1)
         if self.poisson is not None:
             return dummies.PoissonDummies(self.poisson)
         if self.bernoulli is not None:
@@ -198,16 +275,20 @@ class NoisyHistogram(Randomizer):
         return dummies.DummiesInAll(self.dummies, self.k)
 
     def count_variance(self, users: int, count: float = 0.0) -> float:
-        """That of the noise, however many have the value: the estimate is what was counted, less
-        the mean of the noise."""
+        """That of the noise and of the values that are not kept: the estimate is what was counted,
+        less the mean of the noise, over the share that is kept."""
+        from ..clients.dummies import variance
+
         users = validate.count("users", users, validate.MAX_USERS)
-        validate.between("count", count, 0, users)
-        return self.sent.moments(users)[1]
+        count = validate.between("count", count, 0, users)
+        return float(variance(self.sent.moments(users)[1], self._kept, count))
 
     def bits_of(self, values: int, users: int) -> float:
-        """Those of the value and of the dummies, on average."""
+        """Those of the value and of the user's own dummies, on average."""
         from ..clients.base import bits_for
 
+        if self.is_added:
+            return bits_for(values)
         return (1 + values * self.sent.moments(users)[0] / users) * bits_for(values)
 
     def attained_law(self) -> Any:
@@ -216,6 +297,17 @@ class NoisyHistogram(Randomizer):
     def describe(self) -> str:
         if self.dummies is not None:
             return f"the value itself, among {self.dummies:,} dummies of {self.k:,} values"
+        if self.is_added:
+            kept = f", which the shuffler keeps with probability {plain(self._kept)}"
+            law = (
+                f"heads of {self.binomial:,} fair coins"
+                if self.binomial is not None
+                else f"geometric number, theta = {plain(self.geometric)},"
+            )
+            return (
+                f"the value itself{kept if self._kept < 1 else ''}; of every value the shuffler "
+                f"adds a random number of dummies, the {law}"
+            )
         if self.poisson is not None:
             law = f"a Poisson number with mean {plain(self.poisson)}"
         elif self.bernoulli is not None:
@@ -237,7 +329,7 @@ class NoisyHistogram(Randomizer):
             raise InvalidParameter(
                 f"{self!r} has no client: dummies are of every value; give k, their number."
             )
-        return DummiesClient(self.k, self.sent)
+        return DummiesClient(self.k, self.sent, self._kept)
 
     def count(self, messages: Any, users: int | None = None) -> Counts:
         """How often each value was sent, and how many `users` have sent: the messages do not tell

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .._support.text import PAGE, at_most, percent, percent_up, rounded_up, wrapped
+from .._support.text import PAGE, at_most, percent, percent_up, plain, rounded_up, wrapped
 from ..bounds.readings import true_positive_rates
 from ..guarantee import NEIGHBOURS
 from ..mixed import MixedShuffle
@@ -19,6 +19,11 @@ _ACCUSED = 0.01  # of the innocent, in plain words
 _CAUTION = (
     "delta = {} is at least 1/users: even to publish the value of one user, drawn at random, has "
     "that delta, with epsilon = 0; far below 1/users is usual"
+)
+_LEAKS = (
+    "{} users times delta0 = {} is {}, at least delta = {}: (eps0, delta0)-LDP allows a randomizer "
+    "that publishes every user's value with probability delta0, and so somebody's with about that "
+    "probability; delta0 far below delta/users is usual"
 )
 #: Who has to be trusted, by the view.
 _TRUSTED = {
@@ -72,13 +77,23 @@ def statement(
 
 
 def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, str]]:
-    """One line about the first delta that is too large to say much, if there is one.
+    """Lines about the first delta that is too large, and the first that is too small for a local
+    delta0, to say much, if there are such.
 
     A round of unknown size, as below a threshold, does not count.
     """
+    of_users = [round_ for round_ in rounds if isinstance(round_, RoundOfUsers)]
     users = [r.users for r in rounds if isinstance(r, RoundOfUsers | MixedShuffle)]
     large = [delta for delta in deltas if users and float(delta) * min(users) >= 1]
-    return [("caution", _CAUTION.format(large[0]))] if large else []
+    said = [_CAUTION.format(large[0])] if large else []
+    leaks = ((each.users, getattr(each.randomizer, "delta0", 0.0)) for each in of_users)
+    small = [
+        _LEAKS.format(f"{n:,}", plain(delta0), at_most(n * delta0), delta)
+        for n, delta0 in leaks
+        for delta in deltas
+        if delta0 and n * delta0 >= float(delta)
+    ]
+    return [("caution", text) for text in [*said, *small[:1]]]
 
 
 def claim(epsilon: str, delta: str, why: str) -> str:
@@ -144,7 +159,7 @@ def without_trust(round_: Round, rounds: int) -> str:
     if truth == 1:
         return f"{if_not}, nothing is left: every user sends the own value as it is"
     if math.isinf(randomizer.local_eps0):
-        return f"{if_not}, no epsilon at delta = 0 is left: a message has no local eps0"
+        return f"{if_not}, no epsilon at delta = 0 is left: {randomizer.no_local_eps0}"
     times = [f"{rounds:,} rounds"] if rounds > 1 else []
     times += [f"{messages:,} {round_.sent}"] if messages > 1 else []
     product = " times ".join([*times, f"eps0 = {at_most(_local_eps0(round_))}"])

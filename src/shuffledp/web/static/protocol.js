@@ -13,6 +13,7 @@ const TITLES = {
   hadamard: "Hadamard response", laplace: "Laplace noise", gaussian: "Gaussian noise", matrix: "a matrix of your own",
   "noisy-histogram": "noise messages", "one-bit": "one bit", piecewise: "piecewise", "square-wave": "square wave",
   "priv-unit": "unit vectors (PrivUnit)", "noise-shares": "shares of integer noise",
+  "variation-ratio": "three numbers known", "approximate-ldp": "any (eps0, delta0)-LDP randomizer",
 };
 const SIZES = ["k", "dimension", "largest", "norm"];  // of the values, not of the noise
 const MATRIX = "0.75,0.25\n0.25,0.75\n";

@@ -1,0 +1,136 @@
+"""Randomizers of which three numbers are known: two ratios and a total variation distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from .. import laws
+from .._support.text import plain
+from ..errors import InvalidParameter
+from ..laws.base import Law
+from .analyses import VARIATION_RATIO, Analysis
+from .base import Randomizer, register
+from .exact import ExactMatrix
+from .parameter import Parameter
+
+if TYPE_CHECKING:
+    from ..clients import Client
+
+#: Numbers may contradict each other by so much: they were rounded before they were given.
+_ROUNDED = Fraction(1, 10**9)
+
+
+@register
+@dataclass(frozen=True)
+class VariationRatio(Randomizer):
+    """Any randomizer with these three numbers, the same for all users of a round: ratio `p` and
+    total variation `beta` of two laws that neighbours may have, ratio `q` to all other users.
+
+    Let u and v be the laws of the message for the two values in which neighbouring datasets may
+    differ, and nu that of any other user, whatever the value. Then u <= p v and v <= p u, the total
+    variation distance of u and v is at most beta, and u <= q nu and v <= q nu. If neighbouring
+    datasets may differ in any two values, q is the same as p; in metric privacy, where only values
+    close to each other are protected, q is larger.
+
+    An eps0-LDP randomizer has p = q = e^eps0 and beta = (e^eps0 - 1)/(e^eps0 + 1); a smaller beta
+    gives a smaller epsilon (docs/theory/three-numbers.md).
+
+    >>> import math
+    >>> from shuffledp import Shuffle
+    >>> from shuffledp.randomizers import VariationRatio
+    >>> laplace = VariationRatio(p=math.exp(2), beta=1 - math.exp(-1), q=math.exp(2))
+    >>> Shuffle(laplace, users=10_000).get_epsilon(1e-6) < 0.104
+    True
+    """
+
+    name: ClassVar[str] = "variation-ratio"
+    also: ClassVar[tuple[str, ...]] = ("variation", "metric-privacy", "planar-laplace", "priv-kv")
+    example: ClassVar[Mapping[str, float]] = {"p": 3.0, "beta": 0.4, "q": 4.0}
+
+    p: Annotated[
+        float,
+        Parameter("largest ratio of the laws of two values of the user", 1 + 1e-6, 1e87),
+    ]
+    beta: Annotated[float, Parameter("largest total variation distance of these laws", 1e-9, 1.0)]
+    q: Annotated[float, Parameter("largest ratio of these laws to that of another user", 1.0, 1e87)]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        limit = float(self._most_distant)
+        if Fraction(self.beta) > self._most_distant * (1 + _ROUNDED):
+            raise InvalidParameter(
+                f"beta={self.beta!r} is above {limit:.9g}, the most that p={self.p!r} allows, "
+                "(p - 1)/(p + 1); give a smaller beta or a larger p."
+            )
+        if Fraction(self.q) < (1 + self._distance) * (1 - _ROUNDED):
+            raise InvalidParameter(
+                f"q={self.q!r} is below 1 + beta = {float(1 + self._distance):.9g}: no law is at "
+                "least 1/q of two laws so far apart; give a larger q or a smaller beta."
+            )
+
+    @property
+    def _most_distant(self) -> Fraction:
+        return (Fraction(self.p) - 1) / (Fraction(self.p) + 1)
+
+    @property
+    def _distance(self) -> Fraction:
+        return min(Fraction(self.beta), self._most_distant)
+
+    @property
+    def analyses(self) -> Mapping[str, Analysis]:
+        return {"best": VARIATION_RATIO, "variation-ratio": VARIATION_RATIO}
+
+    @property
+    def local_eps0(self) -> float:
+        return math.log(self.p) * (1 + 2.0**-50)
+
+    def three_numbers_law(self) -> Law:
+        """The law of which every randomizer with these numbers is a contraction.
+
+        All masses are rounded once: `Fraction` keeps what differences would lose.
+        """
+        p, distance = Fraction(self.p), self._distance
+        q = max(Fraction(self.q), 1 + distance)
+        light = distance / (p - 1)
+        rows = [(p * light, light), (light, p * light)]
+        rest = 1 - (p + 1) * light
+        rows += [(rest, rest)] if rest else []
+        masses = [[float(mass) for mass in (a, b, max(a, b) / q)] for a, b in rows]
+        u, v, blanket = zip(*masses, strict=True)
+        law = laws.class_law.ClassLaw(u, v, blanket, known_loss=self.local_eps0)
+        return laws.class_law.ClassLaws((law,))
+
+    def attained_law(self) -> Law:
+        # others whose law is the blanket and, for the rest, an output of their own
+        return self.three_numbers_law()
+
+    @property
+    def attained_by(self) -> str:
+        return (
+            "neighbouring datasets of a randomizer with exactly these numbers, all other users "
+            "holding a third value"
+        )
+
+    def describe(self) -> str:
+        return (
+            f"any randomizer whose laws for two values of a user differ by a factor of at most "
+            f"{plain(self.p)} and by at most {plain(self.beta)} in total variation, and exceed "
+            f"the law of no other user by more than a factor of {plain(self.q)}"
+        )
+
+    @property
+    def client(self) -> Client:
+        raise InvalidParameter(
+            f"{self!r} stands for many randomizers and has no client; randomize with your own, or "
+            "choose one that has a name."
+        )
+
+    def exact(self) -> ExactMatrix:
+        raise InvalidParameter(
+            f"{self!r} stands for many randomizers; verify one of them, for example "
+            "RandomizedResponse(k=3, eps0=1.0)."
+        )
