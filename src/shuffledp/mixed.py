@@ -44,7 +44,8 @@ _MIXED = Analysis(
     ),
     assumption=(
         "every honest user applies the randomizer of the own group, "
-        f"{FRESH}; messages of groups that hide each other do not tell the group; "
+        f"{FRESH}; in groups that hide each other equal outputs are equal messages, and nothing "
+        "about a message tells the group; "
         f"{_GROUPS_ARE_KNOWN}"
     ),
     gist="is told which other messages are independent of their senders' values",
@@ -125,8 +126,8 @@ class MixedShuffle(RoundOfReports):
     group, or of one group if `protects` names it. Groups whose randomizers have multiples of one
     law as their blankets hide each other: randomized response with one k, subset selection with one
     k and size, local hashing with one g, Hadamard response with one k, unary encoding with one k
-    and q, one-bit means, and matrices with the same outputs. All other groups hide among
-    themselves.
+    and q, one-bit means, and matrices with the same outputs, whose columns stand for the same
+    messages. All other groups hide among themselves.
 
     Parameters
     ----------

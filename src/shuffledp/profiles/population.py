@@ -126,7 +126,8 @@ class CoveredProfile(PrivacyProfile):
 
     @property
     def is_slow(self) -> bool:
-        return self._mixture.is_slow
+        # narrow brackets cost little if there are few counts
+        return self._rounds.count.deviation > 3
 
     def outlined(self, epsilon: Array, width: float) -> Array:
         typical = round(self._rounds.count.mean)
