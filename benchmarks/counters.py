@@ -1,15 +1,15 @@
 """Messages per second of every way to count, as ratios to plain numpy in the same run.
 
 Plain numpy is what one writes first: all messages in one array, `np.bincount`, `np.unpackbits`, a
-sum; for local hashing the polynomial at all values. `python -m benchmarks.counters` runs this only.
-What is not installed is left out.
+sum; for local hashing the polynomial at all values. The least of several times counts, since most
+calls take milliseconds. `python -m benchmarks.counters` runs this only, and what is not installed
+is left out.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import statistics
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +92,7 @@ def ways(
         import duckdb
 
         table = duckdb.connect()
+        table.execute("SET enable_progress_bar = false")
         asked = count_query(randomizer, "duckdb", table=f"read_parquet('{file}')", **told)
         found["DuckDB, Parquet"] = (
             size,
@@ -114,12 +115,12 @@ def measure(repeats: int = 5) -> list[dict[str, Any]]:
         if not isinstance(randomizer, Laplace):
             values = values.astype(np.int64)
         messages = randomizer.randomize(values, rng=np.random.default_rng(1))
-        base = statistics.median(timed(partial(plain, randomizer, messages), repeats)) / size
+        base = min(timed(partial(plain, randomizer, messages), repeats)) / size
         expected = plain(randomizer, messages).tolist()
         row: dict[str, Any] = {"randomizer": repr(randomizer), "plain_per_second": 1 / base}
         with tempfile.TemporaryDirectory() as folder:
             for name, (counted, call) in ways(randomizer, messages, few, Path(folder)).items():
-                seconds = statistics.median(timed(call, repeats)) / counted
+                seconds = min(timed(call, repeats)) / counted
                 row[name] = base / seconds
                 if counted == size and call().tally.tolist() != expected:
                     raise AssertionError(f"{name} counts {randomizer!r} in another way")

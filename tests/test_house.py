@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "shuffledp"
@@ -34,6 +35,12 @@ ORDER = (
 LEVEL = {part: level for level, parts in enumerate(ORDER) for part in parts}
 FILES = sorted(Path(__file__).parent.rglob("test_*.py"))
 MODULES = {file.stem for file in FILES}
+
+
+@cache
+def nodes_of(file: Path) -> list[ast.AST]:
+    """Every node of a file: parsed once for all tests."""
+    return list(ast.walk(ast.parse(file.read_text())))
 
 
 def imported(source: str) -> Iterator[str]:
@@ -70,7 +77,7 @@ def test_every_way_to_import_is_seen() -> None:
 def ours_in(file: Path) -> Iterator[str]:
     """The parts of the house that a file imports, at its top or inside of functions."""
     here = file.relative_to(SOURCE).parts
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes_of(file):
         if isinstance(node, ast.ImportFrom) and node.level:
             folder = here[: len(here) - node.level]
             path = [*folder, *(node.module or "").split(".")]
@@ -121,7 +128,7 @@ def test_every_function_has_a_name() -> None:
     nameless = [
         f"{file.relative_to(SOURCE)}:{node.lineno}"
         for file in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
+        for node in nodes_of(file)
         if isinstance(node, functions) and not node.name.strip("_")
     ]
     assert nameless == []
@@ -145,7 +152,7 @@ def modules_and_classes(source: Path) -> tuple[Places, Places]:
         modules[place.stem if place.stem == "__init__" else place.stem.lstrip("_")].add(str(place))
         for folder in place.parts[:-1]:
             modules[folder.lstrip("_")].add(f"{folder}/")
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in nodes_of(file):
             if isinstance(node, ast.ClassDef):
                 classes[node.name.lstrip("_")].add(str(place))
     return modules, classes
@@ -161,8 +168,13 @@ def runs_a_tool(name: str, found: set[str]) -> bool:
     return found in ({command, f"tools/{name}.py"}, {command, f"{name}/"})
 
 
+@cache
+def places_of_ours() -> tuple[Places, Places]:
+    return modules_and_classes(SOURCE)
+
+
 def test_no_two_modules_share_a_name() -> None:
-    found = shared(modules_and_classes(SOURCE)[0])
+    found = shared(places_of_ours()[0])
     others = {
         name: places
         for name, places in found.items()
@@ -172,7 +184,7 @@ def test_no_two_modules_share_a_name() -> None:
 
 
 def test_no_two_classes_share_a_name() -> None:
-    assert shared(modules_and_classes(SOURCE)[1]) == {}
+    assert shared(places_of_ours()[1]) == {}
 
 
 def test_shared_names_are_seen(tmp_path: Path) -> None:
