@@ -74,6 +74,13 @@ def drawn(name: str, parameter: Parameter, rng: random.Random, others: dict[str,
     """A sensible value of a parameter of a randomizer."""
     if name == "matrix":
         return matrix(rng)
+    if name == "questions":
+        kinds = ("rr k={k} eps0={eps0}", "unary k={k} eps0={eps0}", "hashing g={k} eps0={eps0}")
+        some = (rng.choice(kinds) for _ in range(rng.randint(1, 4)))
+        eps0 = round(rng.uniform(0.1, 2), 2)
+        return "; ".join(kind.format(k=rng.randint(2, 20), eps0=eps0) for kind in some)
+    if name == "weights":
+        return [rng.randint(1, 9) for _ in others["questions"].split(";")]
     if name == "eps0":
         return round(rng.uniform(0.1, 8), 2)
     if name == "size":

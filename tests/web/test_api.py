@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import shlex
 import socket
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -82,7 +83,7 @@ def test_the_lines_of_the_page_give_the_same_number(
     assert float(printed.getvalue()) == report["upper"][0]
     monkeypatch.chdir(tmp_path)
     Path("matrix.csv").write_text(MATRIX)
-    command = report["shell"].split()
+    command = shlex.split(report["shell"])
     assert command[0] == "shuffledp"
     said = run(*command[1:]).stdout.rstrip("\n")
     assert said == report["statement"]

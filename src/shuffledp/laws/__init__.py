@@ -5,6 +5,15 @@ from typing import TYPE_CHECKING
 from .._support.later import modules_of
 
 if TYPE_CHECKING:
-    from . import binary_law, class_law, density_law, integer_noise, matrix_law, noise_law  # noqa: F401
+    from . import (  # noqa: F401
+        binary_law,
+        class_law,
+        combined_law,
+        density_law,
+        integer_noise,
+        matrix_law,
+        noise_law,
+        tuning,
+    )
 else:
     __getattr__ = modules_of(__name__)

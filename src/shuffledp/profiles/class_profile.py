@@ -127,7 +127,10 @@ class LawTable:
         self.u, self.v, self.blanket = columns = np.zeros((3, len(laws), self.classes))
         for i, law in enumerate(laws):
             columns[:, i, : len(law.u)] = law.u, law.v, law.blanket
-        self.error = max(law.mass_error for law in laws)
+        ratio_error = max(law.ratio_error for law in laws)
+        self.error = max(law.mass_error for law in laws) + ratio_error
+        # engines charge the scores with 16 units of their magnitudes
+        self.magnified = 1 + ratio_error / _SLACK
         covered = self.blanket > 0
         self.has_scores: NDArray[np.bool_] = np.logical_or.reduce(covered, axis=1)
         self.has_uncovered = bool(((self.u > 0) | (self.v > 0))[~covered].any())
@@ -257,7 +260,7 @@ class ClassSampler:
             sums = ScoreSums(
                 (a - alpha * b)[positive],
                 table.blanket[law[positive]],
-                (a + alpha * b)[positive],
+                ((a + alpha * b) * table.magnified)[positive],
                 table.idle * np.expm1(epsilon[positive]),  # each of them scores 1 - alpha
                 table.users,
                 table.error,
@@ -293,7 +296,7 @@ def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     message is outside the blanket or has that u/v, too. It is 0 if the law does not have that loss:
     the largest u/v may be below `ClassLaw.max_loss`, which is only an upper bound.
     """
-    if not law.bounded() or law.mass_error:
+    if not law.bounded() or law.mass_error or law.ratio_error:
         return 0.0
     u, v, w = law.u, law.v, law.blanket
     top = float((u[v > 0] / v[v > 0]).max()) * (1 - 2.0**-51)

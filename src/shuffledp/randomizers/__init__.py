@@ -8,6 +8,7 @@ import pkgutil
 
 from .analyses import Analysis
 from .base import REGISTRY, Randomizer, register
+from .bundled_questions import Bundle
 from .density_randomizer import DensityRandomizer
 from .finite import FiniteRandomizer, MatrixRandomizer
 from .gaussian import Gaussian
@@ -18,6 +19,7 @@ from .membership import MembershipRandomizer
 from .noise_shares import NoiseShares
 from .noisy_histogram import NoisyHistogram
 from .one_bit import OneBit
+from .one_of import OneOf
 from .optimized_unary import OptimizedUnaryEncoding
 from .parameter import Family, LocalEpsilon, Parameter, Search, Values
 from .piecewise import Piecewise
@@ -35,6 +37,7 @@ for _module in pkgutil.iter_modules(__path__):
 __all__ = [
     "REGISTRY",
     "Analysis",
+    "Bundle",
     "DensityRandomizer",
     "Family",
     "FiniteRandomizer",
@@ -48,6 +51,7 @@ __all__ = [
     "NoiseShares",
     "NoisyHistogram",
     "OneBit",
+    "OneOf",
     "OptimizedUnaryEncoding",
     "Parameter",
     "Piecewise",

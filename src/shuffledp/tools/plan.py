@@ -68,6 +68,7 @@ from .protocol import (
     files,
     needed,
     round_of,
+    texts,
 )
 from .signed import EVERYBODY
 
@@ -221,12 +222,12 @@ class Plan:
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
     fields = dict(_table(where, item))
-    texts = ("name", "population", "randomizer", "mechanism", *WORD_OPTIONS, *_files())
-    for key in texts:
+    words = ("name", "population", "randomizer", "mechanism", *WORD_OPTIONS, *_files(), *texts())
+    for key in words:
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     try:
-        for key in fields.keys() - set(texts):
+        for key in fields.keys() - set(words):
             how = {"whole": key in counts(), "share": key in SHARE_OPTIONS}
             fields[key] = read_number(key, fields[key], **how)
         known, required = _known_keys(fields)

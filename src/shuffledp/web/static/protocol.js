@@ -12,7 +12,7 @@ const TITLES = {
   oue: "optimized unary encoding", subset: "subset selection", hashing: "local hashing",
   hadamard: "Hadamard response", laplace: "Laplace noise", gaussian: "Gaussian noise", matrix: "a matrix of your own",
   "noisy-histogram": "noise messages", "one-bit": "one bit", piecewise: "piecewise", "square-wave": "square wave",
-  "priv-unit": "unit vectors (PrivUnit)",
+  "priv-unit": "unit vectors (PrivUnit)", bundle: "several answers in one message", "one-of": "one of several questions",
 };
 const SIZES = ["k", "dimension"];  // of the values, not of the noise
 const MATRIX = "0.75,0.25\n0.25,0.75\n";
@@ -111,7 +111,7 @@ export class Protocol {
     return [
       field({ name: "randomizer", label: "randomizer", kind: "word", words, help: kind.meaning }, change),
       ...kind.parameters.map((each) => field({
-        name: each.name, label: spoken(each.name), kind: each.file ? "file" : "number", limits: limitsOf(each),
+        name: each.name, label: spoken(each.name), kind: each.file ? "file" : each.text ? "text" : "number", limits: limitsOf(each),
         help: each.meaning + (each.needed ? "" : " (optional)"),
       }, change)),
       field({ name: "users", label: "users", help: "in each round" }, change),
