@@ -30,9 +30,11 @@ from shuffledp.laws.class_law import ClassLaw, ClassLaws
 from shuffledp.laws.combined_law import product_law
 from shuffledp.profiles.class_profile import ClassProfile
 from shuffledp.randomizers import (
+    REGISTRY,
     Bundle,
     HadamardResponse,
     LocalHashing,
+    MembershipRandomizer,
     OneBit,
     OneOf,
     PrivUnit,
@@ -246,6 +248,26 @@ def test_what_is_no_question(questions: Any, wrong: str) -> None:
     for kind in (Bundle, OneOf):
         with pytest.raises(InvalidParameter, match=wrong):
             kind(*questions)
+
+
+def test_every_randomizer_of_sets_is_a_question() -> None:
+    """Their laws are the same in both orders, so that equal answers need not be listed."""
+    sets = [kind(**kind.example) for kind in REGISTRY.values()]
+    more = [UnaryEncoding(5, p=0.7, q=0.2), RandomizedResponse(9, gamma=0.3)]
+    for question in (*sets, *more):
+        if isinstance(question, MembershipRandomizer) and question.task != "vector":
+            survey = Shuffle(Bundle(question, HALF), 100)
+            (law,) = survey.law.laws  # type: ignore[attr-defined]
+            assert law.is_symmetric
+            alone = Shuffle(question, 100).epsilon_bounds(0.01)
+            assert alone.lower < survey.get_epsilon(0.01)
+
+
+def test_large_matrices_are_reported_by_their_digest() -> None:
+    rows = np.full((9, 9), 0.1) + 0.1 * np.eye(9)
+    survey = Bundle(FiniteRandomizer(rows.tolist()), HALF)
+    assert survey.reported["questions"].startswith("matrix 9 x 9, sha256")
+    assert Bundle(**survey.given) == survey
 
 
 def test_weights() -> None:

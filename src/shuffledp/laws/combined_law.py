@@ -29,7 +29,7 @@ _EACH = 12 * UNIT
 #: Products of masses below this, as a power of e, would leave the range of a double.
 _DEEPEST = -640.0
 #: Classes of messages that a law may have, and products of classes before equal ones are merged.
-MOST_CLASSES, _MOST_PRODUCTS = 1 << 13, 1 << 22
+MOST_CLASSES, _MOST_PRODUCTS = 1 << 13, 1 << 18
 
 #: From one law for each question to the law of a message.
 Combine = Callable[[Sequence[ClassLaw]], ClassLaw]

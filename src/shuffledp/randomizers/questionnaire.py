@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 #: Questions in one questionnaire.
 MOST_QUESTIONS = 20
+_SHOWN = 64  # numbers of a matrix that a report has in full
 _TOO_MANY = 10**9  # values and outputs, beyond which nobody enumerates
 
 Questions = Annotated[
@@ -66,6 +67,11 @@ class Questionnaire(Randomizer):
     @property
     def given(self) -> dict[str, Any]:
         return {"questions": "; ".join(map(_written, self.questions))}
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        shown = (_written(question, _SHOWN) for question in self.questions)
+        return {**self.given, "questions": "; ".join(shown)}
 
     @property
     def only(self) -> Randomizer | None:
@@ -259,9 +265,12 @@ def _value(where: str, text: str, parameter: Parameter) -> Any:
         raise InvalidParameter(f"{where}: {str(error).rstrip('.')}{rows}.") from None
 
 
-def _written(question: Randomizer) -> str:
-    """A question as `_read` reads it."""
-    words = [question.name]
+def _written(question: Randomizer, most: float = math.inf) -> str:
+    """A question as `_read` reads it; a matrix of more numbers than `most` by its digest."""
+    matrix = _matrix_of(question)
+    if matrix is not None and matrix.rows.size > most:
+        return f"matrix {matrix!r}"
+    words = [str(getattr(question, "name", type(question).__name__))]
     for name, value in question.given.items():
         is_matrix = isinstance(value, (list, tuple))
         shown = "/".join(",".join(map(repr, row)) for row in value) if is_matrix else repr(value)
@@ -275,10 +284,14 @@ def _matrix_of(question: Randomizer) -> laws.matrix_law.Matrix | None:
 
 def _symmetric_laws(question: Randomizer) -> Sequence[laws.class_law.ClassLaw]:
     """Of randomizers of sets: the law of two different values, the same in both orders."""
-    assert isinstance(question, MembershipRandomizer)
-    law = question.blanket_law()
-    assert isinstance(law, laws.class_law.ClassLaws) and all(one.is_symmetric for one in law.laws)
-    return law.laws
+    law = question.law("blanket")
+    known = law.laws if isinstance(law, laws.class_law.ClassLaws) else ()
+    if len(known) != 1 or not known[0].is_symmetric:  # then equal answers may be worse
+        raise InvalidParameter(
+            f"questions={question!r} has not one law that is the same in both orders of two "
+            "values; give its probabilities as a matrix."
+        )
+    return known
 
 
 def _attained_laws(question: Randomizer) -> Sequence[laws.class_law.ClassLaw]:
