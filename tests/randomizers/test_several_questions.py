@@ -166,6 +166,18 @@ def test_one_question_has_the_brackets_of_its_own(question: Any) -> None:
         assert several.eps0 == question.eps0
 
 
+def test_a_question_that_tells_nothing_changes_nothing() -> None:
+    nothing = FiniteRandomizer([[0.25, 0.75], [0.25, 0.75]])
+    alone = Shuffle(UNEQUAL, 50, "blanket")
+    both = Shuffle(Bundle(UNEQUAL, nothing), 50)
+    for one, other in ((both, alone), (alone, both)):
+        assert one.epsilon_bounds(1e-3).lower <= other.get_epsilon(1e-3)
+    exact = Shuffle(UNEQUAL, 50).attained_epsilon(1e-3)
+    assert 0.8 * exact < both.attained_epsilon(1e-3) <= exact * (1 + 1e-3)
+    silent = Shuffle(OneOf(nothing, nothing), 50)
+    assert silent.get_epsilon(1e-3) == silent.attained_epsilon(1e-3) == 0
+
+
 def test_equal_classes_are_merged() -> None:
     """(E^i, E^(8-i)) are nine classes; with all 256 of them the brackets overlap."""
     (law,) = RandomizedResponse(2, eps0=0.7).blanket_law().laws  # type: ignore[attr-defined]

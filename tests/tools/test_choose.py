@@ -436,7 +436,7 @@ def test_several_questions_in_three_ways(monkeypatch: pytest.MonkeyPatch) -> Non
     assert bundle.average_error**2 == pytest.approx(
         bundle.randomizer.count_variance(10_000, 10_000 / 3)
     )
-    third = one.randomizer.client.variance(10_000 / 3, 10_000 / 9) * 9  # type: ignore[operator]
+    third = one.randomizer.client.variance(10_000 / 3, 10_000 / 9) * 9
     drawn = 10_000 / 3 * (2 / 3) * 2  # of the users whose question it is
     assert one.average_error**2 == pytest.approx(third + drawn)
     assert [row["asked"] for row in found.records()] == [choice.asked for choice in found]

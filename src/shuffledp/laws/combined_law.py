@@ -75,7 +75,7 @@ def product_law(laws: Sequence[ClassLaw]) -> ClassLaw:
         symmetric = symmetric and law.is_symmetric
         columns, span, terms = _merge(columns, 8 * number * UNIT, symmetric)
         mass_error += law.mass_error + _EACH + terms * UNIT
-        ratio_error += law.ratio_error + _EACH + span
+        ratio_error += law.ratio_error + _EACH + span + 2 * terms * UNIT
     loss = _largest_loss(laws, math.fsum)
     u, v, blanket = columns
     return ClassLaw(u, v, blanket, mass_error, loss, ratio_error)
@@ -97,7 +97,7 @@ def mixture_law(laws: Sequence[ClassLaw], weights: Sequence[float]) -> ClassLaw:
     symmetric = all(law.is_symmetric for law in laws)
     columns, span, terms = _merge(np.concatenate(parts, axis=1), 16 * UNIT, symmetric)
     mass_error = max(law.mass_error for law in laws) + _EACH + terms * UNIT
-    ratio_error = max(law.ratio_error for law in laws) + _EACH + span
+    ratio_error = max(law.ratio_error for law in laws) + _EACH + span + 2 * terms * UNIT
     u, v, blanket = columns
     return ClassLaw(u, v, blanket, mass_error, _largest_loss(laws, max), ratio_error)
 

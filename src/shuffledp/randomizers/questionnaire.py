@@ -300,6 +300,9 @@ def _attained_laws(question: Randomizer) -> Sequence[laws.class_law.ClassLaw]:
     if isinstance(law, laws.matrix_law.LeadingPairsLaw):
         law = law.among(10_000)  # any pairs are sound
     assert isinstance(law, laws.class_law.ClassLaws)
+    matrix = _matrix_of(question)
+    if not law.laws and matrix is not None:  # messages do not depend on the answers
+        return laws.combined_law.answer_laws(matrix)
     return sorted(law.laws, key=lambda one: (-one.spread(0.0), one.key))
 
 
