@@ -30,6 +30,8 @@ _EACH = 12 * UNIT
 _DEEPEST = -640.0
 #: Classes of messages that a law may have, and products of classes before equal ones are merged.
 MOST_CLASSES, _MOST_PRODUCTS = 1 << 13, 1 << 18
+#: Ways in which answers may differ, of questions that have no law above all of them.
+MOST_WAYS = 1 << 10
 
 #: From one law for each question to the law of a message.
 Combine = Callable[[Sequence[ClassLaw]], ClassLaw]
@@ -107,7 +109,7 @@ def answer_laws(matrix: Matrix) -> tuple[ClassLaw, ...]:
 
     A pair of rows with the same law in both orders dominates two equal answers of either of them:
     otherwise equal answers are listed, too. Matrices of many rows have one law that is above all
-    pairs.
+    pairs, if every output may come from every row.
 
     Parameters
     ----------
@@ -116,8 +118,10 @@ def answer_laws(matrix: Matrix) -> tuple[ClassLaw, ...]:
     """
     rows = matrix.distinct
     base = rows.min(axis=0)
-    if len(rows) > tuning.FEW_INPUTS:
-        return (dominating_law(rows, base),)
+    if len(rows) > tuning.FEW_INPUTS and is_covered(matrix):
+        return above_all(matrix)
+    if len(rows) ** 2 > MOST_WAYS:
+        raise _too_many_ways(len(rows) ** 2)
     found, dominated = [], set()
     for i, j in combinations(range(len(rows)), 2):
         law = pair_law(rows[i], rows[j], base)
@@ -128,6 +132,12 @@ def answer_laws(matrix: Matrix) -> tuple[ClassLaw, ...]:
             found.append(pair_law(rows[j], rows[i], base))
     equal = (pair_law(row, row, base) for i, row in enumerate(rows) if i not in dominated)
     return ClassLaws.of(chain(found, equal)).laws
+
+
+def is_covered(matrix: Matrix) -> bool:
+    """Whether no output excludes an answer: otherwise `above_all` need not be a law."""
+    rows = matrix.rows
+    return bool(((rows > 0).all(axis=0) | (rows == 0).all(axis=0)).all())
 
 
 def above_all(matrix: Matrix) -> tuple[ClassLaw, ...]:
@@ -162,7 +172,14 @@ def combined_laws(
         Questions of one kind have the same choices, and may be exchanged.
     combine : callable
         From one law for each question to one law.
+
+    Raises
+    ------
+    OutOfRange
+        If there are too many combinations.
     """
+    if ways(choices, kinds) > MOST_WAYS:
+        raise _too_many_ways(ways(choices, kinds))
     places: dict[object, list[int]] = {}
     for i, kind in enumerate(kinds):
         places.setdefault(kind, []).append(i)
@@ -203,6 +220,14 @@ def _check_range(laws: Sequence[ClassLaw]) -> None:
             f"1e{_DEEPEST / math.log(10):.0f} is the limit; bundle fewer questions, or give them "
             "a smaller eps0."
         )
+
+
+def _too_many_ways(number: int) -> OutOfRange:
+    return OutOfRange(
+        f"answers may differ in {number:,} ways, and {MOST_WAYS:,} is the limit for matrices with "
+        "outputs that exclude an answer; ask fewer of these questions at once, or ask with "
+        "analysis='stronger-clones' if there is one."
+    )
 
 
 def _too_many(classes: int) -> OutOfRange:

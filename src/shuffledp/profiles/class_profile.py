@@ -197,9 +197,11 @@ class ClassSampler:
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
         end, slope = table.max_loss, table.last_slope
-        upper, low, high = np.minimum(found.upper, 1.0), found.slope_low, found.slope_high
+        # a law above several others may have a little more mass than 1
+        lower, upper = (np.minimum(side, 1.0) for side in (found.lower, found.upper))
+        low, high = found.slope_low, found.slope_high
         if slope == 0:
-            return Samples(found.lower, upper, low, high)
+            return Samples(lower, upper, low, high)
         # the profile is convex, so it is at least its tangent at the largest loss, where it is 0
         left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
         # two exponentials and three products err by at most 20 units

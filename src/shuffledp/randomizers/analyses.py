@@ -68,7 +68,7 @@ SEVERAL = replace(
     BLANKET,
     theorem=(
         "privacy blanket of all questions together, as an exact hockey-stick divergence, for the "
-        "worst way in which the answers of two users differ; proof in "
+        "worst way in which the answers of two users differ, or a law above all ways; proof in "
         "docs/theory/several-questions.md"
     ),
 )

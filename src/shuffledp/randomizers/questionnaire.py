@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from .. import laws
 from .._support import validate
@@ -121,7 +121,8 @@ class Questionnaire(Randomizer):
     def _blanket(self) -> laws.class_law.ClassLaws:
         """The laws of all ways in which two users' answers may differ.
 
-        If these are too many, the question with the most of them has one law above all of its own.
+        If these are too many, the question with the most of them has one law above all of its own,
+        where there is one.
         """
         combined = laws.combined_law
         matrices = [_matrix_of(question) for question in self.questions]
@@ -129,11 +130,18 @@ class Questionnaire(Randomizer):
             _symmetric_laws(question) if matrix is None else combined.answer_laws(matrix)
             for question, matrix in zip(self.questions, matrices, strict=True)
         ]
-        while combined.ways(choices, self._kinds) > laws.tuning.COMBINED_LAWS:
-            kind = self._kinds[max(range(len(choices)), key=lambda i: len(choices[i]))]
-            for i, matrix in enumerate(matrices):
-                if self._kinds[i] == kind and matrix is not None:
-                    choices[i] = combined.above_all(matrix)
+        kinds = self._kinds
+        while combined.ways(choices, kinds) > laws.tuning.COMBINED_LAWS:
+            several = [
+                i
+                for i, matrix in enumerate(matrices)
+                if len(choices[i]) > 1 and matrix is not None and combined.is_covered(matrix)
+            ]
+            if not several:
+                break
+            most = max(several, key=lambda i: len(choices[i]))
+            above = combined.above_all(cast(laws.matrix_law.Matrix, matrices[most]))
+            choices = [above if kinds[i] == kinds[most] else own for i, own in enumerate(choices)]
         return combined.combined_laws(choices, self._kinds, self._combined)
 
     @cached_property
@@ -141,8 +149,8 @@ class Questionnaire(Randomizer):
         """Of the laws that datasets attain, so many as can be combined: those that vary most."""
         combined = laws.combined_law
         choices = [_attained_laws(question) for question in self.questions]
-        most = max(map(len, choices))
-        while combined.ways(choices, self._kinds) > laws.tuning.COMBINED_LAWS and most > 1:
+        most, listed = max(map(len, choices)), laws.tuning.COMBINED_LAWS // 4
+        while combined.ways(choices, self._kinds) > listed and most > 1:
             most -= 1
             choices = [choice[:most] for choice in choices]
         return combined.combined_laws(choices, self._kinds, self._combined)
