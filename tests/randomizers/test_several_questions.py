@@ -144,6 +144,32 @@ def test_of_randomized_response_all_answers_that_differ_are_the_worst(k: int) ->
         assert one <= two
 
 
+@pytest.mark.parametrize(
+    ("several", "users", "more"),
+    [
+        (Bundle(HALF, THIRD), 1000, {}),
+        (Bundle(HALF, THIRD), 10**7, {}),
+        (Bundle(UNEQUAL, HadamardResponse(3, eps0=1.5)), 300, {}),
+        (Bundle(UnaryEncoding(2, p=0.5, q=0.2), HALF), 40, {"sample_rate": 0.5}),
+        (OneOf(SubsetSelection(4, 2, 2.0), UNEQUAL, weights=[3, 1]), 500, {}),
+        (OneOf(HALF, THIRD), 60, {"sample_rate": 0.25, "sampling": "poisson"}),
+    ],
+)
+def test_the_whole_matrix_has_the_same_bounds(several: Any, users: int, more: Any) -> None:
+    """Its pairs of rows are all pairs of answers: another way to the same number."""
+    rows = [[float(y) for y in row] for row in several.exact().make()]
+    one, other = (
+        Shuffle(each, users, "blanket", **more) for each in (several, FiniteRandomizer(rows))
+    )
+    for rounds in (1, 5) if users in (1000, 500) else (1,):
+        few, many = (Accountant().compose(each, rounds) for each in (one, other))
+        first, second = (each.epsilon_bounds(1e-5, rtol=1e-3) for each in (few, many))
+        assert first.lower <= second.upper * (1 + 1e-9)
+        assert second.lower <= first.upper * (1 + 1e-9)
+        attained = few.attained_epsilon(1e-5, rtol=0.01), many.get_epsilon(1e-5, rtol=1e-3)
+        assert attained[0] <= attained[1]
+
+
 def test_published_figures() -> None:
     """Three binary questions with eps0 = 1, of 10,000 users, at delta = 1e-6."""
     answer = RandomizedResponse(2, eps0=1.0)

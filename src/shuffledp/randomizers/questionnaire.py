@@ -226,10 +226,10 @@ def _checked(question: Randomizer) -> Randomizer:
     several = getattr(question, "ones", 1) > 1 or question.task == "vector"
     if several or not isinstance(question, (MembershipRandomizer, MatrixRandomizer)):
         raise InvalidParameter(
-            f"questions={question!r} cannot be one of several: its messages are densities, noise, "
-            "vectors or other questionnaires, whose laws have no few classes of outputs; give "
-            "randomizers of one value such as rr, subset, unary, hadamard, hashing, one-bit or a "
-            "matrix, or compose separate shuffles."
+            f"questions={question!r} cannot be one of several: densities, noise messages, vectors, "
+            "other questionnaires and pure-ldp have no known law of finitely many classes of "
+            "outputs; give rr, subset, unary, oue, hashing, hadamard, one-bit, piecewise, "
+            "square-wave or matrix, or compose separate shuffles."
         )
     return question
 
