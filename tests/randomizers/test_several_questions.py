@@ -265,6 +265,23 @@ def test_matrices_with_many_rows_have_one_law_above_all_pairs() -> None:
     assert one.attained_epsilon(1e-4) <= other.get_epsilon(1e-4)
 
 
+def test_bundles_of_large_matrices_stay_within_the_classes() -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.dirichlet(np.full(5, 3.0), 14) + 0.05
+    rows /= rows.sum(axis=1, keepdims=True)
+    some = FiniteRandomizer(rows.tolist())
+    bundle = Bundle(some, some)
+    (law,) = bundle.law("blanket").laws  # type: ignore[attr-defined]
+    assert len(law.u) <= 8192
+    both = Shuffle(FiniteRandomizer(np.kron(rows, rows).tolist()), 200)
+    whole = both.epsilon_bounds(1e-4, rtol=0.01)
+    assert whole.lower <= Shuffle(bundle, 200).get_epsilon(1e-4, rtol=0.01) <= 1.5 * whole.upper
+    three = Shuffle(Bundle(some, some, some), 10**5)
+    alone = Accountant().compose(Shuffle(some, 10**5), 3)
+    assert alone.epsilon_bounds(1e-6, rtol=0.1).lower <= three.get_epsilon(1e-6, rtol=0.01) < 1
+    assert Shuffle(OneOf(some, some), 200).get_epsilon(1e-4, rtol=0.01) < whole.lower
+
+
 def test_revealing_matrices_have_no_law_above_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mass would be far above 1; of the others it is a little above 1."""
     monkeypatch.setattr(tuning, "COMBINED_LAWS", 1)

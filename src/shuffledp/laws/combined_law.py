@@ -108,18 +108,20 @@ def answer_laws(matrix: Matrix) -> tuple[ClassLaw, ...]:
     """The laws of two answers to a question, different or equal, that others may not dominate.
 
     A pair of rows with the same law in both orders dominates two equal answers of either of them:
-    otherwise equal answers are listed, too. Matrices of many rows have one law that is above all
-    pairs, if every output may come from every row.
+    otherwise equal answers are listed, too.
 
     Parameters
     ----------
     matrix : Matrix
         The probabilities of the outputs, one row per answer.
+
+    Raises
+    ------
+    OutOfRange
+        If there are too many pairs.
     """
     rows = matrix.distinct
     base = rows.min(axis=0)
-    if len(rows) > tuning.FEW_INPUTS and is_covered(matrix):
-        return above_all(matrix)
     if len(rows) ** 2 > MOST_WAYS:
         raise _too_many_ways(len(rows) ** 2)
     found, dominated = [], set()
@@ -140,10 +142,21 @@ def is_covered(matrix: Matrix) -> bool:
     return bool(((rows > 0).all(axis=0) | (rows == 0).all(axis=0)).all())
 
 
-def above_all(matrix: Matrix) -> tuple[ClassLaw, ...]:
+def has_many_rows(matrix: Matrix) -> bool:
+    """Whether the pairs of rows are too many to be listed."""
+    return len(matrix.distinct) > tuning.FEW_INPUTS
+
+
+def above_all(matrix: Matrix, levels: int | None = None) -> tuple[ClassLaw, ...]:
     """One law above those of all pairs of answers, if these are too many to be combined."""
     rows = matrix.distinct
-    return (dominating_law(rows, rows.min(axis=0)),)
+    return (dominating_law(rows, rows.min(axis=0), levels),)
+
+
+def levels_for(matrices: int, others: Sequence[ClassLaw]) -> int:
+    """Levels with which so many laws above all pairs and the others have a product in range."""
+    room = MOST_CLASSES / math.prod(len(law.u) for law in others)
+    return max(int(room ** (1 / matrices) / 2), 4)
 
 
 def ways(choices: Sequence[Sequence[ClassLaw]], kinds: Sequence[object]) -> int:

@@ -56,6 +56,9 @@ class Bundle(Questionnaire):
     def _combined(self, each: Sequence[laws.class_law.ClassLaw]) -> laws.class_law.ClassLaw:
         return laws.combined_law.product_law(each)
 
+    def _levels(self, matrices: int, others: Sequence[laws.class_law.ClassLaw]) -> int | None:
+        return laws.combined_law.levels_for(matrices, others)
+
     def _client(self, k: int | None = None) -> BundleClient:
         from ..clients.several_answers import BundleClient
 

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .. import laws
 from .._support import validate
@@ -125,24 +125,40 @@ class Questionnaire(Randomizer):
         where there is one.
         """
         combined = laws.combined_law
-        matrices = [_matrix_of(question) for question in self.questions]
-        choices = [
-            _symmetric_laws(question) if matrix is None else combined.answer_laws(matrix)
-            for question, matrix in zip(self.questions, matrices, strict=True)
+        kinds, matrices = self._kinds, [_matrix_of(question) for question in self.questions]
+        covered = {
+            i: matrix
+            for i, matrix in enumerate(matrices)
+            if matrix is not None and combined.is_covered(matrix)
+        }
+        dominated = {i for i, matrix in covered.items() if combined.has_many_rows(matrix)}
+        choices: list[Sequence[laws.class_law.ClassLaw]] = [
+            combined.above_all(covered[i])
+            if i in dominated
+            else _symmetric_laws(self.questions[i])
+            if matrix is None
+            else combined.answer_laws(matrix)
+            for i, matrix in enumerate(matrices)
         ]
-        kinds = self._kinds
         while combined.ways(choices, kinds) > laws.tuning.COMBINED_LAWS:
-            several = [
-                i
-                for i, matrix in enumerate(matrices)
-                if len(choices[i]) > 1 and matrix is not None and combined.is_covered(matrix)
-            ]
+            several = [i for i in covered if i not in dominated and len(choices[i]) > 1]
             if not several:
                 break
             most = max(several, key=lambda i: len(choices[i]))
-            above = combined.above_all(cast(laws.matrix_law.Matrix, matrices[most]))
-            choices = [above if kinds[i] == kinds[most] else own for i, own in enumerate(choices)]
-        return combined.combined_laws(choices, self._kinds, self._combined)
+            for i in range(len(kinds)):
+                if kinds[i] == kinds[most]:
+                    choices[i] = combined.above_all(covered[i])
+                    dominated.add(i)
+        if dominated:
+            others = [choice[0] for i, choice in enumerate(choices) if i not in dominated]
+            levels = self._levels(len(dominated), others)
+            for i in dominated:
+                choices[i] = combined.above_all(covered[i], levels)
+        return combined.combined_laws(choices, kinds, self._combined)
+
+    def _levels(self, matrices: int, others: Sequence[laws.class_law.ClassLaw]) -> int | None:
+        """How many levels the laws above all pairs of so many matrices may have."""
+        return None
 
     @cached_property
     def _attained(self) -> laws.class_law.ClassLaws:
