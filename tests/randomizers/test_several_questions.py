@@ -28,7 +28,7 @@ from shuffledp.clients import Counts, Estimate, MeanEstimate
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws import tuning
 from shuffledp.laws.class_law import ClassLaw, ClassLaws
-from shuffledp.laws.combined_law import product_law
+from shuffledp.laws.combined_law import above_all, product_law
 from shuffledp.profiles.class_profile import ClassProfile
 from shuffledp.randomizers import (
     REGISTRY,
@@ -280,6 +280,21 @@ def test_bundles_of_large_matrices_stay_within_the_classes() -> None:
     alone = Accountant().compose(Shuffle(some, 10**5), 3)
     assert alone.epsilon_bounds(1e-6, rtol=0.1).lower <= three.get_epsilon(1e-6, rtol=0.01) < 1
     assert Shuffle(OneOf(some, some), 200).get_epsilon(1e-4, rtol=0.01) < whole.lower
+
+
+def test_rounding_leaves_no_classes_in_a_law_above_all_pairs() -> None:
+    """Engines would resolve rare scores at the cost of the width of all others."""
+    rows = [[0.48, 0.44, 0.08], [0.03125, 0.46875, 0.5]]
+    (law,) = above_all(FiniteRandomizer(rows)._matrix)
+    assert len(law.u) == 3 and law.blanket.min() > 1e-3
+    falls, rises = (np.diff(side / law.blanket) for side in (law.u, law.v))
+    assert falls.max() <= 1e-9 and rises.min() >= -1e-9
+    u, v = np.array(rows)
+    for side, x in ((law.u, u), (-law.v, -v), (law.u, v), (-law.v, -u)):  # increasing convex order
+        for level in np.linspace(-25, 25, 101):
+            base = np.minimum(u, v)
+            mean = np.maximum(x / base - level, 0) @ base
+            assert np.maximum(side / law.blanket - level, 0) @ law.blanket >= mean - 1e-12
 
 
 def test_revealing_matrices_have_no_law_above_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

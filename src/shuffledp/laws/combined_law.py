@@ -28,6 +28,8 @@ from .matrix_law import Matrix, dominating_law, pair_law
 _EACH = 12 * UNIT
 #: Products of masses below this, as a power of e, would leave the range of a double.
 _DEEPEST = -640.0
+#: Probabilities of u that a class of rounding errors has at most.
+_NEXT_TO_NOTHING = 2.0**-38
 #: Classes of messages that a law may have, and products of classes before equal ones are merged.
 MOST_CLASSES, _MOST_PRODUCTS = 1 << 13, 1 << 18
 #: Ways in which answers may differ, of questions that have no law above all of them.
@@ -148,9 +150,21 @@ def has_many_rows(matrix: Matrix) -> bool:
 
 
 def above_all(matrix: Matrix, levels: int | None = None) -> tuple[ClassLaw, ...]:
-    """One law above those of all pairs of answers, if these are too many to be combined."""
+    """One law above those of all pairs of answers, if these are too many to be combined.
+
+    Rounding leaves classes with next to no mass, which engines would resolve at great cost: these
+    join the class before them, where u is likelier and v less likely.
+    """
     rows = matrix.distinct
-    return (dominating_law(rows, rows.min(axis=0), levels),)
+    law = dominating_law(rows, rows.min(axis=0), levels)  # u/blanket falls and v/blanket rises
+    kept: list[list[float]] = []
+    for u, v, mass in zip(law.u / law.blanket, law.v / law.blanket, law.blanket, strict=True):
+        if kept and mass * kept[-1][0] <= _NEXT_TO_NOTHING:
+            kept[-1][2] += float(mass)
+        else:
+            kept.append([float(u), float(v), float(mass)])
+    first, second, masses = np.array(kept).T
+    return (ClassLaw(first * masses, second * masses, masses),)
 
 
 def levels_for(matrices: int, others: Sequence[ClassLaw]) -> int:
