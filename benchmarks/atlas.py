@@ -75,6 +75,13 @@ def drawn(name: str, parameter: Parameter, rng: random.Random, others: dict[str,
     """A sensible value of a parameter of a randomizer."""
     if name == "matrix":
         return matrix(rng)
+    if name == "questions":
+        kinds = ("rr k={k} eps0={eps0}", "unary k={k} eps0={eps0}", "hashing g={k} eps0={eps0}")
+        some = (rng.choice(kinds) for _ in range(rng.randint(1, 4)))
+        eps0 = round(rng.uniform(0.1, 2), 2)
+        return "; ".join(kind.format(k=rng.randint(2, 20), eps0=eps0) for kind in some)
+    if name == "weights":
+        return [rng.randint(1, 9) for _ in others["questions"].split(";")]
     if name == "eps0":
         return round(rng.uniform(0.1, 8), 2)
     if name == "size":
@@ -91,11 +98,11 @@ def drawn(name: str, parameter: Parameter, rng: random.Random, others: dict[str,
 
 
 def randomizer(kind: str, rng: random.Random) -> str:
-    """Of that name, as Python: what is needed, and one of what says the same in several ways."""
+    """Of that name, as Python: what is needed, and at most one of what is optional."""
     given: dict[str, Any] = {}
     known = parameters_of(REGISTRY[kind])
     optional = [name for name, parameter in known.items() if not parameter.needed]
-    chosen = rng.choice(optional) if optional else ""
+    chosen = rng.choice(["", *optional])
     for name, parameter in known.items():
         if parameter.needed or name == chosen:
             given[name] = drawn(name, parameter, rng, given)

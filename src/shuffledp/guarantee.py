@@ -135,7 +135,7 @@ class Mechanism(Guarantee):
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         found = self._attained(lambda rounds: rounds.epsilon_bounds(delta, rtol))
         # largest losses were rounded up
-        return found if delta else max(found * (1 - 2.0**-46) - 2.0**-46, 0.0)
+        return found if delta else max(found * (1 - 2.0**-42) - 2.0**-42, 0.0)
 
     def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)

@@ -167,7 +167,7 @@ class Shuffle(RoundOfUsers):
         if delta == 0 and not attained.bounded:
             return math.inf
         if delta == 0:  # the largest loss, which was rounded up
-            return max(attained.max_loss * (1 - 2.0**-46) - 2.0**-46, 0.0)
+            return max(attained.max_loss * (1 - 2.0**-42) - 2.0**-42, 0.0)
         if isinstance(attained, profiles.mixture.MixtureProfile):
             attained = self._attained_round(
                 best_effort(bounds.one_round.epsilon_bounds, attained, delta, 0.1).upper

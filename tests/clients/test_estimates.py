@@ -173,6 +173,8 @@ def test_every_named_randomizer_has_a_client_or_says_why_not(name: str) -> None:
     value: Any = 1
     if name == "priv-unit":
         value = np.eye(5)[0]
+    if name in ("bundle", "one-of"):
+        value = np.ones(2, dtype=int)
     one = randomizer.randomize(value)  # as a device does, with the system's entropy
     many = randomizer.randomize(np.array([value] * 3))
     assert many.shape == (3, *np.shape(one)) and many.dtype.kind in "iu"
@@ -180,6 +182,12 @@ def test_every_named_randomizer_has_a_client_or_says_why_not(name: str) -> None:
     said = [randomizer.randomize(np.array([value] * 9), rng=np.random.default_rng(7)) for _ in "ab"]
     assert (said[0] == said[1]).all()
     found = estimated(randomizer, many, 3)
+    if name in ("bundle", "one-of"):  # an estimate for each question
+        assert [(each.users, len(each.counts)) for each in found] == [(3, 2), (3, 3)]
+        for variance in (randomizer.count_variance, randomizer.mean_variance):
+            with pytest.raises(InvalidParameter, match="ask the questions themselves"):
+                variance(1000)
+        return
     assert isinstance(found, Estimate | MeanEstimate) and found.users == 3
     if isinstance(found, Estimate):
         assert randomizer.count_variance(1000, 10) > 0

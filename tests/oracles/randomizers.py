@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
+from math import prod
 
 import mpmath
 
@@ -100,6 +101,23 @@ def either_of(first: Rows, second: Rows, weight: Fraction) -> Rows:
     return [
         [*(weight * p for p in a), *((1 - weight) * p for p in b)]
         for a, b in zip(first, second, strict=True)
+    ]
+
+
+def bundled(*questions: Rows) -> Rows:
+    """All answers in one message: a row for each combination of values, in order."""
+    return [
+        [prod(answers, start=Fraction(1)) for answers in product(*rows)]
+        for rows in product(*questions)
+    ]
+
+
+def one_of(weights: Sequence[int], *questions: Rows) -> Rows:
+    """One question, drawn at random: its messages are not those of any other."""
+    total = sum(weights)
+    return [
+        [Fraction(w, total) * y for w, row in zip(weights, rows, strict=True) for y in row]
+        for rows in product(*questions)
     ]
 
 

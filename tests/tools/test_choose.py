@@ -377,7 +377,8 @@ def test_whoever_says_its_task_takes_part(monkeypatch: pytest.MonkeyPatch) -> No
 def test_every_named_randomizer_says_what_it_is_for() -> None:
     for name, kind in REGISTRY.items():
         assert kind.task in ("count", "mean", "vector", None)
-        assert (kind.task is None) == (name in ("pure-ldp", "variation-ratio", "approximate-ldp"))
+        unknown = ("pure-ldp", "variation-ratio", "approximate-ldp", "bundle", "one-of")
+        assert (kind.task is None) == (name in unknown)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -472,3 +473,40 @@ def test_shares_of_noise_are_ranked_for_means() -> None:
         assert 0.6 < np.std(errors) / choice.average_error < 1.5
     one_bit = next(choice for choice in table if choice.name == "one-bit")
     assert max(choice.average_error for choice in shares.values()) < one_bit.average_error
+
+
+def test_several_questions_in_three_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each meets the target as a whole, and the errors are those of one question."""
+    only(monkeypatch, **{name: REGISTRY[name] for name in ("rr", "noisy-histogram")})
+    asked: Any = {"users": 10_000, "values": 3, "epsilon": 0.5, "delta": 1e-6, "view": "shuffle"}
+    found = choose(**asked, questions=3, rtol=0.01)
+    ways = {choice.asked: choice for choice in found if choice.name == "rr"}
+    assert list(ways) == ["separate", "bundle", "one-of"]
+    assert {choice.asked for choice in found if choice.name != "rr"} == {"separate"}
+    for way, choice in ways.items():
+        account = Accountant().compose(choice.round, rounds=3 if way == "separate" else 1)
+        assert account.get_epsilon(1e-6, rtol=0.01) <= 0.5
+    bundle, one = ways["bundle"], ways["one-of"]
+    assert repr(bundle.round.randomizer).startswith("Bundle(RandomizedResponse(k=3")
+    assert bundle.local_eps0 == pytest.approx(3 * bundle.randomizer.local_eps0)
+    assert bundle.average_error**2 == pytest.approx(
+        bundle.randomizer.count_variance(10_000, 10_000 / 3)
+    )
+    third = one.randomizer.client.variance(10_000 / 3, 10_000 / 9) * 9
+    drawn = 10_000 / 3 * (2 / 3) * 2  # of the users whose question it is
+    assert one.average_error**2 == pytest.approx(third + drawn)
+    assert [row["asked"] for row in found.records()] == [choice.asked for choice in found]
+    assert "one-of" in str(found) and "3 questions of 3 values" in found.title
+    (alone,) = (choice for choice in choose(**asked, rtol=0.01) if choice.name == "rr")
+    assert alone.asked is None and alone.average_error < ways["separate"].average_error
+
+
+def test_questions_about_means_but_not_about_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, **{"one-bit": REGISTRY["one-bit"]})
+    asked: Any = {"users": 10_000, "epsilon": 0.5, "delta": 1e-6, "questions": 2}
+    found = choose(task="mean", view="shuffle", **asked, rtol=0.01)
+    assert {choice.asked for choice in found} == {"separate", "bundle", "one-of"}
+    with pytest.raises(InvalidParameter, match="questions=2 are not known for task=vector"):
+        choose(task="vector", dimension=3, **asked)
+    with pytest.raises(OutOfRange, match="questions=21 is above 20"):
+        choose(**{**asked, "questions": 21}, values=3)

@@ -384,6 +384,17 @@ def test_choices_are_ranked_and_one_is_taken(page: Page) -> None:
     assert shown <= 1.0 and shown <= float(upper) * 1.001
 
 
+def test_choices_of_several_questions(page: Page) -> None:
+    page.goto("/?tab=choose&task=mean&seen=shuffle&users=2000&answers=3&rtol=0.1&rounds=2")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('Deploy')")
+    rows = table(page)
+    assert {row["asked"] for row in rows} == {"separate", "bundle", "one-of"}
+    assert "--questions 3" in page.inner_text("pre[aria-label=Shell]")
+    page.get_by_role("button", name="Show the guarantee of the best choice").click()
+    page.wait_for_selector("#field-rounds")
+    assert rows[0]["asked"] == "separate" and page.input_value("#field-rounds") == "6"
+
+
 def table(page: Page) -> list[dict[str, str]]:
     """The rows of the table of choices, by the names of its columns."""
     names = page.locator("[data-card=choose] thead th").all_text_contents()

@@ -26,6 +26,9 @@ _ERRORS = ("standard_error", "average_error", "frequency_error", "bits")
     o.choice("view", _VIEWS, "What is seen.", default="any", show_default=True),
     o.choice("task", [*TASKS], "What for.", default="count", show_default=True),
     o.number("dimension", "The length of the vectors (task vector).", whole=True),
+    o.number(
+        "questions", "Questions of this kind that every user answers.", whole=True, default="1"
+    ),
     o.number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-3),
     *(o.JSON, o.CSV),
     *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
@@ -38,6 +41,7 @@ def choose(form: str, picture: str | None, **given: Any) -> None:
     \b
       shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8
       shuffledp choose --users 1e6 --task mean --epsilon 1 --delta 1e-8 --plot errors.png
+      shuffledp choose --users 1e6 --values 4 --questions 3 --epsilon 1 --delta 1e-8
       shuffledp choose --users 1e6 --task vector --dimension 100 --epsilon 1 --delta 1e-8
     """
     found = rank(**{name: value for name, value in given.items() if value is not None})
@@ -57,4 +61,5 @@ def _choice(choice: Choice) -> dict[str, Any]:
         **{name: getattr(choice, name) for name in _ERRORS},
         "epsilon": choice.epsilon._asdict(),
         "local_eps0": choice.local_eps0,
+        "asked": choice.asked,
     }

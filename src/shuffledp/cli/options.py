@@ -309,6 +309,8 @@ def randomizer_options(
         if parameter.read is not None:  # a list of files is read by whoever needs them
             read = Contents(parameter.read) if kind is Number else click.Path(allow_dash=True)
             made.append(click.option(f"--{name}", type=read, metavar="FILE", help=text))
+        elif parameter.text:
+            made.append(click.option(f"--{name}", metavar="TEXT", help=text))
         elif name not in without:
             made.append(number(name.replace("_", "-"), text, kind, whole=parameter.whole))
     return made

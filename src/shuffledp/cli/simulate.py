@@ -71,7 +71,8 @@ def simulate(
         "delta": delta,
         **bounds._asdict(),
         "senders": found.senders,
-        "estimates": "counts" if found.counted else "means",
+        "estimates": found.estimates,
+        "questions": found.question_of or None,
         **{name: getattr(found, name) for name in ("true", "estimated", "standard_errors")},
     }
     why = "ask with another delta or randomizer."

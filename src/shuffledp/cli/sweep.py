@@ -11,7 +11,7 @@ import click
 from .._support.files import STDIN
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import DESCRIPTION, described
-from ..tools.protocol import files, round_of, split
+from ..tools.protocol import files, round_of, split, texts
 from ..tools.sweep import SweepRow
 from ..tools.sweep import sweep as run_sweep
 from .figure import PICTURE, draw
@@ -55,7 +55,8 @@ def sweep(
             raise InvalidParameter(f"--{name} - can be read only once; give a sweep a file.")
         if value is None:
             continue
-        values = value.split(",") if isinstance(value, str) and name not in files() else value
+        is_list = isinstance(value, str) and name not in (*files(), *texts())
+        values = value.split(",") if is_list else value
         if isinstance(values, list) and len(values) > 1:
             over[name] = values
         else:

@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from . import (  # noqa: F401
         binary_law,
         class_law,
+        combined_law,
         density_law,
         integer_noise,
         leaky_law,
         matrix_law,
         noise_law,
         shared_blanket,
+        tuning,
     )
 else:
     __getattr__ = modules_of(__name__)

@@ -47,6 +47,8 @@ class ClassLaw:
         Relative error of the probabilities, beyond a few roundings.
     known_loss : float, optional
         The largest log(u/v), if it is known more precisely than from `u` and `v`.
+    ratio_error : float
+        Relative error of u/blanket, v/blanket and u/v, beyond a few roundings.
 
     Notes
     -----
@@ -59,6 +61,7 @@ class ClassLaw:
     blanket: Array
     mass_error: float
     known_loss: float | None
+    ratio_error: float
 
     def __init__(
         self,
@@ -67,18 +70,20 @@ class ClassLaw:
         blanket: ArrayLike,
         mass_error: float = 0.0,
         known_loss: float | None = None,
+        ratio_error: float = 0.0,
     ) -> None:
         for name, column in (("u", u), ("v", v), ("blanket", blanket)):
             object.__setattr__(self, name, _read_only(column))
         object.__setattr__(self, "mass_error", mass_error)
         object.__setattr__(self, "known_loss", known_loss)
+        object.__setattr__(self, "ratio_error", ratio_error)
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What equal laws have in common; keys of several laws can be sorted."""
         loss = -1.0 if self.known_loss is None else self.known_loss
         columns = (column.tobytes() for column in (self.u, self.v, self.blanket))
-        return (*columns, self.mass_error, loss)
+        return (*columns, self.mass_error, loss, self.ratio_error)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ClassLaw) and self.key == other.key
@@ -110,6 +115,7 @@ class ClassLaw:
             least = float((b[shared] / w[shared]).min(initial=1.0))
             ratio = max(ratio, users * most / least)
         error = 2.0**-48 if idle else 2.0**-50  # mixing takes a few more roundings
+        error += self.ratio_error * (1 + error)
         return math.log(ratio) * (1 + error) + error
 
     def bounded(self, idle: int = 0) -> bool:
@@ -139,7 +145,7 @@ class ClassLaw:
 
     @property
     def reversed(self) -> ClassLaw:
-        return ClassLaw(self.v, self.u, self.blanket, self.mass_error)
+        return ClassLaw(self.v, self.u, self.blanket, self.mass_error, ratio_error=self.ratio_error)
 
     def thinned(self, rate: float) -> ClassLaw:
         """The law if every user, with probability 1 - rate, sends an empty message instead.
@@ -150,7 +156,7 @@ class ClassLaw:
         empty = (columns[0] == columns[1]) & (columns[1] == columns[2])
         silent = rate * math.fsum(self.blanket[empty]) + (1 - rate)
         u, v, blanket = np.append(rate * columns[:, ~empty], np.full((3, 1), silent), axis=1)
-        return ClassLaw(u, v, blanket, self.mass_error, self.known_loss)
+        return ClassLaw(u, v, blanket, self.mass_error, self.known_loss, self.ratio_error)
 
 
 def _read_only(column: ArrayLike) -> Array:

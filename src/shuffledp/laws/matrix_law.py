@@ -170,7 +170,7 @@ def _best_others(rows: Array, pair: Pair, users: int) -> Array:
     return best
 
 
-def dominating_law(rows: Array, base: Array) -> ClassLaw:
+def dominating_law(rows: Array, base: Array, levels: int | None = None) -> ClassLaw:
     """One law above the blanket laws of all pairs of rows, in increasing convex order.
 
     Parameters
@@ -178,6 +178,9 @@ def dominating_law(rows: Array, base: Array) -> ClassLaw:
     rows : Array, shape [values, outputs]
     base : Array, shape [outputs]
         The common lower bound of the rows, which is the blanket.
+    levels : int, optional
+        Levels of the ratios, of which there are as many classes or twice as many: any number is
+        sound, and few of them make the law larger.
 
     Notes
     -----
@@ -193,19 +196,20 @@ def dominating_law(rows: Array, base: Array) -> ClassLaw:
     parts = []
     for where, measure in ((covered, base), (open_, rows.mean(axis=0))):
         if where.any():
-            mass, high, low = _coupled(rows[:, where], measure[where])
+            most = tuning.LEVELS if levels is None else levels
+            mass, high, low = _coupled(rows[:, where], measure[where], most)
             blanket = mass if where is covered else np.zeros(len(mass))
             parts.append(np.stack([mass * high, mass * low, blanket]))
     return ClassLaw(*np.concatenate(parts, axis=1))
 
 
-def _coupled(rows: Array, measure: Array) -> tuple[Array, Array, Array]:
+def _coupled(rows: Array, measure: Array, most: int) -> tuple[Array, Array, Array]:
     """The law of (a(U), b(1 - U)): masses, falling values of a, rising values of b."""
     ratio, total = rows / measure, math.fsum(measure)
     values, masses = [], []
     for sign in (1, -1):  # b is the same as a for the negative ratios
         x = sign * ratio + 2 * UNIT * ratio
-        levels = _levels(x)
+        levels = _levels(x, most)
         values.append(sign * levels[::-1])
         masses.append(_law_above(levels, _stop_loss(x, measure, levels), total)[::-1])
     first, second = ([Fraction(mass) for mass in side] for side in masses)
@@ -223,15 +227,15 @@ def _coupled(rows: Array, measure: Array) -> tuple[Array, Array, Array]:
     return mass_, high, np.maximum(low, 0.0)
 
 
-def _levels(x: Array) -> Array:
-    """Levels among the values of x: all of them, or some spread evenly by rank and by size.
+def _levels(x: Array, most: int) -> Array:
+    """Levels among the values of x: all of them, or about `most`, evenly by rank and by size.
 
     The smallest and the largest value are always included.
     """
     values: Array = np.unique(x)
-    if len(values) <= tuning.LEVELS:
+    if len(values) <= most:
         return values
-    half = np.linspace(0, 1, max(tuning.LEVELS // 2, 2))
+    half = np.linspace(0, 1, max(most // 2, 2))
     by_size = np.searchsorted(values, values[0] + (values[-1] - values[0]) * half)
     by_rank = np.rint((len(values) - 1) * half).astype(int)
     chosen: Array = values[np.union1d(by_rank, np.minimum(by_size, len(values) - 1))]

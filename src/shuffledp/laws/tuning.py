@@ -17,3 +17,7 @@ LEVELS = 200
 FEW_USERS = 16
 #: The most cells of a density: more cells narrow brackets and cost time.
 MOST_CELLS = 4000.0
+#: Ways in which the answers to several questions may differ up to which all of their laws are
+#: listed, of attained values a quarter of that: more of them tighten bounds of questions that are
+#: matrices, and attained values, and cost time (256 laws of 48 classes: up to a second a question).
+COMBINED_LAWS = 256

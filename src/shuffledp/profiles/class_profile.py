@@ -117,7 +117,10 @@ class LawTable:
         self.u, self.v, self.blanket = columns = np.zeros((3, len(laws), self.classes))
         for i, law in enumerate(laws):
             columns[:, i, : len(law.u)] = law.u, law.v, law.blanket
-        self.error = max(law.mass_error for law in laws)
+        ratio_error = max(law.ratio_error for law in laws)
+        self.error = max(law.mass_error for law in laws) + ratio_error
+        # engines charge the scores with 16 units of their magnitudes
+        self.magnified = 1 + ratio_error / _SLACK
         covered = self.blanket > 0
         self.has_scores: NDArray[np.bool_] = np.logical_or.reduce(covered, axis=1)
         self.has_uncovered = bool(((self.u > 0) | (self.v > 0))[~covered].any())
@@ -185,9 +188,11 @@ class ClassSampler:
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
         end, slope = table.max_loss, table.last_slope
-        upper, low, high = np.minimum(found.upper, 1.0), found.slope_low, found.slope_high
+        # a law above several others may have a little more mass than 1
+        lower, upper = (np.minimum(side, 1.0) for side in (found.lower, found.upper))
+        low, high = found.slope_low, found.slope_high
         if slope == 0:
-            return Samples(found.lower, upper, low, high)
+            return Samples(lower, upper, low, high)
         # the profile is convex, so it is at least its tangent at the largest loss, where it is 0
         left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
         # two exponentials and three products err by at most 20 units
@@ -248,7 +253,7 @@ class ClassSampler:
             sums = ScoreSums(
                 (a - alpha * b)[positive],
                 table.blanket[law[positive]],
-                (a + alpha * b)[positive],
+                ((a + alpha * b) * table.magnified)[positive],
                 table.idle * np.expm1(epsilon[positive]),  # each of them scores 1 - alpha
                 table.users,
                 table.error,
@@ -284,7 +289,7 @@ def last_slope(law: ClassLaw, users: int, largest: float) -> float:
     message is outside the blanket or has that u/v, too. It is 0 if the law does not have that loss:
     the largest u/v may be below `ClassLaw.max_loss`, which is only an upper bound.
     """
-    if not law.bounded() or law.mass_error:
+    if not law.bounded() or law.mass_error or law.ratio_error:
         return 0.0
     u, v, w = law.u, law.v, law.blanket
     top = float((u[v > 0] / v[v > 0]).max()) * (1 - 2.0**-51)

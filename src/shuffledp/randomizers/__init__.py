@@ -9,6 +9,7 @@ import pkgutil
 from .analyses import Analysis
 from .approximate_ldp import ApproximateLDP
 from .base import REGISTRY, Randomizer, register
+from .bundled_questions import Bundle
 from .density_randomizer import DensityRandomizer
 from .finite import FiniteRandomizer, MatrixRandomizer
 from .gaussian import Gaussian
@@ -19,6 +20,7 @@ from .membership import MembershipRandomizer
 from .noise_shares import NoiseShares
 from .noisy_histogram import NoisyHistogram
 from .one_bit import OneBit
+from .one_of import OneOf
 from .optimized_unary import OptimizedUnaryEncoding
 from .parameter import Family, LocalEpsilon, Parameter, Search, Values
 from .piecewise import Piecewise
@@ -38,6 +40,7 @@ __all__ = [
     "REGISTRY",
     "Analysis",
     "ApproximateLDP",
+    "Bundle",
     "DensityRandomizer",
     "Family",
     "FiniteRandomizer",
@@ -51,6 +54,7 @@ __all__ = [
     "NoiseShares",
     "NoisyHistogram",
     "OneBit",
+    "OneOf",
     "OptimizedUnaryEncoding",
     "Parameter",
     "Piecewise",

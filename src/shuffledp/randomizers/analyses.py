@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import laws
@@ -65,6 +65,15 @@ BLANKET = Analysis(
     assumption=_THIS_RANDOMIZER,
     gist="is told which other messages are independent of their senders' values",
     law=lambda randomizer: randomizer.blanket_law(),
+)
+#: The same of several questions: answers may differ in many ways, and all of them are compared.
+SEVERAL = replace(
+    BLANKET,
+    theorem=(
+        "privacy blanket of all questions together, as an exact hockey-stick divergence, for the "
+        "worst way in which the answers of two users differ, or a law above all ways; proof in "
+        "docs/theory/several-questions.md"
+    ),
 )
 STRONGER_CLONES = Analysis(
     name="stronger-clones",

@@ -24,7 +24,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number in [least, most], whole or not; or what is read from a file."""
+    """A number in [least, most], whole or not; or a text, or what is read from a file."""
 
     meaning: str  # a few words for help texts
     least: float = 0.0
@@ -33,6 +33,7 @@ class Parameter:
     search: Search | None = None  # None: it cannot be calibrated
     check: Callable[[str, Any], Any] | None = None  # the value as it is kept, or an error
     read: Callable[[str], Any] | None = None  # for a parameter that is given as a file
+    text: bool = False  # is it given as a line of text?
     needed: bool | None = None  # by the randomizer that has it; None: if it has no default
     #: Narrower limits for shuffled messages, where less can be answered than of sums.
     shuffled: tuple[float, float] | None = None

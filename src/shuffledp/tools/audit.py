@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ from ..randomizers import (
     RandomizedResponse,
     Randomizer,
 )
+from ..randomizers.questionnaire import Questionnaire
 
 __all__ = ["Audit", "AuditedRow", "audit"]
 
@@ -109,6 +111,8 @@ class Watched:
 
 def watched(randomizer: Randomizer) -> Watched:
     """Every output if there are few, else what the messages support."""
+    if isinstance(randomizer, Questionnaire):
+        return _answered(randomizer)
     client = randomizer.client
     if isinstance(client, MatrixClient):
         return _outputs(client.rows)
@@ -133,6 +137,57 @@ def watched(randomizer: Randomizer) -> Watched:
         f"{randomizer!r} has messages that audit cannot tell apart; give a named randomizer or a "
         "matrix."
     )
+
+
+def _answered(randomizer: Questionnaire) -> Watched:
+    """What the answer to each question is, together; or which question was answered, and how."""
+    client, count = randomizer.client, len(randomizer.questions)
+    chances = [float(chance) for chance in getattr(client, "chances", ())]
+    bundled = not chances
+    room = int(MOST_OUTPUTS ** (1 / count) + 1e-9) if bundled else MOST_OUTPUTS // count
+    if room < 2:
+        raise InvalidParameter(
+            f"{count} answers in one message are too many to be told apart at once; audit bundles "
+            f"of at most {MOST_OUTPUTS.bit_length() - 1} of the questions."
+        )
+    parts = [_grouped(watched(question), room) for question in randomizer.questions]
+    picked = [[i % len(part.values) for part in parts] for i in range(_most_values(parts))]
+    values = [tuple(part.values[i] for part, i in zip(parts, row, strict=True)) for row in picked]
+    laws = [[part.law[i] for part, i in zip(parts, row, strict=True)] for row in picked]
+    sizes = [len(part.events) for part in parts]
+    if bundled:
+        names = [" and ".join(each) for each in product(*(part.events for part in parts))]
+        law = np.array([reduce(np.multiply.outer, row).ravel() for row in laws])
+    else:
+        names = [f"question {j}: {event}" for j, part in enumerate(parts) for event in part.events]
+        law = np.array(
+            [np.concatenate([c * p for c, p in zip(chances, row, strict=True)]) for row in laws]
+        )
+
+    def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
+        answers = client.answers(messages)
+        found = [part.sort(sent) for part, sent in zip(parts, answers, strict=True)]
+        if bundled:
+            return np.asarray(np.ravel_multi_index(found, sizes), dtype=np.int64)
+        starts = np.cumsum([0, *sizes[:-1]])
+        return np.concatenate([start + events for start, events in zip(starts, found, strict=True)])
+
+    return Watched(values, names, law, sort)
+
+
+def _most_values(parts: list[Watched]) -> int:
+    return max(len(part.values) for part in parts)
+
+
+def _grouped(part: Watched, most: int) -> Watched:
+    """The same with at most so many events: neighbours count as one."""
+    events = len(part.events)
+    if events <= most:
+        return part
+    group = np.arange(events) * most // events
+    law = np.array([np.bincount(group, row, most) for row in part.law])
+    names = [" or ".join(np.array(part.events)[group == i]) for i in range(most)]
+    return Watched(part.values, names, law, lambda messages: group[part.sort(messages)])
 
 
 def _outputs(rows: Array) -> Watched:
@@ -457,4 +512,6 @@ def _surprise(row: AuditedRow) -> float:
 def _short(value: Any) -> str:
     if isinstance(value, list):
         return f"[{value[0]:g}, 0, ...]"
+    if isinstance(value, tuple):
+        return f"({', '.join(f'{answer:g}' for answer in value)})"
     return f"{value:g}"

@@ -40,13 +40,15 @@ class Choice:
     frequency_error: float | None  # of a count, over the number of messages, if all drop out
     bits: float  # that a user sends in a round, on average
     epsilon: Bounds[float]  # certified; upper is at most the target
+    base: Randomizer  # of one question
+    asked: str | None  # how several questions are: "separate", "bundle" or "one-of"
     #: The average error within another epsilon, roughly, for a picture.
     error_at: Callable[[float], float] = field(repr=False, compare=False)
 
     @property
     def randomizer(self) -> Randomizer:
-        """At these parameters."""
-        return self.round.randomizer
+        """At these parameters, of one question."""
+        return self.base
 
     @property
     def view(self) -> str:
@@ -61,7 +63,7 @@ class Choice:
     @property
     def local_eps0(self) -> float:
         """Of one message whose sender is known; infinite if there is none."""
-        return self.randomizer.local_eps0
+        return self.round.randomizer.local_eps0
 
 
 class Unmet(NamedTuple):
@@ -105,6 +107,8 @@ class Choices(RowSequence[Choice], style.Drawable):
         target = f"({plain(q.epsilon)}, {plain(q.delta)}), {NEIGHBOURS[q.neighbours][0]}"
         local = "" if q.max_eps0 == math.inf else f", local eps0 at most {plain(q.max_eps0)}"
         what_for = what.get(q.task, vectors)
+        if q.questions > 1:
+            what_for = f"{q.questions} questions of {what_for}"
         return f"{q.people.participants}, {what_for}, {times} within {target}{local}"
 
     @property
@@ -132,6 +136,12 @@ class Choices(RowSequence[Choice], style.Drawable):
         if q.task == "mean" and any("largest" in choice.parameters for choice in self):
             said += " largest: numbers times it are rounded to whole ones at random, which is part "
             said += "of the error."
+        if q.questions > 1:
+            said += (
+                " All of it is for one of the questions, and bits are for all of them. asked: "
+                "separate, each in a shuffle of its own; bundle, all answers in one message; "
+                "one-of, the answer to one question that is drawn at random."
+            )
         if q.people.dropouts:
             said += f" {counted} {q.fewest:,} users who send, if all dropouts occur."
         if q.people.colluding:
@@ -150,8 +160,10 @@ class Choices(RowSequence[Choice], style.Drawable):
             numbers = [f"{error:.4g}" for error in errors]
             local = local_text(choice.local_eps0)
             rest = [f"{choice.bits:.4g}", rounded_up(choice.epsilon.upper), local, choice.view]
-            rows.append([*numbers, *rest, repr(choice.randomizer)])
-        return [*head, "bits", "epsilon", "local eps0", "view", "randomizer"], rows
+            asked = [] if choice.asked is None else [choice.asked]
+            rows.append([*numbers, *rest, *asked, repr(choice.randomizer)])
+        last = ["asked"] if self.question.questions > 1 else []
+        return [*head, "bits", "epsilon", "local eps0", "view", *last, "randomizer"], rows
 
     def __str__(self) -> str:
         head, rows = self.table()
@@ -198,10 +210,12 @@ class Choices(RowSequence[Choice], style.Drawable):
         return (
             *("randomizer", "parameters", "view", "standard_error", "average_error"),
             *("frequency_error", "bits", "epsilon_lower", "epsilon_upper", "local_eps0"),
+            *(("asked",) if self.question.questions > 1 else ()),
         )
 
     def records(self) -> list[dict[str, Any]]:
-        return [dict(zip(self.columns, _cells(choice), strict=True)) for choice in self]
+        # the last cell says how several questions are asked
+        return [dict(zip(self.columns, _cells(choice), strict=False)) for choice in self]
 
     def draw_on(self, axes: Axes) -> str:
         """The average error against epsilon, one line a randomizer, each point about at its
@@ -240,6 +254,7 @@ class Choices(RowSequence[Choice], style.Drawable):
         shown = [error if math.isfinite(error) else math.nan for error in errors]
         label = f"{choice.name} ({free})"
         label += f", {choice.view}" if len(self._views) > 1 else ""
+        label += f", {choice.asked}" if choice.asked else ""
         axes.plot(epsilons, shown, color=colour, marker=marker, linestyle=line, label=f"_{label}")
         ends = [(x, y) for x, y in zip(epsilons, shown, strict=True) if y > 0]
         style.label_end(axes, *ends[-1], label, colour)
@@ -248,4 +263,13 @@ class Choices(RowSequence[Choice], style.Drawable):
 def _cells(choice: Choice) -> tuple[Any, ...]:
     given = " ".join(f"{name}={value}" for name, value in choice.parameters.items())
     errors = choice.standard_error, choice.average_error, choice.frequency_error
-    return choice.name, given, choice.view, *errors, choice.bits, *choice.epsilon, choice.local_eps0
+    return (
+        choice.name,
+        given,
+        choice.view,
+        *errors,
+        choice.bits,
+        *choice.epsilon,
+        choice.local_eps0,
+        choice.asked,
+    )

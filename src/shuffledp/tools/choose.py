@@ -11,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 from .._support import validate
@@ -21,8 +21,9 @@ from .._support.text import at_most, plain
 from ..bounds.target import Grid, Quest, Subrange, approach, infeasible, steepness_at
 from ..errors import Infeasible, InvalidParameter, ShuffleDPError
 from ..guarantee import NEIGHBOURS
-from ..randomizers import REGISTRY, Family, PureLDP, Randomizer
+from ..randomizers import REGISTRY, Bundle, Family, OneOf, PureLDP, Randomizer
 from ..randomizers.base import SUMMED, parameter_named
+from ..randomizers.questionnaire import MOST_QUESTIONS, Questionnaire
 from ..records import USER_ROUNDS
 from ..rounds import RoundOfUsers
 from . import tuning
@@ -40,6 +41,48 @@ class Fit(NamedTuple):
     achieved: Bounds[float] = Bounds(0.0, math.inf)
 
 
+#: How several questions may be asked: each in a shuffle of its own, all in one message, or one of
+#: them that is drawn at random.
+SEPARATELY, BUNDLED, ONE_OF = "separate", "bundle", "one-of"
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """What a user sends for a question, or for all of several questions of one kind."""
+
+    base: Randomizer
+    asked: str
+    questions: int
+
+    @cached_property
+    def sent(self) -> Randomizer:
+        """The randomizer of a message."""
+        if self.asked == SEPARATELY:
+            return self.base
+        every = (self.base,) * self.questions
+        return Bundle(*every) if self.asked == BUNDLED else OneOf(*every)
+
+    def count_variance(self, users: int, count: float = 0.0) -> float:
+        """Of the estimated count of an answer to one of the questions."""
+        if isinstance(self.sent, OneOf):
+            return float(self.sent.client.variance_of_question(0, users, count))
+        return self.base.count_variance(users, count)
+
+    def unit_variance(self, users: int) -> float:
+        """Of the estimated mean of the answers to one of the questions."""
+        if self.asked != ONE_OF:
+            return self.base.unit_variance(users)
+        # numbers in [0, 1] vary by 1/4 at most, and a share of them is drawn
+        asked = max(users // self.questions, 1)
+        return self.base.unit_variance(asked) + (1 - 1 / self.questions) / 4 / asked
+
+    def bits_of(self, values: int, users: int) -> float:
+        """How many bits each user sends for all questions, on average."""
+        if self.asked == ONE_OF:
+            return self.sent.bits
+        return self.questions * self.base.bits_of(values, users)
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A family of randomizers in a view, to be fitted to the target."""
@@ -48,21 +91,28 @@ class Candidate:
     kind: type[Randomizer]
     family: Family
     view: str
+    asked: str = SEPARATELY  # how several questions are
 
-    def made(self, option: int, value: float) -> Randomizer:
-        return self.kind(**{**self.family.options[option], self.family.find: value})
+    def made(self, option: int, value: float) -> AskedQuestion:
+        base = self.kind(**{**self.family.options[option], self.family.find: value})
+        return AskedQuestion(base, self.asked, self.question.questions)
 
     def round(self, option: int, value: float) -> RoundOfUsers:
-        return round_of_users(self.made(option, value), view=self.view, **self.question.settings)
+        sent = self.made(option, value).sent
+        return round_of_users(sent, view=self.view, **self.question.settings)
 
     @property
     def applies(self) -> bool:
         """Is a bound known for this view? If that cannot be told, `best` will say why."""
         try:
             made = self.made(0, self._start)
-            return made.sum_law() is not None if self.view == "aggregate" else not made.is_summed
+            if self.asked != SEPARATELY:
+                return self.view == "shuffle" and isinstance(made.sent, Questionnaire)
+            if self.view == "aggregate":
+                return made.base.sum_law() is not None
+            return not made.base.is_summed
         except ShuffleDPError:
-            return self.view == "shuffle"
+            return self.view == "shuffle" and self.asked == SEPARATELY
 
     @property
     def _start(self) -> float:
@@ -100,16 +150,19 @@ class Candidate:
             option, begin, rtol, tuning.NEAR if slack is None else slack
         )
         round_, q = self.round(option, found.value), self.question
+        made = self.made(option, found.value)
         if round_.randomizer.local_eps0 > q.max_eps0:  # it does not grow where epsilon does
             raise self._above_cap(option, self.family.find, found.value)
         return Choice(
             round=round_,
             parameters={**self.family.options[option], self.family.find: found.value},
-            standard_error=q.rare_error(round_.randomizer),
-            average_error=q.error(round_.randomizer),
-            frequency_error=q.frequency_error(round_.randomizer),
-            bits=q.bits(round_.randomizer),
+            standard_error=q.rare_error(made),
+            average_error=q.error(made),
+            frequency_error=q.frequency_error(made),
+            bits=q.bits(made),
             epsilon=found.achieved,
+            base=made.base,
+            asked=self.asked if q.questions > 1 else None,
             error_at=partial(self._error_at, option, found),
         )
 
@@ -172,7 +225,7 @@ class Candidate:
     def _local_eps0(self, option: int, value: float) -> float:
         """Zero for bits that say nothing of the value, of which no randomizer can be made."""
         try:
-            return self.made(option, value).local_eps0
+            return self.made(option, value).sent.local_eps0
         except ShuffleDPError:
             return 0.0
 
@@ -222,6 +275,7 @@ def choose(
     view: str = "any",
     task: str = "count",
     dimension: int | None = None,
+    questions: int = 1,
     rtol: float = 2e-3,
 ) -> Choices:
     """Every named randomizer for a task, each at its best within (epsilon, delta), ranked by the
@@ -233,6 +287,10 @@ def choose(
     shuffled messages (view="shuffle"), their sums only ("aggregate"), or either of them ("any").
     `sample_rate`, `sampling`, `colluding`, `dropouts`, `messages` and `neighbours` mean what they
     mean for `Shuffle`. No randomizer has a local eps0 above `max_eps0`, where that is given.
+
+    If every user answers several `questions` of this kind, they may be asked in a shuffle each
+    ("separate"), all in one message ("bundle"), or one of them, drawn at random ("one-of"); the
+    target is for all of them together, and the errors are those of one question.
 
     >>> from shuffledp import choose
     >>> table = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)
@@ -260,7 +318,13 @@ def choose(
         epsilon=_positive(epsilon),
         delta=validate.delta(delta),
         max_eps0=math.inf if max_eps0 is None else _cap(max_eps0),
+        questions=validate.count("questions", questions, MOST_QUESTIONS),
     )
+    if question.questions > 1 and task == "vector":
+        raise InvalidParameter(
+            f"questions={question.questions} are not known for task=vector; ask for one question, "
+            "with as many rounds."
+        )
     rtol = validate.tolerance(rtol)
     views = (*USER_ROUNDS, "any")
     seen = tuple(USER_ROUNDS) if validate.choice("view", view, views) == "any" else (view,)
@@ -317,6 +381,7 @@ class ChoiceQuestion:
     epsilon: float
     delta: float
     max_eps0: float  # infinite if any local eps0 will do, and none
+    questions: int = 1  # that every user answers, in each round
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -365,10 +430,21 @@ class ChoiceQuestion:
         """All randomizers that say that they are for this."""
         for kind in (*REGISTRY.values(), *SUMMED.values()):
             for family in kind.families_for(self.task, self.size, self.hiding):
-                found = (Candidate(self, kind, family, view) for view in views)
+                found = (
+                    Candidate(self._as_rounds(asked), kind, family, view, asked)
+                    for view in views
+                    for asked in (
+                        (SEPARATELY, BUNDLED, ONE_OF) if self.questions > 1 else (SEPARATELY,)
+                    )
+                )
                 yield from (candidate for candidate in found if candidate.applies)
 
-    def error(self, randomizer: Randomizer) -> float:
+    def _as_rounds(self, asked: str) -> ChoiceQuestion:
+        """Questions in separate shuffles are as many rounds."""
+        times = self.questions if asked == SEPARATELY else 1
+        return replace(self, rounds=self.rounds * times)
+
+    def error(self, randomizer: AskedQuestion) -> float:
         """The standard error that counts, of one round, if as many drop out as make it larger: of
         counts nobody, of means all who may.
 
@@ -381,22 +457,22 @@ class ChoiceQuestion:
             return math.sqrt(randomizer.unit_variance(self.fewest) / self.people.messages)
         return self._count_error(randomizer, self.senders, self.senders / self.size)
 
-    def rare_error(self, randomizer: Randomizer) -> float:
+    def rare_error(self, randomizer: AskedQuestion) -> float:
         """The standard error of the count of a value that nobody has; of a mean the same."""
         if self.task != "count":
             return self.error(randomizer)
         return self._count_error(randomizer, self.senders, 0.0)
 
-    def frequency_error(self, randomizer: Randomizer) -> float | None:
+    def frequency_error(self, randomizer: AskedQuestion) -> float | None:
         """The error of a count over the number of messages, if all drop out who may."""
         if self.task != "count":
             return None
         error = self._count_error(randomizer, self.fewest, self.fewest / self.size)
         return error / (self.people.messages * self.fewest)
 
-    def _count_error(self, randomizer: Randomizer, users: int, count: float) -> float:
+    def _count_error(self, randomizer: AskedQuestion, users: int, count: float) -> float:
         return math.sqrt(self.people.messages * randomizer.count_variance(users, count))
 
-    def bits(self, randomizer: Randomizer) -> float:
+    def bits(self, randomizer: AskedQuestion) -> float:
         """How many a user sends in a round, on average."""
         return self.people.messages * randomizer.bits_of(self.size, self.senders)

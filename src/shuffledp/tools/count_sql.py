@@ -112,6 +112,11 @@ def count_query(
         )
     client = counter_of(randomizer, k)
     g = client.g if isinstance(client, HashClient) else 0
+    if client.form.kind not in _KINDS:
+        raise InvalidParameter(
+            f"{randomizer!r} has messages with answers to several questions, which SQL does not "
+            "take apart; count them in Python."
+        )
     ctes, rows = _KINDS[client.form.kind](client.form, said, g)
     steps = [f'sent AS (SELECT "{column}" AS message FROM {table})', *ctes]
     return f"WITH {', '.join(steps)} {' UNION ALL '.join(rows)}"

@@ -105,6 +105,7 @@ from .protocol import (
     files,
     needed,
     round_of,
+    texts,
 )
 from .signed import EVERYBODY
 
@@ -370,11 +371,12 @@ def _tables(name: str, listed: Any) -> list[Any]:
 def _read_table(where: str, item: Any, folder: Path) -> dict[str, Any]:
     """The values of an entry, or of a group of it, as they are written; files by their paths."""
     fields = dict(_table(where, item))
-    for key in _TEXTS + tuple(_files()):
+    words = {*_TEXTS, *_files(), *texts()}
+    for key in words:
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
     try:
-        for key in fields.keys() - {*_TEXTS, *_files(), *DATE_KEYS, "groups"}:
+        for key in fields.keys() - {*words, *DATE_KEYS, "groups"}:
             how = {"whole": key in (*counts(), "at_most"), "share": key in SHARE_OPTIONS}
             fields[key] = read_number(key, fields[key], **how)
     except ShuffleDPError as error:

@@ -61,6 +61,11 @@ def files() -> list[str]:
     return parameter_names(lambda parameter: parameter.read)
 
 
+def texts() -> list[str]:
+    """The names of all parameters that are lines of text."""
+    return parameter_names(lambda parameter: parameter.text)
+
+
 def class_named(kind: str, prefix: str = "") -> type[Randomizer]:
     """The class of randomizers of that name; for another name it is said which may be meant."""
     known = named_randomizers()

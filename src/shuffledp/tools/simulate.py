@@ -14,7 +14,7 @@ from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import Table, html_table, text_table
 from .._support.text import wrapped
-from ..clients import Estimate
+from ..clients import Estimate, MeanEstimate
 from ..errors import InvalidParameter
 from ..rounds import RoundOfUsers
 from . import style
@@ -45,10 +45,25 @@ class Simulation(Records, style.Drawable):
     true: Array
     estimated: Array
     standard_errors: Array
+    #: Of several questions: how many numbers each has, and whether these are counts.
+    questions: tuple[tuple[int, bool], ...] = ()
 
     @property
     def what(self) -> str:
-        return "count of each value" if self.counted else "mean"
+        each = "count of each value" if self.counted else "mean"
+        return f"answers to {len(self.questions)} questions" if self.questions else each
+
+    @property
+    def estimates(self) -> str:
+        """What is estimated: "counts", "means", or both of them of several questions."""
+        kinds = {counted for _, counted in self.questions} or {self.counted}
+        names = {True: "counts", False: "means"}
+        return " and ".join(names[kind] for kind in (True, False) if kind in kinds)
+
+    @property
+    def question_of(self) -> list[int]:
+        """The question that each number belongs to, if there are several."""
+        return [j for j, (size, _) in enumerate(self.questions) for _ in range(size)]
 
     @property
     def title(self) -> str:
@@ -58,22 +73,33 @@ class Simulation(Records, style.Drawable):
 
     @property
     def _index(self) -> str:
-        return "value" if self.counted else "coordinate"
+        return "value" if self.counted or self.questions else "coordinate"
 
     def records(self) -> list[dict[str, Any]]:
-        names = (self._index, "true", "estimated", "standard_error")
-        columns = (column.tolist() for column in (self.true, self.estimated, self.standard_errors))
-        rows = zip(range(len(self.true)), *columns, strict=True)
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        names = [self._index, "true", "estimated", "standard_error"]
+        columns = [column.tolist() for column in (self.true, self.estimated, self.standard_errors)]
+        columns.insert(0, self._places)
+        if self.questions:
+            names, columns = ["question", *names], [self.question_of, *columns]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    @property
+    def _places(self) -> list[int]:
+        """The value, or the coordinate, of each number."""
+        sizes = [size for size, _ in self.questions] or [len(self.true)]
+        return [i for size in sizes for i in range(size)]
 
     def _table(self) -> Table:
         """The largest, in the order of values."""
-        rows = []
+        rows, of, places = [], self.question_of, self._places
         for i in np.sort(np.argsort(-self.true, kind="stable")[:_SHOWN]).tolist():
             numbers = (self.true[i], self.estimated[i], self.standard_errors[i])
-            formats = (",.0f", ",.1f", ",.1f") if self.counted else (".6g", ".6g", ".6g")
-            rows.append([f"{i}", *map(format, numbers, formats)])
-        return (self._index, "true", "estimated", "standard error"), rows
+            counted = self.questions[of[i]][1] if of else self.counted
+            formats = (",.0f", ",.1f", ",.1f") if counted else (".6g", ".6g", ".6g")
+            asked = [f"{of[i]}"] if of else []
+            rows.append([*asked, f"{places[i]}", *map(format, numbers, formats)])
+        head = [self._index, "true", "estimated", "standard error"]
+        return ["question", *head] if of else head, rows
 
     def __str__(self) -> str:
         lines = [wrapped(f"{self.title}."), "", text_table(*self._table())]
@@ -102,7 +128,7 @@ class Simulation(Records, style.Drawable):
         )  # fmt: skip
         if len(places) <= 2.5 * style.room(axes)[0]:
             axes.set_xticks(places)
-        axes.set_xlabel(self._index)
+        axes.set_xlabel(f"{self._index}, question by question" if self.questions else self._index)
         axes.set_ylabel("users" if self.counted else "mean")
         style.finish(axes)
         style.legend_below(axes)
@@ -146,15 +172,30 @@ def simulate(
             source.permutation(messages), len(sent), int(array.max()) + 1
         )
         found = round_.randomizer.estimate(counts)
-    counted = isinstance(found, Estimate)
-    if isinstance(found, Estimate):
-        estimated, errors = found.counts, found.standard_errors
-        size = len(estimated)
-        true = np.bincount(sent[sent >= 0], minlength=size) if sent.ndim == 1 else sent.sum(axis=0)
+    if not isinstance(found, tuple):
+        return Simulation(round_, len(sent), isinstance(found, Estimate), *_beside(sent, found))
+    each = [_beside(sent[:, j], answers) for j, answers in enumerate(found)]
+    true, estimated, errors = (np.concatenate(column) for column in zip(*each, strict=True))
+    if not np.isfinite(errors).all():
+        raise InvalidParameter(
+            f"of {len(sent):,} users nobody was asked one of the questions; give more users."
+        )
+    kinds = [isinstance(answers, Estimate) for answers in found]
+    sizes = tuple((len(part[0]), kind) for part, kind in zip(each, kinds, strict=True))
+    return Simulation(round_, len(sent), all(kinds), true, estimated, errors, sizes)
+
+
+def _beside(sent: NDArray[Any], found: Estimate | MeanEstimate) -> tuple[Array, Array, Array]:
+    """The truth about what was sent, what was estimated, and the standard errors."""
+    if isinstance(found, MeanEstimate):
+        numbers = (sent.mean(axis=0), found.mean, found.standard_error)
+        return tuple(np.atleast_1d(number).astype(float) for number in numbers)  # type: ignore[return-value]
+    if sent.ndim == 1:
+        held = sent[sent >= 0].astype(np.int64)
+        true = np.bincount(held, minlength=len(found.counts))
     else:
-        true, estimated = np.atleast_1d(sent.mean(axis=0)), np.atleast_1d(found.mean)
-        errors = np.atleast_1d(found.standard_error)
-    return Simulation(round_, len(sent), counted, true.astype(float), estimated, errors)
+        true = sent.sum(axis=0)
+    return true.astype(float), found.counts, found.standard_errors
 
 
 def _senders(round_: RoundOfUsers, source: np.random.Generator) -> NDArray[Any]:

@@ -166,9 +166,9 @@ def _imported(round_: Round) -> tuple[list[str], list[str]]:
     """Names of the top level, and other imports."""
     names, lines = [type(round_).__name__], []
     if isinstance(round_, RoundOfUsers):
-        kind = type(round_.randomizer).__name__
-        if kind in shuffledp.__all__:
-            names.append(kind)
-        else:
-            lines.append(f"from shuffledp.randomizers import {kind}")
+        used = (round_.randomizer, *getattr(round_.randomizer, "questions", ()))
+        kinds = {type(each).__name__ for each in used}
+        names += sorted(kinds & set(shuffledp.__all__))
+        others = sorted(kinds - set(shuffledp.__all__))
+        lines += [f"from shuffledp.randomizers import {', '.join(others)}"] if others else []
     return names, lines

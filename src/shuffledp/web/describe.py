@@ -91,11 +91,12 @@ def _parameter(
     name: str, parameter: Parameter, example: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     file, default = parameter.read is not None, defaults.get(name)
+    is_number = not (file or parameter.text)
     return {
         "name": name,
         "meaning": parameter.meaning,
-        "least": None if file else parameter.least,
-        "most": None if file else parameter.most,
+        "least": parameter.least if is_number else None,
+        "most": parameter.most if is_number else None,
         "shuffled": parameter.shuffled,
         "summed": parameter.summed,
         "whole": parameter.whole,
@@ -103,6 +104,7 @@ def _parameter(
         "default": default if isinstance(default, (int, float)) else None,
         "example": None if file else example.get(name),
         "file": file,
+        "text": parameter.text,
     }
 
 

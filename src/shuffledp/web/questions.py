@@ -18,7 +18,7 @@ from ..cli.options import Number, Numbers
 from ..errors import InvalidParameter
 from ..randomizers.analyses import LADDER
 from ..randomizers.base import named_randomizers
-from ..tools.protocol import WORD_OPTIONS
+from ..tools.protocol import WORD_OPTIONS, texts
 
 #: Options of any text that do nothing but say something.
 _TEXTS = ("randomizer", "date", "at", *WORD_OPTIONS)
@@ -145,7 +145,7 @@ def _field(parameter: click.Parameter) -> Field | None:
         is_a, words = "word", tuple(map(str, kind.choices))
     elif isinstance(kind, click.Path) and kind.allow_dash:  # it is read; others are written
         is_a = "file"
-    elif isinstance(kind, type(click.STRING)) and name in _TEXTS:
+    elif isinstance(kind, type(click.STRING)) and name in (*_TEXTS, *texts()):
         is_a, words = (
             "word",
             {"randomizer": tuple(named_randomizers()), "analysis": LADDER}.get(name, ()),

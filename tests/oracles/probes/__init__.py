@@ -14,7 +14,7 @@ from .of_engines import (
     positive_engine,
     rare_engine,
 )
-from .of_matrices import large_matrices, large_matrix_of_data
+from .of_matrices import bundled_matrices, large_matrices, large_matrix_of_data
 from .of_profiles import (
     binary_messages,
     heavy_tails,
@@ -56,7 +56,7 @@ ENGINES: list[Probe] = [
     rare_engine,
 ]
 MATRICES = [large_matrices, large_matrix_of_data]
-LAWS = [noise_of_one, matrices]
+LAWS = [noise_of_one, matrices, bundled_matrices]
 ROUNDS = [one_round, attained_rounds, repeated_rounds, too_wide_at_first, mixed_rounds]
 PROBES: list[Probe] = [
     noise_messages,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 
 import mpmath
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from shuffledp import FiniteRandomizer, Shuffle
 from shuffledp.laws.matrix_law import Matrix
 from shuffledp.profiles.pairs_profile import PairsProfile
+from shuffledp.randomizers import Bundle
 
+from .. import mechanisms, randomizers
 from .common import Checked
 
 #: Fourteen inputs, more different ratios than levels, and an output that some never send.
@@ -78,3 +81,13 @@ def large_matrix_of_data() -> Iterator[Checked]:
     survey = Shuffle(FiniteRandomizer(ROWS.tolist()), USERS)
     sides = survey.attained_delta(0.3), survey.get_delta(0.3)
     yield sides, near(worst_dataset(0.3))
+
+
+def bundled_matrices() -> Iterator[Checked]:
+    """Three questions whose answers may differ in more ways than one may want to list."""
+    rows = [[0.75, 0.25], [0.375, 0.625]]
+    survey = Shuffle(Bundle(*[FiniteRandomizer(rows)] * 3), USERS)
+    exact = randomizers.bundled(*[randomizers.exact_rows(rows)] * 3)
+    truth = float(mechanisms.true_profile(exact, USERS, Fraction(2)))
+    epsilon = math.log(2.0)
+    yield (survey.attained_delta(epsilon), survey.get_delta(epsilon)), near(truth)

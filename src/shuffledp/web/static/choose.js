@@ -9,7 +9,8 @@ import { flush, state } from "./state.js";
 import { View } from "./view.js";
 
 // Fields of the question that have another name on this page.
-const NAMES = { values: "k", view: "seen" };
+const NAMES = { values: "k", view: "seen", questions: "answers" };
+const WAYS = { separate: "in a shuffle each", bundle: "all in one message", "one-of": "one of them, drawn at random" };
 const TASKS = { count: "counts", mean: "a mean", vector: "a mean vector" };
 
 export class Choose extends View {
@@ -38,6 +39,7 @@ export class Choose extends View {
         size === "dimension" ? field({ name: size, label: size, help: "the length of the vectors" }, change) : null,
         field({ name: "users", label: "users", help: "in each round" }, change),
         field({ name: "rounds", label: "rounds" }, change),
+        size === "dimension" ? null : field({ name: "answers", label: "questions", help: "of this kind, that every user answers; 1 if left empty" }, change),
         field({ name: "seen", label: "the adversary sees", kind: "word", words: seen }, change)),
       group("Within", field({ name: "epsilon", label: "epsilon" }, change), field({ name: "delta", label: "delta" }, change),
         field({ name: "max_eps0", label: "largest local eps0", help: "of one message whose sender is known; empty: any, also none" }, change)),
@@ -71,6 +73,7 @@ export class Choose extends View {
     }
     const asked = NAMES[size] ?? size;
     if (size && state[asked]) fields[size] = state[asked];
+    if (size !== "dimension" && state.answers) fields.questions = state.answers;
     await this.fill("choose", fields);
   }
 
@@ -80,19 +83,21 @@ export class Choose extends View {
     const [first] = report.choices;
     this.hero.querySelector("button:last-child").hidden = !first;
     if (first) {
-      this.best.replaceChildren("Deploy ", html("strong", {}, titleOf(first.randomizer)), ` with ${spelt(first)}.`);
+      this.best.replaceChildren("Deploy ", html("strong", {}, titleOf(first.randomizer)), ` with ${spelt(first)}${first.asked ? `; questions ${WAYS[first.asked]}` : ""}.`);
       const what = state.task === "count" ? "a count" : state.task === "mean" ? "the mean" : "a coordinate of the mean";
       const rare = (each) => (state.task === "count" ? ` (${about(each.standard_error)} for a value that no user holds)` : "");
       this.why.textContent = `Average error of ${what} in one round: ${about(first.average_error)}${rare(first)}; certified epsilon ${first.epsilon.upper_text} at delta = ${state.delta}; local eps0: ${first.local_eps0_text}.`;
       this.card.about.textContent = this.legend(report);
       const rows = report.choices.map((each) => ({
         name: titleOf(each.randomizer), text: about(each.average_error), value: each.average_error,
-        note: `${spelt(each)}; ${each.view}; local eps0: ${each.local_eps0_text}; epsilon ${each.epsilon.upper_text}; ${about(each.bits)} bits a user`,
+        note: `${spelt(each)}; ${each.asked ? `${WAYS[each.asked]}; ` : ""}${each.view}; local eps0: ${each.local_eps0_text}; epsilon ${each.epsilon.upper_text}; ${about(each.bits)} bits a user`,
       }));
+      const several = report.questions > 1;
       const table = (number, upper, local) => report.choices.map((each) => [
-        each.randomizer, spelt(each), each.view, number(each.average_error), number(each.standard_error), upper(each.epsilon), local(each), number(each.bits)]);
+        each.randomizer, spelt(each), each.view, number(each.average_error), number(each.standard_error), upper(each.epsilon), local(each), number(each.bits),
+        ...(several ? [each.asked] : [])]);
       this.card.show((width) => bars({ rows, width, log: true, title: "randomizers by average error" }),
-        ["randomizer", "parameters", "view", "average_error", "standard_error", "epsilon_upper", "local_eps0", "bits"],
+        ["randomizer", "parameters", "view", "average_error", "standard_error", "epsilon_upper", "local_eps0", "bits", ...(several ? ["asked"] : [])],
         table(about, (epsilon) => epsilon.upper_text, (each) => each.local_eps0_text),
         table((number) => number, (epsilon) => epsilon.upper, (each) => each.local_eps0));
     } else {
@@ -106,14 +111,15 @@ export class Choose extends View {
   }
 
   // What the numbers are, and how many users they are for.
-  legend({ dropouts }) {
+  legend({ dropouts, questions }) {
     const counts = state.task === "count";
     const error = counts
       ? "average error: root mean square over all values of the standard error of a count in one round, for any data; standard error: for a value that no user holds"
       : "average error and standard error: of the mean of all that is sent in one round, for the worst data";
     const rounded = state.task === "mean" && state.seen !== "shuffle" ? " largest: numbers times it are rounded to whole ones at random, which is part of the error." : "";
     const sent = !dropouts ? "" : counts ? ", if nobody drops out" : ", if all dropouts occur";
-    return `${error}${sent}.${rounded} local eps0: of one message whose sender is known, which is all that protects a user from a dishonest shuffler or aggregator. Dots are on a logarithmic scale of the average error: further left is better.`;
+    const each = questions > 1 ? ", all for one of the questions; bits are for all of them" : "";
+    return `${error}${sent}${each}.${rounded} local eps0: of one message whose sender is known, which is all that protects a user from a dishonest shuffler or aggregator. Dots are on a logarithmic scale of the average error: further left is better.`;
   }
 
   // The guarantee of a choice is the same protocol, seen from the other side.
@@ -122,6 +128,8 @@ export class Choose extends View {
     Object.assign(state, { tab: "guarantee", ask: "epsilon", view: choice.view, randomizer: choice.randomizer, analysis: "" });
     for (const { name } of this.registry.randomizers.find((each) => each.name === choice.randomizer).parameters) state[name] = "";
     for (const [name, value] of Object.entries(choice.parameters)) state[name] = value === null ? "" : String(value);
+    // each question is a round of its own
+    if (choice.asked === "separate") state.rounds = String(this.report.rounds * this.report.questions);
     flush();
     this.open();
   }

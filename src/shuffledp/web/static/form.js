@@ -64,7 +64,7 @@ function slider(name, spec, input, change) {
   return range;
 }
 
-// One thing to set. kind: "number", "word" or "file".
+// One thing to set. kind: "number", "text", "word" or "file".
 export function field({ name, label, help, kind = "number", words = [], limits = [null, null] }, change) {
   const id = `field-${name}`, about = `${id}-help`, problem = `${id}-problem`;
   const described = { "aria-describedby": `${help ? `${about} ` : ""}${problem}` };
@@ -78,7 +78,7 @@ export function field({ name, label, help, kind = "number", words = [], limits =
     input = html("textarea", { id, rows: 4, spellcheck: "false", ...described });
     input.addEventListener("input", () => change(name, input.value));
   } else {
-    input = html("input", { id, type: "text", inputmode: "decimal", spellcheck: "false", placeholder: "not set", ...described });
+    input = html("input", { id, type: "text", inputmode: kind === "text" ? "text" : "decimal", spellcheck: "false", placeholder: "not set", ...described });
     input.addEventListener("input", () => change(name, input.value));
   }
   if (kind !== "word") input.value = state[name] ?? "";

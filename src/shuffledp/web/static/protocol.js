@@ -14,6 +14,7 @@ const TITLES = {
   "noisy-histogram": "noise messages", "one-bit": "one bit", piecewise: "piecewise", "square-wave": "square wave",
   "priv-unit": "unit vectors (PrivUnit)", "noise-shares": "shares of integer noise",
   "variation-ratio": "three numbers known", "approximate-ldp": "any (eps0, delta0)-LDP randomizer",
+  bundle: "several answers in one message", "one-of": "one of several questions",
 };
 const SIZES = ["k", "dimension", "largest", "norm"];  // of the values, not of the noise
 const MATRIX = "0.75,0.25\n0.25,0.75\n";
@@ -116,7 +117,7 @@ export class Protocol {
     return [
       field({ name: "randomizer", label: "randomizer", kind: "word", words, help: kind.meaning }, change),
       ...this.parameters.map((each) => field({
-        name: each.name, label: spoken(each.name), kind: each.file ? "file" : "number", limits: limitsOf(each),
+        name: each.name, label: spoken(each.name), kind: each.file ? "file" : each.text ? "text" : "number", limits: limitsOf(each),
         help: each.meaning + (each.needed ? "" : " (optional)"),
       }, change)),
       field({ name: "users", label: "users", help: "in each round" }, change),
