@@ -3,5 +3,15 @@
 from .base import Client, Support
 from .counts import Counts, Estimate, Interval, MeanEstimate
 from .entropy import Source
+from .specification import Specification
 
-__all__ = ["Client", "Counts", "Estimate", "Interval", "MeanEstimate", "Source", "Support"]
+__all__ = [
+    "Client",
+    "Counts",
+    "Estimate",
+    "Interval",
+    "MeanEstimate",
+    "Source",
+    "Specification",
+    "Support",
+]

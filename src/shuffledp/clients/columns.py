@@ -14,6 +14,7 @@ from .._support.numeric import Array
 from .base import CountingClient, Support, bits_for, checked_counts, countable, whole_messages
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
+from .program import Program, message_of, whole_value
 
 
 def parity(numbers: Whole) -> Whole:
@@ -53,6 +54,11 @@ class ColumnsClient(CountingClient):
         # flipping a bit of the row maps the columns that it owns onto the others
         wrong = parity(column & rows) != ~self.owned.toss(source, len(values))
         return np.where(wrong, column ^ (rows & -rows), column)
+
+    def program(self) -> Program:
+        column, owned = ["choices", "1", str(self.columns)], str(self.owned.threshold)
+        code = ["column", column, ["add", "value", "1"], ["coins", "1", owned]]
+        return Program(whole_value(self.k), message_of("number", "int64"), code)
 
     def count(self, messages: Any) -> Counts:
         array = whole_messages(messages, (), self.columns)
