@@ -22,6 +22,7 @@ from .._support.rows import Records
 from .._support.tables import html_table
 from .._support.text import at_most, plain, rounded_down, rounded_up, wrapped
 from ..clients.base import whole_messages
+from ..clients.bits import BitsClient
 from ..clients.dummies import DummiesClient
 from ..clients.matrix_client import MatrixClient
 from ..clients.noisy import DIGITS, NoisyClient
@@ -106,6 +107,11 @@ class Watched:
     law: Array  # [values, events], of the randomizer by its definition
     sort: Callable[[NDArray[Any]], NDArray[np.int64]]  # the event of each message
 
+    @property
+    def size(self) -> int:
+        """The number of events."""
+        return len(self.events)
+
 
 def watched(randomizer: Randomizer) -> Watched:
     """Every output if there are few, else what the messages support."""
@@ -116,6 +122,8 @@ def watched(randomizer: Randomizer) -> Watched:
         matrix = randomizer.exact()
         if matrix.outputs <= MOST_OUTPUTS:
             return _outputs(np.array(matrix.make(), dtype=float))
+    if isinstance(client, BitsClient) and client.ones > 1:
+        return _two_bits(client)
     if isinstance(randomizer, MembershipRandomizer):
         return _supported(randomizer)
     if isinstance(client, NoisyClient):
@@ -168,6 +176,26 @@ def _supported(randomizer: MembershipRandomizer) -> Watched:
         return found
 
     return Watched(values, names, law, sort)
+
+
+def _two_bits(client: BitsClient) -> Watched:
+    """The first and the last bit, of vectors with as many ones at the beginning or at the end."""
+    k, count = client.k, min(client.ones, client.k - 1)
+    vectors = [[1] * count + [0] * (k - count), [0] * (k - count) + [1] * count]
+    p, q = float(client.p), float(client.q)
+    rows = []
+    for vector in vectors:
+        first, last = (p if vector[i] else q for i in (0, -1))
+        rows.append(
+            [(1 - first) * (1 - last), (1 - first) * last, first * (1 - last), first * last]
+        )
+
+    def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
+        first, last = (client.supports(messages, bit) for bit in (0, k - 1))
+        return np.asarray(2 * first + last, dtype=np.int64)
+
+    names = [f"first bit {i} and last bit {j}" for i in (0, 1) for j in (0, 1)]
+    return Watched(vectors, names, np.array(rows), sort)
 
 
 def _named(pattern: tuple[int, ...]) -> str:
@@ -271,6 +299,8 @@ class Audit(Records):
     eps0_lower: float  # the client's local epsilon is no less
     where: str  # the event and the values that tell so
     rows: tuple[AuditedRow, ...]
+    vectors: int | None = None  # test vectors that were right; None if there are none to check
+    failure: str = ""  # what is said of the first that was not
 
     @property
     def exceeds(self) -> bool:
@@ -284,11 +314,13 @@ class Audit(Records):
 
     @property
     def holds(self) -> bool:
-        return not self.exceeds and not self.surprises
+        return not self.failure and not self.exceeds and not self.surprises
 
     @property
     def verdict(self) -> str:
         """One sentence."""
+        if self.failure:
+            return self.failure
         sure = f"at confidence {plain(self.confidence)}"
         least = rounded_down(self.eps0_lower)
         if self.exceeds:
@@ -328,6 +360,9 @@ class Audit(Records):
 
     def __str__(self) -> str:
         asked = f"{self.trials:,} messages of values {self._values()}."
+        if self.vectors is not None:
+            right = f"{self.vectors} test vectors are right."
+            asked = right if self.failure else f"{right} {asked}"
         return f"{wrapped(asked)}\n{wrapped(self.verdict)}"
 
     def _values(self) -> str:
@@ -363,7 +398,22 @@ def audit(
     total = validate.count("trials", trials, MOST_TRIALS, least=len(looked_at.values))
     sure = validate.probability("confidence", confidence)
     ask = randomizer.randomize if client is None else client
-    counts = _counted(looked_at, ask, total // len(looked_at.values))
+    counts = count_messages(looked_at, ask, total // len(looked_at.values))
+    return judged(randomizer, looked_at, counts, sure)
+
+
+def judged(
+    randomizer: Randomizer,
+    looked_at: Watched,
+    counts: NDArray[np.int64] | None,
+    sure: float,
+    **vectors: Any,
+) -> Audit:
+    """Return what counts of events, [values, events], say of a client at a confidence; None if a
+    test vector has said enough."""
+    claimed = getattr(randomizer, "eps0", math.inf)
+    if counts is None:
+        return Audit(randomizer, claimed, 0, sure, 0.0, "", (), **vectors)
     # both ends of every interval
     error = (1 - sure) / (2 * counts.size)
     rows = []
@@ -373,13 +423,12 @@ def audit(
             seen, expected = int(counts[i, event]), float(looked_at.law[i, event])
             ends = proportion_bounds(seen, sent, error)
             rows.append(AuditedRow(value, name, sent, seen, expected, *ends))
-    claimed = getattr(randomizer, "eps0", math.inf)
     least, where = _spent(rows, len(looked_at.events))
     messages = sum(row.seen for row in rows)
-    return Audit(randomizer, claimed, messages, sure, least, where, tuple(rows))
+    return Audit(randomizer, claimed, messages, sure, least, where, tuple(rows), **vectors)
 
 
-def _counted(looked_at: Watched, client: Randomize, each: int) -> NDArray[np.int64]:
+def count_messages(looked_at: Watched, client: Randomize, each: int) -> NDArray[np.int64]:
     """[values, events]: how often each value led to each event."""
     counts = np.zeros(looked_at.law.shape, dtype=np.int64)
     with progress("messages", each * len(counts)) as advance:
@@ -428,5 +477,5 @@ def _surprise(row: AuditedRow) -> float:
 
 def _short(value: Any) -> str:
     if isinstance(value, list):
-        return f"[{value[0]:g}, 0, ...]"
+        return f"[{value[0]:g}, ..., {value[-1]:g}]"
     return f"{value:g}"
