@@ -303,6 +303,7 @@ export async function load(text) {
   if (said?.format !== "shuffledp client") refuse(`the document has no "format": "shuffledp client"; ${AGAIN}`);
   if (said.version !== 1) refuse(`the specification has version ${String(said.version).slice(0, 20)}, and this client reads version 1; make it again with the version of shuffledp that you use.`);
   if (Object.keys(said).sort().join(" ") !== KEYS) refuse(`the specification lacks a key, or has an unknown one; ${AGAIN}`);
+  if (!crypto_.subtle) refuse("the digest cannot be checked on a page without https; serve it with https, or from localhost.");
   const client = new Client(said), { digest, ...rest } = said;
   const hash = await crypto_.subtle.digest("SHA-256", new TextEncoder().encode(canonical(rest)));
   const found = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
