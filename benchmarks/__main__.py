@@ -20,7 +20,7 @@ from shuffledp._support.files import replacing, write_text_atomically
 from shuffledp.bounds import Bounds
 from shuffledp.randomizers import Randomizer
 
-from . import atlas, depth, paper, peers, straightforward, training, weeks
+from . import atlas, clients, depth, paper, peers, straightforward, training, weeks
 from .measuring import timed
 
 DELTA = 1e-6
@@ -93,7 +93,10 @@ def main() -> None:
     weeks.show(differing)
     trained = training.measure()
     training.show(trained)
+    sent = clients.measure()
+    clients.show(sent)
     report |= {
+        "clients": sent,
         "training": trained,
         "peers": side_by_side,
         "depth": deep,

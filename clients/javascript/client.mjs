@@ -86,7 +86,7 @@ class Law {
     const numbers = right ? texts.map(BigInt) : [];
     const [a, b, c, d] = numbers, weights = right && said.weights;
     const good = weights ? numbers.every((n) => n >= 0n) && numbers.some((n) => n > 0n)
-      : numbers.length === 4 && a > 0n && b <= 0n && c > 0n && d > 0n && a <= COUNT[1] * (c + d);
+      : numbers.length === 4 && a > 0n && b <= 0n && c > 0n && d > 0n && a <= 10000n * (c + d > -b ? c + d : -b);
     if (!good) refuse(`a law of the specification has no valid weights; ${AGAIN}`);
     /** @param {bigint} bits  @returns {bigint[][]} numbers below and above 2^bits times each step */
     this.steps = (bits) => {
@@ -126,9 +126,9 @@ class Law {
 const OPERATIONS = {
   coins: [[LIST, THRESHOLD], (n, threshold) => {
     const top = Number(threshold >> 48n), low = Number(threshold & (2n ** 48n - 1n));
-    return (m) => m.tape.coins(n(m)[0], top, low);
+    return (m) => m.tape.coins(few(n(m)), top, low);
   }],
-  choices: [[LIST, LIMIT], (n, limit, bits = bitLength(limit - 1n)) => (m) => m.tape.choices(n(m)[0], limit, bits)],
+  choices: [[LIST, LIMIT], (n, limit, bits = bitLength(limit - 1n)) => (m) => m.tape.choices(few(n(m)), limit, bits)],
   subset: [[COUNT, LIMIT], (n, limit) => (m) => {
     const chosen = new Set();
     for (let last = limit - n; last < limit; last += 1n) {
@@ -138,7 +138,7 @@ const OPERATIONS = {
     return [...chosen];
   }],
   distinct: [[LIST, LIMIT], (n, limit) => (m) => {
-    const found = new Set(), [count] = n(m);
+    const found = new Set(), count = Math.min(few(n(m)), Number(limit));
     while (found.size < count) for (const drawn of m.tape.choices(count - found.size, limit)) found.add(drawn);
     return [...found];
   }],
@@ -198,10 +198,12 @@ const OPERATIONS = {
     return [odd === own ? short(BigInt(j) ^ (x & -x)) : j];
   }],
 };
+const few = ([count]) => (count >= 0 && count <= MOST ? count : refuse(`the program makes ${count} numbers at once; ${AGAIN}`));
 const both = (a, b, act) => a.map((x, i) => act(x, b[i]));
 
 /** Compiles an expression, which is checked in full. @returns {Run} */
-function compile(code, laws, names) {
+function compile(code, laws, names, depth = 0) {
+  if (depth > 50) refuse(`the program has more than 50 levels; ${AGAIN}`);
   if (typeof code === "string") {
     if (/^[0-9]+$/.test(code)) { const list = [short(constant(code, THRESHOLD, "a constant"))]; return () => list; }
     if (!names.includes(code)) refuse(`the name '${code.slice(0, 20)}' has no value; ${AGAIN}`);
@@ -216,10 +218,10 @@ function compile(code, laws, names) {
     const [called, bound, body] = given;
     if (!/^[A-Za-z]+$/.test(called)) refuse(`'${String(called).slice(0, 20)}' is no name; ${AGAIN}`);
     const slot = names.length, inner = [...names.map((each) => (each === called ? "" : each)), called];
-    return make(slot, compile(bound, laws, names), compile(body, laws, inner));
+    return make(slot, compile(bound, laws, names, depth + 1), compile(body, laws, inner, depth + 1));
   }
   const what = name === "coins" ? "the threshold of a coin" : `a number of '${name}'`;
-  const made = kinds.map((kind, i) => (kind === LIST ? compile(given[i], laws, names) : constant(given[i], kind, what)));
+  const made = kinds.map((kind, i) => (kind === LIST ? compile(given[i], laws, names, depth + 1) : constant(given[i], kind, what)));
   if (name === "law" && /^[0-9]+$/.test(given[0]) && Number(given[0]) >= laws.length) refuse(`there is no law ${given[0]} among ${laws.length}; ${AGAIN}`);
   return name === "law" ? make(...made, laws) : make(...made);
 }

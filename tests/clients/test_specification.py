@@ -180,6 +180,7 @@ def test_outputs_without_probability_are_never_sent() -> None:
         NoiseShares(discrete_laplace=3.0, complete=5, k=3),
         PureLDP(eps0=1.0),
         UnaryEncoding(k=10**6, eps0=1.0),
+        UnaryEncoding(k=50_000, eps0=1.0),
     ],
     ids=lambda randomizer: type(randomizer).__name__,
 )
@@ -210,6 +211,10 @@ def _threshold(said: dict[str, Any], text: Any) -> None:
     said["program"][1][2] = text
 
 
+def _deep(levels: int) -> Any:
+    return ["sort", _deep(levels - 1)] if levels else "value"
+
+
 #: What is wrong with a document, and a part of the sentence that says so.
 BAD: dict[str, tuple[str, str]] = {
     "cut off": (_with(lambda said: None)[:300], "not JSON, or was cut off"),
@@ -230,6 +235,7 @@ BAD: dict[str, tuple[str, str]] = {
     "operation": (_with(lambda said: said.update(program=["exec", "1"])), "no operation"),
     "arguments": (_with(lambda said: said.update(program=["sort"])), "0 arguments instead of 1"),
     "name": (_with(lambda said: said.update(program="other")), "'other' has no value"),
+    "deep": (_with(lambda said: said.update(program=_deep(200))), "more than 50 levels"),
     "law": (_with(lambda said: said.update(program=["law", "0", "1"])), "no law 0 among 0"),
     "weights": (_with(lambda said: said.update(laws=[{"weights": ["0"]}])), "no valid weights"),
     "ratio": (_with(lambda said: said.update(laws=[{"ratio": ["1", "1", "1", "1"]}])), "weights"),
@@ -276,6 +282,27 @@ def test_values_that_are_none_are_refused() -> None:
         for value in values:
             with pytest.raises(InvalidParameter, match="is not a"):
                 specification.message(value)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ["coins", str(2**40), "5"],
+        ["choices", "value", "5", "6"][:3],
+        ["hot", "2", "value"],
+        ["add", "value", ["join", "value", "value"]],
+        ["fold", "value", "0"],
+        ["law", "value", "1"],
+    ],
+)
+def test_programs_that_fail_say_so(program: Any) -> None:
+    said = _with(lambda said: said.update(program=program, laws=[{"weights": ["1", "2"]}]))
+    specification = Specification(said)
+    if program[0] in ("fold", "choices"):
+        specification.message(3)
+        return
+    with pytest.raises(InvalidParameter, match=r"numbers at once|fails on this value"):
+        specification.message(3)
 
 
 def test_the_shell_writes_it(tmp_path: Path) -> None:

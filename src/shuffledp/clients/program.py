@@ -28,12 +28,12 @@ Expression = Any  # a text, or a list of a text and of expressions
 
 #: Numbers in a list, at most.
 MOST_NUMBERS = 10**6
+_DEEPEST = 50  # levels of a program
 #: Decimal digits of a constant, at most.
 MOST_DIGITS = 4000
-#: Binary digits beyond those that are asked for, in the distribution function of a law: the error
-#: of the sums of up to 2^20 rounded weights stays below one unit of the last of them.
-_GUARD = 96
-_MORE = 40
+# proof constants: docs/theory/constants.md
+#: Binary digits beyond those that are asked for, of a distribution function and of its weights.
+_GUARD, _MORE = 96, 40
 #: Ranges of constants.
 _THRESHOLD, _LIMIT, _COUNT = (0, 1 << 64), (1, 1 << 63), (0, MOST_NUMBERS)
 _SCALE, _WHOLE = (1, 1 << 53), (0, 1 << 53)
@@ -253,6 +253,13 @@ def choose(tape: Tape, count: int, limit: int) -> Numbers:
     return found
 
 
+def few(count: Numbers) -> int:
+    """The first number, of things that are made at once."""
+    if not 0 <= count[0] <= MOST_NUMBERS:
+        raise InvalidParameter(f"the program makes {count[0]} numbers at once; {_AGAIN}")
+    return count[0]
+
+
 @dataclass
 class Machine:
     """Evaluates a program for one value.
@@ -291,10 +298,10 @@ class Machine:
         return result
 
     def do_coins(self, count: Numbers, threshold: int) -> Numbers:
-        return toss(self.tape, count[0], threshold)
+        return toss(self.tape, few(count), threshold)
 
     def do_choices(self, count: Numbers, limit: int) -> Numbers:
-        return choose(self.tape, count[0], limit)
+        return choose(self.tape, few(count), limit)
 
     def do_subset(self, count: int, limit: int) -> Numbers:
         """Floyd's algorithm."""
@@ -306,8 +313,9 @@ class Machine:
 
     def do_distinct(self, count: Numbers, limit: int) -> Numbers:
         found: dict[int, None] = {}
-        while len(found) < count[0]:
-            found.update(dict.fromkeys(choose(self.tape, count[0] - len(found), limit)))
+        size = min(few(count), limit)
+        while len(found) < size:
+            found.update(dict.fromkeys(choose(self.tape, size - len(found), limit)))
         return list(found)
 
     def do_law(self, which: Numbers, count: int) -> Numbers:
@@ -377,8 +385,10 @@ class Machine:
         return [j ^ (x & -x) if bin(j & x).count("1") % 2 == own else j]
 
 
-def check_program(code: Expression, laws: int, names: frozenset[str]) -> None:
+def check_program(code: Expression, laws: int, names: frozenset[str], depth: int = 0) -> None:
     """Raise an error if an expression is none, or names what there is not."""
+    if depth > _DEEPEST:
+        raise InvalidParameter(f"the program has more than {_DEEPEST} levels; {_AGAIN}")
     if isinstance(code, str):
         if code.isascii() and code.isdigit():
             check_constant(code, (0, 1 << 64), "a constant")
@@ -398,12 +408,12 @@ def check_program(code: Expression, laws: int, names: frozenset[str]) -> None:
         name, bound, body = arguments
         if not (isinstance(name, str) and name.isascii() and name.isalpha()):
             raise InvalidParameter(f"{str(name)[:20]!r} is no name; {_AGAIN}")
-        check_program(bound, laws, names)
-        check_program(body, laws, names | {name})
+        check_program(bound, laws, names, depth + 1)
+        check_program(body, laws, names | {name}, depth + 1)
         return
     for kind, argument in zip(kinds, arguments, strict=True):
         if kind == "list":
-            check_program(argument, laws, names)
+            check_program(argument, laws, names, depth + 1)
         else:
             what = "the threshold of a coin" if kind == _THRESHOLD else f"a number of {code[0]!r}"
             check_constant(argument, kind, what)

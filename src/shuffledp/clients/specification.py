@@ -43,6 +43,8 @@ _KEYS = {
     *("vectors", "digest"),
 }
 _AGAIN = "take the specification again from where it was made."
+#: Of a law by its ratios: about so many outcomes, at most, are not next to impossible.
+_MOST_TERMS = 10**4
 #: More numbers of a message are no matter for a small device.
 MOST_WIDTH = 10**5
 
@@ -105,7 +107,12 @@ class Specification:
         """
         given = self.value_of(self.value_text(value))
         source = Source() if random_bytes is None else Source.of(random_bytes)
-        return message(self.program, given, Tape(source.take))
+        try:
+            return message(self.program, given, Tape(source.take))
+        except (LookupError, ValueError, TypeError, RuntimeError) as error:
+            if isinstance(error, InvalidParameter):
+                raise
+            raise InvalidParameter(f"the program fails on this value; {_AGAIN}") from None
 
     def value_text(self, value: Any) -> str:
         """Return a value as one writes it in a line: numbers with spaces between them."""
@@ -273,7 +280,7 @@ def _law(said: Any) -> DrawnLaw:
                 return WeightsLaw(weights)
         if whole and kind == "ratio" and len(texts) == 4:
             a, b, c, d = map(int, texts)
-            if a > 0 and b <= 0 < min(c, d) and a <= MOST_NUMBERS * (c + d):
+            if a > 0 and b <= 0 < min(c, d) and a <= _MOST_TERMS * max(c + d, -b):
                 return RatioLaw(a, b, c, d)
     raise InvalidParameter(f"a law of the specification has no valid weights; {_AGAIN}")
 

@@ -22,6 +22,7 @@ _TRIES = 200  # for each constant
 _AIMED = 16  # of many numbers that are taken at once
 _MOST_STEPS = 512  # sides of steps of laws, at most
 _BYTES = 1 << 15  # of vectors beside steps
+_MOST_BYTES = 1 << 16  # of one message
 
 
 class AimingTape(Tape):
@@ -134,7 +135,13 @@ def make_vectors(program: Program) -> list[tuple[Numbers | float, bytes, Numbers
         sent = message(program, given, tape)
         return given, tape.taken, sent
 
-    found += [run(0.0) for _ in range(_PLAIN)]
+    found.append(run(0.0))
+    if (size := len(found[0][1])) > _MOST_BYTES:
+        raise InvalidParameter(
+            f"a message takes {size:,} random bytes, more than the {_MOST_BYTES:,} that a "
+            "specification describes; choose fewer values, or another randomizer."
+        )
+    found += [run(0.0) for _ in range(_PLAIN - 1)]
     found += [run(0.75) for _ in range(_MORE)]
     by_value = program.code[1] == "value"  # of a matrix, each value has a law
     size = 1 + max(len(taken) for _, taken, _ in found)
