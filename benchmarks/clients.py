@@ -11,7 +11,10 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -30,7 +33,7 @@ from shuffledp.randomizers import (
 )
 
 MODULE = Path(__file__).resolve().parents[1] / "clients" / "javascript" / "client.mjs"
-SECONDS = 0.5
+SECONDS, TURNS = 0.3, 5
 CLIENTS: list[Randomizer] = [
     RandomizedResponse(k=100, eps0=9.69),
     SubsetSelection(k=100, size=8, eps0=2.0),
@@ -43,37 +46,31 @@ CLIENTS: list[Randomizer] = [
     NoisyHistogram(poisson=0.05, k=100),
 ]
 _SCRIPT = """
-import { readFileSync } from "node:fs";
 import { load } from "MODULE";
-const rates = [];
-for (const text of JSON.parse(readFileSync("FILE", "utf8"))) {
-  const client = await load(text);
-  let count = 0;
-  const until = (seconds) => {
-    const start = performance.now();
-    count = 0;
-    while (performance.now() - start < 1000 * seconds) {
-      for (let i = 0; i < 200; i += 1, count += 1) client.message(count & 1);
-    }
-    return count / (performance.now() - start) * 1000;
-  };
-  until(0.2);
-  rates.push(until(SECONDS));
-}
-console.log(JSON.stringify(rates));
+const client = await load(TEXT);
+let count = 0;
+const rate = (seconds) => {
+  const start = performance.now();
+  count = 0;
+  while (performance.now() - start < 1000 * seconds) {
+    for (let i = 0; i < 200; i += 1, count += 1) client.message(count & 1);
+  }
+  return count / (performance.now() - start) * 1000;
+};
+rate(0.2);
+console.log(rate(SECONDS));
 """
 
 
-def of_javascript(node: str) -> list[float]:
-    """Messages per second of every client."""
+def of_javascript(randomizer: Randomizer, node: str) -> float:
+    """Messages per second."""
     with tempfile.TemporaryDirectory() as folder:
-        texts, script = Path(folder) / "specifications.json", Path(folder) / "rates.mjs"
-        texts.write_text(json.dumps([each.client_spec().to_json() for each in CLIENTS]))
-        source = _SCRIPT.replace("MODULE", MODULE.as_uri()).replace("FILE", str(texts))
-        script.write_text(source.replace("SECONDS", str(SECONDS)))
+        script = Path(folder) / "rate.mjs"
+        text = json.dumps(randomizer.client_spec().to_json())
+        source = _SCRIPT.replace("MODULE", MODULE.as_uri()).replace("SECONDS", str(SECONDS))
+        script.write_text(source.replace("TEXT", text))
         done = subprocess.run([node, str(script)], capture_output=True, text=True, check=True)
-    rates: list[float] = json.loads(done.stdout)
-    return rates
+    return float(done.stdout)
 
 
 def of_numpy(randomizer: Randomizer) -> float:
@@ -98,19 +95,21 @@ def of_interpreter(randomizer: Randomizer) -> float:
 
 
 def measure() -> list[dict[str, Any]]:
-    """Each client everywhere, one after the other; nothing without Node.js."""
+    """Each client everywhere, in turn, since machines are busy; nothing without Node.js."""
     node = shutil.which("node")
     if node is None:
         return []
-    return [
-        {
-            "client": repr(each),
-            "javascript": rate,
-            "numpy": of_numpy(each),
-            "interpreter": of_interpreter(each),
-        }
-        for each, rate in zip(CLIENTS, of_javascript(node), strict=True)
-    ]
+    ways: dict[str, Callable[[Randomizer], float]] = {
+        "javascript": partial(of_javascript, node=node),
+        "numpy": of_numpy,
+        "interpreter": of_interpreter,
+    }
+    rows = []
+    for each in CLIENTS:
+        turns = [{name: way(each) for name, way in ways.items()} for _ in range(TURNS)]
+        rates = {name: median(turn[name] for turn in turns) for name in ways}
+        rows.append({"client": repr(each), **rates})
+    return rows
 
 
 def show(rows: list[dict[str, Any]]) -> None:

@@ -238,7 +238,7 @@ const canonical = (said) => (Array.isArray(said) ? `[${said.map(canonical).join(
   : said && typeof said === "object" ? `{${Object.keys(said).sort().map((key) => `${JSON.stringify(key)}:${canonical(said[key])}`).join(",")}}`
     : JSON.stringify(said));
 
-const fromHex = (/** @type {string} */ text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+const fromHex = (/** @type {string} */ text) => (/^([0-9a-fA-F]{2})*$/.test(text) ? null : refuse(`the bytes '${text.slice(0, 24)}' are no hexadecimal digits; give two for each byte.`)) ?? Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 /** A client as a specification describes it; `load` makes one. */
 export class Client {

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .base import Client
 
 FORMAT, VERSION = "shuffledp client", 1
-#: Whole numbers of a type, and bytes of each on the wire.
+#: The least number of each type, and the first that is too large.
 _TYPES = {
     "int64": (-(1 << 63), 1 << 63),
     "uint64": (0, 1 << 64),
@@ -45,7 +45,7 @@ _KEYS = {
 _AGAIN = "take the specification again from where it was made."
 #: Of a law by its ratios: about so many outcomes, at most, are not next to impossible.
 _MOST_TERMS = 10**4
-#: More numbers of a message are no matter for a small device.
+#: Numbers that a message is made of, at most: more are refused before any message is made.
 MOST_WIDTH = 10**5
 
 
@@ -296,7 +296,7 @@ def _checked(document: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     """The document as objects, of which every part is as it has to be."""
     try:
         said = parse_json(document) if isinstance(document, (str, bytes)) else dict(document)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         raise InvalidParameter(f"the specification is not JSON, or was cut off; {_AGAIN}") from None
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         raise InvalidParameter(f'the document has no "format": "{FORMAT}"; {_AGAIN}')
@@ -339,6 +339,9 @@ def _check_forms(said: Mapping[str, Any]) -> None:
         if form["type"] not in _TYPES or (length is None) != (form["kind"] == "messages"):
             raise ValueError
         if length is not None and (type(length) is not int or not 0 < length <= MOST_NUMBERS):
+            raise ValueError
+        named = said["randomizer"] or {"name": "", "parameters": {}}
+        if {*map(type, (named["name"], *named["parameters"].values()))} != {str}:
             raise ValueError
         if said["eps0"] is not None and not 0 <= float(said["eps0"]) < math.inf:
             raise ValueError

@@ -29,9 +29,14 @@ class AimingTape(Tape):
     """Random bytes that often are those where a decision changes, and are kept."""
 
     def __init__(self, rng: random.Random, chance: float) -> None:
-        self.taken = b""
+        self._taken = bytearray()
         self.targets: list[int] = []  # the next words that may be these are
         self._rng, self._chance = rng, chance
+
+    @property
+    def taken(self) -> bytes:
+        """All bytes so far."""
+        return bytes(self._taken)
 
     def words(self, width: int, count: int, unused: int = 0, edges: Sequence[int] = ()) -> Numbers:
         bits = 8 * width
@@ -44,7 +49,7 @@ class AimingTape(Tape):
                 word = self._rng.choice(possible) << unused | word & ((1 << unused) - 1)
             if self.targets and self.targets[0] in possible:
                 word = self.targets.pop(0) << unused
-            self.taken += word.to_bytes(width, "little")
+            self._taken += word.to_bytes(width, "little")
             found.append(word >> unused)
         return found
 
@@ -119,7 +124,8 @@ def _law_targets(program: Program, most: int) -> list[tuple[int, list[int]]]:
                 following &= (1 << 64) - 1
                 words += [[low, following - 1], [low, following + 1]]
             found += [(i, each) for each in words if 0 <= min(each) <= max(each) < 1 << 64]
-    return found[:: -(-len(found) // most)] if found else []
+    stride = -(-len(found) // most)
+    return found[:: stride | 1] if found else []  # odd, so that all kinds have their turn
 
 
 def make_vectors(program: Program) -> list[tuple[Numbers | float, bytes, Numbers]]:
@@ -155,4 +161,6 @@ def make_vectors(program: Program) -> list[tuple[Numbers | float, bytes, Numbers
             candidate = run(0.75)
             if notices(mutant, candidate):
                 found.append(candidate)
+        else:
+            raise AssertionError(f"no test vector tells {program.code} from {mutant.code}")
     return found

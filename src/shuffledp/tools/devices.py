@@ -12,6 +12,7 @@ import math
 import os
 import queue
 import shlex
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,8 +34,9 @@ from ..randomizers.base import named_randomizers
 from ..randomizers.parameter import parameters_of
 from .audit import MOST_TRIALS, Audit, Watched, count_messages, judged, watched
 
-_LONGEST = 1 << 24  # bytes of a line of a program
+_LONGEST = 1 << 20  # bytes of a line of a program
 _CHUNK = 1 << 16
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _BYTES_SHOWN = 24  # of a test vector, in hexadecimal digits
 
 _MEND = "mend the program and ask again."
@@ -62,7 +64,10 @@ class DeviceProcess:
         try:
             words = shlex.split(command)
             pipe = subprocess.PIPE
-            self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe)
+            # a session of its own, so that what it has started ends with it
+            self._process = subprocess.Popen(
+                words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            )
         except (OSError, ValueError, IndexError) as error:
             reason = getattr(error, "strerror", None) or "it is no command line"
             raise InvalidParameter(
@@ -94,7 +99,9 @@ class DeviceProcess:
 
     def _overhear(self) -> None:
         """Keep the end of what it writes to stderr."""
-        while chunk := os.read(self._process.stderr.fileno(), _CHUNK):  # type: ignore[union-attr]
+        chunk = b"more"
+        while chunk and not self._closing:
+            chunk = os.read(self._process.stderr.fileno(), _CHUNK)  # type: ignore[union-attr]
             self._complaint = (self._complaint + chunk)[-2000:]
 
     def _write(self, data: bytes) -> None:
@@ -162,11 +169,11 @@ class DeviceProcess:
                 process.stdin.close()  # type: ignore[union-attr]
             with suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        with suppress(OSError):  # a process that has ended may have left others
+            (os.killpg if hasattr(os, "killpg") else os.kill)(process.pid, _KILL)
+        process.wait()
         for thread in self._threads:
-            thread.join()
+            thread.join(1.0)
         for pipe in (process.stdin, process.stdout, process.stderr):
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]
@@ -210,7 +217,9 @@ def _matrix(specification: Specification) -> Randomizer | None:
     rows = [law.weights for law in laws if isinstance(law, WeightsLaw)]
     if len(rows) != len(laws):
         return None
-    return FiniteRandomizer([[weight / sum(row) for weight in row] for row in rows])
+    return FiniteRandomizer(
+        [[weight / total for weight in row] for row in rows for total in (sum(row),)]
+    )
 
 
 def _made(named: Mapping[str, Any]) -> Randomizer:
