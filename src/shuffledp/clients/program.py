@@ -253,7 +253,7 @@ def choose(tape: Tape, count: int, limit: int) -> Numbers:
     return found
 
 
-def few(count: Numbers) -> int:
+def checked_count(count: Numbers) -> int:
     """The first number, of things that are made at once."""
     if not 0 <= count[0] <= MOST_NUMBERS:
         raise InvalidParameter(f"the program makes {count[0]} numbers at once; {_AGAIN}")
@@ -298,10 +298,10 @@ class Machine:
         return result
 
     def do_coins(self, count: Numbers, threshold: int) -> Numbers:
-        return toss(self.tape, few(count), threshold)
+        return toss(self.tape, checked_count(count), threshold)
 
     def do_choices(self, count: Numbers, limit: int) -> Numbers:
-        return choose(self.tape, few(count), limit)
+        return choose(self.tape, checked_count(count), limit)
 
     def do_subset(self, count: int, limit: int) -> Numbers:
         """Floyd's algorithm."""
@@ -313,7 +313,7 @@ class Machine:
 
     def do_distinct(self, count: Numbers, limit: int) -> Numbers:
         found: dict[int, None] = {}
-        size = min(few(count), limit)
+        size = min(checked_count(count), limit)
         while len(found) < size:
             found.update(dict.fromkeys(choose(self.tape, size - len(found), limit)))
         return list(found)
