@@ -355,3 +355,11 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     ):
         done = run("audit", *words)
         assert done.returncode == 2 and told in done.stderr, (words, done.stderr)
+
+
+def test_a_program_that_leaves_a_child_behind_does_not_stop_the_audit() -> None:
+    """The child has the pipes, and nobody waits for it for long."""
+    started = time.monotonic()
+    with DeviceProcess("sh -c 'sleep 3 & read line; echo 1'") as device:
+        assert device.answers(["1"]) == ["1"]
+    assert time.monotonic() - started < 30

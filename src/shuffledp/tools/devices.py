@@ -169,8 +169,9 @@ class DeviceProcess:
                 process.stdin.close()  # type: ignore[union-attr]
             with suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)
-        with suppress(OSError):  # a process that has ended may have left others
-            (os.killpg if hasattr(os, "killpg") else os.kill)(process.pid, _KILL)
+        if process.poll() is None:  # otherwise its number may be that of another by now
+            with suppress(OSError):
+                (os.killpg if hasattr(os, "killpg") else os.kill)(process.pid, _KILL)
         process.wait()
         for thread in self._threads:
             thread.join(1.0)
