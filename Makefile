@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run quick test portable browser lint style docs bench picture paper release-check clean
+.PHONY: run quick test portable browser node lint style docs bench picture paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -28,7 +28,7 @@ quick: lint
 # files as a whole, since their tests share what they prepare; in order, which ends with short ones;
 # mypy meanwhile, which has one process, and speaks after the tests
 TESTS := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -rs
-test: style browser
+test: style browser node
 	@echo "$(BIN)/mypy, beside the tests"; \
 	report=$$(mktemp); $(BIN)/mypy >$$report 2>&1 & types=$$!; trap "kill $$types" INT TERM; \
 	echo "$(TESTS)"; $(TESTS); tested=$$?; \
@@ -47,6 +47,11 @@ browser:
 	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium" \
 	     && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	|| echo "no Chromium here: the tests of the page in a browser will be skipped"
+
+# the JavaScript client is tested in Node.js: found, or left out
+node:
+	@command -v node >/dev/null || [ -n "$$NODE" ] \
+	|| echo "no Node.js here: the tests of the JavaScript client will be skipped"
 
 lint: style
 	$(BIN)/mypy

@@ -20,7 +20,7 @@ from shuffledp._support.files import replacing, write_text_atomically
 from shuffledp.bounds import Bounds
 from shuffledp.randomizers import Randomizer
 
-from . import atlas, counters, depth, paper, peers, straightforward, training, weeks
+from . import atlas, clients, counters, depth, paper, peers, straightforward, training, weeks
 from .measuring import timed
 
 DELTA = 1e-6
@@ -95,7 +95,10 @@ def main() -> None:
     training.show(trained)
     counted = counters.measure(options.repeats)
     counters.show(counted)
+    sent = clients.measure()
+    clients.show(sent)
     report |= {
+        "clients": sent,
         "counters": counted,
         "training": trained,
         "peers": side_by_side,

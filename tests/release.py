@@ -38,6 +38,8 @@ def check_package() -> str:
         sys.exit(f"{where} is not an installed package with its type marker")
     if not (where.parent / "schemas" / "epsilon.json").exists():
         sys.exit(f"{where.parent} has no JSON schemas")
+    if not (where.parent / "web" / "static" / "client.mjs").exists():
+        sys.exit(f"{where.parent} has no JavaScript client")
     if shuffledp.__version__ != importlib.metadata.version("shuffledp"):
         sys.exit("the version of the package is not that of its metadata")
     versions = f"numpy {numpy.__version__}, click {importlib.metadata.version('click')}"

@@ -40,6 +40,7 @@ COMMANDS = {
     "compare": ("--users", "2", "--delta", "0.1", *ROUGHLY),
     "verify": ("--users", "2", "--epsilon", "0.5"),
     "audit": ("--trials", "200"),
+    "client": (),
     "simulate": ("--delta", "0.1", "--seed", "1", *ROUGHLY),
     "sweep": ("--users", "2,-1", "--delta", "0.1", "--jobs", "1", *ROUGHLY),
 }
@@ -80,7 +81,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, command in cli.commands.items()
         if any("--json" in parameter.opts for parameter in command.params)
     }
-    assert able == SCHEMAS.keys() - {"common", "saved-account"}
+    assert able == SCHEMAS.keys() - {"common", "saved-account", "client-specification"}
     for schema in SCHEMAS.values():
         Draft202012Validator.check_schema(schema)
 
@@ -101,7 +102,7 @@ def test_every_randomizer_in_every_command(name: str, tmp_path: Path) -> None:
         if result.returncode > 1:
             assert report["error"]["message"] in result.stderr
         if result.returncode == 2:
-            assert query in ("verify", "audit", "simulate"), result.stderr
+            assert query in ("verify", "audit", "client", "simulate"), result.stderr
         elif query == "sweep":
             answered, failed = report["rows"]
             assert bool(answered["error"]) == (answered["upper"] == "Infinity")

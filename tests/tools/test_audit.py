@@ -264,3 +264,17 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "Nothing speaks" in ok(
         "audit", "--randomizer", "one-bit", "--eps0", "2", "--trials", "1e4"
     )
+
+
+def test_vectors_with_several_ones() -> None:
+    """The first and the last bit are looked at, of vectors that have ones there."""
+    randomizer = UnaryEncoding(k=5, eps0=2.0, ones=3)
+    found = audit(randomizer, trials=20_000, confidence=0.999999)
+    assert found.holds and len(found.rows) == 8
+    for row in found.rows:
+        first, last = (int(part.split()[-1]) for part in row.event.split(" and "))
+        own, other = (first, last) if row.value[0] else (last, first)
+        exact = [1 - randomizer.p, randomizer.p][own] * [1 - randomizer.q, randomizer.q][other]
+        assert abs(row.expected - exact) < 1e-12
+    flipped = audit(randomizer, lambda values: randomizer.randomize(values)[:, ::1] ^ 128)
+    assert not flipped.holds

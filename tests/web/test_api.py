@@ -130,7 +130,7 @@ def test_no_field_writes_runs_or_reads_by_itself() -> None:
         texts -= {name for name, field in question.fields.items() if field.words}
         assert texts <= known
         files = {name for name, field in question.fields.items() if field.kind == "file"}
-        assert files <= {"matrix", "plan", "values"}
+        assert files <= {"matrix", "plan", "values", "spec", "pairs"}
         for name in ("out", "client", "plot", "jobs", "title", "figsize", "dpi", "json"):
             assert name not in question.fields
 

@@ -91,6 +91,7 @@ account: The account of a plan of rounds; exit code 1 if it exceeds its target, 
 sweep: A table of certified values for every combination of parameters.
 plot: Pictures of certified values, with their brackets as bands.
 verify: Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.
+client: A client as data, for devices that do not run Python: a program, its form, test vectors.
 audit: Ask a client for many messages and hold them against its claim; exit code 1 if it fails.
 simulate: One round on data of your own: true against estimated, beside the certified guarantee.
 reproduce: Regenerate the paper "Tight Accounting in the Shuffle Model of Differential Privacy".

@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
+from .._support.files import read_bytes
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import name_of
+from ..tools.audit import Audit
 from ..tools.audit import audit as hold_against_claim
 from .options import JSON, command, make_randomizer, number, options, randomizer_options
 from .report import print_answer
@@ -21,30 +23,100 @@ _CLIENT = click.option(
     metavar="MODULE:FUNCTION",
     help="From an array of values to their messages, found here or installed.  [default: ours]",
 )
+_DEVICE = (
+    click.option(
+        "--spec",
+        type=click.Path(allow_dash=True),
+        metavar="FILE",
+        help="A specification that shuffledp client wrote, instead of a randomizer.",
+    ),
+    click.option(
+        "--command",
+        metavar="TEXT",
+        help="With --spec: a program that answers lines with values by lines with messages.",
+    ),
+    click.option(
+        "--pairs",
+        type=click.Path(allow_dash=True),
+        metavar="FILE",
+        help="With --spec: CSV of value, message and, if they were recorded, bytes.",
+    ),
+    number("timeout", "Seconds to wait for the next answer of --command.", default="10"),
+)
 _TRIALS = number("trials", "How many messages are asked for.", whole=True, default="1e6")
 _CONFIDENCE = number("confidence", "With which all intervals hold at once.", default=0.999)
 
 
 @command()
-@options(*randomizer_options("rr"), _CLIENT, _TRIALS, _CONFIDENCE, JSON)
-def audit(client: str | None, trials: int, confidence: float, form: str, **given: Any) -> None:
+@options(*randomizer_options("rr"), _CLIENT, *_DEVICE, _TRIALS, _CONFIDENCE, JSON)
+@click.pass_context
+def audit(
+    context: click.Context,
+    /,
+    client: str | None,
+    spec: str | None,
+    command: str | None,
+    pairs: str | None,
+    timeout: float,
+    trials: int,
+    confidence: float,
+    form: str,
+    **given: Any,
+) -> None:
     """Ask a client for many messages and hold them against its claim; exit code 1 if it fails.
 
     \b
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize --trials 1e6
       shuffledp audit --randomizer laplace --eps0 1
+      shuffledp audit --spec client.json --command "node client.mjs client.json"
+      shuffledp audit --spec client.json --pairs pairs.csv
     """
-    randomizer = make_randomizer(given)
-    found = hold_against_claim(randomizer, _loaded(client), trials=trials, confidence=confidence)
-    names = ("holds", "exceeds", "eps0_lower", "claimed", "verdict")
+    sure = {"confidence": confidence}
+    if spec is None:
+        for name, value in (("command", command), ("pairs", pairs)):
+            if value is not None:
+                raise InvalidParameter(f"--{name} needs --spec; make one with shuffledp client.")
+        found = hold_against_claim(make_randomizer(given), _loaded(client), trials=trials, **sure)
+    else:
+        usual = context.get_parameter_source("randomizer") is click.core.ParameterSource.DEFAULT
+        twice = {**given, "randomizer": None if usual else given["randomizer"], "client": client}
+        for name in (name for name, value in twice.items() if value is not None):
+            raise InvalidParameter(
+                f"--{name.replace('_', '-')} does not go with --spec, which names the randomizer; "
+                "leave it out."
+            )
+        found = _of_device(spec, command, pairs, timeout, trials, sure)
+    randomizer = found.randomizer
+    names = ("holds", "exceeds", "eps0_lower", "claimed", "verdict", "vectors")
     answer = {
         "randomizer": name_of(randomizer),
         "parameters": randomizer.reported,
         **{name: getattr(found, name) for name in names},
         "rows": [row._asdict() for row in found.rows],
     }
-    asked: dict[str, Any] = {"client": client, "trials": found.trials, "confidence": confidence}
+    asked: dict[str, Any] = {"client": client, "spec": spec, "command": command, "pairs": pairs}
+    asked |= {"trials": found.trials, **sure}
     print_answer("audit", found, form, answer, holds=found.holds, **asked)
+
+
+def _of_device(
+    spec: str, command: str | None, pairs: str | None, timeout: float, trials: int, sure: Any
+) -> Audit:
+    """The audit of a program, or of recorded messages, by a specification."""
+    from ..clients.specification import Specification
+    from ..tools.devices import audit_command, audit_pairs
+
+    if (command is None) == (pairs is None):
+        raise InvalidParameter(
+            "--spec needs either --command, a program, or --pairs, a CSV file; give one of them."
+        )
+    specification = Specification(
+        read_bytes(spec, f"spec {spec}", "a file that shuffledp client wrote")
+    )
+    if pairs is not None:
+        return audit_pairs(specification, pairs, **sure)
+    assert command is not None
+    return audit_command(specification, command, trials=trials, timeout=timeout, **sure)
 
 
 def _loaded(name: str | None) -> Callable[..., Any] | None:

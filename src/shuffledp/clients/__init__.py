@@ -3,6 +3,7 @@
 from .base import Client, MessageForm, Support
 from .counts import Counts, Estimate, Interval, MeanEstimate, combine
 from .entropy import Source
+from .specification import Specification
 
 __all__ = [
     "Client",
@@ -12,6 +13,7 @@ __all__ = [
     "MeanEstimate",
     "MessageForm",
     "Source",
+    "Specification",
     "Support",
     "combine",
 ]

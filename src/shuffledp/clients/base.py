@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,10 @@ from .._support.numeric import Array
 from ..errors import InvalidParameter
 from .counts import Counts, Estimate, MeanEstimate
 from .entropy import Source, Whole
+
+if TYPE_CHECKING:
+    from .program import Program
+    from .specification import Specification
 
 #: Numbers that are worked on at a time.
 _BLOCK = 1 << 22
@@ -116,6 +120,22 @@ class Client(ABC):
     def mean_variance(self, users: float) -> float:
         """Of the estimated mean, for the worst numbers; of vectors, of each coordinate."""
         raise InvalidParameter("what is estimated are counts, not a mean; ask for count_variance.")
+
+    #: Why no specification describes it, as the end of a sentence.
+    not_specified: ClassVar[str] = "its sampler is no program of coins and uniform choices"
+
+    def program(self) -> Program:
+        """What it does with one value, as coins and uniform choices."""
+        raise InvalidParameter(
+            f"{type(self).__name__} has no specification: {self.not_specified}; run it in Python, "
+            "or choose another randomizer."
+        )
+
+    def spec(self) -> Specification:
+        """What a device in any language needs to send the same messages: docs/deploy-client.md."""
+        from .specification import specify
+
+        return specify(self)
 
     def randomize(self, values: Any, source: Source) -> NDArray[Any]:
         """A message for each value, so many at a time as fit the memory; or for a single one."""

@@ -23,6 +23,7 @@ from .base import (
 )
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
+from .program import Expression, Program, message_of, whole_value
 
 #: The bits of each byte, the highest first.
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
@@ -90,6 +91,17 @@ class BitsClient(CountingClient):
         bits = other.toss(source, held.size).reshape(held.shape)
         bits[held] = own.toss(source, int(held.sum()))
         return np.packbits(bits, axis=1)
+
+    def program(self) -> Program:
+        own, other = (str(coin.threshold) for coin in self.coins)
+        value = whole_value(self.k)
+        held: Expression = ["hot", str(self.k), "value"]
+        count: Expression = "1"
+        if self.ones > 1:
+            value = {"kind": "bits", "length": self.k, "ones": self.ones}
+            held, count = "value", ["fold", "value", "1"]
+        bits = ["where", held, ["coins", str(self.k), other], ["coins", count, own]]
+        return Program(value, message_of("list", "uint8", -(-self.k // 8)), ["pack", bits])
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         array = whole_messages(messages, (-(-self.k // 8),), 256)

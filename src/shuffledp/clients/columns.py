@@ -22,6 +22,7 @@ from .base import (
 )
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
+from .program import Program, message_of, whole_value
 
 
 def parity(numbers: Whole) -> Whole:
@@ -61,6 +62,11 @@ class ColumnsClient(CountingClient):
         # flipping a bit of the row maps the columns that it owns onto the others
         wrong = parity(column & rows) != ~self.owned.toss(source, len(values))
         return np.where(wrong, column ^ (rows & -rows), column)
+
+    def program(self) -> Program:
+        column, owned = ["choices", "1", str(self.columns)], str(self.owned.threshold)
+        code = ["column", column, ["add", "value", "1"], ["coins", "1", owned]]
+        return Program(whole_value(self.k), message_of("number", "int64"), code)
 
     @property
     def form(self) -> MessageForm:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,15 @@ from .base import (
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 from .inversion import Inversion, decimal, of_masses
+from .program import (
+    Expression,
+    Program,
+    RatioLaw,
+    binomial_law,
+    message_of,
+    poisson_law,
+    whole_value,
+)
 
 _TOGETHER = 32.0  # dummies that are drawn as one number, on average
 MOST_PAIRS = 2**63  # whole numbers below it are drawn
@@ -47,6 +56,15 @@ class Dummies(ABC):
     def is_fixed(self) -> bool:
         """Are there as many dummies whoever sends?"""
         return False
+
+    def code(self, k: int) -> tuple[Expression, tuple[RatioLaw, ...]]:
+        """Those of one user, and the laws that are drawn from."""
+        raise InvalidParameter(
+            f"noise messages of this kind have no specification: {self.not_specified}."
+        )
+
+    #: Why no specification describes them, as the end of a sentence.
+    not_specified: ClassVar[str] = ""
 
 
 @lru_cache(64)
@@ -112,6 +130,12 @@ class PoissonDummies(Dummies):
         law = _poisson(users * k * Fraction(self.mean) / parts)
         return source.below(k, int(law.draw(source, parts).sum()))
 
+    def code(self, k: int) -> tuple[Expression, tuple[RatioLaw, ...]]:
+        parts = _parts(k * self.mean)
+        drawn = ["law", "0", str(parts)]
+        total = ["fold", drawn, "1"] if parts > 1 else drawn
+        return ["choices", total, str(k)], (poisson_law(k * Fraction(self.mean) / parts),)
+
 
 @dataclass(frozen=True)
 class BernoulliDummies(Dummies):
@@ -138,6 +162,17 @@ class BernoulliDummies(Dummies):
             sizes.append(_binomial(rest, chance).draw(source, 1))
         return _distinct(pairs, int(np.concatenate(sizes).sum()), source) % k
 
+    def code(self, k: int) -> tuple[Expression, tuple[RatioLaw, ...]]:
+        parts = min(_parts(k * self.one), k)
+        each, rest = divmod(k, parts)
+        chance = Fraction(self.one)
+        drawn: Expression = ["law", "0", str(parts)]
+        laws: tuple[RatioLaw, ...] = (binomial_law(each, chance),)
+        if rest:
+            drawn, laws = ["join", drawn, ["law", "1", "1"]], (*laws, binomial_law(rest, chance))
+        total = ["fold", drawn, "1"] if parts > 1 or rest else drawn
+        return ["distinct", total, str(k)], laws
+
 
 @dataclass(frozen=True)
 class NegativeBinomialDummies(Dummies):
@@ -145,6 +180,9 @@ class NegativeBinomialDummies(Dummies):
 
     shape: float
     theta: float
+    not_specified: ClassVar[str] = (
+        "their sampler computes logarithms to any number of digits; choose poisson or bernoulli"
+    )
 
     def moments(self, users: float) -> tuple[float, float]:
         mean = users * self.shape * self.theta / (1 - self.theta)
@@ -170,6 +208,9 @@ class DummiesInAll(Dummies):
 
     total: int
     k: int
+    not_specified: ClassVar[str] = (
+        "whoever adds them is no device, and devices send their values as they are; send the value"
+    )
 
     def moments(self, users: float) -> tuple[float, float]:
         mean = self.total / self.k
@@ -189,6 +230,7 @@ class AddedDummies(Dummies):
 
     each: Dummies
     shares: int
+    not_specified: ClassVar[str] = DummiesInAll.not_specified
 
     def moments(self, users: float) -> tuple[float, float]:
         return self.each.moments(self.shares)
@@ -264,6 +306,11 @@ class DummiesClient(Client):
 
     def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(messages, minlength=countable(self.k))
+
+    def program(self) -> Program:
+        noise, laws = self.dummies.code(self.k)
+        form = message_of("messages", "int64", None)
+        return Program(whole_value(self.k, -1), form, ["sort", ["join", "value", noise]], laws)
 
     def count(self, messages: Any, users: int | None = None) -> Counts:
         counted = super().count(messages)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validate
+from ..errors import InvalidParameter
 
 Words = NDArray[np.uint64]
 Whole = NDArray[np.int64]
@@ -19,6 +20,22 @@ Whole = NDArray[np.int64]
 #: Probabilities are whole multiples of 2^-64.
 BITS = 64
 _FIRST = 16  # of the bits of a coin: the others are needed only if these leave it open
+
+
+def replay(recorded: bytes) -> Callable[[int], bytes]:
+    """Return a function that gives these bytes, as many at a time as asked for, and no more."""
+    place = 0
+
+    def take(size: int) -> bytes:
+        nonlocal place
+        if place + size > len(recorded):
+            raise InvalidParameter(
+                f"{len(recorded)} random bytes are too few for this message; give more."
+            )
+        place += size
+        return recorded[place - size : place]
+
+    return take
 
 
 class Source:
@@ -30,6 +47,17 @@ class Source:
         self._bytes: Callable[[int], bytes]
         rng = validate.instance(rng, kinds, wrong, "rng")
         self._bytes = os.urandom if rng is None else rng.bytes
+
+    @classmethod
+    def of(cls, recorded: bytes) -> Source:
+        """Return a source of these bytes and no more, for test vectors."""
+        source = cls()
+        source._bytes = replay(recorded)
+        return source
+
+    def take(self, size: int) -> bytes:
+        """Return so many bytes."""
+        return self._bytes(size)
 
     def draw(self, size: int, kind: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
         """Uniform whole numbers of a kind, as many as `size`."""

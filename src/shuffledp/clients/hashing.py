@@ -22,10 +22,10 @@ from .base import (
 )
 from .counts import Counts, Estimate
 from .entropy import Source, Whole, Words
+from .program import PRIME as PRIME
+from .program import Program, message_of, whole_value
 from .response import ResponseClient
 
-#: Coefficients of the hash functions are below this prime, and so are the values.
-PRIME = 2**61 - 1
 _P, _LOW, _MIDDLE = np.uint64(PRIME), np.uint64(2**31 - 1), np.uint64(2**30 - 1)
 _TOGETHER = 1 << 15  # hashes that are followed at a time: they fit a cache
 _30, _31, _61 = np.uint64(30), np.uint64(31), np.uint64(61)
@@ -81,6 +81,17 @@ class HashClient(CountingClient):
         hash_ = hashed(a, b, c, values.astype(np.uint64), self.g).astype(np.int64)
         answers = self.answer.messages(hash_, source)
         return np.stack([a, b, c, answers.astype(np.uint64)], axis=1)
+
+    def program(self) -> Program:
+        seed = ["choices", "3", str(PRIME)]
+        answer = [
+            "let",
+            "hashed",
+            ["hash", "seed", "value", str(self.g)],
+            self.answer.code("hashed"),
+        ]
+        code = ["let", "seed", seed, ["join", "seed", answer]]
+        return Program(whole_value(self.k), message_of("list", "uint64", 4), code)
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         array = whole_messages(messages, (4,), PRIME).astype(np.uint64, copy=False)

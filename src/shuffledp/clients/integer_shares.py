@@ -27,6 +27,7 @@ from .counts import Counts, Estimate, MeanEstimate
 from .entropy import BITS, Source, Whole
 from .exact_noise import UNSURE, WHOLE_PARTS
 from .inversion import Inversion, decimal, of_masses
+from .program import Expression, Program, RatioLaw, message_of, poisson_law, whole_value
 
 _TOGETHER = 32  # the mean of a Poisson variable that is drawn as one
 _REACH = 12  # standard deviations for which a group has to have room
@@ -44,6 +45,13 @@ class Share(ABC):
     @abstractmethod
     def draw(self, source: Source, size: int) -> Whole:
         """So many independent shares."""
+
+    def code(self, size: int) -> tuple[Expression, tuple[RatioLaw, ...]]:
+        """So many of them as coins and choices, and the laws that are drawn from."""
+        raise InvalidParameter(
+            f"{type(self).__name__} has no specification: its sampler computes exponentials to any "
+            "number of digits; choose skellam or binomial."
+        )
 
 
 @dataclass(frozen=True)
@@ -102,10 +110,21 @@ class SkellamShare(Share):
                 f"skellam={float(self.mu):g} is above {_MOST_MEAN}, the most that a client draws; "
                 "choose a smaller share."
             )
-        parts = max(1, math.ceil(self.mu / _TOGETHER))
-        drawn = _poisson(self.mu / parts).draw(source, 2 * parts * size).reshape(2, parts, size)
-        first, second = drawn.sum(axis=1)
+        law = _poisson(self.mu / self._parts)
+        first, second = (
+            law.draw(source, self._parts * size).reshape(self._parts, size).sum(axis=0)
+            for _ in range(2)
+        )
         return np.asarray(first - second)
+
+    @property
+    def _parts(self) -> int:
+        """Poisson variables that are drawn as one each, and added up."""
+        return max(1, math.ceil(self.mu / _TOGETHER))
+
+    def code(self, size: int) -> tuple[Expression, tuple[RatioLaw, ...]]:
+        half = ["fold", ["law", "0", str(self._parts * size)], str(size)]
+        return ["minus", half, half], (poisson_law(self.mu / self._parts),)
 
 
 @dataclass(frozen=True)
@@ -124,6 +143,9 @@ class CoinsShare(Share):
         flips = source.draw(size * width, np.uint8).reshape(size, width).copy()
         flips[:, -1] &= 0xFF >> (8 * width - self.coins)
         return np.asarray(_BYTE_WEIGHTS[flips].sum(axis=1, dtype=np.int64))
+
+    def code(self, size: int) -> tuple[Expression, tuple[RatioLaw, ...]]:
+        return ["heads", str(size), str(self.coins)], ()
 
 
 @dataclass(frozen=True)
@@ -287,6 +309,19 @@ class SharesClient(Client):
         held = np.flatnonzero(values >= 0)
         noise[held, values[held]] += 1
         return noise
+
+    def program(self) -> Program:
+        if self.norm is not None:
+            raise InvalidParameter(
+                "shares of vectors have no specification: a device program takes a single number; "
+                "run the client in Python."
+            )
+        noise, laws = self.share.code(self.width)
+        if self.k is None:
+            form = message_of("number", "int64")
+            return Program(whole_value(self.largest + 1), form, ["add", noise, "value"], laws)
+        code = ["add", noise, ["hot", str(self.k), "value"]]
+        return Program(whole_value(self.k, -1), message_of("list", "int64", self.k), code, laws)
 
     @property
     def form(self) -> MessageForm:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .base import MeanClient, bits_for, whole_messages
 from .entropy import Coin, Source, rounded_at_random
+from .program import NUMBER, Program, message_of
 
 
 @dataclass(frozen=True)
@@ -79,3 +80,13 @@ class IntervalClient(MeanClient):
         beyond = np.where(place >= start, place + self.window, place)
         sent = np.where(near, start + place, beyond)
         return sent.astype(np.uint32 if self.cells <= 1 << 32 else np.int64)
+
+    def program(self) -> Program:
+        window, rest = str(self.window), str(self.cells - self.window)
+        inside = ["add", "start", ["choices", "1", window]]
+        outside = ["skip", ["choices", "1", rest], "start", window]
+        chosen = ["if", ["coins", "1", str(self.inside.threshold)], inside, outside]
+        type_ = "uint32" if self.cells <= 1 << 32 else "int64"
+        return Program(
+            NUMBER, message_of("number", type_), ["let", "start", ["round", rest], chosen]
+        )

@@ -37,7 +37,7 @@ class Inversion:
         for low, high in self.steps(BITS):
             floors.append(min(low, last))
             unsure += range(low, min(high, last + 1))
-            if low >= last - 1:  # what follows is as near to 1
+            if low >= last:  # what follows is as near to 1
                 unsure.append(last)
                 break
         return np.array(floors, dtype=np.uint64), np.array(unsure, dtype=np.uint64)

@@ -17,6 +17,7 @@ from .base import Client, MessageForm, bits_for, checked_counts, whole_values
 from .counts import Counts, Estimate
 from .entropy import Source
 from .inversion import Inversion, of_fractions
+from .program import Program, WeightsLaw, message_of, whole_value
 
 _UNBIASED = 1e-6  # how far the mean of an estimated count of one user may be from 0 or 1
 
@@ -53,6 +54,15 @@ class MatrixClient(Client):
             law = Inversion(of_fractions(self.steps(value)))
             sent[users] = law.drawn(words[users], source)
         return sent
+
+    def program(self) -> Program:
+        laws = []
+        for row in self.rows.tolist():
+            weights = [Fraction(weight) for weight in row]
+            scale = math.lcm(*(weight.denominator for weight in weights))
+            laws.append(WeightsLaw(tuple(int(weight * scale) for weight in weights)))
+        value, form = whole_value(len(laws)), message_of("number", "int64")
+        return Program(value, form, ["law", "value", "1"], tuple(laws))
 
     @property
     def form(self) -> MessageForm:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class NoisyClient(MeanClient):
     The number is first rounded to a step, at random; the noise is drawn exactly. Steps are larger
     where there would be 2^52 of them in [0, 1]: for scales below 2^-12.
     """
+
+    not_specified: ClassVar[str] = "its sampler computes exponentials to any number of digits"
 
     scale: Fraction  # of the noise: 1/eps0 of Laplace, sigma of Gauss
     gaussian: bool
@@ -79,6 +81,8 @@ class NoisyVectorClient(Client):
     Coordinates are rounded towards 0 to a step, so that no vector gets longer; estimates
     are biased by less than a step.
     """
+
+    not_specified: ClassVar[str] = NoisyClient.not_specified
 
     noise: NoisyClient
     dimension: int

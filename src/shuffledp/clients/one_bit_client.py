@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .base import MeanClient, whole_messages
 from .entropy import Coin, Source, rounded_at_random
+from .program import NUMBER, Program, message_of
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,7 @@ class OneBitClient(MeanClient):
         bits = rounded_at_random(values, source) == 1
         kept = self.keep.toss(source, len(values))
         return np.asarray(bits == kept, dtype=np.uint8)
+
+    def program(self) -> Program:
+        code = ["equal", ["round", "1"], ["coins", "1", str(self.keep.threshold)]]
+        return Program(NUMBER, message_of("number", "uint8"), code)

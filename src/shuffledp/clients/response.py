@@ -21,6 +21,7 @@ from .base import (
 )
 from .counts import Counts, Estimate
 from .entropy import Coin, Source
+from .program import Expression, Program, message_of, whole_value
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,14 @@ class ResponseClient(CountingClient):
         others = source.below(self.k - 1, len(lies))
         sent[lies] = others + (others >= values[lies])
         return sent
+
+    def code(self, own: str) -> Expression:
+        """The answer to the value of this name."""
+        other = ["skip", ["choices", "1", str(self.k - 1)], own, "1"]
+        return ["if", ["coins", "1", str(self.truth.threshold)], own, other]
+
+    def program(self) -> Program:
+        return Program(whole_value(self.k), message_of("number", "int64"), self.code("value"))
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         return np.asarray(whole_messages(messages, (), self.k) == value)

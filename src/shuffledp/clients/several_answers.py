@@ -29,6 +29,7 @@ _EACH = "ask the questions themselves for the variances of their estimates."
 class SeveralAnswersClient(Client):
     """A value is a row of answers, one for each question."""
 
+    not_specified: ClassVar[str] = "a specification is about one question; write one for each"
     #: Numbers that are kept of each question beside its own.
     extra: ClassVar[int] = 0
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class SphereClient(Client):
     """Draws unit vectors until one is accepted: one in the cap of the own vector always, others if
     a coin says so. A message has the coordinates times 2^30, as whole numbers.
     """
+
+    not_specified: ClassVar[str] = "its sampler draws normal variables and compares floats"
 
     dimension: int
     share: float  # no cap is a larger share of the sphere

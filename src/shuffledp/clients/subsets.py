@@ -22,6 +22,7 @@ from .base import (
 )
 from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
+from .program import Expression, Program, message_of, whole_value
 
 _DENSE = 64  # times the size: of no more values a table tells which were chosen
 
@@ -83,6 +84,16 @@ class SubsetsClient(CountingClient):
             sent[users, self.size - holds :] = own
         sent.sort(axis=1)
         return sent
+
+    def program(self) -> Program:
+        def others(size: int) -> Expression:
+            return ["skip", ["subset", str(size), str(self.k - 1)], "value", "1"]
+
+        coin = ["coins", "1", str(self.inside.threshold)]
+        own = ["join", others(self.size - 1), "value"] if self.size > 1 else "value"
+        chosen = ["if", coin, own, others(self.size)]
+        form = message_of("list", "int64", self.size)
+        return Program(whole_value(self.k), form, ["sort", chosen])
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
         return np.asarray((whole_messages(messages, (self.size,), self.k) == value).any(axis=1))

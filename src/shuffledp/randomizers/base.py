@@ -20,7 +20,7 @@ from .exact import ExactMatrix
 from .parameter import Family, Parameter, parameters_of
 
 if TYPE_CHECKING:  # clients are loaded when the first one is asked for: an accountant needs none
-    from ..clients import Client, Counts
+    from ..clients import Client, Counts, Specification
 
 
 class Randomizer(ABC):
@@ -174,6 +174,27 @@ class Randomizer(ABC):
         from ..clients import Source
 
         return self.client.randomize(values, Source(rng))
+
+    def client_spec(self) -> Specification:
+        """Return the client as data, for devices that do not run Python.
+
+        Returns
+        -------
+        Specification
+            A JSON document: a program of exact coins and uniform choices, the form of values and
+            messages, the claimed eps0, and test vectors (docs/deploy-client.md).
+
+        Raises
+        ------
+        InvalidParameter
+            If the client is not made of coins and uniform choices; the error says why.
+        """
+        from ..clients.specification import specify
+
+        kind = getattr(self, "name", type(self).__name__)
+        given = self.given if REGISTRY.get(kind, SUMMED.get(kind)) is type(self) else {}
+        named = {name: repr(value) for name, value in given.items() if np.ndim(value) == 0}
+        return specify(self.client, {"name": kind, "parameters": named}, self.local_eps0)
 
     def count(self, messages: Any) -> Counts:
         """What an estimate needs to know of messages; counts add up, in any order."""

@@ -41,7 +41,7 @@ def of_sets(values: int, outputs: Iterable[Iterable[int]], eps0: float) -> Fract
     """A set that contains the own value is e^eps0 times as likely as one that does not."""
     times, sets = ratio(eps0), [frozenset(output) for output in outputs]
     weights = [[times if x in output else Fraction(1) for output in sets] for x in range(values)]
-    return [[weight / sum(row) for weight in row] for row in weights]
+    return [[weight / total for weight in row] for row in weights for total in (sum(row),)]
 
 
 def of_bits(values: Iterable[Collection[int]], k: int, p: Fraction, q: Fraction) -> Fractions:

@@ -109,7 +109,7 @@ class MatrixRandomizer(Randomizer):
     def exact(self) -> ExactMatrix:
         def make() -> Fractions:
             rows = [[Fraction(value) for value in row] for row in self._matrix.rows.tolist()]
-            return [[value / sum(row) for value in row] for row in rows]
+            return [[value / total for value in row] for row in rows for total in (sum(row),)]
 
         inputs, outputs = self._matrix.rows.shape
         return ExactMatrix(inputs, outputs, make)

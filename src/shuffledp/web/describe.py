@@ -70,6 +70,7 @@ def _randomizer(kind: type[Randomizer]) -> dict[str, Any]:
         "task": kind.task,
         "views": [view for view in USER_ROUNDS if _is_known(made, view)],
         "analyses": [] if made.is_summed else list(made.analyses),
+        "specified": _specified(made),
         "parameters": [
             _parameter(name, each, kind.example, defaults)
             for name, each in parameters_of(kind).items()
@@ -85,6 +86,15 @@ def _is_known(made: Randomizer, view: str) -> bool:
         return made.sum_law() is not None
     except ShuffleDPError:
         return False
+
+
+def _specified(made: Randomizer) -> bool:
+    """Is its client a program for devices in any language?"""
+    try:
+        made.client.program()
+    except ShuffleDPError:
+        return False
+    return True
 
 
 def _parameter(

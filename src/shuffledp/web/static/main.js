@@ -2,6 +2,7 @@
 
 import { Failed, cancelAll, registry } from "./api.js";
 import { Choose } from "./choose.js";
+import { Device } from "./device.js";
 import { copy, html } from "./dom.js";
 import { clearProblems, showProblem } from "./form.js";
 import { Guarantee } from "./guarantee.js";
@@ -9,7 +10,7 @@ import { Plan } from "./plan.js";
 import { Protocol } from "./protocol.js";
 import { flush, read, state, write } from "./state.js";
 
-const DEBOUNCE = { guarantee: 40, choose: 250, plan: 350 };  // milliseconds
+const DEBOUNCE = { guarantee: 40, choose: 250, plan: 350, device: 150 };  // milliseconds
 const form = document.getElementById("protocol");
 const answer = document.getElementById("answer");
 const tabs = [...document.querySelectorAll("[role=tab]")];
@@ -98,6 +99,7 @@ async function start() {
     guarantee: new Guarantee(protocol, problem),
     choose: new Choose(known, problem, open),
     plan: new Plan(protocol, problem),
+    device: new Device(known, problem),
   };
   open();
   document.body.dataset.ready = "";

@@ -1,0 +1,78 @@
+"""`shuffledp client`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..clients.base import Client, CountingClient, MeanClient
+from ..clients.dummies import DummiesClient
+from ..clients.integer_shares import SharesClient
+from ..records import name_of
+from .options import JSON, command, make_randomizer, options, randomizer_options
+from .report import print_answer
+
+_OUT = click.option(
+    "--out", type=click.Path(), metavar="FILE", help="Write it there.  [default: stdout]"
+)
+
+
+@command()
+@options(*randomizer_options("rr"), _OUT, JSON)
+def client(out: str | None, form: str, **given: Any) -> None:
+    """A client as data, for devices that do not run Python: a program, its form, test vectors.
+
+    \b
+      shuffledp client --randomizer rr --k 100 --eps0 9.69 --out client.json
+      node clients/javascript/client.mjs client.json
+    """
+    randomizer = make_randomizer(given)
+    specification = randomizer.client_spec()
+    document = specification.document
+    said = specification.to_json().rstrip("\n")
+    if out is not None:
+        specification.save(out)
+        said = (
+            f"{out} has the client of {randomizer!r}: {len(specification.vectors)} test vectors, "
+            f"sha256 {document['digest']}."
+        )
+    answer = {
+        "randomizer": name_of(randomizer),
+        "parameters": randomizer.reported,
+        "specification": document,
+        "task": randomizer.task,
+        "moments": _moments(randomizer.client),
+    }
+    print_answer("client", said, form, answer, out=out)
+
+
+def _moments(made: Client) -> dict[str, float] | None:
+    """What an estimate needs to know of the client; None if it is more than a few numbers.
+
+    Of counts: what one user adds to the tally of the own value and of another one on average, and
+    the variances. Of means: the mean messages of 0 and 1, and the variance of the estimated mean
+    of one user, at most.
+    """
+    if isinstance(made, CountingClient):
+        own, other = made.support
+        return _four(own, own * (1 - own), other, other * (1 - other))
+    if isinstance(made, DummiesClient):
+        mean, variance = made.dummies.moments(1)
+        return _four(1 + mean, variance, mean, variance)
+    if isinstance(made, SharesClient):
+        mean, variance = made.share.moments
+        return _four(1 + mean, variance, mean, variance) if made.k else None
+    if isinstance(made, MeanClient):
+        zero, one = made.line
+        return {"zero": zero, "one": one, "mean_variance": made.mean_variance(1)}
+    return None
+
+
+def _four(own: float, own_variance: float, other: float, other_variance: float) -> dict[str, float]:
+    return {
+        "own": own,
+        "own_variance": own_variance,
+        "other": other,
+        "other_variance": other_variance,
+    }
