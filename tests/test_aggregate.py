@@ -37,7 +37,7 @@ SHELL = ("--randomizer", "unary", "--k", "16", "--eps0", "6", "--view", "aggrega
             lambda: Aggregate(PureLDP(2.0), 10),
             "give UnaryEncoding, NoiseShares, Gaussian or a randomizer with",
         ),
-        (lambda: Aggregate(HadamardResponse(4, eps0=1.0), 10), "has no sum"),
+        (lambda: Aggregate(HadamardResponse(4, eps0=1.0), 10), "not supported by the aggregate"),
         (lambda: Aggregate(RandomizedResponse(2, eps0=1.0), 10, "remove"), "zero vector"),
         (lambda: Shuffle(UNARY, 10, neighbours="remove"), "a missing one would be seen"),
         (lambda: Aggregate(UNARY, 10, "add"), "neighbours='add' is unknown; choose replace or"),

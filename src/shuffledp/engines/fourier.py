@@ -146,6 +146,7 @@ def _bounds_with_noise(law: TiltedLaw, unit: Array, cut: Array) -> tuple[Array, 
     high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
     upper = (smooth + error) * high
     lower = (smooth - law.tau**2 * bump - error) * low - aliases.of_value(period, upper)
+    upper -= _noise_if_all_scores_are_zero(law)
     bounds = np.zeros((4, len(unit)))
     bounds[0] = np.where(out_of_range, 0.0, lower * unit)
     bounds[1] = np.where(out_of_range, law.markov_bound(unit), upper * unit)
@@ -189,6 +190,23 @@ def _score_error(law: TiltedLaw) -> Array:
     magnitude += law.mean_of_last(law.sums.magnitudes)
     error: Array = ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
     return error
+
+
+def _noise_if_all_scores_are_zero(law: TiltedLaw) -> Array:
+    """Return a lower bound on what the noise adds where S = -threshold, to subtract it above.
+
+    The noise adds tau/sqrt(2 pi) at 0 and, by convexity, at least that less half the threshold.
+    """
+    n, threshold = float(law.sums.users), law.sums.threshold
+    if law.last is not None:
+        return np.zeros(len(threshold))
+    active, values = law.sums.probabilities.sum(axis=1), law.sums.scores.shape[1]
+    free = np.maximum(1 - active * (1 + law.sums.error) - (24 + values) * UNIT, 0.0)
+    log_mass = n * np.log(free)
+    mass = np.exp(log_mass - 16 * UNIT * (np.abs(log_mass) + 1))
+    noise = law.tau / math.sqrt(2 * math.pi) * (1 - 16 * UNIT) - threshold / 2 * (1 + 16 * UNIT)
+    added: Array = mass * np.maximum(noise, 0.0)
+    return added
 
 
 def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
