@@ -77,6 +77,13 @@ class Shuffle(RoundOfUsers):
         for name, parameter in parameters_of(type(self.randomizer)).items():
             if parameter.shuffled is not None:
                 self._check_limits(name, *parameter.shuffled)
+        unknown = not self.randomizer.covers_every_exchange
+        if unknown and self.messages != 1 and self.sample_rate != 1:
+            raise InvalidParameter(
+                f"messages={validate.show(self.messages)} of samples have no known bound for "
+                f"{self.randomizer!r}, whose numbers say nothing of exchanging a value for that of "
+                "another user; give sample_rate=1 or messages=1."
+            )
 
     def _check_limits(self, name: str, least: float, most: float) -> None:
         value = getattr(self.randomizer, name)
@@ -138,6 +145,7 @@ class Shuffle(RoundOfUsers):
         """Are sampling and shuffling analyzed together, or the theorem for any sampled mechanism
         applied to the analysis that was named, or to several messages?"""
         named = self.analysis != "best" and self.sampling == "fixed" and self.honest == self.users
+        named = named and self.randomizer.covers_every_exchange
         known = "blanket" in self.randomizer.analyses or self.randomizer.analyses["best"].as_one
         return self.messages == 1 and not named and known
 
@@ -210,7 +218,11 @@ class Shuffle(RoundOfUsers):
     @property
     def attained_parts(self) -> Sequence[Parts]:
         if self._apart:
-            times = self.messages if self.sample_rate == 1 else 0  # of samples nothing is known
+            # Of samples nothing is known. All values of a user change to others, which exist if
+            # there are enough values, with one more for the other users.
+            values = getattr(self.randomizer, "k", None)
+            exist = self.messages == 1 or values is None or values > 2 * self.messages
+            times = self.messages if self.sample_rate == 1 and exist else 0
             return [[(part, times * n) for part, n in parts] for parts in self._apart]
         law, found = self.randomizer.attained_law(), []
         largest = min(self._attained_by(law).max_loss, _LARGE)

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations, product
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -360,3 +361,17 @@ def test_many_randomizers_have_no_client() -> None:
         with pytest.raises(InvalidParameter, match="many randomizers"):
             getattr(randomizer, ask)()
     assert randomizer.local_eps0 == math.inf and ApproximateLDP(1.0, 0.0).local_eps0 == 1.0
+
+
+@pytest.mark.parametrize("options", [{"sampling": "poisson"}, {"colluding": 10}])
+def test_samples_of_several_messages(options: dict[str, Any]) -> None:
+    """A number of senders that varies, each of them with a part that is revealed."""
+    survey = Shuffle(ApproximateLDP(0.5, 3e-8), 100, sample_rate=0.5, messages=2, **options)
+    pure = Shuffle(PureLDP(0.5), 100, sample_rate=0.5, messages=2, **options)
+    assert pure.delta_bounds(0.3).lower <= survey.get_delta(0.3) <= pure.get_delta(0.3) * 1.1 + 1e-6
+
+
+@pytest.mark.parametrize("eps0", [38.0, 40.0, 200.0])
+def test_large_losses_leave_no_room_but_are_answered(eps0: float) -> None:
+    for users in (2, 3, 1000):
+        assert 0 < Shuffle(ApproximateLDP(eps0, 1e-9), users).get_delta(1.0) <= 1

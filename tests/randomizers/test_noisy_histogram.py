@@ -238,3 +238,11 @@ def test_the_variance_of_a_count_among_uniform_dummies() -> None:
     variance = sum((count - mean) ** 2 for count in counts) / len(laws)
     assert randomizer.count_variance(100) == pytest.approx(float(variance))
     assert randomizer.bits_of(4, 100) == pytest.approx(2 * (1 + 3 / 100))
+
+
+@pytest.mark.parametrize("noise", [{"binomial": 2, "value_rate": 0.5}, {"poisson": 1.0}])
+def test_nothing_is_attained_by_several_values_that_may_not_exist(noise: dict[str, float]) -> None:
+    """With k = 3, two values of a user cannot both change to two others."""
+    for k in (2, 3):
+        survey = Shuffle(NoisyHistogram(k=k, **noise), 1, messages=2)  # type: ignore[arg-type]
+        assert survey.attained_delta(0.4) == 0

@@ -238,3 +238,29 @@ def test_numbers_of_privkv(of_keys: int, of_values: int) -> None:
     assert numbers_of(both, everything) == (ratio, max(signs, missing), ratio)
     one = [(i, j) for i, j in everything if i // 4 == j // 4 or i % 4 == j % 4]
     assert numbers_of(both, one) == (ratio, max(signs, missing) / 2, ratio)
+
+
+@pytest.mark.parametrize("analysis", ["best", "variation-ratio"])
+def test_samples_are_analyzed_together_with_the_shuffle(analysis: str) -> None:
+    """One of two users is drawn; the other one's law is far from both laws of the first. The
+    theorem for samples of any mechanism would give 0 here."""
+    numbers = VariationRatio(p=2.0, beta=0.2, q=100.0)
+    u, v, other = (0.4, 0.2, 0.4, 0.0), (0.2, 0.4, 0.4, 0.0), (0.004, 0.004, 0.004, 0.988)
+    survey = Shuffle(numbers, 2, sample_rate=0.5, analysis=analysis)
+    for alpha in (1.0, 1.3, 1.6, 1.9):
+        laws = zip(u, v, other, strict=True)
+        truth = sum(max((a + c) / 2 - alpha * (b + c) / 2, 0.0) for a, b, c in laws)
+        assert survey.get_delta(math.log(alpha)) >= truth * (1 - 1e-12)
+
+
+def test_samples_of_several_messages_are_refused() -> None:
+    numbers = VariationRatio(p=2.0, beta=0.2, q=100.0)
+    with pytest.raises(InvalidParameter, match="give sample_rate=1 or messages=1"):
+        Shuffle(numbers, 10, sample_rate=0.5, messages=2)
+    assert Shuffle(numbers, 10, messages=2).get_delta(0.1) > 0
+
+
+def test_no_more_is_attained_than_the_ratio_to_others_allows() -> None:
+    """Others may hold one of the two values, so that u <= q v."""
+    numbers = VariationRatio(p=100.0, beta=0.4, q=1.5)
+    assert Shuffle(numbers, 10).attained_epsilon(0) <= math.log(1.5)

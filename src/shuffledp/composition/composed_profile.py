@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from ..profiles import tuning as of_profiles
-from ..profiles.base import NothingLost, Parts, PrivacyProfile, Sampler, merged, swapped
+from ..profiles.base import (
+    NothingLost,
+    Parts,
+    PrivacyProfile,
+    Sampler,
+    factored,
+    merged,
+    swapped,
+)
 from ..profiles.closed_form import Polygon
 from ..profiles.samples import Samples, chord_slopes
 from . import tuning
@@ -203,7 +211,7 @@ class ComposedProfile(PrivacyProfile):
     def _groups(self) -> Sequence[RoundGroup]:
         if self.like is None:
             return group_rounds(self.rounds)
-        pairs = zip(self.rounds, self.like.rounds, strict=True)
+        pairs = zip(factored(self.rounds), factored(self.like.rounds), strict=True)
         own = {other: member for member, (other, _) in pairs}
         return [replace(group, members=[own[group.profile]]) for group in self.like._groups]
 
@@ -304,6 +312,8 @@ def as_one(parts: Parts, like: PrivacyProfile | None = None) -> PrivacyProfile:
         case ((profile, 1),):
             return profile
         case groups:
-            if isinstance(like, ComposedProfile) and len(like.rounds) == len(groups):
+            if isinstance(like, ComposedProfile) and (
+                len(factored(like.rounds)) == len(factored(groups))
+            ):
                 return ComposedProfile(groups, like)
             return ComposedProfile(groups)

@@ -62,8 +62,11 @@ class LeakyLaw:
         """
         differences = self.differences(users)
         # the clone pair is over its mass, which leaves room for some of it
-        left = max(differences - math.exp(-self.eps0) * self.delta0, 0.0)
-        paid = 2 * self.delta0 + differences + left * distance / (1 - distance)
+        small = math.exp(-self.eps0)
+        left = max(differences - small * self.delta0, 0.0)
+        # no pair of such losses is further apart than tanh(eps0/2)
+        room = max(1 - distance, 2 * small / (1 + small) * (1 - _ROUNDING))
+        paid = 2 * self.delta0 + differences + left * min(distance, 1.0) / room
         return min(self.rate * paid * (1 + _ROUNDING), 1.0)
 
     def differences(self, users: int) -> float:

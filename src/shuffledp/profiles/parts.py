@@ -282,7 +282,7 @@ def attained_added_noise_parts(
 ) -> Sequence[Parts]:
     """All others hold a third value. If there are two values only, they may all hold the first,
     and an adversary who looks at the second one sees a message more or less."""
-    third = law.values is None or law.values > 2 or users == 1 or law.rate == 1
+    third = law.values is None or law.values > 2 or law.rate == 1
     parts = added_noise_parts(law, users, neighbours if third else "remove")
     return [parts, swapped(parts)]
 

@@ -36,6 +36,9 @@ class Randomizer(ABC):
     also: ClassVar[tuple[str, ...]] = ()
     #: Parameters of a small one: for tests and help texts.
     example: ClassVar[Mapping[str, Any]]
+    #: Whether the analyzed pair covers the exchange of a user's value for that of any other user,
+    #: which the theorem for samples of any mechanism needs.
+    covers_every_exchange: ClassVar[bool] = True
     #: What is estimated from its messages: "count", "mean" or "vector"; None if it has no client.
     task: ClassVar[str | None] = None
 

@@ -50,6 +50,7 @@ class VariationRatio(Randomizer):
     name: ClassVar[str] = "variation-ratio"
     also: ClassVar[tuple[str, ...]] = ("variation", "metric-privacy", "planar-laplace", "priv-kv")
     example: ClassVar[Mapping[str, float]] = {"p": 3.0, "beta": 0.4, "q": 4.0}
+    covers_every_exchange: ClassVar[bool] = False  # values of others may be no neighbours
 
     p: Annotated[
         float,
@@ -89,11 +90,11 @@ class VariationRatio(Randomizer):
         return math.log(self.p) * (1 + 2.0**-50)
 
     def three_numbers_law(self) -> Law:
-        """The law of which every randomizer with these numbers is a contraction.
+        """The law of which every randomizer with these numbers is a contraction."""
+        return self._law(Fraction(self.p), self._distance, self.local_eps0)
 
-        All masses are rounded once: `Fraction` keeps what differences would lose.
-        """
-        p, distance = Fraction(self.p), self._distance
+    def _law(self, p: Fraction, distance: Fraction, loss: float) -> Law:
+        """All masses are rounded once: `Fraction` keeps what differences would lose."""
         q = max(Fraction(self.q), 1 + distance)
         light = distance / (p - 1)
         rows = [(p * light, light), (light, p * light)]
@@ -101,18 +102,25 @@ class VariationRatio(Randomizer):
         rows += [(rest, rest)] if rest else []
         masses = [[float(mass) for mass in (a, b, max(a, b) / q)] for a, b in rows]
         u, v, blanket = zip(*masses, strict=True)
-        law = laws.class_law.ClassLaw(u, v, blanket, known_loss=self.local_eps0)
+        law = laws.class_law.ClassLaw(u, v, blanket, known_loss=loss)
         return laws.class_law.ClassLaws((law,))
 
     def attained_law(self) -> Law:
-        # others whose law is the blanket and, for the rest, an output of their own
-        return self.three_numbers_law()
+        # Others whose law is the blanket and, for the rest, an output of their own. If q < p, others
+        # may hold one of the two values as well, so that the ratio of these is at most q.
+        if self.q >= self.p:
+            return self.three_numbers_law()
+        p = Fraction(self.q)
+        if p == 1:
+            return laws.class_law.ClassLaws(())
+        loss = math.log(self.q) * (1 + 2.0**-50)
+        return self._law(p, min(self._distance, (p - 1) / (p + 1)), loss)
 
     @property
     def attained_by(self) -> str:
         return (
-            "neighbouring datasets of a randomizer with exactly these numbers, all other users "
-            "holding a third value"
+            "neighbouring datasets of a randomizer with these numbers, all other users holding a "
+            "third value, which need not be protected"
         )
 
     def describe(self) -> str:
