@@ -106,7 +106,7 @@ class VariationRatio(Randomizer):
         return laws.class_law.ClassLaws((law,))
 
     def attained_law(self) -> Law:
-        # Others whose law is the blanket and, for the rest, an output of their own. If q < p, others
+        # Others whose law is the blanket and, for the rest, an output of their own. If q < p, they
         # may hold one of the two values as well, so that the ratio of these is at most q.
         if self.q >= self.p:
             return self.three_numbers_law()
