@@ -16,7 +16,7 @@ from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.guarantee import best_effort
 from shuffledp.laws.integer_noise import PolyaDifference
 from shuffledp.mechanisms import BinomialNoise
-from shuffledp.profiles.shifted_noise import PolyaProfile
+from shuffledp.profiles.shifted_noise import DiscreteLaplaceProfile, PolyaProfile
 from shuffledp.randomizers import NoiseShares
 from shuffledp.records import described
 
@@ -207,3 +207,45 @@ def test_in_the_shell_and_in_plans(tmp_path: Any) -> None:
     assert spent.upper == pytest.approx(
         account.compose(BinomialNoise(900, 2)).get_epsilon(1e-6), rel=1e-3
     )
+
+
+@pytest.mark.parametrize(("scale", "complete"), [(1.0, 10), (1.0, 12), (1.0, 8), (0.01, 10)])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_losses_far_beyond_the_supported_ones(scale: float, complete: int) -> None:
+    """Sums of up to 1,000 with little noise: the largest loss has a mass of about 1/2, so that
+    epsilon is about 1,000. Exponentials of such losses overflow."""
+    shares = NoiseShares(discrete_laplace=scale, complete=complete, largest=1000)
+    seen = Aggregate(shares, users=10)
+    assert best_effort(seen.epsilon_bounds, 1e-6).upper >= 990
+    assert best_effort(Accountant().compose(seen, 2).epsilon_bounds, 1e-6).upper >= 1980
+    assert seen.get_delta(1.0) >= 1 - 1e-6
+
+
+def test_calibrated_noise_is_not_below_what_is_needed() -> None:
+    """The loss of complete shares is largest / scale, up to delta."""
+
+    def seen(scale: float) -> Aggregate:
+        return Aggregate(NoiseShares(discrete_laplace=scale, complete=10, largest=1000), users=10)
+
+    found = calibrate("discrete_laplace", seen, epsilon=1.0, delta=1e-6)
+    assert 990 <= found.value <= 1001
+
+
+@pytest.mark.parametrize("shift", [3, 40, 700])
+def test_polygons_of_discrete_laplace_noise(shift: int) -> None:
+    """Losses (2x - shift)/scale in 50 digits, also where they span more than a double's range."""
+    scale = 1.5
+    profile = DiscreteLaplaceProfile(scale, shift)
+    at = np.array([0.0, 0.3, 1.0, min(shift / scale, 590) * 0.9])
+    found = profile.sampler(60.0, 1e-6)(at)
+    with mpmath.workdps(50):
+        theta = mpmath.exp(-1 / mpmath.mpf(scale))
+        for epsilon, low, high in zip(at, found.lower, found.upper, strict=True):
+            truth = mpmath.mpf(0)
+            for x in range(-400, shift + 400):
+                p, q = (theta ** abs(x - center) for center in (shift, 0))
+                truth += max(p - mpmath.exp(mpmath.mpf(float(epsilon))) * q, 0)
+            truth *= (1 - theta) / (1 + theta)
+            assert low <= truth * (1 + mpmath.mpf(10) ** -40)
+            assert truth <= high * (1 + mpmath.mpf(10) ** -40)
+            assert high <= low * (1 + 1e-9)

@@ -175,7 +175,7 @@ class _OneSidedCrossing:
     def learn(self, x: float, value: float) -> None:
         if value > self._level:
             self.low = max(self.low, x)
-        else:
+        elif value <= self._level:  # what is no number certifies nothing
             self.high = min(self.high, x)
         if x < self._top:
             # close to a straight line, for a Gaussian tail and where the function falls to 0 at top

@@ -87,6 +87,30 @@ class GaussianProfile(PrivacyProfile):
         )
 
 
+#: Losses that are added up at once: e to this power is far from the end of the doubles.
+_RANGE = 300.0
+
+
+def _tails_from_above(losses: Array, masses: Array) -> Array:
+    """Return e^loss Q(loss >= this) = sum of mass e^(loss - other loss) over all larger ones.
+
+    Losses increase. They are added up in ranges, each with a scale of its own, so that no factor
+    overflows however far the losses are apart.
+    """
+    tails, carried, last = np.empty(len(losses)), 0.0, len(losses)
+    while last > 0:
+        top = losses[last - 1]
+        first = int(np.searchsorted(losses[:last], top - _RANGE))
+        part = losses[first:last]
+        sums = np.cumsum((masses[first:last] * np.exp(top - part))[::-1])[::-1]
+        tails[first:last] = (sums + carried) * np.exp(part - top)
+        if first:
+            # what is carried is seen from the largest loss of the next range
+            carried = float(tails[first] * np.exp(losses[first - 1] - losses[first]))
+        last = first
+    return tails
+
+
 @dataclass(frozen=True, eq=False)
 class Polygon:
     """f(alpha) for alpha = e^epsilon >= 1: linear between corners, constant after the last.
@@ -114,14 +138,14 @@ class Polygon:
             return cls(np.array([0.0, _NO_LOSS]), np.full(2, infinite), np.zeros(1), 0.0)
         losses, first = np.unique(losses[order], return_index=True)
         masses = np.add.reduceat(masses[order], first)
-        top = losses[-1]
-        tail = np.cumsum((masses * np.exp(top - losses))[::-1])[::-1]  # e^top Q(loss >= this)
-        epsilon = np.append(0.0, losses)
-        rise = tail * np.exp(losses - top)
+        epsilon, top = np.append(0.0, losses), float(losses[-1])
+        rise = _tails_from_above(losses, masses)
         falls = rise * -np.expm1(-np.diff(epsilon))
         value = infinite + np.append(np.cumsum(falls[::-1])[::-1], 0.0)
-        # sums of m terms, twice; exponents up to the largest loss, twice; the masses as given
-        return cls(epsilon, value, rise, _ULP * (2 * len(order) + 2 * float(top) + 40))
+        # sums of m terms, twice; exponents up to the largest loss, twice; the masses as given; some
+        # roundings for each range of losses
+        error = _ULP * (2 * len(order) + 2 * top + 40 + top / _RANGE * 8)
+        return cls(epsilon, value, rise, error)
 
     @classmethod
     def of_points(cls, epsilon: Array, delta: Array) -> Polygon:

@@ -28,6 +28,15 @@ class Samples:
     slope_low: Array
     slope_high: Array
 
+    def __post_init__(self) -> None:
+        # a value that is no number, after an overflow, must not count as a bound
+        if np.isnan(self.lower).any() or np.isnan(self.upper).any():
+            unknown = np.isnan(self.lower) | np.isnan(self.upper)
+            names = ("lower", "upper", "slope_low", "slope_high")
+            trivial = zip(names, (0.0, 1.0, 0.0, np.inf), strict=True)
+            for name, value in trivial:
+                object.__setattr__(self, name, np.where(unknown, value, getattr(self, name)))
+
     @classmethod
     def without_slopes(cls, lower: Array, upper: Array) -> Samples:
         return cls(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))

@@ -243,8 +243,20 @@ def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyP
     return PolyaProfile(law, shift)
 
 
+def _below(losses: Array, masses: Array) -> Polygon:
+    """A polygon below the profile of these losses: those above the largest supported are less."""
+    return Polygon.of_losses(np.minimum(losses, _LARGEST), masses, 0.0)
+
+
+def _above(losses: Array, masses: Array) -> Polygon:
+    """A polygon above it: losses above the largest supported are infinite."""
+    far = losses > _LARGEST
+    infinite = min(float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT), 1.0)
+    return Polygon.of_losses(losses[~far], masses[~far], infinite)
+
+
 class _BetweenPolygons(PrivacyProfile):
-    """A profile between two polygons, without infinite losses."""
+    """A profile between two polygons; no loss is infinite but those that are not supported."""
 
     @property
     @abstractmethod
@@ -253,11 +265,11 @@ class _BetweenPolygons(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        return float(self._polygons[1].epsilon[-1])
+        return float(self._polygons[1].epsilon[-1]) if self.bounded else _LARGEST
 
     @property
     def bounded(self) -> bool:
-        return True
+        return bool(self._polygons[1].value[-1] == 0)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Samples whatever the depth and the width."""
@@ -298,7 +310,7 @@ class DiscreteLaplaceProfile(_BetweenPolygons):
         masses = rest / (1 + theta) * np.exp((inner - shift) * (loss / shift))
         losses = (2 * inner - shift) * (loss / shift)
         every = np.append(losses, loss), np.append(masses, 1 / (1 + theta))
-        polygon = Polygon.of_losses(*every, 0.0)
+        polygon = _below(*every) if towards < 0 else _above(*every)
         # exponents up to the loss, and the differences of two outcomes
         return replace(polygon, error=polygon.error + 16 * UNIT * (2 + loss))
 
@@ -335,7 +347,7 @@ class PolyaProfile(_BetweenPolygons):
             moved = np.minimum(np.append(losses, farthest) + side * slack, largest)
             if is_convex:  # that of the outcome s, which was rounded up
                 moved[s - x[0]] = largest if side > 0 else largest * (1 - 16 * UNIT)
-            polygon = Polygon.of_losses(moved, np.append(mass, beyond), 0.0)
+            polygon = (_below if side < 0 else _above)(moved, np.append(mass, beyond))
             both.append(replace(polygon, error=polygon.error + error))
         return both[0], both[1]
 
