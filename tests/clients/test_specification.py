@@ -237,6 +237,7 @@ BAD: dict[str, tuple[str, str]] = {
     "name": (_with(lambda said: said.update(program="other")), "'other' has no value"),
     "deep": (_with(lambda said: said.update(program=_deep(200))), "more than 50 levels"),
     "law": (_with(lambda said: said.update(program=["law", "0", "1"])), "no law 0 among 0"),
+    "subset": (_with(lambda said: said.update(program=["subset", "5", "3"])), "takes 5 of 3"),
     "weights": (_with(lambda said: said.update(laws=[{"weights": ["0"]}])), "no valid weights"),
     "ratio": (_with(lambda said: said.update(laws=[{"ratio": ["1", "1", "1", "1"]}])), "weights"),
     "value": (_with(lambda said: said.update(value={"kind": "text"})), "describes no values"),

@@ -170,6 +170,31 @@ def test_programs_that_misbehave_are_one_sentence(source: str, told: str, script
     assert told in sentence and sentence.endswith(".") and "\n" not in sentence
 
 
+def test_a_program_that_does_not_read_its_lines(script: Write) -> None:
+    """More lines than a pipe holds: whoever writes them would wait forever."""
+    count = 100_000
+    source = f"import time; print('1\\n' * {count}, end='', flush=True); time.sleep(60)"
+    started = time.monotonic()
+    with (
+        pytest.raises(InvalidParameter, match=r"did not read all 100000 lines in 2 s; let it"),
+        DeviceProcess(script(source), timeout=2.0) as device,
+    ):
+        device.answers(["1"] * count)
+    assert time.monotonic() - started < 30
+
+
+def test_a_program_that_never_ends_its_line(script: Write) -> None:
+    """Each byte is in time, and the answer is not."""
+    source = "import time\nwhile True: print(1, end='', flush=True); time.sleep(0.1)"
+    started = time.monotonic()
+    with (
+        pytest.raises(InvalidParameter, match=r"did not answer line 1 of 1 in 1 s"),
+        DeviceProcess(script(source), timeout=1.0) as device,
+    ):
+        device.answers(["1"])
+    assert time.monotonic() - started < 30
+
+
 def test_programs_that_write_too_much(script: Write) -> None:
     """All at once, so that it does not depend on when they are read."""
     with (
@@ -239,6 +264,22 @@ def test_a_specification_that_is_not_the_named_randomizers() -> None:
     alone = RandomizedResponse(k=4, eps0=3.0).client.spec()
     with pytest.raises(InvalidParameter, match="names no randomizer"):
         randomizer_of(alone)
+
+
+def test_a_matrix_under_the_name_of_another_randomizer() -> None:
+    """The matrix is that of eps0 = 5, and the name claims 0.1."""
+    odds = np.ones((4, 4)) + np.eye(4) * np.expm1(5.0)
+    honest = FiniteRandomizer(odds / odds.sum(axis=1)).client_spec()
+    named = {"name": "rr", "parameters": {"k": "4", "eps0": "0.1"}}
+    with pytest.raises(InvalidParameter, match="not that of RandomizedResponse"):
+        randomizer_of(resealed({**honest.document, "randomizer": named}))
+    unknown = {"name": "guess", "parameters": {"eps0": "0.1"}}
+    with pytest.raises(InvalidParameter, match="names no randomizer that is known here"):
+        randomizer_of(resealed({**honest.document, "randomizer": unknown}))
+    own = {"name": "Circle", "parameters": {}}  # a class that is not registered here
+    assert isinstance(
+        randomizer_of(resealed({**honest.document, "randomizer": own})), FiniteRandomizer
+    )
 
 
 def resealed(said: dict[str, object]) -> Specification:

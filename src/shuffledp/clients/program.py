@@ -417,6 +417,8 @@ def check_program(code: Expression, laws: int, names: frozenset[str], depth: int
         else:
             what = "the threshold of a coin" if kind == _THRESHOLD else f"a number of {code[0]!r}"
             check_constant(argument, kind, what)
+    if code[0] == "subset" and int(code[1]) > int(code[2]):
+        raise InvalidParameter(f"'subset' takes {code[1]} of {code[2]} numbers; {_AGAIN}")
     if code[0] == "law" and isinstance(code[1], str) and code[1].isdigit() and int(code[1]) >= laws:
         raise InvalidParameter(f"there is no law {code[1]} among {laws}; {_AGAIN}")
 

@@ -222,6 +222,7 @@ function compile(code, laws, names, depth = 0) {
   }
   const what = name === "coins" ? "the threshold of a coin" : `a number of '${name}'`;
   const made = kinds.map((kind, i) => (kind === LIST ? compile(given[i], laws, names, depth + 1) : constant(given[i], kind, what)));
+  if (name === "subset" && made[0] > made[1]) refuse(`'subset' takes ${given[0]} of ${given[1]} numbers; ${AGAIN}`);
   if (name === "law" && /^[0-9]+$/.test(given[0]) && Number(given[0]) >= laws.length) refuse(`there is no law ${given[0]} among ${laws.length}; ${AGAIN}`);
   return name === "law" ? make(...made, laws) : make(...made);
 }
