@@ -59,7 +59,7 @@ PLANTED: dict[str, tuple[str, str, Randomizer]] = {
         LocalHashing(eps0=2.0),
     ),
     "a list that is not sorted": (
-        "(m) => given(m).sort((x, y) => x - y)",
+        "(m) => [...given(m)].sort((x, y) => (x < y ? -1 : Number(x > y)))",
         "(m) => given(m)",
         SubsetSelection(k=20, size=3, eps0=1.0),
     ),
