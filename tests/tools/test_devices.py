@@ -311,6 +311,7 @@ def test_recorded_messages(tmp_path: Path) -> None:
     rows = [("value", "message"), *zip(values.tolist(), sent.tolist(), strict=True)]
     found = audit_pairs(specification, write_pairs(tmp_path / "good.csv", rows))
     assert found.holds and (found.trials, found.vectors) == (4000, 0)
+    assert str(found).startswith("No test vectors could be run: there are no random bytes. 4,000")
     honest = [("value", "message"), *((value, value) for value in values.tolist())]
     exceeding = audit_pairs(specification, write_pairs(tmp_path / "bad.csv", honest))
     assert exceeding.exceeds
@@ -391,6 +392,12 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
         (["--spec", str(spec), "--k", "4", "--pairs", "y"], "--k does not go with --spec"),
         (["--spec", str(spec), "--randomizer", "rr", "--pairs", "y"], "--randomizer does not go"),
         (["--spec", str(spec), "--client", "a:b", "--pairs", "y"], "--client does not go"),
+        (
+            ["--spec", str(spec), "--pairs", "y", "--trials", "5"],
+            "--trials does not go with --pairs",
+        ),
+        (["--spec", str(spec), "--pairs", "y", "--timeout", "5"], "--timeout needs --command"),
+        (["--k", "4", "--eps0", "1", "--timeout", "5"], "--timeout needs --command"),
         (["--spec", "no.json", "--pairs", "y"], "spec no.json cannot be read"),
         (["--spec", str(spec), "--pairs", "no.csv"], "pairs no.csv cannot be read"),
     ):
