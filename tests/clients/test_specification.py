@@ -24,11 +24,14 @@ from shuffledp.clients.program import WeightsLaw, binomial_law, poisson_law
 from shuffledp.clients.vectors import make_vectors, mutants, notices
 from shuffledp.errors import InvalidParameter
 from shuffledp.randomizers import (
+    ApproximateLDP,
+    Bundle,
     FiniteRandomizer,
     Gaussian,
     Laplace,
     NoiseShares,
     NoisyHistogram,
+    OneOf,
     PrivUnit,
     PureLDP,
     Randomizer,
@@ -178,6 +181,13 @@ def test_outputs_without_probability_are_never_sent() -> None:
         NoisyHistogram(negative_binomial=0.1, theta=0.5, k=4),
         NoiseShares(discrete_gaussian=3.0, k=3),
         NoiseShares(discrete_laplace=3.0, complete=5, k=3),
+        NoisyHistogram(binomial=10, k=3),
+        NoisyHistogram(geometric=0.5, k=3),
+        NoisyHistogram(binomial=10, value_rate=0.5, k=3),
+        NoisyHistogram(bernoulli=1e-300, k=3),
+        ApproximateLDP(eps0=1.0, delta0=1e-6),
+        Bundle(RandomizedResponse(k=4, eps0=1.0), UnaryEncoding(k=4, eps0=1.0)),
+        OneOf(RandomizedResponse(k=4, eps0=1.0), UnaryEncoding(k=4, eps0=1.0)),
         PureLDP(eps0=1.0),
         UnaryEncoding(k=10**6, eps0=1.0),
         UnaryEncoding(k=50_000, eps0=1.0),
@@ -189,6 +199,7 @@ def test_others_say_why_not(randomizer: Randomizer) -> None:
         randomizer.client_spec()
     sentence = str(told.value)
     assert sentence.endswith(".") and sentence.count(". ") == 0 and len(sentence) < 200
+    assert sentence.count(";") <= 1 and "for each" not in sentence
 
 
 def test_a_client_alone_claims_nothing() -> None:
