@@ -24,11 +24,14 @@ from shuffledp.clients.program import WeightsLaw, binomial_law, poisson_law
 from shuffledp.clients.vectors import make_vectors, mutants, notices
 from shuffledp.errors import InvalidParameter
 from shuffledp.randomizers import (
+    ApproximateLDP,
+    Bundle,
     FiniteRandomizer,
     Gaussian,
     Laplace,
     NoiseShares,
     NoisyHistogram,
+    OneOf,
     PrivUnit,
     PureLDP,
     Randomizer,
@@ -178,6 +181,13 @@ def test_outputs_without_probability_are_never_sent() -> None:
         NoisyHistogram(negative_binomial=0.1, theta=0.5, k=4),
         NoiseShares(discrete_gaussian=3.0, k=3),
         NoiseShares(discrete_laplace=3.0, complete=5, k=3),
+        NoisyHistogram(binomial=10, k=3),
+        NoisyHistogram(geometric=0.5, k=3),
+        NoisyHistogram(binomial=10, value_rate=0.5, k=3),
+        NoisyHistogram(bernoulli=1e-300, k=3),
+        ApproximateLDP(eps0=1.0, delta0=1e-6),
+        Bundle(RandomizedResponse(k=4, eps0=1.0), UnaryEncoding(k=4, eps0=1.0)),
+        OneOf(RandomizedResponse(k=4, eps0=1.0), UnaryEncoding(k=4, eps0=1.0)),
         PureLDP(eps0=1.0),
         UnaryEncoding(k=10**6, eps0=1.0),
         UnaryEncoding(k=50_000, eps0=1.0),
@@ -189,6 +199,7 @@ def test_others_say_why_not(randomizer: Randomizer) -> None:
         randomizer.client_spec()
     sentence = str(told.value)
     assert sentence.endswith(".") and sentence.count(". ") == 0 and len(sentence) < 200
+    assert sentence.count(";") <= 1 and "for each" not in sentence
 
 
 def test_a_client_alone_claims_nothing() -> None:
@@ -209,6 +220,18 @@ def _with(change: Callable[[dict[str, Any]], None], mended: bool = True) -> str:
 
 def _threshold(said: dict[str, Any], text: Any) -> None:
     said["program"][1][2] = text
+
+
+def _put(said: Any, *path: Any) -> None:
+    """Replace the part at this path by the last of these."""
+    *parts, last, new = path
+    for part in parts:
+        said = said[part]
+    said[last] = new
+
+
+def _changed(*path: Any) -> str:
+    return _with(lambda said: _put(said, *path))
 
 
 def _deep(levels: int) -> Any:
@@ -237,10 +260,51 @@ BAD: dict[str, tuple[str, str]] = {
     "name": (_with(lambda said: said.update(program="other")), "'other' has no value"),
     "deep": (_with(lambda said: said.update(program=_deep(200))), "more than 50 levels"),
     "law": (_with(lambda said: said.update(program=["law", "0", "1"])), "no law 0 among 0"),
+    "subset": (_with(lambda said: said.update(program=["subset", "5", "3"])), "takes 5 of 3"),
     "weights": (_with(lambda said: said.update(laws=[{"weights": ["0"]}])), "no valid weights"),
     "ratio": (_with(lambda said: said.update(laws=[{"ratio": ["1", "1", "1", "1"]}])), "weights"),
     "value": (_with(lambda said: said.update(value={"kind": "text"})), "describes no values"),
     "vectors": (_with(lambda said: said.update(vectors=[])), "describes no values"),
+    "list for a name": (
+        _with(lambda said: said.update(program=[["coins"], "1", "5"])),
+        "no operation",
+    ),
+    "list for let": (
+        _with(lambda said: said.update(program=["let", ["a"], "value", "a"])),
+        "is no name",
+    ),
+    "empty name": (
+        _with(lambda said: said.update(value={"kind": "number"}, program="")),
+        "has no value",
+    ),
+    **{
+        f"form {i}": (_changed(*change), "describes no values")
+        for i, change in enumerate(
+            [
+                ("value", "least", "-5"),
+                ("value", "least", 0),
+                ("value", "most", str(2**70)),
+                ("value", "more", "1"),
+                ("message", "kind", "foo"),
+                ("message", "type", ["int64"]),
+                ("message", "length", None),
+                ("message", "length", -1),
+                ("message", "length", 0.5),
+                ("eps0", "nan"),
+                ("eps0", "1_0.0"),
+                ("eps0", 1),
+                ("randomizer", 5),
+                ("randomizer", "parameters", ["k"]),
+                ("randomizer", "parameters", "eps0", 1.5),
+                ("randomizer", "parameters", "\u00e9", "1"),
+                ("vectors", 0, "value", 3),
+                ("vectors", 0, "value", 0.5),
+                ("vectors", 0, "message", None),
+                ("vectors", 0, "bytes", "AB"),
+                ("vectors", 0, "bytes", 12),
+            ]
+        )
+    },
 }
 
 
@@ -296,13 +360,83 @@ def test_values_that_are_none_are_refused() -> None:
     ],
 )
 def test_programs_that_fail_say_so(program: Any) -> None:
-    said = _with(lambda said: said.update(program=program, laws=[{"weights": ["1", "2"]}]))
-    specification = Specification(said)
-    if program[0] in ("fold", "choices"):
-        specification.message(3)
-        return
     with pytest.raises(InvalidParameter, match=r"numbers at once|fails on this value"):
-        specification.message(3)
+        Specification(_running(program)).message(3)
+
+
+def _running(program: Any) -> str:
+    return _with(lambda said: said.update(program=program, laws=[{"weights": ["1", "2"]}]))
+
+
+_PAIR = ["join", "value", "1"]
+_MINUS_ONE = ["minus", "value", "4"]
+#: Programs of the value 3, and what they send; None if they fail. Messages are single numbers.
+PROGRAMS: list[tuple[Any, str | None]] = [
+    (["sort", "value"], "3"),
+    (["fold", _PAIR, "1"], "4"),
+    # the list that was sorted is as it was before
+    (["let", "a", _PAIR, ["if", ["sort", "a"], ["if", ["equal", "a", _PAIR], "1", "0"], "7"]], "1"),
+    (["let", "a", _PAIR, ["let", "b", ["sort", "a"], ["fold", ["where", ["equal", "a", _PAIR], "a",
+      ["join", "0", "5"]], "1"]]], "5"),
+    (["fold", ["sort", ["join", str(2**60), str(2**60 + 1)]], "1"], str(2**61 + 1)),
+    (["add", str(2**53), "1"], str(2**53 + 1)),
+    (["add", str(2**63), "0"], None),
+    (_MINUS_ONE, "-1"),
+    (_PAIR, None),
+    (["fold", "value", "0"], None),
+    (["choices", "value", "5"], None),
+    (["add", "value", _PAIR], None),
+    (["fold", ["add", _PAIR, "value"], "1"], None),
+    (["fold", ["where", _PAIR, "value", "value"], "1"], None),
+    (["fold", ["where", _PAIR, _PAIR, "value"], "1"], None),
+    (["fold", ["hot", "3", "value"], "1"], None),
+    (["fold", ["hot", "3", _MINUS_ONE], "1"], None),
+    (["law", "value", "1"], None),
+    (["law", _MINUS_ONE, "1"], None),
+    (["pack", "value"], None),
+    (["hash", "value", "value", "5"], None),
+    (["column", _PAIR, "value", "value"], None),
+    (["if", ["fold", "value", "0"], "1", "2"], None),
+]  # fmt: skip
+
+
+def test_both_interpreters_agree_on_any_program(tmp_path: Path) -> None:
+    """What they send, and what they refuse to send."""
+    texts, taken = [_running(program) for program, _ in PROGRAMS], bytes(64)
+    script = tmp_path / "any.mjs"
+    script.write_text(
+        f'import {{ load, SpecificationError }} from "{MODULE.as_uri()}";\nconst found = [];\n'
+        f"for (const text of {json.dumps(texts)}) {{\n  const client = await load(text);\n"
+        '  try { found.push(client.message("3", new Uint8Array(64)).join(" ")); }\n'
+        "  catch (error) {\n"
+        "    if (!(error instanceof SpecificationError)) throw error;\n"
+        "    found.push(null);\n  }\n}\nconsole.log(JSON.stringify(found));\n"
+    )
+    done = subprocess.run([node(), str(script)], capture_output=True, text=True, check=True)
+    for (program, sent), text, found in zip(PROGRAMS, texts, json.loads(done.stdout), strict=True):
+        try:
+            here = " ".join(map(str, Specification(text).message(3, taken)))
+        except InvalidParameter:
+            here = None
+        assert (here, found) == (sent, sent), program
+
+
+def test_the_digest_of_a_name_in_any_script(tmp_path: Path) -> None:
+    """Both sides write it in ASCII."""
+    name = "z\u00fcf\u00e4llig \x7f \U0001f3b2"
+    text = _changed("randomizer", "name", name)
+    Specification(text)
+    script = tmp_path / "name.mjs"
+    script.write_text(
+        f'import {{ load }} from "{MODULE.as_uri()}";\nawait load({json.dumps(text)});\n'
+    )
+    subprocess.run([node(), str(script)], capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("version", [1.0, True])
+def test_a_version_is_a_whole_number(version: Any) -> None:
+    with pytest.raises(InvalidParameter, match="has version"):
+        Specification(_with(lambda said: said.update(version=version)))
 
 
 def test_the_shell_writes_it(tmp_path: Path) -> None:

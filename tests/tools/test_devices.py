@@ -59,7 +59,7 @@ PLANTED: dict[str, tuple[str, str, Randomizer]] = {
         LocalHashing(eps0=2.0),
     ),
     "a list that is not sorted": (
-        "(m) => given(m).sort((x, y) => x - y)",
+        "(m) => [...given(m)].sort((x, y) => (x < y ? -1 : Number(x > y)))",
         "(m) => given(m)",
         SubsetSelection(k=20, size=3, eps0=1.0),
     ),
@@ -170,6 +170,31 @@ def test_programs_that_misbehave_are_one_sentence(source: str, told: str, script
     assert told in sentence and sentence.endswith(".") and "\n" not in sentence
 
 
+def test_a_program_that_does_not_read_its_lines(script: Write) -> None:
+    """More lines than a pipe holds: whoever writes them would wait forever."""
+    count = 100_000
+    source = f"import time; print('1\\n' * {count}, end='', flush=True); time.sleep(60)"
+    started = time.monotonic()
+    with (
+        pytest.raises(InvalidParameter, match=r"did not read all 100000 lines in 2 s; let it"),
+        DeviceProcess(script(source), timeout=2.0) as device,
+    ):
+        device.answers(["1"] * count)
+    assert time.monotonic() - started < 30
+
+
+def test_a_program_that_never_ends_its_line(script: Write) -> None:
+    """Each byte is in time, and the answer is not."""
+    source = "import time\nwhile True: print(1, end='', flush=True); time.sleep(0.1)"
+    started = time.monotonic()
+    with (
+        pytest.raises(InvalidParameter, match=r"did not answer line 1 of 1 in 1 s"),
+        DeviceProcess(script(source), timeout=1.0) as device,
+    ):
+        device.answers(["1"])
+    assert time.monotonic() - started < 30
+
+
 def test_programs_that_write_too_much(script: Write) -> None:
     """All at once, so that it does not depend on when they are read."""
     with (
@@ -241,6 +266,22 @@ def test_a_specification_that_is_not_the_named_randomizers() -> None:
         randomizer_of(alone)
 
 
+def test_a_matrix_under_the_name_of_another_randomizer() -> None:
+    """The matrix is that of eps0 = 5, and the name claims 0.1."""
+    odds = np.ones((4, 4)) + np.eye(4) * np.expm1(5.0)
+    honest = FiniteRandomizer(odds / odds.sum(axis=1)).client_spec()
+    named = {"name": "rr", "parameters": {"k": "4", "eps0": "0.1"}}
+    with pytest.raises(InvalidParameter, match="not that of RandomizedResponse"):
+        randomizer_of(resealed({**honest.document, "randomizer": named}))
+    unknown = {"name": "guess", "parameters": {"eps0": "0.1"}}
+    with pytest.raises(InvalidParameter, match="names no randomizer that is known here"):
+        randomizer_of(resealed({**honest.document, "randomizer": unknown}))
+    own = {"name": "Circle", "parameters": {}}  # a class that is not registered here
+    assert isinstance(
+        randomizer_of(resealed({**honest.document, "randomizer": own})), FiniteRandomizer
+    )
+
+
 def resealed(said: dict[str, object]) -> Specification:
     import hashlib
 
@@ -270,6 +311,7 @@ def test_recorded_messages(tmp_path: Path) -> None:
     rows = [("value", "message"), *zip(values.tolist(), sent.tolist(), strict=True)]
     found = audit_pairs(specification, write_pairs(tmp_path / "good.csv", rows))
     assert found.holds and (found.trials, found.vectors) == (4000, 0)
+    assert str(found).startswith("No test vectors could be run: there are no random bytes. 4,000")
     honest = [("value", "message"), *((value, value) for value in values.tolist())]
     exceeding = audit_pairs(specification, write_pairs(tmp_path / "bad.csv", honest))
     assert exceeding.exceeds
@@ -350,6 +392,12 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
         (["--spec", str(spec), "--k", "4", "--pairs", "y"], "--k does not go with --spec"),
         (["--spec", str(spec), "--randomizer", "rr", "--pairs", "y"], "--randomizer does not go"),
         (["--spec", str(spec), "--client", "a:b", "--pairs", "y"], "--client does not go"),
+        (
+            ["--spec", str(spec), "--pairs", "y", "--trials", "5"],
+            "--trials does not go with --pairs",
+        ),
+        (["--spec", str(spec), "--pairs", "y", "--timeout", "5"], "--timeout needs --command"),
+        (["--k", "4", "--eps0", "1", "--timeout", "5"], "--timeout needs --command"),
         (["--spec", "no.json", "--pairs", "y"], "spec no.json cannot be read"),
         (["--spec", str(spec), "--pairs", "no.csv"], "pairs no.csv cannot be read"),
     ):

@@ -72,14 +72,20 @@ def audit(
       shuffledp audit --spec client.json --pairs pairs.csv
     """
     sure = {"confidence": confidence}
+    if command is None and _is_given(context, "timeout"):
+        raise InvalidParameter("--timeout needs --command; leave it out, or give a program.")
+    if pairs is not None and _is_given(context, "trials"):
+        raise InvalidParameter(
+            "--trials does not go with --pairs, which has all messages; leave it out."
+        )
     if spec is None:
         for name, value in (("command", command), ("pairs", pairs)):
             if value is not None:
                 raise InvalidParameter(f"--{name} needs --spec; make one with shuffledp client.")
         found = hold_against_claim(make_randomizer(given), _loaded(client), trials=trials, **sure)
     else:
-        usual = context.get_parameter_source("randomizer") is click.core.ParameterSource.DEFAULT
-        twice = {**given, "randomizer": None if usual else given["randomizer"], "client": client}
+        named = given["randomizer"] if _is_given(context, "randomizer") else None
+        twice = {**given, "randomizer": named, "client": client}
         for name in (name for name, value in twice.items() if value is not None):
             raise InvalidParameter(
                 f"--{name.replace('_', '-')} does not go with --spec, which names the randomizer; "
@@ -97,6 +103,11 @@ def audit(
     asked: dict[str, Any] = {"client": client, "spec": spec, "command": command, "pairs": pairs}
     asked |= {"trials": found.trials, **sure}
     print_answer("audit", found, form, answer, holds=found.holds, **asked)
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    """Is an option there that has a default?"""
+    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
 def _of_device(

@@ -260,6 +260,13 @@ def checked_count(count: Numbers) -> int:
     return count[0]
 
 
+def _place(number: int) -> int:
+    """A place in a list: none is counted from the end."""
+    if number < 0:
+        raise IndexError
+    return number
+
+
 @dataclass
 class Machine:
     """Evaluates a program for one value.
@@ -319,7 +326,7 @@ class Machine:
         return list(found)
 
     def do_law(self, which: Numbers, count: int) -> Numbers:
-        law = self.laws[which[0]]
+        law = self.laws[_place(which[0])]
         words = self.tape.words(8, count, 0, law_edges(law))
         return [inverted(law, word, self.tape) for word in words]
 
@@ -356,7 +363,7 @@ class Machine:
     def do_hot(self, count: int, places: Numbers) -> Numbers:
         row = [0] * count
         for place in places:
-            row[place] = 1
+            row[_place(place)] = 1
         return row
 
     def do_where(self, mask: Numbers, given: Numbers, others: Numbers) -> Numbers:
@@ -372,6 +379,8 @@ class Machine:
 
     def do_pack(self, bits: Numbers) -> Numbers:
         """Bytes of eight bits, the first bit in the highest place, zeros at the end."""
+        if not {*bits} <= {0, 1}:
+            raise ValueError
         padded = [*bits, *([0] * (-len(bits) % 8))]
         return [int("".join(map(str, padded[i : i + 8])), 2) for i in range(0, len(padded), 8)]
 
@@ -417,6 +426,8 @@ def check_program(code: Expression, laws: int, names: frozenset[str], depth: int
         else:
             what = "the threshold of a coin" if kind == _THRESHOLD else f"a number of {code[0]!r}"
             check_constant(argument, kind, what)
+    if code[0] == "subset" and int(code[1]) > int(code[2]):
+        raise InvalidParameter(f"'subset' takes {code[1]} of {code[2]} numbers; {_AGAIN}")
     if code[0] == "law" and isinstance(code[1], str) and code[1].isdigit() and int(code[1]) >= laws:
         raise InvalidParameter(f"there is no law {code[1]} among {laws}; {_AGAIN}")
 

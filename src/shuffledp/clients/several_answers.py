@@ -29,7 +29,7 @@ _EACH = "ask the questions themselves for the variances of their estimates."
 class SeveralAnswersClient(Client):
     """A value is a row of answers, one for each question."""
 
-    not_specified: ClassVar[str] = "a specification is about one question; write one for each"
+    not_specified: ClassVar[str] = "a specification describes the answer to a single question"
     #: Numbers that are kept of each question beside its own.
     extra: ClassVar[int] = 0
 
@@ -193,6 +193,7 @@ class BundleClient(SeveralAnswersClient):
 class OneOfClient(SeveralAnswersClient):
     """Draws a question, and sends its number and its message, with zeros at the end."""
 
+    not_specified: ClassVar[str] = "a specification does not describe which question is drawn"
     extra: ClassVar[int] = 1  # how many have answered it
 
     chances: tuple[Fraction, ...]

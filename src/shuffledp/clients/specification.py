@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -108,11 +109,21 @@ class Specification:
         given = self.value_of(self.value_text(value))
         source = Source() if random_bytes is None else Source.of(random_bytes)
         try:
-            return message(self.program, given, Tape(source.take))
-        except (LookupError, ValueError, TypeError, RuntimeError) as error:
+            found = message(self.program, given, Tape(source.take))
+            if not self._is_message(found):
+                raise ValueError
+        except (LookupError, ValueError, TypeError, RuntimeError, StopIteration) as error:
             if isinstance(error, InvalidParameter):
                 raise
             raise InvalidParameter(f"the program fails on this value; {_AGAIN}") from None
+        return found
+
+    def _is_message(self, numbers: Numbers) -> bool:
+        """Are there as many numbers as a message has, each of its type?"""
+        form = self.document["message"]
+        least, limit = _TYPES[form["type"]]
+        right = form["length"] in (None, len(numbers))
+        return right and all(least <= number < limit for number in numbers)
 
     def value_text(self, value: Any) -> str:
         """Return a value as one writes it in a line: numbers with spaces between them."""
@@ -161,13 +172,11 @@ class Specification:
             If the line is no message.
         """
         form = self.document["message"]
-        least, limit = _TYPES[form["type"]]
         try:
             found = [int(part) for part in text.split()]
         except ValueError:
-            found = [limit]
-        right = form["length"] in (None, len(found))
-        if not right or not all(least <= number < limit for number in found):
+            found = [1 << 64]  # of no type
+        if not self._is_message(found):
             what = {"number": "one number", "list": f"{form['length']} numbers"}
             raise InvalidParameter(
                 f"{text[:40]!r} is no message; write {what.get(form['kind'], 'numbers')} of type "
@@ -300,7 +309,7 @@ def _checked(document: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
         raise InvalidParameter(f"the specification is not JSON, or was cut off; {_AGAIN}") from None
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         raise InvalidParameter(f'the document has no "format": "{FORMAT}"; {_AGAIN}')
-    if said.get("version") != VERSION or isinstance(said["version"], bool):
+    if said.get("version") != VERSION or type(said["version"]) is not int:
         raise InvalidParameter(
             f"the specification has version {str(said.get('version'))[:20]}, and this client reads "
             f"version {VERSION}; make it again with the version of shuffledp that you use."
@@ -324,33 +333,65 @@ def _checked(document: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_forms(said: Mapping[str, Any]) -> None:
-    """Values, messages and vectors are described as they have to be."""
-    value, form, vectors = said["value"], said["message"], said["vectors"]
-    kind = value.get("kind") if isinstance(value, dict) else None
-    try:
-        right = kind == "number"
-        if kind == "bits":
-            right = 0 < value["ones"] <= value["length"] <= MOST_NUMBERS
-        elif kind == "whole":
-            right = -1 <= int(value["least"]) <= int(value["most"]) < 1 << 63
-        if not right or form["kind"] not in ("number", "list", "messages"):
-            raise ValueError
-        length = form["length"]
-        if form["type"] not in _TYPES or (length is None) != (form["kind"] == "messages"):
-            raise ValueError
-        if length is not None and (type(length) is not int or not 0 < length <= MOST_NUMBERS):
-            raise ValueError
-        named = said["randomizer"] or {"name": "", "parameters": {}}
-        if {*map(type, (named["name"], *named["parameters"].values()))} != {str}:
-            raise ValueError
-        if said["eps0"] is not None and not 0 <= float(said["eps0"]) < math.inf:
-            raise ValueError
-        for vector in vectors:
-            bytes.fromhex(vector["bytes"])
-            vector["value"].split(), vector["message"].split()
-        if not vectors:
-            raise ValueError
-    except (ValueError, TypeError, LookupError, AttributeError):
+    """Values, messages and vectors are described as they have to be; no number is a float."""
+    vectors = said["vectors"]
+    right = _is_value(said["value"]) and _is_form(said["message"])
+    right = right and _is_name(said["randomizer"]) and _is_claim(said["eps0"])
+    right = right and isinstance(vectors, list) and len(vectors) > 0
+    if not right or not all(map(_is_vector, vectors)):
         raise InvalidParameter(
             f"the specification describes no values, messages or test vectors; {_AGAIN}"
-        ) from None
+        )
+
+
+def _has(said: Any, *keys: str) -> bool:
+    """Is it an object with these keys and no others?"""
+    return isinstance(said, dict) and said.keys() == {*keys}
+
+
+def _is_text(text: Any, form: str = "") -> bool:
+    """Is it a text, and of this form if one is given?"""
+    return isinstance(text, str) and (not form or re.fullmatch(form, text) is not None)
+
+
+def _is_size(number: Any) -> bool:
+    return type(number) is int and 0 < number <= MOST_NUMBERS
+
+
+def _is_value(value: Any) -> bool:
+    if _has(value, "kind", "length", "ones"):
+        sizes = _is_size(value["length"]) and _is_size(value["ones"])
+        return value["kind"] == "bits" and sizes and value["ones"] <= value["length"]
+    if _has(value, "kind", "least", "most"):
+        whole = value["kind"] == "whole" and _is_text(value["least"], "-1|0")
+        return whole and _is_text(value["most"], "[0-9]{1,19}") and int(value["most"]) < 1 << 63
+    return _has(value, "kind") and value["kind"] == "number"
+
+
+def _is_form(form: Any) -> bool:
+    if not _has(form, "kind", "type", "length") or form["type"] not in [*_TYPES]:
+        return False
+    if form["kind"] == "messages":
+        return form["length"] is None
+    return form["kind"] in ("number", "list") and _is_size(form["length"])
+
+
+def _is_name(named: Any) -> bool:
+    if named is None:
+        return True
+    if not _has(named, "name", "parameters") or not isinstance(named["parameters"], dict):
+        return False
+    parameters = named["parameters"]
+    texts = all(map(_is_text, (named["name"], *parameters.values())))
+    # other languages may sort other names in another order, and the digest would be another
+    return texts and all(_is_text(name, "[ -~]*") for name in parameters)
+
+
+def _is_claim(eps0: Any) -> bool:
+    written = _is_text(eps0, r"[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
+    return eps0 is None or (written and math.isfinite(float(eps0)))
+
+
+def _is_vector(vector: Any) -> bool:
+    right = _has(vector, "value", "bytes", "message") and all(map(_is_text, vector.values()))
+    return right and _is_text(vector["bytes"], "([0-9a-f]{2})*")

@@ -162,5 +162,8 @@ def make_vectors(program: Program) -> list[tuple[Numbers | float, bytes, Numbers
             if notices(mutant, candidate):
                 found.append(candidate)
         else:
-            raise AssertionError(f"no test vector tells {program.code} from {mutant.code}")
+            raise InvalidParameter(
+                "no test vector notices every constant of the program that is one more or one "
+                "less; choose probabilities that are further from 0 and from 1."
+            )
     return found

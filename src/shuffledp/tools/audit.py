@@ -179,6 +179,8 @@ class Audit(Records):
         asked = f"{self.trials:,} messages of values {self._values()}."
         if self.vectors is not None:
             right = f"{self.vectors} test vectors are right."
+            if not self.vectors and not self.failure:
+                right = "No test vectors could be run: there are no random bytes."
             asked = right if self.failure else f"{right} {asked}"
         return f"{wrapped(asked)}\n{wrapped(self.verdict)}"
 

@@ -15,6 +15,7 @@ import shlex
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -123,8 +124,12 @@ class DeviceProcess:
         writer.start()
         self._threads.append(writer)
         found: list[bytes] = []
+        deadline = time.monotonic() + self.timeout
         while len(found) < len(lines):
-            *more, self._rest = (self._rest + self._next(len(found), len(lines))).split(b"\n")
+            chunk = self._next(len(found), len(lines), deadline)
+            *more, self._rest = (self._rest + chunk).split(b"\n")
+            if more:  # a part of a line is no answer
+                deadline = time.monotonic() + self.timeout
             found += more
         if len(found) > len(lines) or self._rest:
             extra = (found[len(lines) :] or [self._rest])[0]
@@ -132,14 +137,19 @@ class DeviceProcess:
                 f"{self.called} wrote {validate.show(_text(extra))} beside its answers; let it "
                 "write one line for each line that it reads, and all else to stderr."
             )
-        writer.join()
+        writer.join(self.timeout)
+        if writer.is_alive():
+            raise InvalidParameter(
+                f"{self.called} wrote {len(lines)} answers and did not read all {len(lines)} lines "
+                f"in {plain(self.timeout)} s; let it read a line before it answers."
+            )
         self._threads.remove(writer)
         return [_text(line) for line in found]
 
-    def _next(self, had: int, wanted: int) -> bytes:
-        """The next bytes of it."""
+    def _next(self, had: int, wanted: int, deadline: float) -> bytes:
+        """The next bytes of it, until the deadline of the next answer."""
         try:
-            chunk = self._chunks.get(timeout=self.timeout)
+            chunk = self._chunks.get(timeout=max(deadline - time.monotonic(), 0.0))
         except queue.Empty:
             raise InvalidParameter(
                 f"{self.called} did not answer line {had + 1} of {wanted} in {plain(self.timeout)} "
@@ -195,7 +205,8 @@ def randomizer_of(specification: Specification) -> Randomizer:
     """
     document = specification.document
     named = document["randomizer"] or {"name": "a client alone", "parameters": {}}
-    program, matrix = specification.program, _matrix(specification)
+    matrix = _matrix(specification) if _names_matrix(named) else None
+    program = specification.program
     made = matrix or _made(named)
     own = made.client.program()
     same = matrix is not None or [law.described() for law in program.laws] == [
@@ -209,6 +220,12 @@ def randomizer_of(specification: Specification) -> Randomizer:
             "make the specification again."
         )
     return made
+
+
+def _names_matrix(named: Mapping[str, Any]) -> bool:
+    """Does the name leave all to the matrix? One with parameters says which matrix it has."""
+    kind = named_randomizers().get(named["name"], FiniteRandomizer)
+    return issubclass(kind, FiniteRandomizer) and not named["parameters"]
 
 
 def _matrix(specification: Specification) -> Randomizer | None:

@@ -16,7 +16,8 @@ const SCALE = [1n, 2n ** 53n], WHOLE = [0n, 2n ** 53n], LIST = "list";
 
 export class SpecificationError extends Error {}
 const refuse = (/** @type {string} */ sentence) => { throw new SpecificationError(sentence); };
-const short = (/** @type {bigint} */ n) => (n <= Number.MAX_SAFE_INTEGER ? Number(n) : n);
+const fail = () => refuse(`the program fails on this value; ${AGAIN}`);
+const short = (/** @type {bigint} */ n) => (n <= Number.MAX_SAFE_INTEGER && n >= Number.MIN_SAFE_INTEGER ? Number(n) : n);
 const bitLength = (/** @type {bigint} */ n) => (n === 0n ? 0 : n.toString(2).length);
 
 /** Random bytes in the order in which a program takes them: the system's, or recorded ones. */
@@ -143,7 +144,7 @@ const OPERATIONS = {
     return [...found];
   }],
   law: [[LIST, COUNT], (which, n, laws) => (m) => {
-    const law = laws[which(m)[0]], start = m.tape.take(8 * Number(n)), { view } = m.tape;
+    const law = laws[first(which(m))] ?? fail(), start = m.tape.take(8 * Number(n)), { view } = m.tape;
     const words = Array.from({ length: Number(n) }, (_, i) => view.getBigUint64(start + 8 * i, true));
     return words.map((word) => law.invert(word, m.tape));
   }],
@@ -159,69 +160,74 @@ const OPERATIONS = {
     return [floor + (chance < Math.floor((exact - floor) * 2 ** 53) ? 1 : 0)];
   }],
   let: [["name", LIST, LIST], (slot, bound, body) => (m) => { m.slots[slot] = bound(m); return body(m); }],
-  if: [[LIST, LIST, LIST], (condition, then, otherwise) => (m) => (condition(m)[0] ? then(m) : otherwise(m))],
-  add: [[LIST, LIST], (a, b) => (m) => both(a(m), b(m), (x, y) => x + y)],
-  minus: [[LIST, LIST], (a, b) => (m) => both(a(m), b(m), (x, y) => x - y)],
-  equal: [[LIST, LIST], (a, b) => (m) => both(a(m), b(m), (x, y) => (x === y ? 1 : 0))],
+  if: [[LIST, LIST, LIST], (condition, then, otherwise) => (m) => (first(condition(m)) ? then(m) : otherwise(m))],
+  add: [[LIST, LIST], (a, b) => (m) => both(a(m), b(m), plus)],
+  minus: [[LIST, LIST], (a, b) => (m) => both(a(m), b(m), (x, y) => plus(x, -y))],
+  equal: [[LIST, LIST], (a, b) => (m) => both(a(m), b(m), (x, y) => (x == y ? 1 : 0))], // a bigint may be as small as a number
   skip: [[LIST, LIST, WHOLE], (given, start, width, by = Number(width)) => (m) => {
-    const numbers = given(m), [from] = start(m);
-    return numbers.map((x) => (x < from ? x : x + by));
+    const numbers = given(m), from = first(start(m));
+    return numbers.map((x) => (x < from ? x : plus(x, by)));
   }],
   fold: [[LIST, COUNT], (given, columns) => (m) => {
     const sums = new Array(Number(columns)).fill(0);
-    given(m).forEach((x, i) => { sums[i % sums.length] += x; });
+    given(m).forEach((x, i) => { if (sums.length) sums[i % sums.length] = plus(sums[i % sums.length], x); });
     return sums;
   }],
   hot: [[COUNT, LIST], (n, places) => (m) => {
     const row = new Array(Number(n)).fill(0);
-    for (const place of places(m)) row[place] = 1;
+    for (const place of places(m)) row[place < row.length && place >= 0 ? Number(place) : fail()] = 1;
     return row;
   }],
   where: [[LIST, LIST, LIST], (mask, given, others) => (m) => {
     const held = mask(m), numbers = given(m), left = others(m).values();
-    return numbers.map((x, i) => (held[i] ? left.next().value : x));
+    return both(held, numbers, (marked, x) => (marked ? left.next().value ?? fail() : x));
   }],
   join: [[LIST, LIST], (a, b) => (m) => [...a(m), ...b(m)]],
-  sort: [[LIST], (given) => (m) => given(m).sort((x, y) => x - y)],
+  sort: [[LIST], (given) => (m) => [...given(m)].sort((x, y) => (x < y ? -1 : Number(x > y)))],
   pack: [[LIST], (given) => (m) => {
     const bits = given(m), bytes = new Array(Math.ceil(bits.length / 8)).fill(0);
+    if (!bits.every((bit) => bit === 0 || bit === 1)) fail();
     bits.forEach((bit, i) => { bytes[i >> 3] |= bit << (7 - (i & 7)); });
     return bytes;
   }],
   hash: [[LIST, LIST, LIMIT], (seed, place, limit) => (m) => {
-    const [a, b, c] = seed(m), x = BigInt(place(m)[0]);
+    const [a, b, c] = only(3, seed(m)).map(BigInt), x = BigInt(only(1, place(m))[0]);
     return [short(((a * x + b) * x + c) % PRIME % limit)];
   }],
   column: [[LIST, LIST, LIST], (column, row, owned) => (m) => {
-    const [j] = column(m), x = BigInt(row(m)[0]), [own] = owned(m);
+    const [j] = only(1, column(m)), x = BigInt(only(1, row(m))[0]), [own] = only(1, owned(m));
     const odd = [...(BigInt(j) & x).toString(2)].filter((digit) => digit === "1").length % 2;
-    return [odd === own ? short(BigInt(j) ^ (x & -x)) : j];
+    return [odd == own ? short(BigInt(j) ^ (x & -x)) : j];
   }],
 };
-const few = ([count]) => (count >= 0 && count <= MOST ? count : refuse(`the program makes ${count} numbers at once; ${AGAIN}`));
-const both = (a, b, act) => a.map((x, i) => act(x, b[i]));
+const first = (list) => (list.length ? list[0] : fail());
+const only = (count, list) => (list.length === count ? list : fail());
+const few = ([count]) => (count >= 0 && count <= MOST ? Number(count) : refuse(`the program makes ${count} numbers at once; ${AGAIN}`));
+const both = (a, b, act) => only(b.length, a).map((x, i) => act(x, b[i]));
+const plus = (x, y) => (Number.isSafeInteger(typeof x === typeof y ? x + y : null) ? x + y : short(BigInt(x) + BigInt(y)));
 
 /** Compiles an expression, which is checked in full. @returns {Run} */
 function compile(code, laws, names, depth = 0) {
   if (depth > 50) refuse(`the program has more than 50 levels; ${AGAIN}`);
   if (typeof code === "string") {
     if (/^[0-9]+$/.test(code)) { const list = [short(constant(code, THRESHOLD, "a constant"))]; return () => list; }
-    if (!names.includes(code)) refuse(`the name '${code.slice(0, 20)}' has no value; ${AGAIN}`);
+    if (code === "" || !names.includes(code)) refuse(`the name '${code.slice(0, 20)}' has no value; ${AGAIN}`);
     const slot = names.indexOf(code);
     return (m) => m.slots[slot];
   }
-  const known = Array.isArray(code) && Object.hasOwn(OPERATIONS, code[0]);
+  const known = Array.isArray(code) && typeof code[0] === "string" && Object.hasOwn(OPERATIONS, code[0]);
   if (!known) refuse(`'${String(Array.isArray(code) ? code[0] : code).slice(0, 20)}' is no operation of this version; ${AGAIN}`);
   const [name, ...given] = code, [kinds, make] = OPERATIONS[name];
   if (given.length !== kinds.length) refuse(`the operation '${name}' has ${given.length} arguments instead of ${kinds.length}; ${AGAIN}`);
   if (name === "let") {
     const [called, bound, body] = given;
-    if (!/^[A-Za-z]+$/.test(called)) refuse(`'${String(called).slice(0, 20)}' is no name; ${AGAIN}`);
+    if (typeof called !== "string" || !/^[A-Za-z]+$/.test(called)) refuse(`'${String(called).slice(0, 20)}' is no name; ${AGAIN}`);
     const slot = names.length, inner = [...names.map((each) => (each === called ? "" : each)), called];
     return make(slot, compile(bound, laws, names, depth + 1), compile(body, laws, inner, depth + 1));
   }
   const what = name === "coins" ? "the threshold of a coin" : `a number of '${name}'`;
   const made = kinds.map((kind, i) => (kind === LIST ? compile(given[i], laws, names, depth + 1) : constant(given[i], kind, what)));
+  if (name === "subset" && made[0] > made[1]) refuse(`'subset' takes ${given[0]} of ${given[1]} numbers; ${AGAIN}`);
   if (name === "law" && /^[0-9]+$/.test(given[0]) && Number(given[0]) >= laws.length) refuse(`there is no law ${given[0]} among ${laws.length}; ${AGAIN}`);
   return name === "law" ? make(...made, laws) : make(...made);
 }
@@ -233,20 +239,40 @@ function constant(text, [least, most], what) {
   return number;
 }
 
-/** The text that the digest is of: keys in order, no spaces. */
+/** Are values, messages, the claim and the test vectors described as they have to be? */
+function isDescribed({ value, message, randomizer, eps0, vectors }) {
+  const isText = (text, form) => typeof text === "string" && form.test(text), any = /^/;
+  const isSize = (n) => Number.isInteger(n) && n > 0 && n <= MOST;
+  const has = (said, keys) => said !== null && typeof said === "object" && !Array.isArray(said) && Object.keys(said).sort().join(" ") === keys;
+  const values = value?.kind === "number" ? has(value, "kind")
+    : value?.kind === "bits" ? has(value, "kind length ones") && isSize(value.length) && isSize(value.ones) && value.ones <= value.length
+      : has(value, "kind least most") && value.kind === "whole" && isText(value.least, /^(-1|0)$/)
+        && isText(value.most, /^[0-9]{1,19}$/) && BigInt(value.most) < 2n ** 63n;
+  const messages = has(message, "kind length type") && typeof message.type === "string" && Object.hasOwn(BYTES, message.type)
+    && (message.kind === "messages" ? message.length === null : ["number", "list"].includes(message.kind) && isSize(message.length));
+  const named = randomizer === null || (has(randomizer, "name parameters") && isText(randomizer.name, any)
+    && randomizer.parameters !== null && typeof randomizer.parameters === "object" && !Array.isArray(randomizer.parameters)
+    && Object.entries(randomizer.parameters).every(([name, text]) => isText(name, /^[ -~]*$/) && isText(text, any)));
+  const claimed = eps0 === null || (isText(eps0, /^[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$/) && Number.isFinite(Number(eps0)));
+  return values && messages && named && claimed && Array.isArray(vectors) && vectors.length > 0
+    && vectors.every((each) => has(each, "bytes message value") && isText(each.bytes, /^([0-9a-f]{2})*$/) && isText(each.message, any) && isText(each.value, any));
+}
+
+/** A text as JSON in ASCII. */
+const quoted = (/** @type {string} */ text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** The text that the digest is of: keys in order, no spaces, ASCII. */
 const canonical = (said) => (Array.isArray(said) ? `[${said.map(canonical).join(",")}]`
-  : said && typeof said === "object" ? `{${Object.keys(said).sort().map((key) => `${JSON.stringify(key)}:${canonical(said[key])}`).join(",")}}`
-    : JSON.stringify(said));
+  : said && typeof said === "object" ? `{${Object.keys(said).sort().map((key) => `${quoted(key)}:${canonical(said[key])}`).join(",")}}`
+    : typeof said === "string" ? quoted(said) : JSON.stringify(said));
 
 const fromHex = (/** @type {string} */ text) => (/^([0-9a-fA-F]{2})*$/.test(text) ? null : refuse(`the bytes '${text.slice(0, 24)}' are no hexadecimal digits; give two for each byte.`)) ?? Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 /** A client as a specification describes it; `load` makes one. */
 export class Client {
   constructor(/** @type {any} */ said) {
-    const { value, message, vectors } = said;
-    const described = ["number", "bits", "whole"].includes(value?.kind) && Object.hasOwn(BYTES, message?.type)
-      && Array.isArray(vectors) && vectors.length && vectors.every((each) => /^([0-9a-f]{2})*$/.test(each?.bytes));
-    if (!described) refuse(`the specification describes no values, messages or test vectors; ${AGAIN}`);
+    const { value } = said;
+    if (!isDescribed(said)) refuse(`the specification describes no values, messages or test vectors; ${AGAIN}`);
     this.document = said;
     const laws = Array.isArray(said.laws) ? said.laws.map((each) => new Law(each)) : refuse(`the laws are no list; ${AGAIN}`);
     this.run = compile(said.program, laws, value.kind === "number" ? [""] : ["value"]);
@@ -270,7 +296,18 @@ export class Client {
       if (right) machine.slots[0] = BigInt(text) < 0n ? [] : [short(BigInt(text))];
     }
     if (!right) refuse(`the value '${text.slice(0, 40)}' is not one of this client; give another.`);
-    return this.run(machine);
+    let found;
+    try { found = this.run(machine); } catch (error) { if (error instanceof SpecificationError) throw error; fail(); }
+    if (!this.isMessage(found)) fail();
+    return found;
+  }
+
+  /** Are these numbers a message: as many as it has, each of its type? */
+  isMessage(/** @type {Whole[]} */ numbers) {
+    const { type, length } = this.document.message, bits = BigInt(8 * BYTES[type]), signed = type === "int64";
+    const least = signed ? -(2n ** (bits - 1n)) : 0n, limit = signed ? 2n ** (bits - 1n) : 2n ** bits;
+    return (length === null || numbers.length === length)
+      && numbers.every((n) => (typeof n === "bigint" || Number.isSafeInteger(n)) && n >= least && n < limit);
   }
 
   /** The bytes to send: whole numbers of the type that the specification says, little-endian. */
