@@ -258,3 +258,9 @@ def test_given_mechanisms_are_values() -> None:
 def test_mistakes_are_named_in_one_sentence(make: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         make()
+
+
+def test_the_least_epsilon_of_a_guarantee_is_as_documented() -> None:
+    for given in (ApproximateDP(1e-25), GivenProfile([1e-25], [0.0])):
+        assert 0 < given.epsilon_bounds(1e-30).lower <= given.get_epsilon(0) == 1e-20
+        assert "between 0 and 1e-20 counts as 1e-20" in " ".join((given.__doc__ or "").split())

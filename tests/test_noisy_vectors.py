@@ -336,3 +336,26 @@ def test_sums_modulo_a_group(shares: NoiseShares) -> None:
             reduced = (messages.astype(object) % modulus).sum(axis=0) % modulus
             lifted = shares.client.lifted(Counts(users, np.atleast_1d(reduced), modulus=modulus))
             assert lifted.tally.tolist() == counts.tally.tolist()
+
+
+def test_what_discrete_gaussian_shares_lose_from_the_least_noise_on() -> None:
+    """As docs/theory/integer-vectors.md says."""
+
+    def is_supported(sigma: float, shares: int) -> bool:
+        return DiscreteGaussianLaw(sigma, shares).curvature <= 3
+
+    def lost(sigma: float, shares: int) -> float:
+        return shares * sigma**2 - normal_shift(DiscreteGaussianLaw(sigma, shares)) ** -2
+
+    for shares in (*range(1, 60), 100, 1000, 10**6):
+        low, least = 0.3, 2.0
+        while least - low > 1e-9:
+            middle = (low + least) / 2
+            low, least = (low, middle) if is_supported(middle, shares) else (middle, least)
+        if shares >= 10:
+            assert least == pytest.approx(math.sqrt(math.log(4 * shares + 2)) / math.pi, rel=0.02)
+        elif shares > 1:
+            assert 0.61 <= least <= 0.71
+        assert all(0 < lost(factor * least, shares) < 0.13 for factor in (1.3, 1.4, 1.7, 2.5))
+        assert lost(least, shares) < (0.13 if shares >= 50 else 3.8)
+    assert lost(0.626, 10) > 2.5 and lost(0.63, 12) > 3.5

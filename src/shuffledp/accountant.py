@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bounds
+from . import bounds, profiles
 from ._support import validate
 from ._support.numeric import Bounds
 from ._support.progress import progress
@@ -107,7 +107,13 @@ class Accountant(Guarantee):
             each = [(kind.attained_epsilon(0), n) for kind, n in self.rounds]
             if any(math.isinf(epsilon) for epsilon, _ in each):
                 return math.inf
-            exact = sum((Fraction(epsilon) * n for epsilon, n in each), Fraction(0))
+            losses = [Fraction(epsilon) * n for epsilon, n in each]
+            if self.neighbours == "remove":
+                # the same order of the neighbours in all rounds; each kind alone has its worse one
+                together = (_largest_loss(choice) for choice in self._attained_choices)
+                exact = max([*losses, *together], default=Fraction(0))
+            else:  # in each round the two values may be exchanged
+                exact = sum(losses, Fraction(0))
             return max(math.nextafter(float(exact), 0.0), 0.0)
         one = max((kind.attained_epsilon(delta) for kind, _ in self.rounds[:1]), default=0.0)
         return self._attained(one, lambda rounds, rtol: rounds.epsilon_bounds(delta, rtol), rtol)
@@ -125,17 +131,23 @@ class Accountant(Guarantee):
     def _attained(self, one: float, ask: Ask, rtol: float) -> float:
         """No less than one round has, and than the composition of several choices of datasets,
         which are compared roughly."""
-        known = [(kind.attained_parts, n) for kind, n in self.rounds]
-        each = [[_times(choice, n) for choice in found] for found, n in known if found]
-        if self.total_rounds <= 1 or not each:
+        choices = self._attained_choices
+        if self.total_rounds <= 1 or not choices:
             return one
-        choices = [tuple(chain(*choice)) for choice in zip(*each, strict=True)]
         # nothing is promised about the width, and a second lattice takes several times as long
         of = partial(bounds.certified_rounds.CertifiedRounds, refine=False)
-        rounds = [of(choice) for choice in dict.fromkeys(choices)]
+        rounds = [of(choice) for choice in choices]
         if len(rounds) > 1:
             rounds.sort(key=lambda choice: best_effort(ask, choice, bounds.tuning.ROUGH_RTOL).lower)
         return max(one, best_effort(ask, rounds[-1], rtol).lower)
+
+    @property
+    def _attained_choices(self) -> Sequence[Parts]:
+        """Parts of all rounds together, one choice of datasets each."""
+        known = [(kind.attained_parts, n) for kind, n in self.rounds]
+        each = [[_times(choice, n) for choice in found] for found, n in known if found]
+        choices = [tuple(chain(*choice)) for choice in zip(*each, strict=True)]
+        return list(dict.fromkeys(choices))
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
         """Are the rounds certified to be (epsilon, delta)-DP?"""
@@ -247,6 +259,23 @@ class Accountant(Guarantee):
 
 def _times(parts: Parts, rounds: int) -> Parts:
     return [(profile, count * rounds) for profile, count in parts]
+
+
+def _largest_loss(parts: Parts) -> Fraction:
+    """No more than the largest loss of the parts, in the worse order of the neighbours.
+
+    Largest losses were rounded up, so each is lowered. Of unbounded parts a finite loss counts.
+    """
+    return max(
+        sum(
+            (
+                count * Fraction(max(profile.max_loss * (1 - 2.0**-42) - 2.0**-42, 0.0))
+                for profile, count in order
+            ),
+            Fraction(0),
+        )
+        for order in (profiles.base.merged(parts), profiles.base.swapped(parts))
+    )
 
 
 def repeated(round_: Mechanism, rounds: int) -> Accountant:

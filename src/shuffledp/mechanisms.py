@@ -67,7 +67,8 @@ class ApproximateDP(Given):
     """Any mechanism that is (epsilon, delta)-DP, of which nothing else is known.
 
     Its worst pair loses epsilon one way or the other, and everything with probability delta
-    (Kairouz, Oh, Viswanath 2015). An epsilon between 0 and 1e-20 counts as 1e-20.
+    (Kairouz, Oh, Viswanath 2015). An epsilon between 0 and 1e-20 counts as 1e-20, in upper and in
+    lower values.
 
     >>> from shuffledp import Accountant
     >>> from shuffledp.mechanisms import ApproximateDP
@@ -101,7 +102,8 @@ class ApproximateDP(Given):
 class GivenProfile(Given):
     """A mechanism that is (epsilons[i], deltas[i])-DP for every i.
 
-    Between the points the profile is convex in e^epsilon: its chords bound it from above.
+    Between the points the profile is convex in e^epsilon: its chords bound it from above. An
+    epsilon between 0 and 1e-20 counts as 1e-20, in upper and in lower values.
 
     >>> from shuffledp.mechanisms import GivenProfile
     >>> GivenProfile(epsilons=[0.5, 1.0], deltas=[1e-3, 1e-6]).get_epsilon(1e-4) < 0.965

@@ -21,6 +21,7 @@ from shuffledp.randomizers import (
     NoiseShares,
     NoisyHistogram,
     OneBit,
+    OneOf,
     PrivUnit,
     Randomizer,
 )
@@ -204,3 +205,18 @@ def test_estimates_as_tables(tmp_path: Path) -> None:
     pandas = needs("pandas")
     frame = found.to_pandas()
     assert isinstance(frame, pandas.DataFrame) and list(frame["count"]) == found.counts.tolist()
+
+
+def test_questions_that_nobody_was_asked_are_left_out() -> None:
+    poll = OneOf(RandomizedResponse(2, eps0=1.0), OneBit(eps0=1.0))
+    first, second = (
+        poll.estimate(Counts(4, tally)) for tally in ([4, 3, 1, 0, 0], [0, 0, 0, 4, 2])
+    )
+    counts = [each[0] for each in (first, second) if isinstance(each[0], Estimate)]
+    means = [each[1] for each in (first, second) if isinstance(each[1], MeanEstimate)]
+    found = combine(counts)
+    assert found.users == 4 and np.array_equal(found.counts, counts[0].counts)
+    assert combine(means) == means[1]
+    for unknown in ([counts[1]] * 2, [means[0]] * 2):
+        with pytest.raises(InvalidParameter, match="nobody was asked"):
+            combine(unknown)  # type: ignore[type-var]

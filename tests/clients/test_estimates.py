@@ -357,3 +357,14 @@ def test_the_memory_of_many_users_is_bounded() -> None:
 def test_pure_ldp_names_a_randomizer_to_use() -> None:
     with pytest.raises(InvalidParameter, match=r"RandomizedResponse\(k=2, eps0=1.0\)"):
         PureLDP(1.0).randomize([0])
+
+
+def test_sets_with_a_repeated_value_are_refused() -> None:
+    poll = SubsetSelection(4, 2, 1.0)
+    assert poll.count([[0, 1], [3, 1]]).tally.tolist() == [1, 2, 0, 1]
+    with pytest.raises(InvalidParameter, match=r"messages has \[1, 1\], in which a value is"):
+        poll.count([[0, 1], [1, 1]])
+    three = SubsetSelection(8, 3, 1.5)
+    with pytest.raises(InvalidParameter, match="a value is repeated"):
+        three.count([[2, 1, 2]])
+    assert three.count(np.zeros((0, 3), dtype=int)).users == 0

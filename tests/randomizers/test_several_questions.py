@@ -246,7 +246,30 @@ def test_many_questions_take_no_time_and_too_many_classes_are_refused() -> None:
         Shuffle(unlike, 1000).get_epsilon(1e-6)
     assert Shuffle(unlike, 1000, "stronger-clones").get_epsilon(1e-6) > 0
     with pytest.raises(OutOfRange, match="smaller eps0"):
-        Shuffle(Bundle(*[RandomizedResponse(2, eps0=100.0)] * 8), 10).get_epsilon(0.1)
+        Bundle(*[RandomizedResponse(2, eps0=100.0)] * 8)
+
+
+def test_losses_beyond_the_range_of_a_double_are_refused() -> None:
+    most = Shuffle(Bundle(*[RandomizedResponse(2, eps0=17.0)] * 20), 2)
+    assert 339 < most.attained_epsilon(1e-6) <= most.get_epsilon(1e-6) <= 340 * (1 + 1e-12)
+    with pytest.raises(OutOfRange, match="add up to 400, and 340 is the limit"):
+        Bundle(*[RandomizedResponse(2, eps0=20.0)] * 20)
+    leaky = FiniteRandomizer([[1 - 1e-74, 1e-74, 0], [1e-74, 1 - 1e-74, 1e-74]])
+    with pytest.raises(OutOfRange, match="340 is the limit"):
+        Bundle(leaky, leaky)
+
+
+@pytest.mark.parametrize("kind", [Bundle, OneOf])
+def test_counts_say_what_they_are_of(kind: Any) -> None:
+    survey, other = kind(HALF, THIRD), kind(HALF, HALF)
+    counts = survey.count(survey.randomize([[0, 1], [1, 2]], rng=np.random.default_rng(1)))
+    assert counts.protocol == repr(survey)
+    with pytest.raises(InvalidParameter, match="estimate with the randomizer of the messages"):
+        other.estimate(counts)
+    with pytest.raises(InvalidParameter, match="do not add up"):
+        counts + other.count(other.randomize([[0, 1]], rng=np.random.default_rng(1)))
+    with pytest.raises(InvalidParameter, match="known modulo 256 only"):
+        survey.estimate(Counts(2, counts.tally, modulus=256))
 
 
 def test_matrices_with_many_rows_have_one_law_above_all_pairs() -> None:

@@ -16,12 +16,14 @@ import oracles
 from oracles import randomizers as written
 from shuffledp import (
     Accountant,
+    Aggregate,
     FiniteRandomizer,
     Gaussian,
     Laplace,
     PureLDP,
     RandomizedResponse,
     Shuffle,
+    UnaryEncoding,
 )
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.guarantee import best_effort
@@ -212,3 +214,26 @@ def test_a_pair_that_loses_nothing_or_everything_in_one_order() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert 1 - 0.51**3 < rounds.attained_delta(20.0) <= 1 - 0.25**3
+
+
+def test_a_missing_user_is_missing_from_all_rounds() -> None:
+    """In one order of the neighbours the first kind loses log 5 and the second log 9/5, in the
+    other one it is the reverse: no order has log 5 twice."""
+    first = Aggregate(UnaryEncoding(4, p=0.5, q=0.1), 50, neighbours="remove")
+    second = Aggregate(UnaryEncoding(4, p=0.9, q=0.5), 50, neighbours="remove")
+    both = Accountant().compose(first).compose(second)
+    assert math.log(9) - 1e-9 <= both.attained_epsilon(0) <= math.log(9)
+    assert both.attained_epsilon(0) <= both.get_epsilon(0)
+    more = Accountant().compose(first, 3).compose(second)
+    exact = 3 * math.log(5) + math.log(9 / 5)
+    assert exact - 1e-9 <= more.attained_epsilon(0) <= exact
+    twice = Accountant().compose(first, 2)
+    assert 2 * math.log(5) - 1e-9 <= twice.attained_epsilon(0) <= 2 * math.log(5)
+
+
+def test_values_that_no_other_user_covers_are_composed() -> None:
+    """Two users, one of whom holds the value that only the third output tells: no output of the
+    pair is covered by the other user, and the loss is infinite."""
+    survey = Shuffle(FiniteRandomizer([[0.5, 0.5, 0], [0.2, 0.8, 0], [0, 0, 1]]), 2)
+    twice = Accountant().compose(survey, 2)
+    assert 0.999 <= twice.attained_delta(0.1) <= twice.get_delta(0.1) <= 1

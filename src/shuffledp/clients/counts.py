@@ -282,7 +282,8 @@ def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combine
     ----------
     estimates : sequence of Estimate, or of MeanEstimate
         Of the same values in the same order; the randomizers may differ. Messages of two of them
-        have to be randomized independently of each other.
+        have to be randomized independently of each other. Estimates with infinite standard errors,
+        of a question of `OneOf` that nobody was asked, are left out, and so are their users.
     weights : {"users", "precision"}
         "users" weighs each by its number of users: counts are added up. What is estimated are the
         counts of all users together, or the mean over all of them. Right for shards, and for rounds
@@ -303,7 +304,8 @@ def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combine
     Raises
     ------
     InvalidParameter
-        For no estimates, estimates of different values or kinds, or other weights.
+        For no estimates, estimates of different values or kinds, estimates that all have infinite
+        standard errors, or other weights.
 
     Notes
     -----
@@ -338,12 +340,25 @@ def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combine
     used = [estimate for estimate in estimates if estimate.users]
     if not used:
         return estimates[0]
+    used = [estimate for estimate in used if _is_known(estimate)]
+    if not used:
+        raise InvalidParameter(
+            "all estimates have infinite standard errors: nobody was asked this question; give at "
+            "least one estimate from answers."
+        )
     if weights == "users":
         weight = np.array([float(estimate.users) for estimate in used])
     else:
         weight = np.array([_planned_error(estimate) ** -2.0 for estimate in used])
     share = weight / weight.sum()
     return type(used[0]).weighed(used, share)
+
+
+def _is_known(estimate: Estimate | MeanEstimate) -> bool:
+    """Has anybody answered?"""
+    if isinstance(estimate, MeanEstimate):
+        return bool(np.isfinite(estimate.standard_error).all())
+    return bool(np.isfinite(estimate.standard_errors).all())
 
 
 def _planned_error(estimate: Estimate | MeanEstimate) -> float:

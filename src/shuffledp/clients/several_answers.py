@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from ..errors import InvalidParameter
-from .base import Client, MeanClient, MessageForm, bits_for, whole_messages
+from .base import Client, MeanClient, MessageForm, bits_for, checked_counts, whole_messages
 from .counts import Counts, Estimate, MeanEstimate
 from .entropy import Source, Whole
 from .inversion import Inversion, of_fractions
@@ -117,11 +117,7 @@ class SeveralAnswersClient(Client):
     def _parts(self, counts: Counts) -> list[NDArray[Any]]:
         """The numbers of each question."""
         ends = [0, *accumulate(size + self.extra for size in self._tallies)]
-        if len(counts.tally) != ends[-1]:
-            raise InvalidParameter(
-                f"tally has {len(counts.tally)} numbers instead of {ends[-1]}; give what count "
-                "returned."
-            )
+        checked_counts(counts, ends[-1])
         parts = [counts.tally[start:end] for start, end in pairwise(ends)]
         # sums of messages may be beyond 64 bits, counts are not
         return [

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support import validate
+from ..errors import InvalidParameter
 from .base import (
     CountingClient,
     MessageForm,
@@ -104,9 +106,25 @@ class SubsetsClient(CountingClient):
 
     def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
         values = countable(self.k)
-        return in_blocks(
-            messages, self.size, lambda rows: np.bincount(rows.ravel(), minlength=values)
-        )
+
+        def add(rows: NDArray[Any]) -> NDArray[Any]:
+            _check_distinct(rows)
+            return np.bincount(rows.ravel(), minlength=values)
+
+        return in_blocks(messages, self.size, add)
 
     def estimate(self, counts: Counts) -> Estimate:
         return super().estimate(checked_counts(counts, self.k))
+
+
+def _check_distinct(rows: NDArray[Any]) -> None:
+    """Refuse messages that have a value more than once; `randomize` sorts their values."""
+    if (rows[:, 1:] > rows[:, :-1]).all():
+        return
+    ranked = np.sort(rows, axis=1)
+    wrong = np.flatnonzero((ranked[:, 1:] == ranked[:, :-1]).any(axis=1))
+    if len(wrong):
+        raise InvalidParameter(
+            f"messages has {validate.show(rows[wrong[0]].tolist())}, in which a value is repeated; "
+            "give what randomize returned."
+        )

@@ -97,7 +97,7 @@ def _sign_changes(law: ClassLaw, users: int) -> Array:
     scores = (both / np.where(covered, law.blanket, 1.0))[:, covered]
     sums = [both[:, ~covered]]
     classes = range(scores.shape[1])
-    for count in range(1, users + 1):
+    for count in range(1, users + 1 if classes else 1):  # without a covered class no scores add up
         chosen = list(combinations_with_replacement(classes, count))
         sums.append(scores[:, chosen].sum(axis=2))
     first, second = np.concatenate(sums, axis=1)

@@ -86,6 +86,12 @@ def sampled_users(users: int, sample_rate: Any) -> int:
 def local_epsilon_of(randomizer: Any) -> float:
     """eps0 of a randomizer, within the supported range; OutOfRange if it has none."""
     eps0 = getattr(randomizer, "eps0", None)
+    if eps0 is None and not getattr(randomizer, "covers_every_exchange", True):
+        raise OutOfRange(
+            f"{validate.show(randomizer)} does not say that every pair of values is eps0-LDP, "
+            "which this bound needs: its three numbers are about two values of one user; give a "
+            "randomizer with an eps0."
+        )
     if eps0 is None or not 0 <= eps0 < math.inf:
         raise OutOfRange(
             f"{validate.show(randomizer)} is not eps0-LDP for any finite eps0, which this bound "

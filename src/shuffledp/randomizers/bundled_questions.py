@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import fsum, prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import laws
 from .._support.text import at_most
+from ..errors import OutOfRange
 from .base import register
 from .exact import ExactMatrix, Fractions
-from .questionnaire import Questionnaire, Questions, enumerated, sum_of_losses
+from .questionnaire import Questionnaire, Questions, enumerated, finite_loss, sum_of_losses
 
 if TYPE_CHECKING:
     from ..clients.several_answers import BundleClient
+
+#: The largest loss of a bundle: beyond twice as much, scores exceed the range of a double.
+_MOST_LOSS = 340.0
 
 
 @register
@@ -27,7 +31,8 @@ class Bundle(Questionnaire):
     message.
 
     The shuffler keeps the answers of a user together, so that the analyst can relate them. If
-    nobody needs that, separate shuffles of the questions are more private.
+    nobody needs that, separate shuffles of the questions are more private. The largest finite
+    losses of the questions may add up to 340 at most.
 
     >>> from shuffledp import RandomizedResponse, Shuffle
     >>> from shuffledp.randomizers import Bundle
@@ -44,6 +49,12 @@ class Bundle(Questionnaire):
 
     def __init__(self, *asked: Any, questions: Any = None) -> None:
         self._keep_questions(asked, questions)
+        loss = fsum(map(finite_loss, self.questions))
+        if loss > _MOST_LOSS * (1 + 1e-9):
+            raise OutOfRange(
+                f"the largest losses of the questions add up to {loss:.6g}, and {_MOST_LOSS:g} is "
+                "the limit; bundle fewer questions, or give them a smaller eps0."
+            )
 
     @cached_property
     def eps0(self) -> float:

@@ -79,9 +79,9 @@ class NoiseShares(Randomizer):
 
     Histograms and numbers are analysed exactly. Of vectors the worst direction is not known, and
     epsilon is an upper bound: that of Gaussian noise whose variance is smaller by 0.73 at most than
-    that of all Skellam shares in a coordinate, and by about 0.1 for discrete Gaussian shares. Other
-    shares have no such bound. The L2 sensitivity is 2 `norm` for replace-one neighbours and `norm`
-    for remove-one neighbours.
+    that of all Skellam shares in a coordinate, and by about 0.1 for discrete Gaussian shares with a
+    little more noise than the least supported. Other shares have no such bound. The L2 sensitivity
+    is 2 `norm` for replace-one neighbours and `norm` for remove-one neighbours.
 
     Parameters
     ----------

@@ -14,6 +14,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
+
 from .. import laws
 from .._support import validate
 from .._support.written import written_number
@@ -201,7 +203,7 @@ class Questionnaire(Randomizer):
                 "k is missing: messages of local hashing do not tell how many values there are; "
                 "give k, to count the values 0 .. k - 1."
             )
-        return self._client(k).count(messages)
+        return self._client(k).count(messages).of_protocol(repr(self))
 
     def counts_of(self, messages: Any, users: int, values: int) -> Counts:
         return self.count(messages, values)
@@ -213,7 +215,7 @@ class Questionnaire(Randomizer):
         counts = messages if isinstance(messages, Counts) else self.count(messages, k)
         if self._hashed:  # so many numbers are kept of each question that is hashed
             k = (len(counts.tally) - self._client(1).size) // self._hashed + 1
-        return self._client(k).estimate(counts)
+        return self._client(k).estimate(counts.of_protocol(repr(self)))
 
 
 def _listed(named: Any) -> Sequence[Any]:
@@ -337,6 +339,18 @@ def sum_of_losses(questions: Sequence[Randomizer]) -> float:
     if math.isinf(total) or Fraction(total) >= sum(map(Fraction, each)):
         return total
     return math.nextafter(total, math.inf)
+
+
+def finite_loss(question: Randomizer) -> float:
+    """About the largest finite loss of a question; outputs may exclude values besides."""
+    if math.isfinite(question.local_eps0):
+        return question.local_eps0
+    matrix = _matrix_of(question)
+    if matrix is None:
+        return 0.0
+    largest = matrix.rows.max(axis=0)
+    least = np.where(matrix.rows > 0, matrix.rows, 1.0).min(axis=0)
+    return float(np.log(largest[largest > 0] / least[largest > 0]).max())
 
 
 def enumerated(sizes: Sequence[int]) -> int:

@@ -1,7 +1,8 @@
 """Queries that count messages where they are: in a database.
 
-A query returns the rows (item, weight, total) of `tools.counting`, for every kind of message, on
-whole numbers of 64 bits alone.
+A query returns the rows (item, weight, total) of `tools.counting`, on whole numbers of 64 bits
+alone. Messages of `Bundle` and `OneOf`, with answers to several questions, are refused. Of sets
+the query does not check that their values differ.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def count_query(
     Raises
     ------
     InvalidParameter
-        For another dialect, or a column that is no name.
+        For another dialect, a column that is no name, or messages of `Bundle` or `OneOf`.
 
     Examples
     --------
