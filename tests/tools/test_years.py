@@ -472,6 +472,21 @@ def test_limits_are_not_counted_twice(file: Path) -> None:
     assert other.rounds == ((noise, 2), (GaussianNoise(1.0), 3))
 
 
+def test_colluding_users_of_a_plan_that_does_not_fit(tmp_path: Path) -> None:
+    """It would fit with fewer of them, or does not with none."""
+    file = tmp_path / "plan.toml"
+    for target, words in (
+        (0.5, "would fit if up to 29.69 % of the users of every round collude"),
+        (0.2, "is not certified to fit the target (0.2, 1e-06) with 0 colluding users either"),
+    ):
+        file.write_text(
+            f"[target]\nepsilon = {target}\ndelta = 1e-6\n[[rounds]]\nrandomizer = 'pure-ldp'\n"
+            "eps0 = 4.0\nusers = 10_000\ncolluding = 0.5\n"
+        )
+        result = run("plan", str(file), "--find", "colluding")
+        assert result.returncode == 1 and words in " ".join(result.stdout.split())
+
+
 def test_how_many_colluding_users_a_plan_survives() -> None:
     """Against the same plan with that many, and with a few more."""
 
@@ -490,7 +505,7 @@ def test_how_many_colluding_users_a_plan_survives() -> None:
     assert found.beyond is not None and found.value < found.beyond < 1.002 * found.value
     assert plan(found.value, target).ledger().fits
     assert not plan(found.beyond + 0.02, target).ledger().fits
-    with pytest.raises(Infeasible, match=r"does not fit with colluding=0\.0001"):
+    with pytest.raises(Infeasible, match="all budgets with 0 colluding users either"):
         colluding_share(plan(0.0, 0.9 * none))
     document = plan(0.0, target).ledger()
     text = replace(document, colluding=found).to_markdown()

@@ -88,9 +88,10 @@ def account(
     if find is not None:
         try:
             ledger = replace(ledger, colluding=colluding_share(read, rtol=rtol))
-        except Infeasible:
-            if ledger.fits:  # or else the account says so
+        except Infeasible as error:
+            if ledger.fits:
                 raise
+            ledger = replace(ledger, no_colluding=str(error))
     if picture:
         from ..plotting import plot_ledger
 

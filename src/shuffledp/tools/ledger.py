@@ -78,6 +78,8 @@ class Ledger(Records):
     exceeded_on: datetime.date | None = None
     #: The largest share of colluding users with which the plan fits, if that was asked for.
     colluding: Calibration | None = None
+    #: Why there is none, in a sentence, if it was asked for.
+    no_colluding: str = ""
 
     def to_markdown(self, date: str | None = None) -> str:
         """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""

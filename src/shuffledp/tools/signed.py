@@ -129,7 +129,7 @@ def document(ledger: Ledger, date: str | None = None) -> Document:
     more += [_limits(ledger)] if ledger.is_limited or ledger.stays else []
     more += [_periods(ledger)] if ledger.periods else []
     more += [_standing(ledger)] if ledger.standing else []
-    more += [_colluding(ledger)] if ledger.colluding else []
+    more += [_colluding(ledger)] if ledger.colluding or ledger.no_colluding else []
     sections = [_guarantee(ledger), *more, _ledger(ledger), *entries, _computed(ledger)]
     return Document("Privacy account", [*sections, _words(sections), _origin(ledger, date)])
 
@@ -273,12 +273,15 @@ def _standing(ledger: Ledger) -> Section:
 def _colluding(ledger: Ledger) -> Section:
     """How many colluding users the plan survives."""
     found = ledger.colluding
-    assert found is not None
+    if found is None:
+        reason = ledger.no_colluding
+        return Section("Colluding users", [reason[:1].upper() + reason[1:]])
     most = f"up to {_percent(found.value)} of the users of every round collude"
     same = " on the same condition" if ledger.condition else ""
+    fits = "also fits" if ledger.fits else "would fit"
     beyond = f"; with {_percent(found.beyond)} it is not certified to" if found.beyond else ""
     said = (
-        f"The plan also fits{same} if {most} with the adversary, whoever they are{beyond}. What "
+        f"The plan {fits}{same} if {most} with the adversary, whoever they are{beyond}. What "
         "the entries say of colluding users is replaced for that."
     )
     return Section("Colluding users", [said])
