@@ -32,11 +32,23 @@ _TYPICAL = 1e-6
 _GROUPS_ARE_KNOWN = (
     "which user is in which group does not change with the value in question and is not protected"
 )
+_SAME_MESSAGES = (
+    "in groups that hide each other equal outputs are equal messages, and nothing about a message "
+    "tells the group"
+)
+#: What is said of all users, where it is true of those of one group.
+_OF_THE_GROUP = {
+    "every honest user applies this randomizer": (
+        "every honest user applies the randomizer of the group"
+    ),
+    "all users of a round apply": "all users of the group apply",
+    "any other user's message": "the message of any other user of the group",
+}
 _MIXED = Analysis(
     name="shared-blanket",
     theorem=(
         "privacy blanket that the randomizers of several groups share, averaged over the number of "
-        "users who provide cover, for the worst group; proof in docs/theory/mixed.md"
+        "users who provide cover, for {whom}; proof in docs/theory/mixed.md"
     ),
     adversary=(
         f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is told which other users' "
@@ -44,9 +56,7 @@ _MIXED = Analysis(
     ),
     assumption=(
         "every honest user applies the randomizer of the own group, "
-        f"{FRESH}; in groups that hide each other equal outputs are equal messages, and nothing "
-        "about a message tells the group; "
-        f"{_GROUPS_ARE_KNOWN}"
+        f"{FRESH}; {_SAME_MESSAGES}; {_GROUPS_ARE_KNOWN}"
     ),
     gist="is told which other messages are independent of their senders' values",
     law=lambda round_: None,
@@ -256,7 +266,9 @@ class MixedShuffle(RoundOfReports):
         return self.sample_rate if group.sample_rate is None else group.sample_rate
 
     def _alike(self, group: Group) -> Sequence[Group]:
-        """The groups that do what this one does."""
+        """The groups that do what this one does; itself only, if nobody knows what that is."""
+        if not group.randomizer.is_one_randomizer:
+            return [group]
         known = group.randomizer, self._rate(group)
         return [each for each in self.groups if (each.randomizer, self._rate(each)) == known]
 
@@ -359,9 +371,19 @@ class MixedShuffle(RoundOfReports):
     @property
     def attained_parts(self) -> Sequence[Parts]:
         """Those of one randomizer, if all groups have the same; of others none are known."""
-        group = self.protected[0]
-        everybody = len(self._alike(group)) == len(self.groups)
-        return self._alone(group).attained_parts if everybody else ()
+        return self._alone(self.groups[0]).attained_parts if self._is_one_crowd else ()
+
+    @property
+    def _is_one_crowd(self) -> bool:
+        """Whether all groups do the same."""
+        return len(self._alike(self.groups[0])) == len(self.groups)
+
+    @property
+    def whom(self) -> str:
+        """Whom the guarantee is for, after "for"."""
+        if self.protects is None:
+            return "the worst group"
+        return f"the users of group {self.protects!r}"
 
     @property
     def _worst(self) -> Sequence[Group]:
@@ -384,16 +406,21 @@ class MixedShuffle(RoundOfReports):
         """That of a common blanket, or of groups by themselves, or both."""
         alone = [group for group in self.protected if self._shared(group) is None]
         analyses = {group.name: self._alone(group).explained for group in alone}
-        if len(alone) == len(self.protected) and len(set(analyses.values())) == 1:
+        hide_each_other = any(len(self.hidden_among(group)) > 1 for group in self.protected)
+        always = [*([_SAME_MESSAGES] if hide_each_other else ()), _GROUPS_ARE_KNOWN]
+        if self._is_one_crowd and analyses:
             known = next(iter(analyses.values()))
-            return replace(known, assumption=f"{known.assumption}; {_GROUPS_ARE_KNOWN}")
+            return replace(known, assumption="; ".join([known.assumption, *always]))
         theorems = [f"group {name!r} by itself, {each.theorem}" for name, each in analyses.items()]
-        assumed = [f"of group {name!r}, {each.assumption}" for name, each in analyses.items()]
+        assumed = [
+            f"of group {name!r}, {_of_the_group(each.assumption)}"
+            for name, each in analyses.items()
+        ]
         if len(alone) == len(self.protected):
-            name, assumed = "by group", [_GROUPS_ARE_KNOWN, *assumed]
+            name, assumed = "by group", [*always, *assumed]
         else:
             name, assumed = _MIXED.name, [_MIXED.assumption, *assumed]
-            theorems.insert(0, _MIXED.theorem)
+            theorems.insert(0, _MIXED.theorem.format(whom=self.whom))
         return replace(
             _MIXED, name=name, theorem="; ".join(theorems), assumption="; ".join(assumed)
         )
@@ -443,6 +470,11 @@ class MixedShuffle(RoundOfReports):
             "not depend on the value in question: no blanket is known that they share, or none "
             "that hides better than the group itself"
         )
+        if not all(group.randomizer.is_one_randomizer for group in self.protected):
+            why += (
+                "; a group of whose randomizer only bounds are known may have another one than "
+                "every other group, also one with the same bounds"
+            )
         found.append(("cover", f"{'; '.join(covers)}{why if recognized else ''}"))
         rates = {group.name: self._rate(group) for group in self.groups}
         if min(rates.values()) < 1:
@@ -483,6 +515,12 @@ class MixedShuffle(RoundOfReports):
         known = {name: getattr(self, name) for name in usual}
         shown = "".join(f", {k}={v!r}" for k, v in known.items() if v != usual[k])
         return f"MixedShuffle([{', '.join(map(repr, self.groups))}]{shown})"
+
+
+def _of_the_group(assumption: str) -> str:
+    for everybody, members in _OF_THE_GROUP.items():
+        assumption = assumption.replace(everybody, members)
+    return assumption
 
 
 def _name(group: Group) -> str:

@@ -82,6 +82,7 @@ from .._support.progress import progress
 from .._support.written import written_number
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
+from ..mixed import MixedShuffle
 from ..randomizers.base import parameter_names
 from ..rounds import Round
 from .dates import DATE_KEYS, Duration, Schedule, check_day, take_days
@@ -157,6 +158,11 @@ class PlannedRound:
         if self.population is not None:
             _check_line("population", self.population)
         validate.instance(self.round, Round, "is not a round; give a Shuffle.", "round")
+        if isinstance(self.round, MixedShuffle) and self.round.protects is not None:
+            raise InvalidParameter(
+                f"protects={self.round.protects!r} is for one group, but the account of a plan is "
+                "for every user; leave protects out."
+            )
         rounds = validate.count("rounds", self.rounds, validate.MAX_ROUNDS)
         if self.schedule is not None:
             wrong = "is not a schedule; give Schedule(start, every, until)."
