@@ -26,7 +26,7 @@ every = "week"              # or day, "2 weeks", month, year
 until = 2028-12-31          # or rounds = 104
 
 [people]
-stays = "26 weeks"          # from the first round of a person to the last
+stays = "26 weeks"          # a person's last round is less than that after the first
 
 [[budgets]]
 any = "12 months"           # or each = "year"
@@ -200,7 +200,7 @@ class Plan:
     rounds: tuple[PlannedRound, ...]
     #: The files that it was read from, each with its sha256.
     inputs: Inputs = field(default=(), compare=False)
-    #: The longest time from the first round of a person to the last.
+    #: The last round of a person is less than that time after the first.
     stays: Duration | None = None
     budgets: tuple[PeriodBudget, ...] = ()
 
@@ -333,9 +333,13 @@ class Plan:
                 periods += period_accounts(budget, people, costs)
                 done(1)
             spent = None if at is None else standing(self, people, costs, at)
-            since = exceeded_on(self, people, costs) if self.is_dated else None
+            first, surely = exceeded_on(self, people, costs) if self.is_dated else (None, None)
         given = (self.epsilon, self.delta, tuple(entries), self.inputs)
-        return Ledger(*given, self.stays, tuple(periods), spent, since)
+        day, population = first or (None, None)
+        return Ledger(
+            *given, self.stays, tuple(periods), spent, day,
+            exceeded_in=population, surely_exceeded=surely,
+        )  # fmt: skip
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
