@@ -16,7 +16,12 @@ from ._support.text import plain
 from .errors import InvalidParameter
 from .guarantee import DEFAULT_RTOL, best_effort
 from .randomizers import Analysis, Randomizer
-from .randomizers.analyses import FRESH, SEES_ALL_BUT_ONE
+from .randomizers.analyses import (
+    GROUPS_ARE_KNOWN,
+    SAME_MESSAGES,
+    SHARED_BLANKET,
+    of_the_group,
+)
 from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
 from .rounds import RoundOfReports
 from .shuffle import Shuffle
@@ -29,39 +34,6 @@ if TYPE_CHECKING:  # loaded with the first question
 MAX_GROUPS = 64
 #: The delta at which a common blanket and a group by itself are compared.
 _TYPICAL = 1e-6
-_GROUPS_ARE_KNOWN = (
-    "which user is in which group does not change with the value in question and is not protected"
-)
-_SAME_MESSAGES = (
-    "in groups that hide each other equal outputs are equal messages, and nothing about a message "
-    "tells the group"
-)
-#: What is said of all users, where it is true of those of one group.
-_OF_THE_GROUP = {
-    "every honest user applies this randomizer": (
-        "every honest user applies the randomizer of the group"
-    ),
-    "all users of a round apply": "all users of the group apply",
-    "any other user's message": "the message of any other user of the group",
-}
-_MIXED = Analysis(
-    name="shared-blanket",
-    theorem=(
-        "privacy blanket that the randomizers of several groups share, averaged over the number of "
-        "users who provide cover, for {whom}; proof in docs/theory/mixed.md"
-    ),
-    adversary=(
-        f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is told which other users' "
-        "messages are independent of their values"
-    ),
-    assumption=(
-        "every honest user applies the randomizer of the own group, "
-        f"{FRESH}; {_SAME_MESSAGES}; {_GROUPS_ARE_KNOWN}"
-    ),
-    gist="is told which other messages are independent of their senders' values",
-    law=lambda round_: None,
-    as_one=True,
-)
 
 
 @dataclass(frozen=True)
@@ -407,22 +379,21 @@ class MixedShuffle(RoundOfReports):
         alone = [group for group in self.protected if self._shared(group) is None]
         analyses = {group.name: self._alone(group).explained for group in alone}
         hide_each_other = any(len(self.hidden_among(group)) > 1 for group in self.protected)
-        always = [*([_SAME_MESSAGES] if hide_each_other else ()), _GROUPS_ARE_KNOWN]
+        always = [*([SAME_MESSAGES] if hide_each_other else ()), GROUPS_ARE_KNOWN]
         if self._is_one_crowd and analyses:
             known = next(iter(analyses.values()))
             return replace(known, assumption="; ".join([known.assumption, *always]))
         theorems = [f"group {name!r} by itself, {each.theorem}" for name, each in analyses.items()]
         assumed = [
-            f"of group {name!r}, {_of_the_group(each.assumption)}"
-            for name, each in analyses.items()
+            f"of group {name!r}, {of_the_group(each.assumption)}" for name, each in analyses.items()
         ]
         if len(alone) == len(self.protected):
             name, assumed = "by group", [*always, *assumed]
         else:
-            name, assumed = _MIXED.name, [_MIXED.assumption, *assumed]
-            theorems.insert(0, _MIXED.theorem.format(whom=self.whom))
+            name, assumed = SHARED_BLANKET.name, [SHARED_BLANKET.assumption, *assumed]
+            theorems.insert(0, SHARED_BLANKET.theorem.format(whom=self.whom))
         return replace(
-            _MIXED, name=name, theorem="; ".join(theorems), assumption="; ".join(assumed)
+            SHARED_BLANKET, name=name, theorem="; ".join(theorems), assumption="; ".join(assumed)
         )
 
     @property
@@ -515,12 +486,6 @@ class MixedShuffle(RoundOfReports):
         known = {name: getattr(self, name) for name in usual}
         shown = "".join(f", {k}={v!r}" for k, v in known.items() if v != usual[k])
         return f"MixedShuffle([{', '.join(map(repr, self.groups))}]{shown})"
-
-
-def _of_the_group(assumption: str) -> str:
-    for everybody, members in _OF_THE_GROUP.items():
-        assumption = assumption.replace(everybody, members)
-    return assumption
 
 
 def _name(group: Group) -> str:
