@@ -22,11 +22,16 @@ from shuffledp import (
     RandomizedResponse,
     Shuffle,
     UnaryEncoding,
+    calibrate,
+    risk,
 )
 from shuffledp.errors import InvalidParameter, ShuffleDPError
 from shuffledp.profiles.sender_count import SenderCount, TotalCount
-from shuffledp.randomizers import NoisyHistogram
+from shuffledp.randomizers import ApproximateLDP, NoisyHistogram, VariationRatio
 from shuffledp.records import described, record, restored
+from shuffledp.tools.colluders import colluding_share
+from shuffledp.tools.plan import PlannedRound
+from shuffledp.tools.statement import caution, statement
 
 DELTA = 1e-6
 
@@ -41,7 +46,7 @@ def overlap(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize(
     "randomizer",
-    [PureLDP(2.0), RandomizedResponse(2, eps0=1.0), UnaryEncoding(8, eps0=2.0),
+    [RandomizedResponse(2, eps0=1.0), UnaryEncoding(8, eps0=2.0),
      FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])],
 )  # fmt: skip
 def test_one_group_is_a_shuffled_round(randomizer: Any) -> None:
@@ -51,6 +56,73 @@ def test_one_group_is_a_shuffled_round(randomizer: Any) -> None:
         assert round_.epsilon_bounds(DELTA) == plain
         assert round_.explained.name == Shuffle(randomizer, 1000).explained.name
         assert 0 < round_.attained_epsilon(DELTA) <= plain.upper
+
+
+UNKNOWN = [PureLDP(4.0), ApproximateLDP(4.0, 1e-9), VariationRatio(p=9.0, beta=0.5, q=9.0)]
+
+
+@pytest.mark.parametrize("randomizer", UNKNOWN)
+def test_groups_of_unknown_randomizers_do_not_hide_each_other(randomizer: Any) -> None:
+    """Two releases with one bound each may use two encodings, with no message in common."""
+    whole = MixedShuffle([Group(randomizer, 5, "old"), Group(randomizer, 9995, "new")])
+    for group in whole.groups:
+        alone = Shuffle(randomizer, group.users).epsilon_bounds(DELTA)
+        assert whole.of(group.name).epsilon_bounds(DELTA) == alone
+        assert whole.of(group.name).attained_epsilon(DELTA) <= alone.upper
+    assert "also one with the same bounds" in dict(whole.remarks)["cover"]
+    assert whole.attained_epsilon(DELTA) <= whole.get_epsilon(DELTA)
+    one = MixedShuffle([Group(randomizer, 1000)])
+    assert one.epsilon_bounds(DELTA) == Shuffle(randomizer, 1000).epsilon_bounds(DELTA)
+    assert one.explained.name == Shuffle(randomizer, 1000).explained.name
+
+
+def test_a_user_with_an_encoding_of_her_own_is_not_hidden() -> None:
+    round_ = MixedShuffle([Group(PureLDP(4.0), 1, "old"), Group(PureLDP(4.0), 9999, "new")])
+    assert round_.of("old").get_epsilon(DELTA) >= 3.99
+
+
+def test_what_is_assumed_of_groups() -> None:
+    """Who hides among another group must not be told from it; by itself, a group has its own."""
+    told = "nothing about a message tells the group"
+    equal = MixedShuffle([response(2.0, 400, "a"), response(2.0, 600, "b")])
+    assert told in equal.explained.assumption
+    assert told in equal.of("b").explained.assumption
+    assert told not in MixedShuffle([response(2.0, 400)]).explained.assumption
+    apart = MixedShuffle([Group(RandomizedResponse(k, eps0=3.0), 700) for k in (4, 5)])
+    assert told not in apart.explained.assumption
+    assert "applies this randomizer" not in apart.explained.assumption
+    assert "every honest user applies the randomizer of the group" in apart.explained.assumption
+    unlike = MixedShuffle([*equal.groups, Group(UnaryEncoding(4, eps0=1.0), 50, "c")])
+    assert told in unlike.explained.assumption and told not in unlike.of("c").explained.assumption
+
+
+def test_a_guarantee_for_one_group_says_so() -> None:
+    whole = MixedShuffle([response(4.0, 2000, "old"), response(2.0, 1000, "new")])
+    one = whole.of("new")
+    assert "for the worst group" in statement(whole, 1, [("1", "1e-6", "")])
+    for text in (statement(one, 1, [("1", "1e-6", "")]), str(risk(one))):
+        said = " ".join(text.split())
+        assert "for the users of group 'new'" in said and "worst group" not in said
+    first = statement(one, 1, [("1", "1e-6", "")]).splitlines()[0]
+    assert first.endswith("differentially private for the users of group 'new'.")
+    with pytest.raises(InvalidParameter, match="leave protects out"):
+        PlannedRound("week", one)
+
+
+def test_a_group_whose_randomizer_leaks_is_cautioned_against() -> None:
+    leaky = Group(ApproximateLDP(1.0, 1e-9), 5000, "leaky")
+    said = caution([MixedShuffle([leaky, response(1.0, 5000, "rr")])], ["1e-6"])
+    assert "5,000 users times delta0" in said[0][1]
+
+
+def test_colluding_users_of_groups_are_not_looked_for(tmp_path: Any) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(ROLLOUT)
+    with pytest.raises(InvalidParameter, match="several groups of users"):
+        colluding_share(Plan.read(file))
+    with pytest.raises(InvalidParameter, match="several groups of users"):
+        calibrate("colluding", lambda c: MixedShuffle([response(1.0, 50)], colluding=c),
+                  epsilon=1.0, delta=DELTA)  # fmt: skip
 
 
 def test_nearly_equal_groups_are_nearly_one() -> None:
@@ -246,6 +318,7 @@ def test_a_plan_has_groups(tmp_path: Any) -> None:
         ("1e3", "1.5"),
         ("k = 16", 'k = 16\nview = "aggregate"'),
         ("k = 16", "k = 16\nneighbours = 'remove'"),
+        ("k = 16", "k = 16\nprotects = 'new'"),
     ):
         file.write_text(ROLLOUT.replace(wrong, said))
         with pytest.raises(InvalidParameter, match=r"rounds\[1\]") as error:

@@ -16,7 +16,12 @@ from ._support.text import plain
 from .errors import InvalidParameter
 from .guarantee import DEFAULT_RTOL, best_effort
 from .randomizers import Analysis, Randomizer
-from .randomizers.analyses import FRESH, SEES_ALL_BUT_ONE
+from .randomizers.analyses import (
+    GROUPS_ARE_KNOWN,
+    SAME_MESSAGES,
+    SHARED_BLANKET,
+    of_the_group,
+)
 from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
 from .rounds import RoundOfReports
 from .shuffle import Shuffle
@@ -29,29 +34,6 @@ if TYPE_CHECKING:  # loaded with the first question
 MAX_GROUPS = 64
 #: The delta at which a common blanket and a group by itself are compared.
 _TYPICAL = 1e-6
-_GROUPS_ARE_KNOWN = (
-    "which user is in which group does not change with the value in question and is not protected"
-)
-_MIXED = Analysis(
-    name="shared-blanket",
-    theorem=(
-        "privacy blanket that the randomizers of several groups share, averaged over the number of "
-        "users who provide cover, for the worst group; proof in docs/theory/mixed.md"
-    ),
-    adversary=(
-        f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is told which other users' "
-        "messages are independent of their values"
-    ),
-    assumption=(
-        "every honest user applies the randomizer of the own group, "
-        f"{FRESH}; in groups that hide each other equal outputs are equal messages, and nothing "
-        "about a message tells the group; "
-        f"{_GROUPS_ARE_KNOWN}"
-    ),
-    gist="is told which other messages are independent of their senders' values",
-    law=lambda round_: None,
-    as_one=True,
-)
 
 
 @dataclass(frozen=True)
@@ -256,7 +238,9 @@ class MixedShuffle(RoundOfReports):
         return self.sample_rate if group.sample_rate is None else group.sample_rate
 
     def _alike(self, group: Group) -> Sequence[Group]:
-        """The groups that do what this one does."""
+        """The groups that do what this one does; itself only, if nobody knows what that is."""
+        if not group.randomizer.is_one_randomizer:
+            return [group]
         known = group.randomizer, self._rate(group)
         return [each for each in self.groups if (each.randomizer, self._rate(each)) == known]
 
@@ -359,9 +343,19 @@ class MixedShuffle(RoundOfReports):
     @property
     def attained_parts(self) -> Sequence[Parts]:
         """Those of one randomizer, if all groups have the same; of others none are known."""
-        group = self.protected[0]
-        everybody = len(self._alike(group)) == len(self.groups)
-        return self._alone(group).attained_parts if everybody else ()
+        return self._alone(self.groups[0]).attained_parts if self._is_one_crowd else ()
+
+    @property
+    def _is_one_crowd(self) -> bool:
+        """Whether all groups do the same."""
+        return len(self._alike(self.groups[0])) == len(self.groups)
+
+    @property
+    def whom(self) -> str:
+        """Whom the guarantee is for, after "for"."""
+        if self.protects is None:
+            return "the worst group"
+        return f"the users of group {self.protects!r}"
 
     @property
     def _worst(self) -> Sequence[Group]:
@@ -384,18 +378,22 @@ class MixedShuffle(RoundOfReports):
         """That of a common blanket, or of groups by themselves, or both."""
         alone = [group for group in self.protected if self._shared(group) is None]
         analyses = {group.name: self._alone(group).explained for group in alone}
-        if len(alone) == len(self.protected) and len(set(analyses.values())) == 1:
+        hide_each_other = any(len(self.hidden_among(group)) > 1 for group in self.protected)
+        always = [*([SAME_MESSAGES] if hide_each_other else ()), GROUPS_ARE_KNOWN]
+        if self._is_one_crowd and analyses:
             known = next(iter(analyses.values()))
-            return replace(known, assumption=f"{known.assumption}; {_GROUPS_ARE_KNOWN}")
+            return replace(known, assumption="; ".join([known.assumption, *always]))
         theorems = [f"group {name!r} by itself, {each.theorem}" for name, each in analyses.items()]
-        assumed = [f"of group {name!r}, {each.assumption}" for name, each in analyses.items()]
+        assumed = [
+            f"of group {name!r}, {of_the_group(each.assumption)}" for name, each in analyses.items()
+        ]
         if len(alone) == len(self.protected):
-            name, assumed = "by group", [_GROUPS_ARE_KNOWN, *assumed]
+            name, assumed = "by group", [*always, *assumed]
         else:
-            name, assumed = _MIXED.name, [_MIXED.assumption, *assumed]
-            theorems.insert(0, _MIXED.theorem)
+            name, assumed = SHARED_BLANKET.name, [SHARED_BLANKET.assumption, *assumed]
+            theorems.insert(0, SHARED_BLANKET.theorem.format(whom=self.whom))
         return replace(
-            _MIXED, name=name, theorem="; ".join(theorems), assumption="; ".join(assumed)
+            SHARED_BLANKET, name=name, theorem="; ".join(theorems), assumption="; ".join(assumed)
         )
 
     @property
@@ -443,6 +441,11 @@ class MixedShuffle(RoundOfReports):
             "not depend on the value in question: no blanket is known that they share, or none "
             "that hides better than the group itself"
         )
+        if not all(group.randomizer.is_one_randomizer for group in self.protected):
+            why += (
+                "; a group of whose randomizer only bounds are known may have another one than "
+                "every other group, also one with the same bounds"
+            )
         found.append(("cover", f"{'; '.join(covers)}{why if recognized else ''}"))
         rates = {group.name: self._rate(group) for group in self.groups}
         if min(rates.values()) < 1:

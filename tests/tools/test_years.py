@@ -383,7 +383,9 @@ def test_reports_have_periods_and_days(file: Path) -> None:
     assert report["at"]["day"] == "2028-02-29" and len(report["at"]["periods"]) == 2
     text = " ".join(run("account", str(file), "--at", "2028-02-29").stdout.split())
     for words in (
-        "if no person takes part for longer than 20 weeks and no person is in more than 3 rounds",
+        "if the last round of every person is less than 20 weeks after the first and no person is "
+        "in more than 3 rounds",
+        "no round of the person is on the day on which it is over or later",
         "also if the round draws some of them at random and the person is not drawn",
         "such as a value that stays the same or data that are stored and used again, is protected",
         "every month from 2027-08-31 to 2028-09-30 (in a shorter month, on its last day)",
@@ -434,8 +436,61 @@ def test_lengths_beyond_the_plan_are_explained(file: Path) -> None:
     file.write_text(GAUSSIAN.replace("20 weeks", "10 years").replace("at_most = 3", ""))
     ledger = Plan.read(file).ledger()
     text = " ".join(ledger.to_markdown().split())
-    assert "The plan is no longer than 10 years: that nobody stays longer limits nothing." in text
+    assert "The last round of the plan is less than 10 years after the first: that this is" in text
     assert ledger.condition == ""
+
+
+def test_a_stay_ends_before_the_same_day() -> None:
+    """Five Mondays are four weeks apart, and no stay of four weeks has all of them."""
+    mondays = Schedule(date(2027, 1, 4), WEEK, rounds=5)
+    entry = PlannedRound("weekly", GaussianNoise(20.0), schedule=mondays)
+    four, five = (Plan(9.0, DELTA, (entry,), stays=Duration(n, "week")).ledger() for n in (4, 5))
+    assert four.total.upper < five.total.lower
+    said = " if the last round of every person is less than 4 weeks after the first"
+    assert four.condition == said and five.condition == ""
+
+
+def test_the_delta_of_a_budget_is_shown() -> None:
+    entry = PlannedRound("once", GaussianNoise(20.0), schedule=Schedule(date(2027, 1, 4)))
+    budget = PeriodBudget(1.0, 2.5e-7, any=WEEK)
+    ledger = Plan(9.0, DELTA, (entry,), budgets=(budget,)).ledger(at=date(2027, 1, 5))
+    for head, rows in (ledger.table_of_periods(), ledger.table_of_standing()):
+        assert rows[-1][list(head).index("delta")] == "2.5e-07"
+    for text in (str(ledger), ledger.to_markdown(), ledger.to_html()):
+        assert text.count("2.5e-07") >= 2
+
+
+def test_the_first_day_on_which_any_population_exceeds_the_target() -> None:
+    """A is above the target early, and B, which is worst in the end, later."""
+    early, late = date(2027, 1, 4), date(2027, 6, 7)
+    entries = (
+        PlannedRound("a", GaussianNoise(2.0), 1, "A", Schedule(early)),
+        PlannedRound("b", GaussianNoise(1.0), 1, "B", Schedule(late)),
+    )
+    ledger = Plan(1.0, DELTA, entries).ledger()
+    assert ledger.exceeded_on == early and ledger.exceeded_in == "A"
+    assert ledger.worst is not None and ledger.worst.name == "B"
+    assert "from 2027-01-04 (first in the population 'A') on" in ledger.verdict
+
+
+def test_a_target_is_exceeded_from_the_day_on_which_the_lower_value_is_above() -> None:
+    days = Schedule(date(2027, 1, 4), WEEK, rounds=4)
+    entry = PlannedRound("weekly", Shuffle(PureLDP(4.0), 1000), schedule=days)
+    second = Accountant().compose(entry.round, 2).epsilon_bounds(DELTA, rtol=0.05)
+    ledger = Plan(sum(second) / 2, DELTA, (entry,)).ledger(rtol=0.05)
+    assert ledger.exceeded_on == date(2027, 1, 11)
+    assert "from 2027-01-18 on" in ledger.verdict
+
+
+def test_a_table_of_entries_has_no_day(file: Path) -> None:
+    for more in (("--at", "2028-02-29"), ("--find", "colluding")):
+        result = run("plan", str(file), "--csv", *more)
+        assert result.returncode == 2 and "does not go with CSV" in result.stderr
+
+
+def test_budgets_are_for_years_of_the_calendar() -> None:
+    with pytest.raises(InvalidParameter, match=r"each='month' is unknown; choose year\.$"):
+        PeriodBudget(1.0, DELTA, each="month")
 
 
 def test_pictures_have_dates_or_rounds(file: Path) -> None:
@@ -472,6 +527,21 @@ def test_limits_are_not_counted_twice(file: Path) -> None:
     assert other.rounds == ((noise, 2), (GaussianNoise(1.0), 3))
 
 
+def test_colluding_users_of_a_plan_that_does_not_fit(tmp_path: Path) -> None:
+    """It would fit with fewer of them, or does not with none."""
+    file = tmp_path / "plan.toml"
+    for target, words in (
+        (0.5, "would fit if up to 29.69 % of the users of every round collude"),
+        (0.2, "is not certified to fit the target (0.2, 1e-06) with 0 colluding users either"),
+    ):
+        file.write_text(
+            f"[target]\nepsilon = {target}\ndelta = 1e-6\n[[rounds]]\nrandomizer = 'pure-ldp'\n"
+            "eps0 = 4.0\nusers = 10_000\ncolluding = 0.5\n"
+        )
+        result = run("plan", str(file), "--find", "colluding")
+        assert result.returncode == 1 and words in " ".join(result.stdout.split())
+
+
 def test_how_many_colluding_users_a_plan_survives() -> None:
     """Against the same plan with that many, and with a few more."""
 
@@ -490,7 +560,7 @@ def test_how_many_colluding_users_a_plan_survives() -> None:
     assert found.beyond is not None and found.value < found.beyond < 1.002 * found.value
     assert plan(found.value, target).ledger().fits
     assert not plan(found.beyond + 0.02, target).ledger().fits
-    with pytest.raises(Infeasible, match=r"does not fit with colluding=0\.0001"):
+    with pytest.raises(Infeasible, match="all budgets with 0 colluding users either"):
         colluding_share(plan(0.0, 0.9 * none))
     document = plan(0.0, target).ledger()
     text = replace(document, colluding=found).to_markdown()

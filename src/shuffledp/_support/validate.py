@@ -61,7 +61,7 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
     """One of the known words."""
     words = list(known)
     if not isinstance(value, str) or value not in words:
-        listed = f"{', '.join(words[:-1])} or {words[-1]}"
+        listed = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
         raise InvalidParameter(f"{name}={show(value)} is unknown; choose {listed}.")
     return value
 

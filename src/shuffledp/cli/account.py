@@ -81,6 +81,11 @@ def account(
         why = f"does not go with --{form}" if ending in _FORMATS else "is no known format"
         raise InvalidParameter(f"--out {out}: {ending} {why}; use {', '.join(_FORMATS)}.")
     form = form or _FORMATS.get(ending, "text")
+    for name, value in (("at", at), ("find", find)):
+        if form == "csv" and value is not None:
+            raise InvalidParameter(
+                f"--{name} does not go with CSV, which has the entries only; use --json."
+            )
     check_date(date)
     day = None if at is None else read_day("at", at)
     read = Plan.read(plan)
@@ -88,9 +93,10 @@ def account(
     if find is not None:
         try:
             ledger = replace(ledger, colluding=colluding_share(read, rtol=rtol))
-        except Infeasible:
-            if ledger.fits:  # or else the account says so
+        except Infeasible as error:
+            if ledger.fits:
                 raise
+            ledger = replace(ledger, no_colluding=str(error))
     if picture:
         from ..plotting import plot_ledger
 
@@ -161,6 +167,7 @@ def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
         "populations": people,
         "stays": _text(ledger.stays),
         "exceeded_on": _text(ledger.exceeded_on),
+        "exceeded_in": ledger.exceeded_in,
         "colluding": survives,
         "periods": [period(each) for each in ledger.periods],
         "at": None

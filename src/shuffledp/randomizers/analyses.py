@@ -175,3 +175,46 @@ SENSITIVITY = (
     "{twice} for replace-one neighbours (two vectors may be opposite) and {norm} for remove-one "
     "neighbours (zeros stand for a vector)"
 )
+#: What is assumed of users with different randomizers.
+GROUPS_ARE_KNOWN = (
+    "which user is in which group does not change with the value in question and is not protected"
+)
+#: The same, of groups that hide each other.
+SAME_MESSAGES = (
+    "in groups that hide each other equal outputs are equal messages, and nothing about a message "
+    "tells the group"
+)
+#: What is said of all users, where it is true of those of one group.
+_OF_THE_GROUP = {
+    "every honest user applies this randomizer": (
+        "every honest user applies the randomizer of the group"
+    ),
+    "all users of a round apply": "all users of the group apply",
+    "any other user's message": "the message of any other user of the group",
+}
+#: Of users with different randomizers; `whom` it is for is filled in.
+SHARED_BLANKET = Analysis(
+    name="shared-blanket",
+    theorem=(
+        "privacy blanket that the randomizers of several groups share, averaged over the number of "
+        "users who provide cover, for {whom}; proof in docs/theory/mixed.md"
+    ),
+    adversary=(
+        f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is told which other users' "
+        "messages are independent of their values"
+    ),
+    assumption=(
+        "every honest user applies the randomizer of the own group, "
+        f"{FRESH}; {SAME_MESSAGES}; {GROUPS_ARE_KNOWN}"
+    ),
+    gist="is told which other messages are independent of their senders' values",
+    law=lambda round_: None,
+    as_one=True,
+)
+
+
+def of_the_group(assumption: str) -> str:
+    """What an analysis assumes of all users, for the users of one group."""
+    for everybody, members in _OF_THE_GROUP.items():
+        assumption = assumption.replace(everybody, members)
+    return assumption

@@ -41,6 +41,7 @@ class ApproximateLDP(Randomizer):
     name: ClassVar[str] = "approximate-ldp"
     also: ClassVar[tuple[str, ...]] = ("approximate", "leaky")
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0, "delta0": 1e-6}
+    is_one_randomizer: ClassVar[bool] = False
 
     eps0: LocalEpsilon
     delta0: Annotated[float, Parameter("local delta of the randomizer", 0.0, 0.01)]

@@ -39,6 +39,9 @@ class Randomizer(ABC):
     #: Whether the analyzed pair covers the exchange of a user's value for that of any other user,
     #: which the theorem for samples of any mechanism needs.
     covers_every_exchange: ClassVar[bool] = True
+    #: Whether equal objects are one and the same randomizer. False if it stands for many: then two
+    #: groups of users with equal ones may send messages that have nothing in common.
+    is_one_randomizer: ClassVar[bool] = True
     #: What is estimated from its messages: "count", "mean" or "vector"; None if it has no client.
     task: ClassVar[str | None] = None
 

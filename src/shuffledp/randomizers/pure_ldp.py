@@ -36,6 +36,7 @@ class PureLDP(Randomizer):
     name: ClassVar[str] = "pure-ldp"
     also: ClassVar[tuple[str, ...]] = ("ldp", "any")
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
+    is_one_randomizer: ClassVar[bool] = False
 
     eps0: LocalEpsilon
 

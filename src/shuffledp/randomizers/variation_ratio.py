@@ -51,6 +51,7 @@ class VariationRatio(Randomizer):
     also: ClassVar[tuple[str, ...]] = ("variation", "metric-privacy", "planar-laplace", "priv-kv")
     example: ClassVar[Mapping[str, float]] = {"p": 3.0, "beta": 0.4, "q": 4.0}
     covers_every_exchange: ClassVar[bool] = False  # values of others may be no neighbours
+    is_one_randomizer: ClassVar[bool] = False
 
     p: Annotated[
         float,

@@ -21,6 +21,7 @@ from ..accountant import Accountant, repeated
 from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
+from ..mixed import MixedShuffle
 from ..randomizers.base import SUMMED, known_parameters, parameter_named
 from ..randomizers.parameter import Parameter, parameters_of
 from ..records import CENTRAL
@@ -159,6 +160,11 @@ def _colluding(
 ) -> Calibration:
     """The largest number of colluding users, by the fewest honest ones: that number is not 0."""
     none = make(0)
+    if isinstance(none, MixedShuffle):
+        raise InvalidParameter(
+            f"{validate.show(none)} has several groups of users, for which colluding cannot be "
+            "looked for; give a Shuffle."
+        )
     if not isinstance(none, RoundOfUsers) or none.colluding:
         raise InvalidParameter(
             f"{validate.show(none)} is not a round of users of whom 0 collude; let make_round use "

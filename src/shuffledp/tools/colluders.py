@@ -11,6 +11,7 @@ from .._support.text import plain
 from ..bounds.target import Calibration, Decimals, Quest, meet
 from ..errors import Infeasible, InvalidParameter
 from ..guarantee import DEFAULT_RTOL
+from ..mixed import MixedShuffle
 from ..rounds import RoundOfUsers
 from .participation import Costs
 from .periods import period_accounts
@@ -42,9 +43,9 @@ def colluding_share(plan: Plan, *, rtol: float = DEFAULT_RTOL) -> Calibration:
     Raises
     ------
     InvalidParameter
-        If the plan has no rounds of users.
+        If the plan has no rounds of users, or one with several groups of them.
     Infeasible
-        If no share of 0.0001 or more is left.
+        If no share of 0.0001 or more is left; the error says whether the plan fits with none.
 
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.colluders import colluding_share
@@ -53,6 +54,12 @@ def colluding_share(plan: Plan, *, rtol: float = DEFAULT_RTOL) -> Calibration:
     >>> colluding_share(Plan(0.5, 1e-6, (survey,))).value
     0.2969
     """
+    mixed = [each.name for each in plan.rounds if isinstance(each.round, MixedShuffle)]
+    if mixed:
+        raise InvalidParameter(
+            f"the entry {mixed[0]!r} has several groups of users, for which colluding cannot be "
+            "looked for; leave out find."
+        )
     if not any(isinstance(planned.round, RoundOfUsers) for planned in plan.rounds):
         raise InvalidParameter(
             "the plan has no rounds of users of whom some could collude; leave out find."
@@ -68,10 +75,13 @@ def colluding_share(plan: Plan, *, rtol: float = DEFAULT_RTOL) -> Calibration:
     try:
         return meet(quest, evaluate, plan.epsilon, plan.delta, rtol)
     except Infeasible as error:
+        none = _scaled_epsilon(_with_colluding(plan, 0.0), Costs(rtol)).upper
+        smallest = "colluding=0.0001 of the users of every round, the smallest share that is tried"
+        share = smallest if none <= plan.epsilon else "0 colluding users either"
+        every = " and all budgets" if plan.budgets else ""
         raise Infeasible(
-            "the plan does not fit with colluding=0.0001 of the users of every round, the smallest "
-            f"share that is tried, for the target ({plain(plan.epsilon)}, {plain(plan.delta)}); "
-            "plan fewer rounds or allow more.",
+            f"the plan is not certified to fit the target ({plain(plan.epsilon)}, "
+            f"{plain(plan.delta)}){every} with {share}; plan fewer rounds or allow more.",
             error.nearest,
             error.bounds,
         ) from None

@@ -68,16 +68,23 @@ class Ledger(Records):
     delta: float
     entries: tuple[Entry, ...]
     inputs: Inputs = ()
-    #: The longest time from the first round of a person to the last.
+    #: The last round of a person is less than that time after the first.
     stays: Duration | None = None
     #: The worst period of each budget for periods.
     periods: tuple[PeriodAccount, ...] = ()
     #: What is spent on the day that was asked about.
     standing: Standing | None = None
-    #: The first day on which the worst population's certified epsilon exceeds the target.
+    #: The first day on which the certified epsilon of any population exceeds the target.
     exceeded_on: datetime.date | None = None
     #: The largest share of colluding users with which the plan fits, if that was asked for.
     colluding: Calibration | None = None
+    #: Why there is none, in a sentence, if it was asked for.
+    no_colluding: str = ""
+    #: The population of which that is true on this day, if any is named.
+    exceeded_in: str | None = None
+    #: The same day and population for the lower value: from then on the target is exceeded for
+    #: certain, as analyzed.
+    surely_exceeded: tuple[datetime.date, str | None] | None = None
 
     def to_markdown(self, date: str | None = None) -> str:
         """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
@@ -131,13 +138,13 @@ class Ledger(Records):
         """What is assumed of that, after a verb; empty if nothing."""
         said = []
         if self.stays and not self.is_within(self.stays):
-            said.append(f"no person takes part for longer than {self.stays}")
+            said.append(f"the last round of every person is less than {self.stays} after the first")
         limited = [e.planned for e in self.entries if e.planned.most < e.planned.rounds]
         said += [f"no person is in more than {p.most:,} rounds of {p.name!r}" for p in limited]
         return f" if {' and '.join(said)}" if said else ""
 
     def is_within(self, length: Duration) -> bool:
-        """Is a plan with dates no longer than that?"""
+        """Is the last round of a plan with dates less than that time after the first?"""
         days = Participation([entry.planned for entry in self.entries]).days
         return bool(length.last_days(days[:1])[0] >= days[-1])
 
@@ -234,24 +241,29 @@ class Ledger(Records):
                 each.days,
                 rounded_up(each.total.upper),
                 plain(each.budget.epsilon),
+                plain(each.budget.delta),
                 _signed_down(each.remaining),
                 "yes" if each.fits else "no",
             )
             for each in self.periods
         ]
         people = ("population",) if self.populations else ()
-        return ("period", *people, "worst rounds", "epsilon", "budget", *_LEFT), rows
+        head = ("period", *people, "worst rounds", "epsilon", "budget", "delta", *_LEFT)
+        return head, rows
 
     def table_of_standing(self) -> Table:
         """Head and rows: what is spent on the day that was asked about; there must be one."""
         spent = self.standing
         assert spent is not None
-        rows = [("the whole plan", spent.total.upper, spent.epsilon)]
-        rows += [(each.name, each.total.upper, each.budget.epsilon) for each in spent.periods]
-        head = (f"by {spent.day}", "epsilon spent", "budget", "remaining")
+        rows = [("the whole plan", spent.total.upper, spent.epsilon, self.delta)]
+        rows += [
+            (each.name, each.total.upper, each.budget.epsilon, each.budget.delta)
+            for each in spent.periods
+        ]
+        head = (f"by {spent.day}", "epsilon spent", "budget", "delta", "remaining")
         return head, [
-            (name, rounded_up(upper), plain(budget), _signed_down(budget - upper))
-            for name, upper, budget in rows
+            (name, rounded_up(upper), plain(budget), plain(delta), _signed_down(budget - upper))
+            for name, upper, budget, delta in rows
         ]
 
     @property
@@ -302,7 +314,11 @@ class Ledger(Records):
             first, people = worst.exceeded_from, f" in the population {worst.name!r}"
         else:
             first = next(entry.planned.name for entry in self.entries if not entry.fits)
-        since = repr(first) if self.exceeded_on is None else self.exceeded_on
+        since = repr(first)
+        if self.surely_exceeded is not None:
+            day, earliest = self.surely_exceeded
+            is_worst = worst is None or worst.name == earliest
+            since = str(day) if is_worst else f"{day} (first in the population {earliest!r})"
         from_ = f"from {since} on ({relation})"
         return f"As analyzed, the plan exceeds {budget} by epsilon {over}{people}, {from_}."
 

@@ -50,7 +50,7 @@ class Participation:
     planned : Sequence of PlannedRound
         The entries that concern the person; all of them have dates, or none has.
     stays : Duration, optional
-        The longest time from the first round of a person to the last.
+        The last round of a person is less than that time after the first.
 
     >>> from datetime import date
     >>> from shuffledp import PureLDP, Shuffle

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The entries that concern each population, by its name, or all entries, by None.
 People = Mapping[str | None, Participation]
+#: A day, and the population of which something is true from then on, if any is named.
+FirstDay = tuple[datetime.date, str | None]
 
 
 @dataclass(frozen=True)
@@ -232,19 +234,38 @@ def standing(plan: Plan, people: People, costs: Costs, day: datetime.date) -> St
     )  # fmt: skip
 
 
-def exceeded_on(plan: Plan, people: People, costs: Costs) -> datetime.date | None:
-    """The first day on which the certified epsilon of a plan with dates exceeds its target, in the
-    worst population; None if there is none."""
+def exceeded_on(
+    plan: Plan, people: People, costs: Costs
+) -> tuple[FirstDay | None, FirstDay | None]:
+    """The first days on which what a person can lose by a plan with dates exceeds its target.
 
-    def spent(person: Participation, number: int) -> float:
-        day = datetime.date.fromordinal(number)
-        return costs.worst(person.attendances(last=day), plan.delta)[0].upper
+    Returns
+    -------
+    tuple
+        The first day on which the upper value of any population does, with the population, and the
+        first on which a lower value does; None if there is no such day.
+    """
 
-    worst = max(people.values(), key=lambda person: spent(person, int(person.days[-1])))
-    days = worst.days.tolist()
-    # what is spent never falls
-    place = bisect.bisect_left(days, True, key=lambda day: spent(worst, day) > plan.epsilon)
-    return datetime.date.fromordinal(days[place]) if place < len(days) else None
+    def first_day(population: str | None, is_lower: bool) -> FirstDay | None:
+        person = people[population]
+
+        def is_exceeded(number: int) -> bool:
+            attendances = person.attendances(last=datetime.date.fromordinal(number))
+            lower, upper = costs.worst(attendances, plan.delta)[0]
+            return (lower if is_lower else upper) > plan.epsilon
+
+        days = person.days.tolist()
+        if not is_exceeded(days[-1]):
+            return None
+        # what is spent never falls
+        place = bisect.bisect_left(days[:-1], True, key=is_exceeded)
+        return datetime.date.fromordinal(days[place]), population
+
+    def earliest(is_lower: bool) -> FirstDay | None:
+        found = [day for name in people if (day := first_day(name, is_lower))]
+        return min(found, key=lambda each: each[0], default=None)
+
+    return earliest(False), earliest(True)
 
 
 def checked_budgets(budgets: Any) -> tuple[PeriodBudget, ...]:

@@ -26,7 +26,7 @@ every = "week"              # or day, "2 weeks", month, year
 until = 2028-12-31          # or rounds = 104
 
 [people]
-stays = "26 weeks"          # from the first round of a person to the last
+stays = "26 weeks"          # a person's last round is less than that after the first
 
 [[budgets]]
 any = "12 months"           # or each = "year"
@@ -82,6 +82,7 @@ from .._support.progress import progress
 from .._support.written import written_number
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
+from ..mixed import MixedShuffle
 from ..randomizers.base import parameter_names
 from ..rounds import Round
 from .dates import DATE_KEYS, Duration, Schedule, check_day, take_days
@@ -157,6 +158,11 @@ class PlannedRound:
         if self.population is not None:
             _check_line("population", self.population)
         validate.instance(self.round, Round, "is not a round; give a Shuffle.", "round")
+        if isinstance(self.round, MixedShuffle) and self.round.protects is not None:
+            raise InvalidParameter(
+                f"protects={self.round.protects!r} is for one group, but the account of a plan is "
+                "for every user; leave protects out."
+            )
         rounds = validate.count("rounds", self.rounds, validate.MAX_ROUNDS)
         if self.schedule is not None:
             wrong = "is not a schedule; give Schedule(start, every, until)."
@@ -194,7 +200,7 @@ class Plan:
     rounds: tuple[PlannedRound, ...]
     #: The files that it was read from, each with its sha256.
     inputs: Inputs = field(default=(), compare=False)
-    #: The longest time from the first round of a person to the last.
+    #: The last round of a person is less than that time after the first.
     stays: Duration | None = None
     budgets: tuple[PeriodBudget, ...] = ()
 
@@ -327,9 +333,13 @@ class Plan:
                 periods += period_accounts(budget, people, costs)
                 done(1)
             spent = None if at is None else standing(self, people, costs, at)
-            since = exceeded_on(self, people, costs) if self.is_dated else None
+            first, surely = exceeded_on(self, people, costs) if self.is_dated else (None, None)
         given = (self.epsilon, self.delta, tuple(entries), self.inputs)
-        return Ledger(*given, self.stays, tuple(periods), spent, since)
+        day, population = first or (None, None)
+        return Ledger(
+            *given, self.stays, tuple(periods), spent, day,
+            exceeded_in=population, surely_exceeded=surely,
+        )  # fmt: skip
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:

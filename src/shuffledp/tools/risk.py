@@ -32,7 +32,7 @@ from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
 from ..randomizers import Gaussian
 from ..rounds import Round
 from . import style, tuning
-from .statement import AIMS
+from .statement import AIMS, protected_group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,8 @@ class Risk(Records, style.Drawable):
         rounds, total = self.guarantee.rounds, self.guarantee.total_rounds
         if len(rounds) == 1 and isinstance(rounds[0][0], Round):
             round_ = rounds[0][0]
-            return f"{total:,} x {round_.participants}, {round_.inside}, {round_.relation}"
+            relation = f"{round_.relation}{protected_group(round_)}"
+            return f"{total:,} x {round_.participants}, {round_.inside}, {relation}"
         kinds = several(len(rounds), "kind")
         return f"{several(total, 'round')} of {kinds}, {self.guarantee.relation}"
 

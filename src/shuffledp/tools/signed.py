@@ -129,7 +129,7 @@ def document(ledger: Ledger, date: str | None = None) -> Document:
     more += [_limits(ledger)] if ledger.is_limited or ledger.stays else []
     more += [_periods(ledger)] if ledger.periods else []
     more += [_standing(ledger)] if ledger.standing else []
-    more += [_colluding(ledger)] if ledger.colluding else []
+    more += [_colluding(ledger)] if ledger.colluding or ledger.no_colluding else []
     sections = [_guarantee(ledger), *more, _ledger(ledger), *entries, _computed(ledger)]
     return Document("Privacy account", [*sections, _words(sections), _origin(ledger, date)])
 
@@ -208,7 +208,8 @@ def _limits(ledger: Ledger) -> Section:
     """In how many rounds a person is, and what is assumed of that."""
     if not ledger.is_limited:
         whole = (
-            f"The plan is no longer than {ledger.stays}: that nobody stays longer limits nothing."
+            f"The last round of the plan is less than {ledger.stays} after the first: that this "
+            "is so for every person limits nothing."
         )
         return Section("Who takes part", [whole])
     said = (
@@ -220,11 +221,16 @@ def _limits(ledger: Ledger) -> Section:
         "them at random and the person is not drawn; in all other rounds nothing of the person's "
         "data is used, also nothing that was stored"
     )
-    pauses = "; the time runs from the first round to the last, also while the person pauses"
+    pauses = (
+        "; the time runs from the day of the person's first round on, also while the person "
+        f"pauses, and no round of the person is on the day on which it is over or later: in "
+        f"months, {MONTHS_LATER}"
+    )
     relation = (
         "neighbouring datasets have the same people in the same rounds; whether a person takes "
-        "part may depend on everything that was revealed before, but not on the data that are "
-        "protected, may be known to the adversary and is not itself protected"
+        "part may depend on everything that was revealed before, but neither on the data that are "
+        "protected nor on noise, samples or messages of any round that were not revealed, may be "
+        "known to the adversary and is not itself protected"
     )
     rows = [
         ("assumed", ledger.limits.removeprefix(" if ")),
@@ -273,12 +279,15 @@ def _standing(ledger: Ledger) -> Section:
 def _colluding(ledger: Ledger) -> Section:
     """How many colluding users the plan survives."""
     found = ledger.colluding
-    assert found is not None
+    if found is None:
+        reason = ledger.no_colluding
+        return Section("Colluding users", [reason[:1].upper() + reason[1:]])
     most = f"up to {_percent(found.value)} of the users of every round collude"
     same = " on the same condition" if ledger.condition else ""
+    fits = "also fits" if ledger.fits else "would fit"
     beyond = f"; with {_percent(found.beyond)} it is not certified to" if found.beyond else ""
     said = (
-        f"The plan also fits{same} if {most} with the adversary, whoever they are{beyond}. What "
+        f"The plan {fits}{same} if {most} with the adversary, whoever they are{beyond}. What "
         "the entries say of colluding users is replaced for that."
     )
     return Section("Colluding users", [said])

@@ -58,7 +58,9 @@ def statement(
     """
     from .. import __version__
 
-    rows = [("relation", ": ".join(NEIGHBOURS[round_.neighbours])), *facts(round_, rounds)]
+    whom = protected_group(round_)
+    relation = ": ".join(NEIGHBOURS[round_.neighbours]) + whom.removeprefix(" for the users")
+    rows = [("relation", relation), *facts(round_, rounds)]
     if rounds > 1:
         rows.append(("composition", f"{ADAPTIVE}; exact for the analyzed pair up to the bracket"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
@@ -71,7 +73,7 @@ def statement(
     rows.append(
         ("computed by", f"shuffledp {__version__}; numerical errors are charged to the safe side")
     )
-    lines = [*(claim(*guarantee) for guarantee in guarantees), ""]
+    lines = [*(claim(*guarantee, whom) for guarantee in guarantees), ""]
     lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
     return "\n".join(lines)
 
@@ -86,7 +88,10 @@ def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, s
     users = [r.users for r in rounds if isinstance(r, RoundOfUsers | MixedShuffle)]
     large = [delta for delta in deltas if users and float(delta) * min(users) >= 1]
     said = [_CAUTION.format(large[0])] if large else []
-    leaks = ((each.users, getattr(each.randomizer, "delta0", 0.0)) for each in of_users)
+    groups = [group for r in rounds if isinstance(r, MixedShuffle) for group in r.protected]
+    known = [(each.users, each.randomizer) for each in of_users]
+    known += [(group.users, group.randomizer) for group in groups]
+    leaks = [(n, getattr(randomizer, "delta0", 0.0)) for n, randomizer in known]
     small = [
         _LEAKS.format(f"{n:,}", plain(delta0), at_most(n * delta0), delta)
         for n, delta0 in leaks
@@ -96,16 +101,24 @@ def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, s
     return [("caution", text) for text in [*said, *small[:1]]]
 
 
-def claim(epsilon: str, delta: str, why: str) -> str:
-    """The first sentence: what is certified, or why nothing is."""
+def protected_group(round_: Round) -> str:
+    """For whom a guarantee is that is not for every user, to end a sentence."""
+    if isinstance(round_, MixedShuffle) and round_.protects is not None:
+        return f" for {round_.whom}"
+    return ""
+
+
+def claim(epsilon: str, delta: str, why: str, whom: str = "") -> str:
+    """The first sentence: what is certified, or why nothing is; `whom` says for whom, if that is
+    not every user."""
     if epsilon == "infinity":
-        text = f"No epsilon is certified at delta = {delta} by this analysis: {why}"
+        text = f"No epsilon is certified at delta = {delta} by this analysis{whom}: {why}"
         return wrapped(text, piped=PAGE)
     if float(delta) >= 1:
         return wrapped(
             f"Nothing is guaranteed: any protocol at all is ({epsilon}, 1)-differentially private."
         )
-    return wrapped(f"The protocol is ({epsilon}, {delta})-differentially private.")
+    return wrapped(f"The protocol is ({epsilon}, {delta})-differentially private{whom}.")
 
 
 def in_plain_words(neighbours: str, pairs: Sequence[tuple[float, float]]) -> str:
@@ -151,7 +164,7 @@ def without_trust(round_: Round, rounds: int) -> str:
         total = local_epsilon(round_, rounds)
         if math.isinf(total):
             return f"{if_not}, no epsilon at delta = 0 is left: a message has no local eps0"
-        return f"{if_not}, {_left(total)} for the worst group"
+        return f"{if_not}, {_left(total)} for {round_.whom}"
     if not isinstance(round_, RoundOfUsers):
         return f"{if_not}, nothing is left: values arrive there as they are"
     randomizer, messages = round_.randomizer, round_.messages
