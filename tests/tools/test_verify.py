@@ -1,8 +1,8 @@
 """verify: its matrices against the oracles', its truths against enumeration, and that it fails."""
 
+import importlib
 import math
 import random
-import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -171,7 +171,8 @@ def test_the_shell_exits_with_1(
     def lying(kind: str, given: object, prefix: str) -> Randomizer:
         return Liar(MATRIX, more=2)
 
-    monkeypatch.setattr(sys.modules["shuffledp.cli.options"], "randomizer_of", lying)
+    options = importlib.import_module("shuffledp.cli.options")
+    monkeypatch.setattr(options, "randomizer_of", lying)
     with pytest.raises(SystemExit) as stop:
         main(["verify", "--randomizer", "rr", "--users", "4"])
     assert stop.value.code == 1

@@ -160,7 +160,8 @@ def _guarantee(ledger: Ledger) -> Section:
     how = "every user who takes part as assumed below, also in the worst such rounds"
     same = ", on the same condition" if ledger.is_limited else ""
     people = how if ledger.is_limited else f"{always}{own}"
-    protected = f"{people}, against anyone who sees all results and is as said below for each entry"
+    seen = "against anyone who sees all results, under the assumptions stated for each entry"
+    protected = f"{people}, {seen}"
     rows = [
         ("relation", f"{relation}: {meaning}"),
         ("what it says", says),
