@@ -89,15 +89,15 @@ def until(page: Page, true: str) -> None:
 
 
 def says(page: Page, text: str) -> None:
-    until(page, f"document.querySelector('.sentence').textContent === '{text}'")
+    until(page, f"document.querySelector('.sentence')?.textContent === '{text}'")
 
 
 def crowd(page: Page) -> list[list[float]]:
     """The table of the picture after 10,000 users: value, true, estimate, half width."""
     page.wait_for_selector(".hero:not(.stale) strong")
     page.get_by_role("button", name="Randomize the values of 10,000 users").click()
-    until(page, "document.querySelector('[data-card=estimate] h2').textContent === '10,000 users'")
-    until(page, "!document.querySelector('button.primary').disabled")
+    until(page, "document.querySelector('[data-card=estimate] h2')?.textContent === '10,000 users'")
+    until(page, "document.querySelector('button.primary')?.disabled === false")
     cells = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
     rows: list[list[str]] = page.eval_on_selector_all("[data-card=estimate] tbody tr", cells)
     return [[float(cell) if cell else 0.0 for cell in row[1:]] for row in rows]
@@ -138,14 +138,16 @@ def test_a_matrix_shows_what_is_sent(page: Page) -> None:
 def test_a_value_and_its_message(page: Page) -> None:
     page.goto("/?tab=device&device=rr&k=4&eps0=100&value=2")
     until(
-        page, "document.querySelector('.sentence').textContent === 'Value 2 becomes the message 2.'"
+        page,
+        "document.querySelector('.sentence')?.textContent === 'Value 2 becomes the message 2.'",
     )
     page.fill("#field-value", "9")
     told = "[data-field=value] .problem"
-    until(page, f"document.querySelector('{told}').textContent.includes('not one of this client')")
+    until(page, f"document.querySelector('{told}')?.textContent.includes('not one of this client')")
     page.fill("#field-value", "3")
     until(
-        page, "document.querySelector('.sentence').textContent === 'Value 3 becomes the message 3.'"
+        page,
+        "document.querySelector('.sentence')?.textContent === 'Value 3 becomes the message 3.'",
     )
     assert page.inner_text(told) == ""
     with page.expect_download() as waiting:
@@ -160,9 +162,9 @@ def test_what_is_wrong_is_told_beside_its_field(page: Page) -> None:
     page.goto("/?tab=device&device=rr&k=4&eps0=4")
     page.wait_for_selector(".sentence strong")
     page.fill("#field-eps0", "-1")
-    until(page, "document.querySelector('[data-field=eps0] .problem').textContent.includes('-1')")
+    until(page, "document.querySelector('[data-field=eps0] .problem')?.textContent.includes('-1')")
     page.fill("#field-eps0", "2")
-    until(page, "!document.querySelector('.hero').classList.contains('stale')")
+    until(page, "!document.querySelector('.hero')?.classList.contains('stale')")
 
 
 def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page) -> None:

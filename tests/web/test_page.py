@@ -317,7 +317,7 @@ def test_a_plan_with_dates_is_shown_over_time(page: Page) -> None:
     assert page.locator("[data-card=timeline] line.budget").count() == 3
     # without dates there is no day to ask about
     page.set_input_files("#plan-file", PLAN)
-    until(page, "document.querySelector('[data-card=timeline]').hidden")
+    until(page, "document.querySelector('[data-card=timeline]')?.hidden")
     assert not page.is_visible("#field-at") and not page.is_visible(".hero .note")
 
 
