@@ -164,7 +164,7 @@ def test_what_is_wrong_is_told_beside_its_field(page: Page) -> None:
     page.fill("#field-eps0", "-1")
     until(page, "document.querySelector('[data-field=eps0] .problem')?.textContent.includes('-1')")
     page.fill("#field-eps0", "2")
-    until(page, "!document.querySelector('.hero')?.classList.contains('stale')")
+    until(page, "document.querySelector('.hero')?.classList.contains('stale') === false")
 
 
 def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page) -> None:
