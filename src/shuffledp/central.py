@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from . import laws, profiles
 from ._support import validate
-from ._support.text import plain
+from ._support.text import plain, several
 from .guarantee import NEIGHBOURS
 from .randomizers import Analysis, Laplace, Parameter
 from .randomizers.parameter import Search, parameters_of
@@ -399,5 +399,4 @@ class BinomialNoise(CentralIntegerNoise):
 
     @property
     def noise(self) -> str:
-        coins = f"{self.coins:,} fair coin{'' if self.coins == 1 else 's'}"
-        return f"the number of heads of {coins}"
+        return f"the number of heads of {several(self.coins, 'fair coin')}"

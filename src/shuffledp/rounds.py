@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from . import composition, profiles
 from ._support import validate
 from ._support.tables import html_facts
-from ._support.text import plain
+from ._support.text import plain, several
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
 from .randomizers import Analysis, Randomizer
@@ -229,7 +229,7 @@ class RoundOfUsers(Round):
         aside, users = self._aside, f"user{'' if self.users == 1 else 's'}"
         if self.sampling == "poisson" and self.sample_rate < 1:
             every = f"each of whom sends with probability {plain(self.sample_rate)}"
-            return f"{self.users:,} {users}{aside}, {every}"
+            return f"{several(self.users, 'user')}{aside}, {every}"
         fresh = ", a fresh random subset each round" if self.sample_rate < 1 else ""
         return f"{self.crowd.removesuffix(aside)} {users}{aside}{fresh}"
 

@@ -182,6 +182,17 @@ def unit_values(values: Any) -> Array:
     return array.astype(np.float64, copy=False)
 
 
+def vectors_of(values: Any, dimension: int, kind: str = "vectors") -> tuple[Array, Array]:
+    """Vectors of so many numbers, shape [vectors, dimension], and their L2 norms."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] != dimension:
+        raise InvalidParameter(
+            f"values={validate.show(values)} is not a list of vectors; give {kind} of "
+            f"{dimension} numbers."
+        )
+    return array, np.sqrt(np.einsum("ij,ij->i", array, array, dtype=float))
+
+
 def whole_messages(
     messages: Any, shape: tuple[int, ...], limit: int | None, least: int | None = 0
 ) -> NDArray[Any]:

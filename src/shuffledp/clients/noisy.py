@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support import validate
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, MeanClient, MessageForm, checked_counts, exact_sums
+from .base import Client, MeanClient, MessageForm, checked_counts, exact_sums, vectors_of
 from .counts import Counts, MeanEstimate
 from .entropy import Source, rounded_at_random
 from .exact_noise import exponential, normal, with_sign
@@ -100,13 +99,7 @@ class NoisyVectorClient(Client):
         return 1
 
     def checked(self, values: Any) -> Array:
-        array = np.asarray(values)
-        if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] != self.dimension:
-            raise InvalidParameter(
-                f"values={validate.show(values)} is not a list of vectors; give vectors of "
-                f"{self.dimension} numbers."
-            )
-        norms = np.sqrt(np.einsum("ij,ij->i", array, array, dtype=float))
+        array, norms = vectors_of(values, self.dimension)
         wrong = np.flatnonzero(~(norms <= _LONGEST))
         if len(wrong):
             raise InvalidParameter(

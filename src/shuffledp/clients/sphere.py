@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support import validate
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, MessageForm, checked_counts, exact_sums, whole_messages
+from .base import Client, MessageForm, checked_counts, exact_sums, vectors_of, whole_messages
 from .caps import cap_moment, cap_share
 from .counts import Counts, MeanEstimate
 from .entropy import Coin, Source
@@ -86,13 +85,7 @@ class SphereClient(Client):
         return 1
 
     def checked(self, values: Any) -> Array:
-        array = np.asarray(values)
-        if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] != self.dimension:
-            raise InvalidParameter(
-                f"values={validate.show(values)} is not a list of vectors; give unit vectors of "
-                f"{self.dimension} numbers."
-            )
-        norms = np.sqrt(np.einsum("ij,ij->i", array, array, dtype=float))
+        array, norms = vectors_of(values, self.dimension, "unit vectors")
         wrong = np.flatnonzero(~(np.abs(norms - 1) <= 1e-6))
         if len(wrong):
             raise InvalidParameter(

@@ -5,25 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from .. import laws
 from .._support.text import plain
-from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import APPROXIMATE, Analysis
-from .base import Randomizer, register
-from .exact import ExactMatrix
+from .base import UnknownRandomizer, register
 from .parameter import LocalEpsilon, Parameter
 from .pure_ldp import PureLDP
-
-if TYPE_CHECKING:
-    from ..clients import Client
 
 
 @register
 @dataclass(frozen=True)
-class ApproximateLDP(Randomizer):
+class ApproximateLDP(UnknownRandomizer):
     """Any (eps0, delta0)-LDP randomizer, of which nothing else is known: the same for all users of
     a round.
 
@@ -41,7 +36,7 @@ class ApproximateLDP(Randomizer):
     name: ClassVar[str] = "approximate-ldp"
     also: ClassVar[tuple[str, ...]] = ("approximate", "leaky")
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0, "delta0": 1e-6}
-    is_one_randomizer: ClassVar[bool] = False
+    verifiable: ClassVar[str] = "a FiniteRandomizer that leaks"
 
     eps0: LocalEpsilon
     delta0: Annotated[float, Parameter("local delta of the randomizer", 0.0, 0.01)]
@@ -101,16 +96,3 @@ class ApproximateLDP(Randomizer):
 
     def describe(self) -> str:
         return f"any randomizer that is ({plain(self.eps0)}, {plain(self.delta0)})-LDP"
-
-    @property
-    def client(self) -> Client:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers and has no client; choose one of them, for "
-            f"example RandomizedResponse(k=2, eps0={self.eps0!r})."
-        )
-
-    def exact(self) -> ExactMatrix:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers; verify one of them, for example a "
-            "FiniteRandomizer that leaks."
-        )

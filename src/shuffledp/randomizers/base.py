@@ -49,6 +49,19 @@ class Randomizer(ABC):
         for name, parameter in parameters_of(type(self)).items():
             self._keep(name, parameter.checked(name, getattr(self, name)))
 
+    def _keep_one_noise(self, kinds: Sequence[str]) -> str:
+        """Check the parameters that are given; return the one of these that says the noise."""
+        for name, parameter in parameters_of(type(self)).items():
+            value = getattr(self, name)
+            if value is not None:
+                self._keep(name, parameter.checked(name, value))
+        given = [name for name in kinds if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InvalidParameter(
+                f"the noise is given in {len(given)} ways; give exactly one of {', '.join(kinds)}."
+            )
+        return given[0]
+
     def _keep(self, name: str, value: Any) -> None:
         """Put a validated value into a frozen dataclass."""
         object.__setattr__(self, name, value)
@@ -251,6 +264,32 @@ class Randomizer(ABC):
         """The same for numbers in [0, 1], which are rounded at random where only whole numbers can
         be sent, or for unit vectors."""
         return self.mean_variance(users)
+
+
+class UnknownRandomizer(Randomizer):
+    """Every randomizer that meets a condition, and none of them in particular: it has no client
+    and no matrix, and two groups of users may have different ones."""
+
+    is_one_randomizer: ClassVar[bool] = False
+    #: What to do instead of asking for a client, and what to verify, as ends of sentences in which
+    #: names in braces are parameters.
+    instead_of_a_client: ClassVar[str] = (
+        "choose one of them, for example RandomizedResponse(k=2, eps0={eps0!r})"
+    )
+    verifiable: ClassVar[str]
+
+    @property
+    def client(self) -> Client:
+        raise InvalidParameter(
+            f"{self!r} stands for many randomizers and has no client; "
+            f"{self.instead_of_a_client.format(**self.given)}."
+        )
+
+    def exact(self) -> ExactMatrix:
+        raise InvalidParameter(
+            f"{self!r} stands for many randomizers; verify one of them, for example "
+            f"{self.verifiable.format(**self.given)}."
+        )
 
 
 def spelled(randomizer: Randomizer) -> str:

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from .. import laws
-from .._support.text import plain
+from .._support.text import plain, several
 from ..errors import InvalidParameter
 from .analyses import SENSITIVITY, SUMS, Analysis
 from .base import SUMMED, Randomizer, spelled
-from .parameter import Family, Parameter, Search, parameters_of
+from .parameter import Family, Parameter, Search
 
 if TYPE_CHECKING:
     from ..clients import Counts
@@ -135,15 +135,7 @@ class NoiseShares(Randomizer):
     norm: Annotated[float, Parameter("largest L2 norm of a vector", 1.0, 1e6)] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        for name, parameter in parameters_of(type(self)).items():
-            value = getattr(self, name)
-            if value is not None:
-                self._keep(name, parameter.checked(name, value))
-        given = [name for name in _KINDS if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise InvalidParameter(
-                f"the noise is given in {len(given)} ways; give exactly one of {', '.join(_KINDS)}."
-            )
+        kind = self._keep_one_noise(_KINDS)
         if (self.complete is None) != (self.discrete_laplace is None):
             raise InvalidParameter("discrete_laplace and complete go together; give both or none.")
         if (self.dimension is None) != (self.norm is None):
@@ -153,10 +145,10 @@ class NoiseShares(Randomizer):
                 "values are counted in k columns, or numbers or vectors are added up; give either "
                 "k or largest, or dimension and norm."
             )
-        if self.norm is not None and given[0] not in _VECTOR_KINDS:
-            wrong = f"{given[0]} shares of vectors are not bounded here"
+        if self.norm is not None and kind not in _VECTOR_KINDS:
+            wrong = f"{kind} shares of vectors are not bounded here"
             raise InvalidParameter(
-                f"{wrong}: {_NO_VECTORS[given[0]]}; use {' or '.join(_VECTOR_KINDS)}."
+                f"{wrong}: {_NO_VECTORS[kind]}; use {' or '.join(_VECTOR_KINDS)}."
             )
 
     @classmethod
@@ -260,7 +252,7 @@ class NoiseShares(Randomizer):
         elif self.skellam is not None:
             noise = f"the difference of two Poisson variables of mean {plain(self.skellam)}"
         elif self.binomial is not None:
-            noise = f"the heads of {self.binomial:,} fair coin{'' if self.binomial == 1 else 's'}"
+            noise = f"the heads of {several(self.binomial, 'fair coin')}"
         else:
             scale, shares = plain(self.discrete_laplace), f"{self.complete:,}"
             noise = f"one of {shares} shares of discrete Laplace noise of scale {scale}"

@@ -187,22 +187,14 @@ class NoisyHistogram(Randomizer):
         if isinstance(pair, (tuple, list)) and len(pair) == 2 and self.theta is None:
             self._keep("negative_binomial", pair[0])
             self._keep("theta", pair[1])
-        for name, parameter in parameters_of(type(self)).items():
-            value = getattr(self, name)
-            if value is not None:
-                self._keep(name, parameter.checked(name, value))
-        given = [name for name in _KINDS if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise InvalidParameter(
-                f"the noise is given in {len(given)} ways; give exactly one of {', '.join(_KINDS)}."
-            )
+        kind = self._keep_one_noise(_KINDS)
         if (self.theta is None) != (self.negative_binomial is None):
             raise InvalidParameter("negative_binomial and theta go together; give both or neither.")
         if self.value_rate is not None and not self.is_added:
             raise InvalidParameter(
                 f"value_rate={self.value_rate!r} is for dummies that the shuffler adds, since it "
                 f"cannot tell those of users from values; give {' or '.join(_ADDED)} instead of "
-                f"{given[0]}."
+                f"{kind}."
             )
         if self.dummies is not None and self.k is None:
             raise InvalidParameter("dummies are any of k values; give k, too.")

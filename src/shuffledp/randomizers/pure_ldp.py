@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from .. import laws
 from .._support.text import plain
-from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import CLONES, STRONGER_CLONES, Analysis
-from .base import Randomizer, register
-from .exact import ExactMatrix
+from .base import UnknownRandomizer, register
 from .parameter import LocalEpsilon
-
-if TYPE_CHECKING:
-    from ..clients import Client
 
 
 @register
 @dataclass(frozen=True)
-class PureLDP(Randomizer):
+class PureLDP(UnknownRandomizer):
     """Any eps0-LDP randomizer, of which nothing else is known: the same for all users of a round.
 
     Users whose randomizers differ are covered only if no message is more than e^eps0 times as
@@ -36,7 +31,9 @@ class PureLDP(Randomizer):
     name: ClassVar[str] = "pure-ldp"
     also: ClassVar[tuple[str, ...]] = ("ldp", "any")
     example: ClassVar[Mapping[str, float]] = {"eps0": 1.0}
-    is_one_randomizer: ClassVar[bool] = False
+    verifiable: ClassVar[str] = (
+        "RandomizedResponse(k=2, eps0={eps0!r}) with analysis='stronger-clones'"
+    )
 
     eps0: LocalEpsilon
 
@@ -63,16 +60,3 @@ class PureLDP(Randomizer):
 
     def describe(self) -> str:
         return f"any randomizer that is {plain(self.eps0)}-LDP"
-
-    @property
-    def client(self) -> Client:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers and has no client; choose one of them, for "
-            f"example RandomizedResponse(k=2, eps0={self.eps0!r})."
-        )
-
-    def exact(self) -> ExactMatrix:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers; verify one of them, for example "
-            f"RandomizedResponse(k=2, eps0={self.eps0!r}) with analysis='stronger-clones'."
-        )

@@ -6,19 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from .. import laws
 from .._support.text import plain
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import VARIATION_RATIO, Analysis
-from .base import Randomizer, register
-from .exact import ExactMatrix
+from .base import UnknownRandomizer, register
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from ..clients import Client
 
 #: Numbers may contradict each other by so much: they were rounded before they were given.
 _ROUNDED = Fraction(1, 10**9)
@@ -26,7 +22,7 @@ _ROUNDED = Fraction(1, 10**9)
 
 @register
 @dataclass(frozen=True)
-class VariationRatio(Randomizer):
+class VariationRatio(UnknownRandomizer):
     """Any randomizer with these three numbers, the same for all users of a round: ratio `p` and
     total variation `beta` of two laws that neighbours may have, ratio `q` to all other users.
 
@@ -51,7 +47,8 @@ class VariationRatio(Randomizer):
     also: ClassVar[tuple[str, ...]] = ("variation", "metric-privacy", "planar-laplace", "priv-kv")
     example: ClassVar[Mapping[str, float]] = {"p": 3.0, "beta": 0.4, "q": 4.0}
     covers_every_exchange: ClassVar[bool] = False  # values of others may be no neighbours
-    is_one_randomizer: ClassVar[bool] = False
+    instead_of_a_client: ClassVar[str] = "randomize with your own, or choose one that has a name"
+    verifiable: ClassVar[str] = "RandomizedResponse(k=3, eps0=1.0)"
 
     p: Annotated[
         float,
@@ -129,17 +126,4 @@ class VariationRatio(Randomizer):
             f"any randomizer whose laws for two values of a user differ by a factor of at most "
             f"{plain(self.p)} and by at most {plain(self.beta)} in total variation, and exceed "
             f"the law of no other user by more than a factor of {plain(self.q)}"
-        )
-
-    @property
-    def client(self) -> Client:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers and has no client; randomize with your own, or "
-            "choose one that has a name."
-        )
-
-    def exact(self) -> ExactMatrix:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers; verify one of them, for example "
-            "RandomizedResponse(k=3, eps0=1.0)."
         )
