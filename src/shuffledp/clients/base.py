@@ -167,21 +167,6 @@ def whole_values(values: Any, k: int, least: int = 0) -> Whole:
     return array.astype(np.int64, copy=False)
 
 
-def unit_values(values: Any) -> Array:
-    """Numbers in [0, 1]."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" or array.ndim != 1:
-        raise InvalidParameter(
-            f"values={validate.show(values)} is not a list of numbers; give numbers in [0, 1]."
-        )
-    wrong = np.flatnonzero(~((array >= 0) & (array <= 1)))
-    if len(wrong):
-        raise InvalidParameter(
-            f"values[{wrong[0]}]={array[wrong[0]]} is outside [0, 1]; scale the numbers."
-        )
-    return array.astype(np.float64, copy=False)
-
-
 def vectors_of(values: Any, dimension: int, kind: str = "vectors") -> tuple[Array, Array]:
     """Vectors of so many numbers, shape [vectors, dimension], and their L2 norms."""
     array = np.asarray(values)
@@ -302,36 +287,3 @@ def checked_counts(counts: Counts, size: int) -> Counts:
             f"tally has {len(counts.tally)} numbers instead of {size}; give what count returned."
         )
     return counts
-
-
-@dataclass(frozen=True)
-class MeanClient(Client):
-    """Numbers in [0, 1]; messages are whole numbers whose mean is linear in the number."""
-
-    def checked(self, values: Any) -> NDArray[Any]:
-        return unit_values(values)
-
-    @property
-    @abstractmethod
-    def line(self) -> tuple[float, float]:
-        """The mean messages of 0 and of 1."""
-
-    @property
-    @abstractmethod
-    def limit(self) -> int | None:
-        """Messages are below it, and not negative, if there is a limit."""
-
-    @property
-    def form(self) -> MessageForm:
-        return MessageForm("sum", (), None if self.limit is None else 0, self.limit, 1)
-
-    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
-        return exact_sums(messages)
-
-    def estimate(self, counts: Counts) -> MeanEstimate:
-        users = checked_counts(counts, 1).users
-        if users == 0:
-            raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
-        zero, one = self.line
-        mean = (int(counts.tally[0]) / users - zero) / (one - zero)
-        return MeanEstimate(users, mean, math.sqrt(self.mean_variance(users)))

@@ -11,9 +11,10 @@ from .. import laws
 from .._support.text import plain
 from ..laws.base import Law
 from .analyses import APPROXIMATE, Analysis
-from .base import UnknownRandomizer, register
+from .base import register
 from .parameter import LocalEpsilon, Parameter
 from .pure_ldp import PureLDP
+from .unknown import UnknownRandomizer
 
 
 @register

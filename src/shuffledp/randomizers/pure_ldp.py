@@ -11,8 +11,9 @@ from .. import laws
 from .._support.text import plain
 from ..laws.base import Law
 from .analyses import CLONES, STRONGER_CLONES, Analysis
-from .base import UnknownRandomizer, register
+from .base import register
 from .parameter import LocalEpsilon
+from .unknown import UnknownRandomizer
 
 
 @register

@@ -13,8 +13,9 @@ from .._support.text import plain
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import VARIATION_RATIO, Analysis
-from .base import UnknownRandomizer, register
+from .base import register
 from .parameter import Parameter
+from .unknown import UnknownRandomizer
 
 #: Numbers may contradict each other by so much: they were rounded before they were given.
 _ROUNDED = Fraction(1, 10**9)

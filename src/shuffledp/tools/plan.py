@@ -79,7 +79,7 @@ from typing import Any
 from .._support import validate
 from .._support.files import STDIN, read_bytes
 from .._support.progress import progress
-from .._support.written import written_number
+from .._support.written import WrittenFloat, read_number
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
 from ..mixed import MixedShuffle
@@ -113,22 +113,6 @@ from .signed import EVERYBODY
 _TARGET = ("epsilon", "delta")
 #: Keys of an entry that are words.
 _TEXTS = ("name", "population", "randomizer", "mechanism", "protects", "every", *WORD_OPTIONS)
-
-
-class WrittenFloat(float):
-    """A float of a TOML file that keeps its text: a count that is written as 1.000 is refused.
-
-    >>> from shuffledp.tools.plan import WrittenFloat
-    >>> WrittenFloat("1.000").text
-    '1.000'
-    """
-
-    text: str
-
-    def __new__(cls, text: str) -> WrittenFloat:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
 
 
 @dataclass(frozen=True)
@@ -432,22 +416,6 @@ def _check_populations(names: Iterable[str]) -> None:
                 f"population={name!r} looks like {seen[plainly]!r}; write one population in one "
                 "way, or give two of them different names."
             )
-
-
-def read_number(name: str, value: Any, *, whole: bool = False, share: bool = False) -> Any:
-    """A value of a TOML file: texts and floats are read as written, anything else is kept.
-
-    >>> from shuffledp.tools.plan import read_number
-    >>> read_number("users", "2M", whole=True), read_number("colluding", 3, share=True)
-    (2000000, 3)
-    """
-    text = value.text if isinstance(value, WrittenFloat) else value
-    if not isinstance(text, str):
-        return value
-    try:
-        return written_number(text, whole=whole, share=share)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"{name}={error}") from None
 
 
 def _files() -> list[str]:
