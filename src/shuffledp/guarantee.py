@@ -100,6 +100,9 @@ class Guarantee(ABC):
     ) -> Bounds[float] | Bounds[Array]:
         """Certified bounds on epsilon at this delta: lower <= exact epsilon <= upper.
 
+        The exact value is that of the analyzed pair. The protocol itself may lose less, never more
+        than the upper bound.
+
         Parameters
         ----------
         delta : float or array_like
@@ -129,6 +132,9 @@ class Guarantee(ABC):
         self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL
     ) -> Bounds[float] | Bounds[Array]:
         """Certified bounds on delta at this epsilon: lower <= exact delta <= upper.
+
+        The exact value is that of the analyzed pair. The protocol itself may lose less, never more
+        than the upper bound.
 
         Parameters
         ----------

@@ -228,7 +228,7 @@ class MixedShuffle(RoundOfReports):
         Returns
         -------
         dict of str to Bounds
-            By the name of each protected group.
+            By the name of each protected group, as `epsilon_bounds` returns them.
         """
         names = [group.name for group in self.protected]
         return {name: self.of(name).epsilon_bounds(delta, rtol=rtol) for name in names}

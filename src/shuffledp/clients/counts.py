@@ -389,7 +389,7 @@ Combined = TypeVar("Combined", Estimate, MeanEstimate)
 
 
 def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combined:
-    """Return one estimate from those of several shards or rounds.
+    """One estimate from those of several shards or rounds.
 
     Parameters
     ----------
@@ -397,14 +397,13 @@ def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combine
         Of the same values in the same order; the randomizers may differ. Messages of two of them
         have to be randomized independently of each other. Estimates with infinite standard errors,
         of a question of `OneOf` that nobody was asked, are left out, and so are their users.
-    weights : {"users", "precision"}
+    weights : str
         "users" weighs each by its number of users: counts are added up. What is estimated are the
         counts of all users together, or the mean over all of them. Right for shards, and for rounds
-        whose frequencies may change.
-        "precision" weighs frequencies, or means, by the inverse of their variance for a value that
-        no user holds (`rare_error`), or for the worst numbers. What is estimated is the mean of the
-        frequencies with these weights: the frequency itself if it is the same in all. No fixed
-        weights have a smaller error for a value that no user holds.
+        whose frequencies may change. "precision" weighs frequencies, or means, by the inverse of
+        their variance for a value that no user holds (`rare_error`), or for the worst numbers. What
+        is estimated is the mean of the frequencies with these weights: the frequency itself if it
+        is the same in all. No fixed weights have a smaller error for a value that no user holds.
 
     Returns
     -------
