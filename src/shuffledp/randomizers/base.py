@@ -285,17 +285,12 @@ class Randomizer(ABC):
         Parameters
         ----------
         messages : array_like
-            Messages of any users, as `randomize` returns them.
+            Messages of any users, as `randomize` returns them; others are refused.
 
         Returns
         -------
         Counts
             Number of users and a tally.
-
-        Raises
-        ------
-        InvalidParameter
-            If a message is not one of the randomizer's.
         """
         return self.client.count(messages).of_protocol(repr(self))
 

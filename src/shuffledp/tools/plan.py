@@ -33,21 +33,8 @@ any = "12 months"           # or each = "year"
 epsilon = 1.0
 delta = 1e-8                # optional: that of the target
 
-[[rounds]]
-name = "first week of a new release"
-randomizer = "rr"
-k = 16
-groups = [                  # users with different randomizers, which are shuffled together
-    { name = "old", eps0 = 4.0, users = "900k" },
-    { name = "new", eps0 = 2.0, users = "100k" },
-]
-
-[[rounds]]
-mechanism = "gaussian"      # or laplace, approximate-dp, profile, pld: a trusted curator
-sigma = 50.0
-sensitivity = 1.0
-
-docs/dp-sgd.md has entries for training.
+Entries may also have groups of users with different randomizers (docs/rolling-out.md), be releases
+of a central mechanism (docs/plan.md), or steps of training (docs/dp-sgd.md).
 """
 
 from __future__ import annotations
