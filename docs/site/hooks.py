@@ -23,7 +23,28 @@ PAGES = {
     "CHANGELOG.md": "CHANGELOG.md",
 }
 FOLDERS = ("examples",)
-#: Pages of the reference: what is said first, and modules whose public names are on it.
+#: What functions return, by the module of `shuffledp.tools` that defines it.
+RESULTS = {
+    "risk": ("Risk",),
+    "choices": ("Choices", "Choice", "Unmet"),
+    "compare": ("Comparison", "ComparisonRow"),
+    "adversaries": ("Ladder", "AnalysisRow"),
+    "ledger": ("Ledger", "Entry", "Population"),
+    "plan": ("PlannedRound",),
+    "dates": ("Schedule", "Duration"),
+    "periods": ("PeriodBudget", "PeriodAccount", "Standing"),
+    "timeline": ("Line",),
+    "sweep": ("SweepTable",),
+    "verify": ("Verification", "VerifiedRow"),
+    "audit": ("Audit", "AuditedRow"),
+    "simulate": ("Simulation",),
+}
+COUNTING = {
+    "counting": ("count_parquet", "write_parquet", "partial_counts", "counts_from_rows"),
+    "count_sql": ("count_query",),
+}
+#: Pages of the reference: what is said first, and what is on it: all public names of a module, or
+#: one name, as "module:name".
 REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
     "names": ("What most users need: `from shuffledp import ...`.", ["shuffledp"]),
     "randomizers": ("`from shuffledp.randomizers import ...`.", ["shuffledp.randomizers"]),
@@ -33,14 +54,18 @@ REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
     ),
     "results": (
         "What the functions return.",
-        ["shuffledp.bounds", *(f"shuffledp.tools.{name}" for name in (
-            "risk", "choices", "compare", "adversaries", "ledger", "plan", "dates",
-            "periods", "timeline", "colluders", "sweep", "verify", "audit", "simulate",
-        )), "shuffledp.bounds.target"],
+        [
+            "shuffledp.bounds",
+            *(f"shuffledp.tools.{module}:{name}" for module in RESULTS for name in RESULTS[module]),
+            "shuffledp.bounds.target:Calibration",
+        ],
     ),
     "counting": (
         "Counts of messages, and what is estimated from them: [Counting at scale](../counting.md).",
-        ["shuffledp.clients", "shuffledp.tools.counting", "shuffledp.tools.count_sql"],
+        [
+            "shuffledp.clients",
+            *(f"shuffledp.tools.{place}:{name}" for place in COUNTING for name in COUNTING[place]),
+        ],
     ),
     "plotting": (
         "Every function draws into `ax`, or into a new figure of `figsize` inches, and returns the "
@@ -51,17 +76,23 @@ REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
     "interop": ("Needs `pip install 'shuffledp[interop]'`.", ["shuffledp.interop"]),
     "published": ("Bounds of the literature, as stated there.", ["shuffledp.published"]),
     "errors": ("Bad input is one sentence, with the limit and a remedy.", ["shuffledp.errors"]),
-}  # fmt: skip
+}
 
 
-def public(module: str) -> list[tuple[str, str]]:
-    """The public names of a module, and where each is defined."""
+def public(place: str) -> list[tuple[str, str]]:
+    """The public names of a module, or the one name after a colon, and where each is defined."""
+    module, _, single = place.partition(":")
     found = importlib.import_module(module)
-    names = getattr(found, "__all__", None) or [
-        name
-        for name, value in vars(found).items()
-        if not name.startswith("_") and getattr(value, "__module__", "") == module
-    ]
+    names = (
+        [single]
+        if single
+        else getattr(found, "__all__", None)
+        or [
+            name
+            for name, value in vars(found).items()
+            if not name.startswith("_") and getattr(value, "__module__", "") == module
+        ]
+    )
     each = []
     for name in names:
         value = getattr(found, name)

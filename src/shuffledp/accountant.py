@@ -30,11 +30,14 @@ if TYPE_CHECKING:  # what answers is loaded with the first question
 
 
 class Accountant(Guarantee):
-    """Adds up the privacy loss of rounds, chosen adaptively or not, in any order.
+    """Certified guarantee of many rounds, chosen adaptively or not, in any order.
 
-    Other mechanisms on the same data, for the same neighbours, are composed alike:
-    `ApproximateDP`, `GivenProfile`, `GivenPLD`, or what `shuffledp.interop` makes of them.
+    Other mechanisms on the same data, for the same neighbours, are composed in the same way:
+    `ApproximateDP`, `GivenProfile`, `GivenPLD`, or what `shuffledp.interop` makes of them. An
+    accountant without rounds has epsilon 0.
 
+    Examples
+    --------
     >>> from shuffledp import Accountant, PureLDP, Shuffle
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
     >>> Accountant().compose(survey, 4).get_epsilon(1e-6) < 0.854
@@ -47,7 +50,27 @@ class Accountant(Guarantee):
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
     def compose(self, round_: Mechanism, rounds: int = 1) -> Self:
-        """Account for `rounds` more rounds like this one; returns the accountant itself."""
+        """The accountant itself, after it has added `rounds` more rounds like this one.
+
+        Parameters
+        ----------
+        round_ : Mechanism
+            A round, or a mechanism such as `ApproximateDP`.
+        rounds : int
+            Number of rounds, 1 to 1e7; so many in all, each message of a user counted as one.
+
+        Returns
+        -------
+        Accountant
+            Itself, so that calls can be chained.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is not a round, or has other neighbours than the rounds before.
+        OutOfRange
+            If there would be more than 1e7 rounds.
+        """
         if not isinstance(round_, Mechanism):
             raise InvalidParameter(
                 f"{validate.show(round_)} is not a round; give a Shuffle or a mechanism such as "
@@ -72,35 +95,53 @@ class Accountant(Guarantee):
 
     @property
     def rounds(self) -> Sequence[tuple[Mechanism, int]]:
-        """What was composed, in the order of first appearance."""
+        """Rounds that were composed, with their numbers, in the order of first appearance."""
         with self._lock:
             return tuple(self._rounds.items())
 
     @property
     def neighbours(self) -> str:
-        """What the neighbours of all rounds are: "replace" or "remove"."""
+        """Neighbours of all rounds: "replace" or "remove"."""
         return next((kind.neighbours for kind, _ in self.rounds), "replace")
 
     @property
     def relation(self) -> str:
-        """The neighbours' name: replace-one or remove-one."""
+        """Name of the relation between neighbours: "replace-one" or "remove-one"."""
         return NEIGHBOURS[self.neighbours][0]
 
     @property
     def total_rounds(self) -> int:
+        """Number of rounds that were composed."""
         return sum(count for _, count in self.rounds)
 
     @property
     def counted_rounds(self) -> int:
-        """The rounds, each message of a user counted as one."""
+        """Number of rounds, each message of a user counted as one."""
         return sum(kind.messages * count for kind, count in self.rounds)
 
     @progress("attained epsilon")
     def attained_epsilon(self, delta: float, *, rtol: float = DEFAULT_RTOL) -> float:
-        """The epsilon at which actual pairs of neighbouring datasets, one for each round, together
-        have this delta: no bound can be below it. Certified from below.
+        """Epsilon that actual pairs of neighbouring datasets, one for each round, reach together.
 
-        Mechanisms of which only a guarantee is given add nothing: it need not be reached.
+        No valid bound is below it. Mechanisms of which only a guarantee is known add nothing, since
+        it need not be reached.
+
+        Parameters
+        ----------
+        delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float
+            Certified from below.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
         """
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         if delta == 0:
@@ -120,9 +161,24 @@ class Accountant(Guarantee):
 
     @progress("attained delta")
     def attained_delta(self, epsilon: float, *, rtol: float = DEFAULT_RTOL) -> float:
-        """A delta that actual pairs of neighbouring datasets, one for each round, reach together.
+        """Delta that actual pairs of neighbouring datasets, one for each round, reach together.
 
-        Certified from below, like `attained_epsilon`.
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter, 0 or larger.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float
+            Certified from below, like `attained_epsilon`.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
         """
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
         one = max((kind.attained_delta(epsilon) for kind, _ in self.rounds[:1]), default=0.0)
@@ -150,16 +206,58 @@ class Accountant(Guarantee):
         return list(dict.fromkeys(choices))
 
     def fits(self, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL) -> bool:
-        """Are the rounds certified to be (epsilon, delta)-DP?"""
+        """Whether the rounds are certified to be (epsilon, delta)-DP.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter, 0 or larger.
+        delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        bool
+            False also if the exact value is so close to `epsilon` that the width does not decide.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
         target, delta = validate.epsilon(epsilon), validate.delta(delta)
         return self.get_epsilon(delta, rtol=rtol) <= target
 
     def remaining_rounds(
         self, round_: Mechanism, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
     ) -> int:
-        """How many more rounds like this one are certified to stay (epsilon, delta)-DP.
+        """Number of further rounds like this one that are certified to stay (epsilon, delta)-DP.
 
-        One more was evaluated and found not to, unless the supported number of rounds is reached.
+        One more was evaluated and is not certified, unless the supported number of rounds is
+        reached.
+
+        Parameters
+        ----------
+        round_ : Mechanism
+            A round, or a mechanism such as `ApproximateDP`.
+        epsilon : float
+            Privacy parameter of the budget, above 0.
+        delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        int
+            0 if no round fits.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
         """
         if self.counted_rounds + getattr(round_, "messages", 1) > validate.MAX_ROUNDS:
             return 0
@@ -171,7 +269,31 @@ class Accountant(Guarantee):
     def calibrate_rounds(
         self, round_: Mechanism, epsilon: float, delta: float, *, rtol: float = DEFAULT_RTOL
     ) -> Calibration:
-        """As `remaining_rounds`, with what was certified there and one round beyond."""
+        """Number of further rounds that fit, with the bounds certified there and one round beyond.
+
+        Parameters
+        ----------
+        round_ : Mechanism
+            A round, or a mechanism such as `ApproximateDP`.
+        epsilon : float
+            Privacy parameter of the budget, above 0.
+        delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        Calibration
+            Its `value` is what `remaining_rounds` returns.
+
+        Raises
+        ------
+        Infeasible
+            If no round fits.
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
 
         def evaluate(value: float, width: float) -> Bounds[float]:
             return best_effort(
@@ -185,10 +307,20 @@ class Accountant(Guarantee):
         return bounds.target.meet(quest, evaluate, epsilon, delta, rtol)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was composed to a JSON file, so that the account can go on another day.
+        """Write what was composed to a JSON file, to be continued another day.
 
-        The rounds are described, not their numbers: whoever loads the file gets what the same
-        rounds cost, certified anew.
+        The file describes the rounds, not their numbers: after `load` they are certified anew.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced.
+
+        Raises
+        ------
+        InvalidParameter
+            If the file cannot be written, or a round is not made of a registered name and its
+            parameters.
         """
         from ._support.files import write_text_atomically, writing
         from .records import saved
@@ -198,8 +330,25 @@ class Accountant(Guarantee):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accountant:
-        """What `save` has written; a file that was changed since is refused.
+        """Accountant that `save` has written.
 
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Accountant
+            A new one with the same rounds.
+
+        Raises
+        ------
+        InvalidParameter
+            If the file cannot be read, is not a saved account, or was changed since.
+
+        Examples
+        --------
         >>> import tempfile
         >>> from pathlib import Path
         >>> from shuffledp import Accountant, PureLDP, Shuffle
@@ -216,7 +365,7 @@ class Accountant(Guarantee):
         return _restore(loaded(read_bytes(path, str(path), "a saved account"), str(path)))
 
     def copy(self) -> Accountant:
-        """An independent accountant with the same rounds."""
+        """Independent accountant with the same rounds."""
         twin = Accountant()
         with self._lock:
             twin._rounds = dict(self._rounds)

@@ -19,19 +19,45 @@ if TYPE_CHECKING:  # loaded with the first question
 
 @dataclass(frozen=True, repr=False)
 class Aggregate(RoundOfUsers):
-    """One round: `users` users randomize their own value, all with the same randomizer, and secure
-    aggregation (Prio, DAP) reveals nothing but the sums of what they send.
+    """One round in which every user applies the same randomizer and only sums are revealed.
 
-    Bits of a `UnaryEncoding` are summed up column by column, the noise of `Gaussian` shares adds up
-    to a central Gaussian mechanism, on a number or on a vector, `NoiseShares` add up to noise on
-    integers, and of every randomizer with two messages the sum is all there is.
-    neighbours="replace": one user's value is another one. neighbours="remove": the zero vector
-    stands for one user's value (deletion). Of vectors up to the L2 norm 1 the L2 sensitivity is 2
-    for "replace" and 1 for "remove".
+    Secure aggregation (Prio, DAP) reveals the sums of what all users send and how many take part.
+    Bits of a `UnaryEncoding` are summed column by column. The noise of `Gaussian` shares adds up to
+    a central Gaussian mechanism, on a number or on a vector, and `NoiseShares` add up to noise on
+    integers. A randomizer with two messages is supported because their sum is all there is to see.
 
-    The other options mean what they mean for `Shuffle`; who takes part in a sample is not seen, but
-    how many do is.
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
+    users : int
+        Number of users, 1 to 1e12, including those who collude or drop out.
+    neighbours : str
+        "replace": neighbouring datasets differ in the value of one user. "remove": the zero vector
+        stands for the value of one user in one of them. For vectors of L2 norm up to 1, the L2
+        sensitivity is 2 for "replace" and 1 for "remove".
+    sample_rate : float
+        Share of the users who send in a round, 1e-9 to 1.
+    sampling : str
+        "fixed": a random subset of sample_rate * users users, a whole number, sends. "poisson":
+        each user sends with probability sample_rate, independently.
+    colluding : float
+        Largest number of users who share all they know with the adversary, or a share of the users
+        if below 1. They provide no cover.
+    dropouts : float
+        Largest number of users who do not send, or a share of the users if below 1. They provide no
+        cover.
+    messages : int
+        Messages of every user in a round, 1 to 1e4, which the guarantee protects together.
 
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning, is outside the supported range, or if the messages of the
+        randomizer cannot be summed.
+
+    Examples
+    --------
     >>> from shuffledp import Aggregate, UnaryEncoding
     >>> histogram = Aggregate(UnaryEncoding(k=256, eps0=10.0), users=100_000)
     >>> histogram.get_epsilon(1e-9) < 0.2989
@@ -72,7 +98,7 @@ class Aggregate(RoundOfUsers):
 
     @property
     def law(self) -> Any:
-        """The law of what a user adds to the sums.
+        """Law of what a user adds to the sums.
 
         Samples are bounded by two values that differ, also where a value is missing: then the two
         have no 1 in common, so that they differ wherever a value and zeros do.
@@ -109,7 +135,10 @@ class Aggregate(RoundOfUsers):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """All others hold one value, and all take part; of several messages one differs."""
+        """Parts of datasets in which all others hold one value and all take part.
+
+        If a user sends several messages then one of them differs.
+        """
         if self.sample_rate < 1:
             return ()
         return profiles.parts.attained_parts(self.law, self.messages * self.honest, self.neighbours)

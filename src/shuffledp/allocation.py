@@ -72,36 +72,38 @@ Steps = Annotated[
 
 @dataclass(frozen=True, repr=False)
 class RandomAllocation(RoundOfReports):
-    """One epoch of training in `steps` steps: every example takes part in `selected` of them, drawn
-    uniformly at random, and each step releases a noisy sum over its examples.
+    """One epoch of training in which every example takes part in random steps.
 
-    This is how batches of DP-SGD are drawn where they are not Poisson samples ("random allocation",
-    "balls and bins"). Steps may depend on the results of earlier ones. Neighbours are
-    neighbours="remove": one example is missing, or its contribution is zero everywhere.
+    Every example takes part in `selected` of the `steps` steps, drawn uniformly at random, and each
+    step releases a noisy sum over its examples. This is how batches of DP-SGD are drawn where they
+    are not Poisson samples ("random allocation", "balls and bins"). Steps may depend on the results
+    of earlier ones.
 
     Parameters
     ----------
     noise_multiplier : float
-        Standard deviation of the Gaussian noise over the clipping norm, which bounds the length of
-        what an example adds to a step.
+        Standard deviation of the Gaussian noise over the clipping norm, 0.01 to 1e4. The clipping
+        norm bounds the length of what an example adds to a step.
     steps : int
-        Steps of an epoch.
+        Steps of an epoch, 1 to 1e9.
     selected : int
-        In how many of them each example takes part. The guarantee of several is an upper bound.
+        In how many of them each example takes part, 1 to 1e6. The guarantee of several is an upper
+        bound.
     mechanism : Given, optional
         What a step releases instead, with its guarantee for neighbours="remove": `LaplaceNoise`,
         `GivenPLD` or any other central mechanism. It takes the place of `noise_multiplier`.
     epochs : int
-        Only with kept=True: the epochs in which every example keeps its steps. Epochs with fresh
-        allocations are composed: Accountant().compose(epoch, rounds=epochs).
+        Only with kept=True: the epochs in which every example keeps its steps, 2 to 1e6. Epochs
+        with fresh allocations are composed: Accountant().compose(epoch, rounds=epochs).
     kept : bool
         Each example keeps its steps in all epochs, as if they were one epoch with noise that is
         smaller by the square root of `epochs`. Compared with fresh allocations epsilon is larger,
         by a third or by a factor of twenty.
     completed : int, optional
-        The run stops after so many of the steps, a number that was fixed beforehand.
+        Number of steps, fixed beforehand, after which the run stops.
     neighbours : str
-        "remove", the only relation that has a meaning here.
+        "remove", the only relation supported here: one example is missing, or its contribution is
+        zero everywhere.
 
     Raises
     ------
@@ -246,12 +248,14 @@ class RandomAllocation(RoundOfReports):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """Both orders, if the example takes part in one step or in all of them."""
+        """Parts in both orders, if the example takes part in one step or in all of them; else
+        none."""
         exact = self.selected in (1, self.steps) and isinstance(self._noise, CentralNoise)
         return [self.parts, profiles.base.swapped(self.parts)] if exact else ()
 
     @property
     def noun(self) -> str:  # type: ignore[override]
+        """Name of such a round: "training run" if steps are kept, else "epoch"."""
         return "training run" if self.kept else "epoch"
 
     @property
@@ -301,7 +305,8 @@ class RandomAllocation(RoundOfReports):
 
     @property
     def reported(self) -> dict[str, Any]:
-        """With the parameters of the mechanism inside by their own names."""
+        """Parameters by name for a report, with those of the mechanism inside by their own
+        names."""
         known = {name: value for name, value in self.given.items() if name != "mechanism"}
         return known if self.mechanism is None else {**known, **self.mechanism.reported}
 
@@ -318,18 +323,23 @@ class RandomAllocation(RoundOfReports):
 
 @dataclass(frozen=True)
 class ShuffledBatches(Mechanism):
-    """One epoch of training that shuffles the examples and cuts them into `steps` fixed batches,
-    as most data loaders do. `attained_epsilon` says what is lost at least.
+    """One epoch of training that shuffles the examples and cuts them into fixed batches.
 
-    No guarantee that makes use of the shuffling is known. What holds is that of a single step
-    without amplification: `GaussianNoise(noise_multiplier, neighbours="remove")` for each epoch.
+    Most data loaders do this. `attained_epsilon` says what is lost at least. No guarantee that
+    makes use of the shuffling is known. What holds is that of a single step without amplification:
+    `GaussianNoise(noise_multiplier, neighbours="remove")` for each epoch.
 
     Parameters
     ----------
     noise_multiplier : float
-        Standard deviation of the Gaussian noise over the clipping norm.
+        Standard deviation of the Gaussian noise over the clipping norm, 0.2 to 1e3.
     steps : int
-        Batches of an epoch.
+        Batches of an epoch, 1 to 1e9.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
 
     Notes
     -----

@@ -37,10 +37,17 @@ GIVEN = Analysis(
 
 
 class Given(RoundOfReports):
-    """A central mechanism: whoever holds the data of all users releases something. Of a mechanism
-    that is not ours only a profile is known.
+    """A central mechanism: a trusted curator holds the data of all users and releases something.
 
-    Subclasses are frozen dataclasses; what is a field is a parameter.
+    Subclasses are frozen dataclasses whose fields are the parameters. If the mechanism is not one
+    of this package, only its profile is known.
+
+    Examples
+    --------
+    >>> from shuffledp.central import Given
+    >>> from shuffledp.mechanisms import ApproximateDP
+    >>> isinstance(ApproximateDP(epsilon=1.0), Given)
+    True
     """
 
     view: ClassVar[str] = "central"
@@ -125,7 +132,14 @@ WholeSensitivity = Annotated[
 
 
 class CentralNoise(Given):
-    """Noise on what neighbours, those that are named, change by no more than its sensitivity."""
+    """Noise on what neighbours change by no more than its sensitivity.
+
+    Examples
+    --------
+    >>> from shuffledp.central import CentralNoise, GaussianNoise
+    >>> isinstance(GaussianNoise(sigma=1.0), CentralNoise)
+    True
+    """
 
     neighbours: str
 
@@ -137,13 +151,29 @@ class CentralNoise(Given):
 
 @dataclass(frozen=True)
 class GaussianNoise(CentralNoise):
-    """The central Gaussian mechanism: noise of standard deviation `sigma` on a number, or on each
-    coordinate of a vector that neighbours change by a length of `sensitivity` at most.
+    """The central Gaussian mechanism: noise on a number, or on each coordinate of a vector.
 
     On a computer neither the noise nor the sum is a real number, and rounding can reveal the number
     that was hidden (Mironov 2012). Sample on a grid, or release an integer with
     `DiscreteGaussianNoise`, whose guarantee holds for what is really added.
 
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise, 1e-12 to 1e12.
+    sensitivity : float
+        Largest change of the number, or of the vector in L2 norm, between neighbours, 1e-12 to
+        1e12.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import Accountant
     >>> from shuffledp.central import GaussianNoise
     >>> Accountant().compose(GaussianNoise(sigma=50.0), 12).get_epsilon(1e-8) < 0.364
@@ -179,13 +209,28 @@ class GaussianNoise(CentralNoise):
 
 @dataclass(frozen=True)
 class LaplaceNoise(CentralNoise):
-    """The central Laplace mechanism: noise of scale `scale` on a number that neighbours change by
-    `sensitivity` at most.
+    """The central Laplace mechanism: noise on a number.
 
     On a computer neither the noise nor the sum is a real number, and rounding can reveal the number
     that was hidden (Mironov 2012). Sample on a grid, or release an integer with
     `DiscreteLaplaceNoise`, whose guarantee holds for what is really added.
 
+    Parameters
+    ----------
+    scale : float
+        Scale of the noise, 0.006 to 1e6 times the sensitivity.
+    sensitivity : float
+        Largest change of the number between neighbours, 1e-12 to 1e12.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.central import LaplaceNoise
     >>> LaplaceNoise(scale=10.0).get_epsilon(0)  # one unit in the last place is for the quotient
     0.10000000000000002
@@ -205,7 +250,7 @@ class LaplaceNoise(CentralNoise):
 
     @property
     def profile(self) -> PrivacyProfile:
-        """Of one user who adds the noise: nobody else hides them."""
+        """Privacy profile of one user who adds the noise, with nobody else to hide them."""
         loss = math.nextafter(self.sensitivity / self.scale, math.inf)
         return profiles.parts.round_profile(Laplace(loss).law("best"), 1)
 
@@ -224,6 +269,12 @@ class CentralIntegerNoise(CentralNoise):
     Some pair of neighbours changes the integer by exactly its sensitivity, so that the bounds are
     attained. Whatever is done with the noisy integer, such as a reduction modulo the size of a
     group, is post-processing.
+
+    Examples
+    --------
+    >>> from shuffledp.central import CentralIntegerNoise, SkellamNoise
+    >>> isinstance(SkellamNoise(mu=1.0), CentralIntegerNoise)
+    True
     """
 
     sensitivity: int
@@ -239,7 +290,7 @@ class CentralIntegerNoise(CentralNoise):
     @property
     @abstractmethod
     def noise(self) -> str:
-        """The law of the noise, in words."""
+        """Description of the law of the noise."""
 
     @property
     def described(self) -> str:
@@ -248,17 +299,23 @@ class CentralIntegerNoise(CentralNoise):
 
 @dataclass(frozen=True)
 class DiscreteGaussianNoise(CentralIntegerNoise):
-    """Discrete Gaussian noise on an integer: x with probability proportional to
-    exp(-x^2/(2 sigma^2)) (Canonne, Kamath, Steinke 2020).
+    """Discrete Gaussian noise on an integer (Canonne, Kamath, Steinke 2020).
+
+    The noise is x with probability proportional to exp(-x^2/(2 sigma^2)).
 
     Parameters
     ----------
     sigma : float
-        In [0.05, 1e6]; about the standard deviation, unless it is below 1.
+        0.05 to 1e6; about the standard deviation, unless it is below 1.
     sensitivity : int
-        The most by which neighbours change the integer.
-    neighbours : str, optional
-        "replace" or "remove": those for which the sensitivity holds.
+        Largest change of the integer between neighbours, 1 to 1e6.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
 
     Examples
     --------
@@ -292,11 +349,17 @@ class DiscreteLaplaceNoise(CentralIntegerNoise):
     Parameters
     ----------
     scale : float
-        In [0.002, 1e12] times the sensitivity. The loss is sensitivity/scale at most.
+        Scale of the noise, 0.002 to 1e12 times the sensitivity. The loss is sensitivity/scale at
+        most.
     sensitivity : int
-        The most by which neighbours change the integer.
-    neighbours : str, optional
-        "replace" or "remove": those for which the sensitivity holds.
+        Largest change of the integer between neighbours, 1 to 1e6.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
 
     Examples
     --------
@@ -333,11 +396,16 @@ class SkellamNoise(CentralIntegerNoise):
     Parameters
     ----------
     mu : float
-        In [1e-6, 1e12]; the variance is 2 mu.
+        Mean of each Poisson variable, 1e-6 to 1e12; the variance is 2 mu.
     sensitivity : int
-        The most by which neighbours change the integer.
-    neighbours : str, optional
-        "replace" or "remove": those for which the sensitivity holds.
+        Largest change of the integer between neighbours, 1 to 1e6.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
 
     Examples
     --------
@@ -371,11 +439,16 @@ class BinomialNoise(CentralIntegerNoise):
     Parameters
     ----------
     coins : int
-        In 1 .. 10^12; the variance is a quarter of it.
+        Number of coins, 1 to 1e12; the variance is a quarter of it.
     sensitivity : int
-        The most by which neighbours change the integer.
-    neighbours : str, optional
-        "replace" or "remove": those for which the sensitivity holds.
+        Largest change of the integer between neighbours, 1 to 1e6.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
 
     Examples
     --------

@@ -8,16 +8,22 @@ from ._support.numeric import Bounds
 class ShuffleDPError(Exception):
     """Base class of all errors of this package.
 
-    >>> from shuffledp import NotCertified, ShuffleDPError
-    >>> from shuffledp.errors import InvalidParameter, OutOfRange
-    >>> [issubclass(e, ShuffleDPError) for e in (InvalidParameter, OutOfRange, NotCertified)]
-    [True, True, True]
+    Examples
+    --------
+    >>> from shuffledp import PureLDP, ShuffleDPError
+    >>> try:
+    ...     PureLDP(eps0=1000.0)
+    ... except ShuffleDPError as error:
+    ...     print(error)
+    eps0=1000.0 is outside the supported [1e-06, 200]; no privacy is left beyond it.
     """
 
 
 class InvalidParameter(ShuffleDPError, ValueError):
     """An argument that has no meaning; the message names the value, the limit and the remedy.
 
+    Examples
+    --------
     >>> from shuffledp import PureLDP
     >>> PureLDP(eps0=-1.0)
     Traceback (most recent call last):
@@ -28,6 +34,15 @@ class InvalidParameter(ShuffleDPError, ValueError):
 class SampleNotWhole(InvalidParameter):
     """The share `rate` of the users that is to be sampled is not a whole number of them.
 
+    Parameters
+    ----------
+    message : str
+        One sentence: the share, the number of users and a remedy.
+    rate : float
+        The share of the users.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
     >>> Shuffle(PureLDP(eps0=1.0), users=10, sample_rate=0.25)
     Traceback (most recent call last):
@@ -43,6 +58,8 @@ class SampleNotWhole(InvalidParameter):
 class OutOfRange(ShuffleDPError, ValueError):
     """A meaningful argument outside the range in which a theorem or the numerics hold.
 
+    Examples
+    --------
     >>> from shuffledp.mechanisms import ApproximateDP
     >>> ApproximateDP(epsilon=1000)
     Traceback (most recent call last):
@@ -51,8 +68,17 @@ class OutOfRange(ShuffleDPError, ValueError):
 
 
 class NotCertified(ShuffleDPError):
-    """The requested width was not reached. `bounds` holds what was certified nevertheless.
+    """The requested width was not reached; `bounds` holds what was certified nevertheless.
 
+    Parameters
+    ----------
+    message : str
+        One sentence: what was reached, and a remedy.
+    bounds : Bounds
+        Certified lower and upper bounds, wider than requested.
+
+    Examples
+    --------
     >>> from shuffledp import NotCertified
     >>> from shuffledp.bounds import Bounds
     >>> try:
@@ -68,8 +94,19 @@ class NotCertified(ShuffleDPError):
 
 
 class Infeasible(ShuffleDPError, ValueError):
-    """No value meets a target. `nearest` comes closest, and its epsilon has these `bounds`.
+    """No value of a parameter meets the target; `nearest` comes closest.
 
+    Parameters
+    ----------
+    message : str
+        One sentence: the target, the nearest value and a remedy.
+    nearest : float
+        The value of the parameter that comes closest.
+    bounds : Bounds
+        Certified bounds on epsilon at the nearest value.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, calibrate
     >>> from shuffledp.errors import Infeasible
     >>> try:

@@ -37,9 +37,27 @@ class Guarantee(ABC):
     @overload
     def get_epsilon(self, delta: Many, *, rtol: float = ...) -> Array: ...
     def get_epsilon(self, delta: float | Many, *, rtol: float = DEFAULT_RTOL) -> float | Array:
-        """The epsilon to publish at this delta: never below the exact value.
+        """Epsilon to publish at this delta: never below the exact value.
 
-        If the width `rtol` is out of reach, the smallest value that was certified.
+        If the width `rtol` is out of reach, the smallest value that was certified is returned.
+
+        Parameters
+        ----------
+        delta : float or array_like
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float or ndarray
+            A float for a scalar, else an array of the shape of `delta`. Infinite if no epsilon
+            meets delta.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
         """
         values = validate.deltas(delta)
         return _each("epsilon", values, self._answers.epsilon_bounds, rtol, wide=True).upper
@@ -49,9 +67,26 @@ class Guarantee(ABC):
     @overload
     def get_delta(self, epsilon: Many, *, rtol: float = ...) -> Array: ...
     def get_delta(self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL) -> float | Array:
-        """The delta to publish at this epsilon: never below the exact value.
+        """Delta to publish at this epsilon: never below the exact value.
 
-        If the width `rtol` is out of reach, the smallest value that was certified.
+        If the width `rtol` is out of reach, the smallest value that was certified is returned.
+
+        Parameters
+        ----------
+        epsilon : float or array_like
+            Privacy parameter, 0 or larger.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float or ndarray
+            A float for a scalar, else an array of the shape of `epsilon`.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
         """
         values = validate.epsilons(epsilon)
         return _each("delta", values, self._answers.delta_bounds, rtol, wide=True).upper
@@ -63,9 +98,29 @@ class Guarantee(ABC):
     def epsilon_bounds(
         self, delta: float | Many, *, rtol: float = DEFAULT_RTOL
     ) -> Bounds[float] | Bounds[Array]:
-        """lower <= exact epsilon <= upper. delta = 0 asks for pure DP.
+        """Certified bounds on epsilon at this delta: lower <= exact epsilon <= upper.
 
-        `rtol` is the largest relative width; NotCertified tells what was reached instead.
+        The exact value is that of the analyzed pair. The protocol itself may lose less, never more
+        than the upper bound.
+
+        Parameters
+        ----------
+        delta : float or array_like
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Largest relative width in epsilon, 1e-7 to 0.5.
+
+        Returns
+        -------
+        Bounds
+            Floats for a scalar, else arrays of the shape of `delta`.
+
+        Raises
+        ------
+        NotCertified
+            If the width was not reached; its `bounds` hold what was certified.
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
         """
         return _each("epsilon", validate.deltas(delta), self._answers.epsilon_bounds, rtol)
 
@@ -76,7 +131,30 @@ class Guarantee(ABC):
     def delta_bounds(
         self, epsilon: float | Many, *, rtol: float = DEFAULT_RTOL
     ) -> Bounds[float] | Bounds[Array]:
-        """lower <= exact delta <= upper. `rtol` is a width in epsilon, as in `epsilon_bounds`."""
+        """Certified bounds on delta at this epsilon: lower <= exact delta <= upper.
+
+        The exact value is that of the analyzed pair. The protocol itself may lose less, never more
+        than the upper bound.
+
+        Parameters
+        ----------
+        epsilon : float or array_like
+            Privacy parameter, 0 or larger.
+        rtol : float
+            Largest relative width in epsilon, 1e-7 to 0.5, as in `epsilon_bounds`.
+
+        Returns
+        -------
+        Bounds
+            Floats for a scalar, else arrays of the shape of `epsilon`.
+
+        Raises
+        ------
+        NotCertified
+            If the width was not reached; its `bounds` hold what was certified.
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
         return _each("delta", validate.epsilons(epsilon), self._answers.delta_bounds, rtol)
 
     @property
@@ -103,35 +181,72 @@ class Mechanism(Guarantee):
 
     @property
     def relation(self) -> str:
-        """The neighbours' name: replace-one or remove-one."""
+        """Name of the relation between neighbours: "replace-one" or "remove-one"."""
         return NEIGHBOURS[self.neighbours][0]
 
     @property
     @abstractmethod
     def parts(self) -> Parts:
-        """Profiles whose composition is the mechanism, and how often each counts; pairs in one
-        order of the neighbours, the other one being just as possible."""
+        """Profiles whose composition is the mechanism, and how often each counts.
+
+        Each is about a pair in one order of the neighbours; the other order is just as possible.
+        """
 
     @property
     def profile(self) -> PrivacyProfile:
-        """delta as a function of epsilon."""
+        """Privacy profile: delta as a function of epsilon."""
         return composition.composed_profile.as_one(self.parts)
 
     @property
     def summary(self) -> tuple[str, str, str]:
-        """For a table: users, analysis, and what it is."""
+        """Users, analysis and mechanism, as texts for a table."""
         return "-", "given", repr(self)
 
     @progress("attained delta")
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
-        """A delta that actual datasets reach; see `attained_epsilon`."""
+        """Delta that actual neighbouring datasets reach: no valid bound is below it.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter, 0 or larger.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float
+            Certified from below; 0 if only a guarantee is known, which need not be reached.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
         epsilon, rtol = validate.epsilon(epsilon), validate.tolerance(rtol)
         return self._attained(lambda rounds: rounds.delta_bounds(epsilon, rtol))
 
     @progress("attained epsilon")
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
-        """The epsilon that actual datasets reach: 0 if only a guarantee is known, for that need not
-        be reached."""
+        """Epsilon that actual neighbouring datasets reach: no valid bound is below it.
+
+        Parameters
+        ----------
+        delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float
+            Certified from below; 0 if only a guarantee is known, which need not be reached.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         found = self._attained(lambda rounds: rounds.epsilon_bounds(delta, rtol))
         # largest losses were rounded up
@@ -146,8 +261,10 @@ class Mechanism(Guarantee):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """Parts of actual neighbouring datasets, several choices of which the worst is to be
-        composed: as many for every mechanism, or none."""
+        """Parts of actual neighbouring datasets; the worst of several choices counts.
+
+        There are equally many choices for every mechanism, or none.
+        """
         return ()
 
     @property

@@ -66,13 +66,35 @@ _ADDED = ("rounded_probability_mass_function_add", "infinity_mass_add", "symmetr
 def to_dp_accounting(
     what: Mechanism | Accountant, *, interval: float | None = None, truncation: float = 1e-30
 ) -> PrivacyLossDistribution:
-    """A pessimistic dp-accounting PLD of a round, a mechanism, or all that was composed.
+    """Pessimistic dp-accounting PLD of a round, a mechanism, or all that was composed.
 
-    What is for remove-one neighbours gets both orders, as dp-accounting has them for
-    NeighboringRelation.ADD_OR_REMOVE_ONE. Losses are multiples of `interval`; PLDs must share it to
-    be composed there. P-mass of at most about `truncation` beyond the last loss is counted as
-    infinite loss.
+    For remove-one neighbours it has both orders, as dp-accounting has them for
+    NeighboringRelation.ADD_OR_REMOVE_ONE.
 
+    Parameters
+    ----------
+    what : Mechanism or Accountant
+        A round, another mechanism, or an accountant with at least one round.
+    interval : float, optional
+        Step of the losses, above 0 and up to 500. PLDs must share it to be composed in
+        dp-accounting. By default it is chosen to fit.
+    truncation : float
+        P-mass beyond the last loss that may count as infinite loss, about; 1e-280 to 1.
+
+    Returns
+    -------
+    PrivacyLossDistribution
+        An upper bound when it leaves; dp-accounting adds rounding errors of its own.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument is none of these, or `interval` needs too many points.
+    NotCertified
+        If no lattice is fine enough for the composition.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
     >>> from shuffledp.interop import to_dp_accounting
     >>> survey = Shuffle(PureLDP(eps0=2.0), users=1000)
@@ -113,14 +135,31 @@ def _interval(name: str, value: Any) -> float:
 def from_dp_accounting(
     pld: PrivacyLossDistribution, *, relation: str | NeighboringRelation
 ) -> GivenPLD:
-    """A mechanism for an `Accountant` from a pessimistic dp-accounting PLD.
+    """Mechanism for an `Accountant` from a pessimistic dp-accounting PLD.
 
-    `relation` says for which neighbours the PLD was built, which dp-accounting does not record:
-    "replace-one" or "remove-one", or NeighboringRelation.REPLACE_ONE or ADD_OR_REMOVE_ONE.
-    Replacing one record the other way round is replacing one record too, so a PLD whose two orders
-    differ is not for replace-one and is refused as such. Infinite mass, and what is missing from a
-    total of 1, count as infinite loss.
+    Infinite mass, and what is missing from a total of 1, count as infinite loss.
 
+    Parameters
+    ----------
+    pld : PrivacyLossDistribution
+        Built with pessimistic_estimate=True.
+    relation : str or NeighboringRelation
+        Neighbours for which the PLD was built, which dp-accounting does not record: "replace-one"
+        or "remove-one", or NeighboringRelation.REPLACE_ONE or ADD_OR_REMOVE_ONE. A PLD whose two
+        orders differ is not for replace-one neighbours and is refused as such.
+
+    Returns
+    -------
+    GivenPLD
+        As sound as the masses of dp-accounting.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is not such a PLD, or not for the neighbours that are named.
+
+    Examples
+    --------
     >>> from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
     >>> from shuffledp.interop import from_dp_accounting
     >>> pld = from_gaussian_mechanism(4.0, sensitivity=2.0)  # one record moves the sum by up to 2
@@ -273,6 +312,18 @@ def _exported(orders: _Orders, neighbours: str) -> PrivacyLossDistribution:
 class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
     """A shuffled round, or any other mechanism of shuffledp, as a dp-accounting event.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A round, or a mechanism such as `ApproximateDP`.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is something else.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
     >>> from shuffledp.interop import ShuffleDpEvent
     >>> ShuffleDpEvent(Shuffle(PureLDP(eps0=2.0), users=1000)).mechanism.users
@@ -289,9 +340,21 @@ class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
 class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[misc,unused-ignore]
     """A dp-accounting accountant that knows `ShuffleDpEvent` and composes with shuffledp.
 
-    Replace-one neighbours. All other events are those of dp-accounting's PLDAccountant, which
-    builds the PLD of one event; the composition is ours.
+    The guarantee is for replace-one neighbours. dp-accounting's PLDAccountant builds the PLD of
+    every other event; the composition is ours.
 
+    Parameters
+    ----------
+    value_discretization_interval : float
+        Step of the losses of these PLDs, above 0 and up to 500.
+
+    Raises
+    ------
+    InvalidParameter
+        If the step is outside its limits.
+
+    Examples
+    --------
     >>> import dp_accounting
     >>> from shuffledp import PureLDP, Shuffle
     >>> from shuffledp.interop import ShuffleAccountant, ShuffleDpEvent
@@ -336,9 +399,33 @@ class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[m
         return refused
 
     def get_epsilon(self, target_delta: float) -> float:
+        """Epsilon at this delta; infinite if a non-private event was composed.
+
+        Parameters
+        ----------
+        target_delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+
+        Returns
+        -------
+        float
+            As sound as the PLDs of dp-accounting.
+        """
         return self._accountant.get_epsilon(target_delta) if self._private else math.inf
 
     def get_delta(self, target_epsilon: float) -> float:
+        """Delta at this epsilon; 1 if a non-private event was composed.
+
+        Parameters
+        ----------
+        target_epsilon : float
+            Privacy parameter, 0 or larger.
+
+        Returns
+        -------
+        float
+            As sound as the PLDs of dp-accounting.
+        """
         return self._accountant.get_delta(target_epsilon) if self._private else 1.0
 
 

@@ -64,12 +64,28 @@ Numbers = Sequence[float] | NDArray[Any]
 
 @dataclass(frozen=True)
 class ApproximateDP(Given):
-    """Any mechanism that is (epsilon, delta)-DP, of which nothing else is known.
+    """Any mechanism that is (epsilon, delta)-DP.
 
     Its worst pair loses epsilon one way or the other, and everything with probability delta
     (Kairouz, Oh, Viswanath 2015). An epsilon between 0 and 1e-20 counts as 1e-20, in upper and in
     lower values.
 
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter, 0 to 500.
+    delta : float
+        Privacy parameter, 0 to 1.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import Accountant
     >>> from shuffledp.mechanisms import ApproximateDP
     >>> Accountant().compose(ApproximateDP(epsilon=0.1, delta=1e-8), 100).get_epsilon(1e-5) < 5
@@ -105,6 +121,22 @@ class GivenProfile(Given):
     Between the points the profile is convex in e^epsilon: its chords bound it from above. An
     epsilon between 0 and 1e-20 counts as 1e-20, in upper and in lower values.
 
+    Parameters
+    ----------
+    epsilons : sequence of float
+        At least one, each 0 to 500.
+    deltas : sequence of float
+        One for each epsilon, 0 to 1.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.mechanisms import GivenProfile
     >>> GivenProfile(epsilons=[0.5, 1.0], deltas=[1e-3, 1e-6]).get_epsilon(1e-4) < 0.965
     True
@@ -135,15 +167,36 @@ class GivenProfile(Given):
 class GivenPLD(Given):
     """A mechanism with a dominating pair (P, Q): P-masses at privacy losses log P/Q.
 
-    The loss is infinite with P-probability `infinite`, to which mass that is missing from a sum of
-    1 is added, unless it is so little that the rounding of the masses explains it (4e-15).
-    Neighbours come in both orders. For the other one, give its own PLD as `reverse`, or say
-    `symmetric=True` if these masses bound both; otherwise it is derived from the same masses, where
-    what Q = P e^-loss lacks counts as infinite loss. For neighbours="replace" an accountant
-    composes the larger of both profiles: sound, and exact for a symmetric pair. For
-    neighbours="remove" P is the law with the value in question and Q the law without it; both
-    orders are composed by themselves and the larger result counts.
+    Neighbours come in both orders. If neither `reverse` nor `symmetric` says what the other order
+    is, it is derived from the same masses, where what Q = P e^-loss lacks counts as infinite loss.
+    For neighbours="replace" an accountant composes the larger of both profiles: sound, and exact
+    for a symmetric pair. For neighbours="remove" P is the law with the value in question and Q the
+    law without it; both orders are composed by themselves and the larger result counts.
 
+    Parameters
+    ----------
+    losses : sequence of float
+        Privacy losses log P/Q, -500 to 500.
+    masses : sequence of float
+        P-probability of each loss, 0 or larger.
+    infinite : float
+        P-probability of an infinite loss, 0 to 1. Mass that is missing from a sum of 1 is added to
+        it, unless the rounding of the masses explains it (4e-15).
+    symmetric : bool
+        Whether these masses bound both orders.
+    reverse : GivenPLD, optional
+        PLD of the other order.
+    neighbours : str
+        "replace" or "remove": the neighbours that the guarantee is about.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If the masses are not those of a distribution, a loss is too large, or two arguments
+        contradict each other.
+
+    Examples
+    --------
     >>> from math import exp
     >>> from shuffledp.mechanisms import GivenPLD
     >>> GivenPLD(losses=[1, -1], masses=[exp(1) / (1 + exp(1)), 1 / (1 + exp(1))]).get_epsilon(0)
@@ -215,7 +268,7 @@ class GivenPLD(Given):
 
     @property
     def reported(self) -> dict[str, Any]:
-        """Losses and masses, and those of the other order, by their digest."""
+        """Parameters by name for a report; losses and masses are replaced by their digest."""
         orders = [self] if self.reverse is None else [self, self.reverse]
         lines = np.concatenate([np.array([each.losses, each.masses]) for each in orders], axis=1)
         told = {"infinite": self.infinite, "symmetric": self.symmetric}
@@ -246,18 +299,26 @@ class GivenPLD(Given):
 
 @dataclass(frozen=True)
 class PoissonSampled(Given):
-    """A central mechanism on a Poisson sample: each user takes part with probability `rate`,
-    independently of all others and afresh in every release.
+    """A central mechanism on a Poisson sample: each user takes part with probability `rate`.
 
-    With Gaussian noise this is a step of DP-SGD on Poisson batches. Neighbours are
-    neighbours="remove": one user is missing. Both orders are exact for the pair of the mechanism.
+    Samples are independent of all other users and drawn afresh for every release. With Gaussian
+    noise this is a step of DP-SGD on Poisson batches. Both orders are exact for the pair of the
+    mechanism.
 
     Parameters
     ----------
     mechanism : Given
         What is released of the sample, with its guarantee for neighbours="remove".
     rate : float
-        The probability to be in the sample, above 0 and below 1.
+        Probability to be in the sample, 1e-9 to 1.
+    neighbours : str
+        "remove", the only relation supported here: one user is missing.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If the mechanism is sampled already or for other neighbours, or the rate is outside its
+        limits.
 
     Examples
     --------
@@ -302,7 +363,7 @@ class PoissonSampled(Given):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """Both orders, where those of the mechanism are exact."""
+        """Parts in both orders, where those of the mechanism are exact; else none."""
         exact = isinstance(self.mechanism, CentralNoise)
         return [self.parts, swapped(self.parts)] if exact else ()
 

@@ -16,12 +16,7 @@ from ._support.text import plain
 from .errors import InvalidParameter
 from .guarantee import DEFAULT_RTOL, best_effort
 from .randomizers import Analysis, Randomizer
-from .randomizers.analyses import (
-    GROUPS_ARE_KNOWN,
-    SAME_MESSAGES,
-    SHARED_BLANKET,
-    of_the_group,
-)
+from .randomizers.analyses import GROUPS_ARE_KNOWN, SAME_MESSAGES, SHARED_BLANKET, of_the_group
 from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
 from .rounds import RoundOfReports
 from .shuffle import Shuffle
@@ -43,14 +38,21 @@ class Group:
     Parameters
     ----------
     randomizer : Randomizer
+        What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
     users : int
+        Number of users, 1 to 1e12, including those who collude or drop out.
     name : str
         Unless it is given, the number of the group: "1", "2" and so on.
     sample_rate : float, optional
         Each user of the group sends with this probability, unseen; that of the round by default.
     colluding, dropouts : float
-        Up to so many users of the group, or a share of them below 1, share all they know with the
-        adversary or do not send. They provide no cover.
+        Largest numbers of users of the group, or shares of them if below 1, who share all they know
+        with the adversary or do not send. They provide no cover.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
 
     Examples
     --------
@@ -85,12 +87,12 @@ class Group:
 
     @property
     def honest(self) -> int:
-        """The users who neither collude nor drop out."""
+        """Number of users who neither collude nor drop out."""
         return self.users - int(self.colluding) - int(self.dropouts)
 
     @property
     def given(self) -> dict[str, Any]:
-        """The arguments but the randomizer that differ from the defaults."""
+        """Arguments that differ from the defaults, by name, without the randomizer."""
         known = {each.name: getattr(self, each.name) for each in fields(self)[1:]}
         usual = {each.name: each.default for each in fields(self)}
         return {name: value for name, value in known.items() if value != usual[name]}
@@ -109,28 +111,25 @@ class MixedShuffle(RoundOfReports):
     law as their blankets hide each other: randomized response with one k, subset selection with one
     k and size, local hashing with one g, Hadamard response with one k, unary encoding with one k
     and q, one-bit means, and matrices with the same outputs, whose columns stand for the same
-    messages. All other groups hide among themselves.
+    messages. All other groups hide among themselves (docs/theory/mixed.md). Composed rounds may
+    have different groups and users may change groups: each guarantee holds for all of them.
 
     Parameters
     ----------
     groups : sequence of Group
+        1 to 64 groups with different names.
     sample_rate : float
         Each user sends with this probability, unseen, unless the group has a rate of its own.
     colluding, dropouts : float
-        Up to so many users of all groups together, or a share of them below 1, whoever they are,
-        share all they know with the adversary or do not send; on top of those of the groups.
+        Largest numbers of users of all groups together, or shares of them if below 1, who share all
+        they know with the adversary or do not send; on top of those of the groups.
     protects : str, optional
-        The name of the one group that the guarantee is about.
+        Name of the one group that the guarantee is about.
 
     Raises
     ------
     InvalidParameter, OutOfRange
         If a number is outside its limits, or names of groups are repeated or unknown.
-
-    Notes
-    -----
-    docs/theory/mixed.md. Composed rounds may have different groups and users may change from one
-    group to another: the guarantee of every round holds for all of them.
 
     Examples
     --------
@@ -141,7 +140,7 @@ class MixedShuffle(RoundOfReports):
     >>> week = MixedShuffle([old, new])
     >>> week.get_epsilon(1e-8) == week.of("old").get_epsilon(1e-8)
     True
-    >>> week.of("new").get_epsilon(1e-8) < 0.0128
+    >>> week.epsilon_by_group(1e-8)["new"].upper < 0.0128
     True
     """
 
@@ -161,10 +160,8 @@ class MixedShuffle(RoundOfReports):
     def __post_init__(self) -> None:
         listed = tuple(self.groups) if validate.listed(self.groups) else ()
         if not listed or not all(isinstance(group, Group) for group in listed):
-            raise InvalidParameter(
-                f"groups={validate.show(self.groups)} is not a list of groups; give one or more "
-                "Group."
-            )
+            wrong = "is not a list of groups; give one or more Group."
+            raise InvalidParameter(f"groups={validate.show(self.groups)} {wrong}")
         validate.count("the number of groups", len(listed), MAX_GROUPS)
         named = tuple(
             replace(group, name=group.name.strip() or str(number))
@@ -173,10 +170,8 @@ class MixedShuffle(RoundOfReports):
         object.__setattr__(self, "groups", named)
         names = [group.name for group in named]
         if len(set(names)) < len(names):
-            raise InvalidParameter(
-                f"the groups {', '.join(names)} do not all have names of their own; name each one "
-                "differently."
-            )
+            wrong = "do not all have names of their own; name each one differently."
+            raise InvalidParameter(f"the groups {', '.join(names)} {wrong}")
         if self.protects is not None and self.protects not in names:
             raise InvalidParameter(
                 f"protects={validate.show(self.protects)} is no group of this round; choose one "
@@ -195,38 +190,52 @@ class MixedShuffle(RoundOfReports):
 
     @property
     def users(self) -> int:
-        """The users of all groups."""
+        """Number of users of all groups."""
         return sum(group.users for group in self.groups)
 
     @property
     def local_eps0(self) -> float:
-        """The largest eps0 of a message of the protected users; infinite if there is none."""
+        """Largest local epsilon of a message of the protected users; infinite if there is none."""
         return max(group.randomizer.local_eps0 for group in self.protected)
 
     def of(self, group: str) -> MixedShuffle:
-        """The same round, with the guarantee for the users of one group."""
+        """The same round, with the guarantee for the users of one group.
+
+        Parameters
+        ----------
+        group : str
+            Name of the group.
+
+        Returns
+        -------
+        MixedShuffle
+            A round whose `protects` is that name.
+        """
         return replace(self, protects=group)
 
     def epsilon_by_group(
         self, delta: float, *, rtol: float = DEFAULT_RTOL
     ) -> dict[str, Bounds[float]]:
-        """Certified bounds of epsilon at this delta for the users of each group, by its name.
+        """Certified bounds on epsilon at this delta for the users of each group.
 
-        Examples
-        --------
-        >>> from shuffledp import MixedShuffle, RandomizedResponse
-        >>> from shuffledp.mixed import Group
-        >>> groups = [Group(RandomizedResponse(4, eps0=e), 1000, f"{e:g}") for e in (1.0, 3.0)]
-        >>> found = MixedShuffle(groups).epsilon_by_group(1e-6)
-        >>> found["1"].upper < found["3"].lower
-        True
+        Parameters
+        ----------
+        delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Largest relative width in epsilon, 1e-7 to 0.5.
+
+        Returns
+        -------
+        dict of str to Bounds
+            By the name of each protected group, as `epsilon_bounds` returns them.
         """
         names = [group.name for group in self.protected]
         return {name: self.of(name).epsilon_bounds(delta, rtol=rtol) for name in names}
 
     @property
     def protected(self) -> Sequence[Group]:
-        """The groups that the guarantee is about."""
+        """Groups that the guarantee is about."""
         return [group for group in self.groups if self.protects in (None, group.name)]
 
     @property
@@ -245,7 +254,18 @@ class MixedShuffle(RoundOfReports):
         return [each for each in self.groups if (each.randomizer, self._rate(each)) == known]
 
     def hidden_among(self, group: Group) -> Sequence[Group]:
-        """The groups whose users hide those of this one, itself included."""
+        """Groups whose users hide those of this one, itself included.
+
+        Parameters
+        ----------
+        group : Group
+            One of `groups`.
+
+        Returns
+        -------
+        sequence of Group
+            Itself alone if no other group provides cover.
+        """
         shared = self._shared(group)
         if shared is None:
             return self._alike(group)
@@ -254,11 +274,8 @@ class MixedShuffle(RoundOfReports):
 
     def _family(self, group: Group) -> Sequence[Group]:
         family = family_of(group.randomizer)
-        return [
-            each
-            for each in self.groups
-            if each is group or family_of(each.randomizer) == family is not None
-        ]
+        found = [each for each in self.groups if family_of(each.randomizer) == family is not None]
+        return found or [group]
 
     def _shared(self, group: Group) -> SharedLaw | None:
         """The law of a user of the group under a blanket that its family has, by group of it; None
@@ -306,14 +323,8 @@ class MixedShuffle(RoundOfReports):
         alike = self._alike(group)
         users = sum(each.users for each in alike)
         lost = users - sum(each.honest for each in alike) + self._lost
-        rate = self._rate(group)
-        return Shuffle(
-            group.randomizer,
-            users,
-            sample_rate=rate,
-            sampling="poisson",
-            colluding=min(lost, users - 1),
-        )
+        colluding, rate = min(lost, users - 1), self._rate(group)
+        return Shuffle(group.randomizer, users, "best", rate, "poisson", colluding)
 
     def _profile(self, group: Group) -> PrivacyProfile:
         shared = self._shared(group)
@@ -321,10 +332,8 @@ class MixedShuffle(RoundOfReports):
 
     def _covered(self, group: Group, shared: SharedLaw) -> PrivacyProfile:
         """Of a user of the group: the others who are lost are those who provide most cover."""
-        others = [
-            (share, each.honest - (each is group))
-            for share, each in zip(shared.shares, self._family(group), strict=True)
-        ]
+        among = zip(shared.shares, self._family(group), strict=True)
+        others = [(share, each.honest - (each is group)) for share, each in among]
         left, kept = self._lost, []
         for share, count in sorted(others, reverse=True):
             kept.append((share, max(count - left, 0)))
@@ -342,7 +351,7 @@ class MixedShuffle(RoundOfReports):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """Those of one randomizer, if all groups have the same; of others none are known."""
+        """Parts of one randomizer, if all groups have the same; none are known otherwise."""
         return self._alone(self.groups[0]).attained_parts if self._is_one_crowd else ()
 
     @property
@@ -352,7 +361,7 @@ class MixedShuffle(RoundOfReports):
 
     @property
     def whom(self) -> str:
-        """Whom the guarantee is for, after "for"."""
+        """Users whom the guarantee is for, as the words after "for"."""
         if self.protects is None:
             return "the worst group"
         return f"the users of group {self.protects!r}"
@@ -375,7 +384,7 @@ class MixedShuffle(RoundOfReports):
 
     @property
     def explained(self) -> Analysis:
-        """That of a common blanket, or of groups by themselves, or both."""
+        """Analysis of a common blanket, of groups by themselves, or of both."""
         alone = [group for group in self.protected if self._shared(group) is None]
         analyses = {group.name: self._alone(group).explained for group in alone}
         hide_each_other = any(len(self.hidden_among(group)) > 1 for group in self.protected)
@@ -460,11 +469,8 @@ class MixedShuffle(RoundOfReports):
     @property
     def given(self) -> dict[str, Any]:
         groups = [
-            {
-                "randomizer": {"name": _name(group), "parameters": group.randomizer.given},
-                **group.given,
-            }
-            for group in self.groups
+            {"randomizer": {"name": _name(each), "parameters": each.randomizer.given}, **each.given}
+            for each in self.groups
         ]
         return {"groups": groups, "protects": self.protects}
 

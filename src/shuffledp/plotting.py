@@ -49,6 +49,21 @@ Size = Sequence[float] | None
 def panels(count: int = 2, *, figsize: Size = None) -> list[Axes]:
     """Axes side by side in one figure, to be given as `ax`.
 
+    Parameters
+    ----------
+    count : int
+        Number of axes, 1 to 12.
+    figsize : pair of float, optional
+        Width and height of the figure in inches.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        From left to right.
+
+    Examples
+    --------
+    >>> from shuffledp.plotting import panels
     >>> len(panels(3))
     3
     """
@@ -68,11 +83,29 @@ def plot_profile(
     figsize: Size = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """delta against epsilon, of a round or of an accountant, down to delta = 1e-12 if not told.
+    """Picture of delta against epsilon, for a round or an accountant.
 
-    The target is a delta.
+    Parameters
+    ----------
+    guarantee : Guarantee
+        A round, another mechanism or an accountant.
+    epsilons : sequence of float, optional
+        Two or more, 0 or larger; by default up to about delta = 1e-12.
+    label : str
+        Name of the curve.
+    target, title, figsize, ax : optional
+        Value of the vertical axis for a dashed line; text above the axes; width and height of a new
+        figure in inches; axes to draw into instead.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
+    >>> from shuffledp.plotting import plot_profile
     >>> plot_profile(Shuffle(PureLDP(eps0=2.0), users=1_000), [0.1, 0.2]).get_xlabel()
     'epsilon'
     """
@@ -107,12 +140,36 @@ def plot_epsilon_vs_users(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """epsilon against the number of users, one curve for each number of rounds.
+    """Picture of epsilon against the number of users, one curve for each number of rounds.
 
-    Options are `view` and those of such a round. `published` adds the bounds of the literature,
-    for the first number of rounds, where they apply.
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
+    users : sequence of int
+        Two or more numbers of users, 1 to 1e12.
+    delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1.
+    rounds : sequence of int
+        Numbers of rounds, 1 to 1e7.
+    published : bool
+        Whether to add the bounds of the literature for the first number of rounds, where they
+        apply.
+    target, title, figsize, ax : optional
+        Value of the vertical axis for a dashed line; text above the axes; width and height of a new
+        figure in inches; axes to draw into instead.
+    **options : object
+        `view`, and options of such a round.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP
+    >>> from shuffledp.plotting import plot_epsilon_vs_users
     >>> plot_epsilon_vs_users(PureLDP(eps0=2.0), [100, 1_000], delta=1e-6).get_xlabel()
     'users'
     """
@@ -141,9 +198,33 @@ def plot_epsilon_vs_rounds(
     figsize: Size = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """epsilon against the number of rounds like this one.
+    """Picture of epsilon against the number of rounds like this one.
 
+    Parameters
+    ----------
+    round_ : Round
+        A round, such as a `Shuffle`.
+    rounds : sequence of int
+        Two or more numbers of rounds, 1 to 1e7.
+    delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1.
+    label : str
+        Name of the curve.
+    published : bool
+        Whether to add the bounds of the literature, where they apply.
+    target, title, figsize, ax : optional
+        Value of the vertical axis for a dashed line; text above the axes; width and height of a new
+        figure in inches; axes to draw into instead.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
+    >>> from shuffledp.plotting import plot_epsilon_vs_rounds
     >>> survey = Shuffle(PureLDP(eps0=2.0), users=1_000)
     >>> plot_epsilon_vs_rounds(survey, [1, 10], delta=1e-6).get_xlabel()
     'rounds'
@@ -170,12 +251,39 @@ def plot_amplification(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """epsilon of one round against eps0, one curve for each number of users.
+    """Picture of epsilon of one round against eps0, one curve for each number of users.
 
-    `family(eps0=...)` makes the randomizer, `called` so in the title. Below the grey line shuffling
-    amplifies privacy.
+    Below the grey line shuffling amplifies privacy.
 
+    Parameters
+    ----------
+    family : callable
+        `family(eps0=...)` makes the randomizer.
+    eps0 : sequence of float
+        Two or more local epsilons, 1e-6 to 200.
+    users : sequence of int
+        Numbers of users, 1 to 1e12.
+    delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1.
+    published : bool
+        Whether to add the bounds of the literature for the first number of users, where they apply.
+    called : str, optional
+        Name of the randomizer in the title.
+    target, title, figsize, ax : optional
+        Value of the vertical axis for a dashed line; text above the axes; width and height of a new
+        figure in inches; axes to draw into instead.
+    **options : object
+        `view`, and options of such a round.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP
+    >>> from shuffledp.plotting import plot_amplification
     >>> plot_amplification(PureLDP, [1.0, 2.0], [1_000], delta=1e-6).get_xlabel()
     'eps0'
     """
@@ -201,12 +309,27 @@ def plot_amplification(
 def plot_ledger(
     ledger: Ledger, *, title: str | None = None, figsize: Size = None, ax: Axes | None = None
 ) -> Axes:
-    """The epsilon of a plan over time, with its bracket, against the target; a curve for each
-    population, if any is named, and for each budget for periods, beside that budget.
+    """Picture of the epsilon of a plan over time, with its bracket, against the target.
 
-    A plan without dates is drawn by its entries, or by the rounds of the only one.
+    There is a curve for each population, if any is named, and for each budget for periods, beside
+    that budget. A plan without dates is drawn by its entries, or by the rounds of the only one.
 
+    Parameters
+    ----------
+    ledger : Ledger
+        What `Plan.ledger` returns.
+    title, figsize, ax : optional
+        Text above the axes; width and height of a new figure in inches; axes to draw into instead.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
     >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.plotting import plot_ledger
     >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=10_000), rounds=52)
     >>> plot_ledger(Plan(epsilon=1.0, delta=1e-6, rounds=(weekly,)).ledger()).get_xlabel()
@@ -272,10 +395,27 @@ def plot_sweep(
     figsize: Size = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The certified values of a sweep, against the number that takes most values, one curve for
-    each combination of the others.
+    """Picture of the certified values of a sweep, against the parameter that takes most values.
 
+    There is one curve for each combination of the other parameters.
+
+    Parameters
+    ----------
+    table : SweepTable
+        What `sweep` returns.
+    target, title, figsize, ax : optional
+        Value of the vertical axis for a dashed line; text above the axes; width and height of a new
+        figure in inches; axes to draw into instead.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
     >>> from shuffledp import sweep
+    >>> from shuffledp.plotting import plot_sweep
     >>> plot_sweep(sweep({"users": [99, 999]}, eps0=2.0, delta=1e-6, jobs=1)).get_xlabel()
     'users'
     """

@@ -41,47 +41,50 @@ class Round(Mechanism):
     @property
     @abstractmethod
     def explained(self) -> Analysis:
-        """The theorem, the adversary and the assumption behind the numbers."""
+        """Theorem, adversary and assumption behind the numbers."""
 
     @property
     @abstractmethod
     def crowd(self) -> str:
-        """How many send in each round, of how many, and what is unusual about them."""
+        """Number of users who send in each round, and what is unusual about them, as text for a
+        table."""
 
     @property
     @abstractmethod
     def participants(self) -> str:
-        """Who sends in each round, in words."""
+        """Description of who sends in each round, for a sentence."""
 
     @property
     @abstractmethod
     def inside(self) -> str:
-        """What happens to a value, in a few words: for titles and tables."""
+        """Short description of what happens to a value, for titles and tables."""
 
     @property
     def described(self) -> str:
-        """The same for a statement."""
+        """Description of what happens to a value, for a statement."""
         return self.inside
 
     @property
     def people(self) -> str:
-        """Who is assumed to follow the protocol; empty if that does not matter."""
+        """Assumption about who follows the protocol; empty if that does not matter."""
         return ""
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
-        """More lines of a statement, each with its name."""
+        """Further lines of a statement, as pairs of a name and a text."""
         return ()
 
     @property
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """All that describes the round but what is done to a value: the names and values with which
-        it can be made again."""
+        """Names and values that describe the round, except for what is done to a value.
+
+        The class makes an equal round of these and of what is done to a value.
+        """
 
     @property
     def assumptions(self) -> Sequence[str]:
-        """What must be true of the deployment, a sentence each; `remarks` come on top."""
+        """Sentences that must be true of the deployment; `remarks` come on top."""
         said = (self.explained.assumption, self.trusted, self.people)
         return [text for text in said if text]
 
@@ -114,11 +117,11 @@ class RoundOfReports(Round):
     @property
     @abstractmethod
     def given(self) -> dict[str, Any]:
-        """Its parameters, such that the class makes an equal one of them and the settings."""
+        """Parameters by name; the class makes an equal round of them and of `settings`."""
 
     @property
     def reported(self) -> dict[str, Any]:
-        """The same for a report: what is too large for one is told by its digest."""
+        """Parameters by name for a report; what is too large for one is replaced by its digest."""
         return self.given
 
 
@@ -178,8 +181,7 @@ class RoundOfUsers(Round):
     @property
     @abstractmethod
     def law(self) -> Any:
-        """The law of what a user sends, as this view needs it: `round_parts` makes a round of it
-        and of a number of users."""
+        """Law of what a user sends, as this view needs it."""
 
     @property
     @abstractmethod
@@ -203,12 +205,13 @@ class RoundOfUsers(Round):
 
     @property
     def honest(self) -> int:
-        """The users who hide each other: neither colluding nor dropped out."""
+        """Number of users who hide each other: they neither collude nor drop out."""
         return self.users - int(self.colluding) - int(self.dropouts)
 
     @property
     def senders(self) -> int:
-        """How many users send in each round: exactly, or on average and rounded (poisson)."""
+        """Number of users who send in each round: exact, or the rounded mean for Poisson
+        samples."""
         return round(self.sample_rate * self.users)
 
     @property

@@ -43,14 +43,33 @@ THRESHOLD = Analysis(
 
 @dataclass(frozen=True, repr=False)
 class SampleThreshold(RoundOfReports):
-    """One round: every report is kept with probability `rate`, those kept are counted bin by bin,
-    and counts of at least `threshold` are shown.
+    """One round in which sampled reports are counted, and counts of at least a threshold are shown.
 
-    Nothing is assumed of the number of users: the worst number of other reports in a bin counts.
-    neighbours="replace": a user's report is in another bin. neighbours="remove": it is missing.
-    Every user has `messages` reports, in different bins. Up to `colluding` users know, or decide,
-    which of their reports are kept, which lowers the threshold by as many.
+    Every report is kept with probability `rate`; those kept are counted bin by bin. Nothing is
+    assumed about the number of users: the worst number of other reports in a bin counts.
 
+    Parameters
+    ----------
+    rate : float
+        Probability that a report is kept, 1e-9 to 1 - 1e-9.
+    threshold : int
+        Smallest count that is shown, 1 to 1e6.
+    neighbours : str
+        "replace": the report of one user is in another bin. "remove": it is missing.
+    colluding : int
+        Largest number of users, 0 to 1e12, who know or decide which of their reports are kept. It
+        lowers the threshold by as many.
+    messages : int
+        Reports of every user, 1 to 1e4, all in different bins, which the guarantee protects
+        together.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import SampleThreshold
     >>> SampleThreshold(rate=0.105, threshold=20, neighbours="remove").get_delta(1.0) < 6.481e-15
     True
@@ -120,7 +139,8 @@ class SampleThreshold(RoundOfReports):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """With as many reports in every bin as are worst for small losses, in both orders."""
+        """Parts of datasets with the numbers of reports that are worst for small losses, in both
+        orders."""
         reports = profiles.threshold.worst_reports(self.rate, self._effective, np.zeros(1))
         parts = self._composed(self._pair(int(reports[0])))
         return [parts, profiles.base.swapped(parts)]

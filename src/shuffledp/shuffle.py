@@ -27,22 +27,45 @@ _SMALL, _LARGE = 1e-3, 10.0
 
 @dataclass(frozen=True, repr=False)
 class Shuffle(RoundOfUsers):
-    """One round: `users` users randomize their own value, all with the same randomizer, and a
-    shuffler strips identities.
+    """One round in which every user applies the same randomizer and a shuffler removes identities.
 
-    `analysis` names the theorem behind the numbers: "best" is the tightest that is known for the
-    randomizer, and `randomizer.analyses` has all of them. All assume that the shuffler is honest.
+    The adversary sees all messages of the round in random order, and how many there are, but not
+    who was sampled. The shuffler is assumed to be honest.
 
-    The guarantee is for replace-one neighbours: datasets that differ in one user's value; or, where
-    the randomizer gives it a meaning, for neighbours="remove": in one of them a value is missing.
-    With a `sample_rate` below 1, only a random subset of sample_rate * users users sends in each
-    round (sampling="fixed"), or each user sends with that probability (sampling="poisson").
-    The adversary sees how many messages there are but not who was sampled.
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
+    users : int
+        Number of users, 1 to 1e12, including those who collude or drop out.
+    analysis : str
+        Name of the theorem behind the numbers, one of `randomizer.analyses`; "best" is the tightest
+        that is known for the randomizer.
+    sample_rate : float
+        Share of the users who send in a round, 1e-9 to 1.
+    sampling : str
+        "fixed": a random subset of sample_rate * users users, a whole number, sends. "poisson":
+        each user sends with probability sample_rate, independently.
+    colluding : float
+        Largest number of users who share all they know with the adversary, or a share of the users
+        if below 1. They provide no cover.
+    dropouts : float
+        Largest number of users who do not send, or a share of the users if below 1. They provide no
+        cover.
+    messages : int
+        Messages of every user in a round, 1 to 1e4, which the guarantee protects together.
+    neighbours : str
+        "replace": neighbouring datasets differ in the value of one user. "remove": the value of one
+        user is missing from one of them, which has a meaning for noise messages only.
 
-    Up to `colluding` users share all they know with the adversary and up to `dropouts` users do not
-    send, whoever they are: counts, or shares of the users if below 1. They hide nobody. Every user
-    sends `messages` messages in the round, which the guarantee protects together.
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning, is outside the supported range, or is not supported for this
+        randomizer.
 
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
     >>> survey.get_epsilon(1e-6) < 0.4109
@@ -107,7 +130,7 @@ class Shuffle(RoundOfUsers):
 
     @property
     def law(self) -> Law:
-        """The law of a message, as the analysis sees it."""
+        """Law of a message, as the analysis sees it."""
         return self.randomizer.law(self.analysis)
 
     def _sampled(self) -> PrivacyProfile:
@@ -151,10 +174,27 @@ class Shuffle(RoundOfUsers):
 
     @progress("attained delta")
     def attained_delta(self, epsilon: float, *, rtol: float = 1e-4) -> float:
-        """A delta that an actual pair of neighbouring datasets reaches: no bound can be below it.
+        """Delta that an actual pair of neighbouring datasets reaches: no valid bound is below it.
 
         All other users hold one value, or two in small rounds of randomized response; the worst
-        such values and pair count. Certified from below.
+        such values and pair count.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter, 0 or larger.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float
+            Certified from below.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
         """
         if self._apart:
             return super().attained_delta(epsilon, rtol=rtol)
@@ -165,7 +205,25 @@ class Shuffle(RoundOfUsers):
 
     @progress("attained epsilon")
     def attained_epsilon(self, delta: float, *, rtol: float = 1e-4) -> float:
-        """The epsilon at which an actual pair of neighbouring datasets has this delta."""
+        """Epsilon that an actual pair of neighbouring datasets reaches: no valid bound is below it.
+
+        Parameters
+        ----------
+        delta : float
+            Privacy parameter, 0 for pure DP or 1e-280 to 1.
+        rtol : float
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+        Returns
+        -------
+        float
+            Certified from below; the datasets are those of `attained_delta`.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
         if self._apart:
             return super().attained_epsilon(delta, rtol=rtol)
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)

@@ -14,11 +14,12 @@ from oracles.branches import laws_of
 from oracles.randomizers import exact_exp
 from shuffledp import FiniteRandomizer, Gaussian, Laplace, RandomizedResponse, UnaryEncoding
 from shuffledp.clients import Counts
-from shuffledp.clients.base import CountingClient, MeanClient
+from shuffledp.clients.base import CountingClient
 from shuffledp.clients.bits import BitsClient
 from shuffledp.clients.columns import ColumnsClient
 from shuffledp.clients.hashing import HashClient
 from shuffledp.clients.interval import IntervalClient
+from shuffledp.clients.mean_client import MeanClient
 from shuffledp.clients.noisy import DIGITS, NoisyClient
 from shuffledp.clients.one_bit_client import OneBitClient
 from shuffledp.clients.response import ResponseClient

@@ -55,8 +55,17 @@ def digest(numbers: Array) -> str:
 
 
 class Bounds(NamedTuple, Generic[FloatOrArray]):
-    """lower <= exact value of the analyzed pair <= upper; floats, or arrays for array queries.
+    """Certified bounds: lower <= exact value of the analyzed pair <= upper.
 
+    Parameters
+    ----------
+    lower : float or ndarray
+        Not above the exact value; an array for array queries.
+    upper : float or ndarray
+        Not below the exact value: the number to publish. Same shape as `lower`.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
     >>> lower, upper = Shuffle(PureLDP(eps0=1.0), users=100).epsilon_bounds(1e-6)
     >>> lower <= upper <= 1.001 * lower

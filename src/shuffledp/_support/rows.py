@@ -38,15 +38,31 @@ class Records(ABC):
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
-        """The rows; None where there is nothing to say."""
+        """Rows as dictionaries with the same keys; None stands for a missing value."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """The keys of every row."""
+        """Keys of every row, in order."""
         return tuple(self.records()[0])
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The rows as CSV, with a line of names; written to a file, too, if one is named."""
+        """CSV text of the rows, with a line of column names.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            A file that the text is written to as well.
+
+        Returns
+        -------
+        str
+            The text; numbers have full precision.
+
+        Raises
+        ------
+        InvalidParameter
+            If the file cannot be written.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -57,7 +73,7 @@ class Records(ABC):
         return text.getvalue()
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame, if pandas is installed."""
+        """Rows as a pandas DataFrame; pandas has to be installed."""
         pandas = load("pandas", "to_pandas needs", "pandas")
         return pandas.DataFrame(self.records(), columns=list(self.columns))
 

@@ -10,10 +10,24 @@ from typing import Any
 
 
 def rounded_up(value: float, digits: int = 4) -> str:
-    """Decimal text with `digits` significant digits, not below the exact value of the float.
+    """Decimal text of a number with `digits` significant digits, rounded up.
 
-    Rounding to the nearest could fall below what was certified.
+    Rounding to nearest could print a value below the certified one.
 
+    Parameters
+    ----------
+    value : float
+        The number.
+    digits : int
+        Significant digits, 1 or more.
+
+    Returns
+    -------
+    str
+        The smallest such decimal number that is not below the exact value of the float.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, rounded_up
     >>> rounded_up(Shuffle(PureLDP(eps0=4.0), users=10_000).get_epsilon(1e-6))
     '0.4109'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
+from typing import Any
 
 from ..errors import InvalidParameter
 from .validate import show
@@ -82,3 +83,35 @@ def written_number(text: str, *, whole: bool = False, share: bool = False) -> fl
             f"{shown} is a count with a decimal point; give one without ({_THOUSAND}){less}."
         )
     return int(number)
+
+
+class WrittenFloat(float):
+    """A float of a TOML file that keeps its text: a count that is written as 1.000 is refused.
+
+    >>> from shuffledp._support.written import WrittenFloat
+    >>> WrittenFloat("1.000").text
+    '1.000'
+    """
+
+    text: str
+
+    def __new__(cls, text: str) -> WrittenFloat:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+def read_number(name: str, value: Any, *, whole: bool = False, share: bool = False) -> Any:
+    """A value of a TOML file: texts and floats are read as written, anything else is kept.
+
+    >>> from shuffledp._support.written import read_number
+    >>> read_number("users", "2M", whole=True), read_number("colluding", 3, share=True)
+    (2000000, 3)
+    """
+    text = value.text if isinstance(value, WrittenFloat) else value
+    if not isinstance(text, str):
+        return value
+    try:
+        return written_number(text, whole=whole, share=share)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{name}={error}") from None

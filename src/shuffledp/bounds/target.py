@@ -249,6 +249,25 @@ _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rat
 class Calibration:
     """A value that meets the target, and what was certified there and one step beyond.
 
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter that was searched.
+    value : float
+        The last value whose certified upper epsilon is at most the target.
+    achieved : Bounds
+        Certified bounds on epsilon at the value.
+    epsilon : float
+        The target.
+    delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1.
+    beyond : float or None
+        One step further; None if the value is the last supported one.
+    beyond_achieved : Bounds or None
+        Certified bounds on epsilon there; the upper one is above the target.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, calibrate
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
     >>> calibrate("rounds", survey, epsilon=1.0, delta=1e-6).room > 0
@@ -257,15 +276,15 @@ class Calibration:
 
     parameter: str
     value: float
-    achieved: Bounds[float]  # epsilon at the value
-    epsilon: float  # the target
+    achieved: Bounds[float]
+    epsilon: float
     delta: float
-    beyond: float | None  # one step further; None if the value is the last supported one
+    beyond: float | None
     beyond_achieved: Bounds[float] | None
 
     @property
     def room(self) -> float:
-        """How far the certified upper epsilon is below the target."""
+        """Target epsilon minus the certified upper epsilon."""
         return self.epsilon - self.achieved.upper
 
     def __repr__(self) -> str:

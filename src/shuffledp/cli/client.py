@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ..clients.base import Client, CountingClient, MeanClient
+from ..clients.base import Client, CountingClient
 from ..clients.dummies import DummiesClient
 from ..clients.integer_shares import SharesClient
+from ..clients.mean_client import MeanClient
 from ..records import name_of
 from .options import JSON, command, make_randomizer, options, randomizer_options
 from .report import print_answer

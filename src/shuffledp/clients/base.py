@@ -30,12 +30,24 @@ MOST_COUNTED = 10**8
 class MessageForm(NamedTuple):
     """What messages look like to whoever counts them, and what their tally is.
 
-    kind : "value": how often each whole number was sent; "set": how many messages hold each value;
-        "bits": how many have each bit set; "hash": how many answers are the hash of each value;
-        "sum": the sum of the messages, for each of their numbers.
-    shape : () if a message is one whole number, (m,) if it is m of them.
-    least, limit : each number is in least .. limit - 1; None if it has no limit.
-    size : how many numbers the tally has.
+    Parameters
+    ----------
+    kind : str
+        What the tally counts. "value": how often each whole number was sent; "set": how many
+        messages hold each value; "bits": how many have each bit set; "hash": how many answers are
+        the hash of each value; "sum": the sum of the messages, for each of their numbers.
+    shape : tuple of int
+        () if a message is one whole number, (m,) if it is m of them.
+    least, limit : int or None
+        Each number is in least .. limit - 1; None if it has no limit.
+    size : int
+        Number of entries of the tally.
+
+    Examples
+    --------
+    >>> from shuffledp import RandomizedResponse
+    >>> RandomizedResponse(k=4, eps0=1.0).client.form
+    MessageForm(kind='value', shape=(), least=0, limit=4, size=4)
     """
 
     kind: str
@@ -46,7 +58,23 @@ class MessageForm(NamedTuple):
 
 
 class Support(NamedTuple):
-    """How likely a message supports the own value, and how likely any other value."""
+    """Probabilities that a message supports the true value, and any other value.
+
+    Parameters
+    ----------
+    own : float
+        Probability that it supports the true value.
+    other : float
+        Probability that it supports a given other value.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> from shuffledp import RandomizedResponse
+    >>> own, other = RandomizedResponse(k=2, eps0=log(3)).client.support
+    >>> round(own, 6), round(other, 6)
+    (0.75, 0.25)
+    """
 
     own: float
     other: float
@@ -56,39 +84,123 @@ class Support(NamedTuple):
 class Client(ABC):
     """Randomizes values, and estimates from messages what the values were.
 
-    What it does with its bits is what was analyzed, or a post-processing of that
-    (docs/clients.md).
+    What it does with its bits is what was analyzed, or a post-processing of that (docs/clients.md).
+    `randomizer.client` makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shuffledp import RandomizedResponse
+    >>> from shuffledp.clients import Source
+    >>> client = RandomizedResponse(k=4, eps0=1.0).client
+    >>> messages = client.randomize([0, 3, 3], Source(np.random.default_rng(1)))
+    >>> client.count(messages).users
+    3
     """
 
     @property
     @abstractmethod
     def bits(self) -> int:
-        """The size of a message."""
+        """Size of a message, in bits."""
 
     @abstractmethod
     def checked(self, values: Any) -> NDArray[Any]:
-        """The values, one a row, as they are randomized; or an error."""
+        """Values as they are randomized.
+
+        Parameters
+        ----------
+        values : array_like
+            One value per row.
+
+        Returns
+        -------
+        ndarray
+            One value per row.
+
+        Raises
+        ------
+        InvalidParameter
+            If a value is not one of the randomizer's.
+        """
 
     @abstractmethod
     def messages(self, values: NDArray[Any], source: Source) -> NDArray[Any]:
-        """One message for each of some values."""
+        """Messages of some checked values.
+
+        Parameters
+        ----------
+        values : ndarray
+            What `checked` returned, one value per row.
+        source : Source
+            Source of random bits.
+
+        Returns
+        -------
+        ndarray
+            One message per row.
+        """
 
     @property
     @abstractmethod
     def form(self) -> MessageForm:
-        """What its messages look like, and their tally."""
+        """Form of the messages, and of their tally."""
 
     @abstractmethod
     def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
-        """The sums that are kept of messages of this form."""
+        """Sums that are kept of messages.
+
+        Parameters
+        ----------
+        messages : ndarray
+            Messages of this client's form, one per row.
+
+        Returns
+        -------
+        ndarray
+            Whole numbers, shape [form.size].
+        """
 
     def count(self, messages: Any) -> Counts:
-        """What an estimate needs to know of some messages."""
+        """Counts of messages: all that an estimate needs; counts add up, in any order.
+
+        Parameters
+        ----------
+        messages : array_like
+            Messages of any users, as `randomize` returns them.
+
+        Returns
+        -------
+        Counts
+            Number of users and a tally.
+
+        Raises
+        ------
+        InvalidParameter
+            If a message is not of this client's form.
+        """
         array = whole_messages(messages, self.form.shape, self.form.limit, self.form.least)
         return Counts(len(array), self.tally(array))
 
     def senders(self, messages: int, users: int | None = None) -> int:
-        """How many users have sent so many messages."""
+        """Number of users who have sent so many messages.
+
+        Parameters
+        ----------
+        messages : int
+            Number of messages.
+        users : int, optional
+            Number of users, where messages do not tell it.
+
+        Returns
+        -------
+        int
+            Number of users.
+
+        Raises
+        ------
+        InvalidParameter
+            If the two numbers contradict each other.
+        """
         if users is not None and users != messages:
             raise InvalidParameter(
                 f"users={users} have sent {messages} messages, but each sends one; leave users out."
@@ -97,48 +209,138 @@ class Client(ABC):
 
     @abstractmethod
     def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
-        """What the users' values were, in total or on average."""
+        """Estimate of what the users' values were, in total or on average.
+
+        Parameters
+        ----------
+        counts : Counts
+            Counts of messages.
+
+        Returns
+        -------
+        Estimate or MeanEstimate
+            Counts of each value; or the mean, for numbers and vectors.
+        """
 
     @property
     def width(self) -> int:
-        """How many numbers are worked on for each user."""
+        """Number of entries that are worked on for each user."""
         return 1
 
     def supports(self, messages: NDArray[Any], value: Any) -> NDArray[np.bool_]:
-        """Which messages are likelier from this value than from others."""
+        """Whether each message is likelier from this value than from others.
+
+        Parameters
+        ----------
+        messages : ndarray
+            One message per row.
+        value : object
+            A value of the randomizer.
+
+        Returns
+        -------
+        ndarray of bool
+            One entry per message.
+
+        Raises
+        ------
+        InvalidParameter
+            If messages do not support single values.
+        """
         raise InvalidParameter("no message here supports a single value; ask for an estimate.")
 
     @property
     def rank(self) -> int:
-        """0 if a value is a number, 1 if it is a vector."""
+        """Number of dimensions of a value: 0 for a number, 1 for a vector."""
         return 0
 
     def variance(self, users: float, count: Any) -> Any:
-        """Of the estimated count of a value that `count` of the users have."""
+        """Variance of the estimated count of a value.
+
+        Parameters
+        ----------
+        users : float
+            Number of users who send.
+        count : float or ndarray
+            Number of users who hold the value.
+
+        Returns
+        -------
+        float or ndarray
+            Square of the standard error, in users squared.
+
+        Raises
+        ------
+        InvalidParameter
+            If a mean is estimated.
+        """
         raise InvalidParameter("what is estimated is a mean, not counts; ask for mean_variance.")
 
     def mean_variance(self, users: float) -> float:
-        """Of the estimated mean, for the worst numbers; of vectors, of each coordinate."""
+        """Variance of the estimated mean for the worst numbers; of vectors, of each coordinate.
+
+        Parameters
+        ----------
+        users : float
+            Number of users who send.
+
+        Returns
+        -------
+        float
+            Square of the standard error.
+
+        Raises
+        ------
+        InvalidParameter
+            If counts are estimated.
+        """
         raise InvalidParameter("what is estimated are counts, not a mean; ask for count_variance.")
 
     #: Why no specification describes it, as the end of a sentence.
     not_specified: ClassVar[str] = "its sampler is no program of coins and uniform choices"
 
     def program(self) -> Program:
-        """What it does with one value, as coins and uniform choices."""
+        """Program of coins and uniform choices that does the same with one value.
+
+        Raises
+        ------
+        InvalidParameter
+            If the client is not made of coins and uniform choices; the error says why.
+        """
         raise InvalidParameter(
             f"{type(self).__name__} has no specification: {self.not_specified}; run it in Python, "
             "or choose another randomizer."
         )
 
     def spec(self) -> Specification:
-        """What a device in any language needs to send the same messages: docs/deploy-client.md."""
+        """Specification with which a device in any language sends the same messages.
+
+        docs/deploy-client.md describes it.
+        """
         from .specification import specify
 
         return specify(self)
 
     def randomize(self, values: Any, source: Source) -> NDArray[Any]:
-        """A message for each value, so many at a time as fit the memory; or for a single one."""
+        """Messages that users with these values send.
+
+        Parameters
+        ----------
+        values : array_like
+            One value per user, or a single value.
+        source : Source
+            Source of random bits.
+
+        Returns
+        -------
+        ndarray
+            One message per value along the first axis; for a single value, its message.
+
+        Raises
+        ------
+        InvalidParameter
+            If a value is not one of the randomizer's.
+        """
         if np.ndim(values) == self.rank:
             single: NDArray[Any] = self.randomize(np.asarray(values)[None], source)[0]
             return single
@@ -165,21 +367,6 @@ def whole_values(values: Any, k: int, least: int = 0) -> Whole:
             f"below {k}."
         )
     return array.astype(np.int64, copy=False)
-
-
-def unit_values(values: Any) -> Array:
-    """Numbers in [0, 1]."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" or array.ndim != 1:
-        raise InvalidParameter(
-            f"values={validate.show(values)} is not a list of numbers; give numbers in [0, 1]."
-        )
-    wrong = np.flatnonzero(~((array >= 0) & (array <= 1)))
-    if len(wrong):
-        raise InvalidParameter(
-            f"values[{wrong[0]}]={array[wrong[0]]} is outside [0, 1]; scale the numbers."
-        )
-    return array.astype(np.float64, copy=False)
 
 
 def vectors_of(values: Any, dimension: int, kind: str = "vectors") -> tuple[Array, Array]:
@@ -302,36 +489,3 @@ def checked_counts(counts: Counts, size: int) -> Counts:
             f"tally has {len(counts.tally)} numbers instead of {size}; give what count returned."
         )
     return counts
-
-
-@dataclass(frozen=True)
-class MeanClient(Client):
-    """Numbers in [0, 1]; messages are whole numbers whose mean is linear in the number."""
-
-    def checked(self, values: Any) -> NDArray[Any]:
-        return unit_values(values)
-
-    @property
-    @abstractmethod
-    def line(self) -> tuple[float, float]:
-        """The mean messages of 0 and of 1."""
-
-    @property
-    @abstractmethod
-    def limit(self) -> int | None:
-        """Messages are below it, and not negative, if there is a limit."""
-
-    @property
-    def form(self) -> MessageForm:
-        return MessageForm("sum", (), None if self.limit is None else 0, self.limit, 1)
-
-    def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
-        return exact_sums(messages)
-
-    def estimate(self, counts: Counts) -> MeanEstimate:
-        users = checked_counts(counts, 1).users
-        if users == 0:
-            raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
-        zero, one = self.line
-        mean = (int(counts.tally[0]) / users - zero) / (one - zero)
-        return MeanEstimate(users, mean, math.sqrt(self.mean_variance(users)))

@@ -29,7 +29,7 @@ class Counts:
     Parameters
     ----------
     users : int
-        How many users have sent the messages, at most 10^12.
+        Number of users who have sent the messages, 0 to 1e12.
     tally : sequence of int
         The sums, as the table in docs/clients.md says.
     modulus : int, optional
@@ -82,7 +82,23 @@ class Counts:
         object.__setattr__(self, "tally", _smallest_kind(array))
 
     def of_protocol(self, protocol: str) -> Counts:
-        """The same counts if they are of this randomizer, or do not say of which; or an error."""
+        """The same counts, if they are of this randomizer or do not say of which.
+
+        Parameters
+        ----------
+        protocol : str
+            The randomizer, as `repr` shows it.
+
+        Returns
+        -------
+        Counts
+            With this protocol.
+
+        Raises
+        ------
+        InvalidParameter
+            If they are counts of another randomizer.
+        """
         if self.protocol not in (None, protocol):
             raise InvalidParameter(
                 f"these are counts of {self.protocol}, not of {protocol}; estimate with the "
@@ -148,7 +164,22 @@ def _exact_sum(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 class Interval(NamedTuple):
-    """Ends of confidence intervals."""
+    """Ends of confidence intervals.
+
+    Parameters
+    ----------
+    lower : float or ndarray
+        Lower ends.
+    upper : float or ndarray
+        Upper ends.
+
+    Examples
+    --------
+    >>> from shuffledp.clients import MeanEstimate
+    >>> lower, upper = MeanEstimate(users=100, mean=0.5, standard_error=0.1).interval(0.95)
+    >>> round(lower, 3), round(upper, 3)
+    (0.304, 0.696)
+    """
 
     lower: Any
     upper: Any
@@ -166,10 +197,22 @@ def _interval(value: Any, standard_error: Any, level: float) -> Interval:
 class Estimate(Records):
     """Estimated counts of all values: unbiased, so that rare ones may come out negative.
 
-    The standard errors are those of the randomization, for the data that the users have.
-    `rare_error` is the one for a value that no user holds, which is known before any message is
-    sent. `to_csv` and `to_pandas` have a row for each value, with intervals of 95 %.
+    The standard errors are those of the randomization, for the data that the users have. `to_csv`
+    and `to_pandas` have a row for each value, with intervals of 95 %.
 
+    Parameters
+    ----------
+    users : int
+        Number of users whose messages were counted.
+    counts : ndarray
+        Estimated number of users who hold each value, shape [values].
+    standard_errors : ndarray
+        Standard error of each count, in users.
+    rare_error : float, optional
+        Standard error for a value that no user holds, in users; known before any message is sent.
+
+    Examples
+    --------
     >>> from shuffledp import RandomizedResponse
     >>> from shuffledp.clients import Counts
     >>> found = RandomizedResponse(k=2, eps0=1.0).estimate(Counts(1000, [600, 400]))
@@ -188,10 +231,27 @@ class Estimate(Records):
 
     @property
     def frequencies(self) -> Array:
+        """Estimated share of the users who hold each value, shape [values]."""
         return self.counts / self.users
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Each of the counts, by itself, is inside with about this probability (normal law)."""
+        """Confidence interval of each count by itself, by the normal law.
+
+        Parameters
+        ----------
+        level : float
+            Approximate probability that a count is inside, in (0, 1).
+
+        Returns
+        -------
+        Interval
+            Arrays of lower and upper ends, in users.
+
+        Raises
+        ------
+        InvalidParameter
+            If the level is outside (0, 1).
+        """
         return _interval(self.counts, self.standard_errors, level)
 
     @property
@@ -201,7 +261,20 @@ class Estimate(Records):
 
     @classmethod
     def weighed(cls, parts: Sequence[Estimate], share: Array) -> Estimate:
-        """Frequencies with these weights, which add up to 1: see `combine`."""
+        """Estimate whose frequencies are a weighted mean of those of several estimates.
+
+        Parameters
+        ----------
+        parts : sequence of Estimate
+            Of the same values in the same order.
+        share : ndarray
+            Weights, which add up to 1: see `combine`.
+
+        Returns
+        -------
+        Estimate
+            For all users together.
+        """
         users = sum(part.users for part in parts)
         counts = users * _mean([part.frequencies for part in parts], share)
         errors = users * _mean_error([p.standard_errors / p.users for p in parts], share)
@@ -227,6 +300,17 @@ class MeanEstimate(Records):
     The standard error is that of the randomization, for the worst numbers that users may have.
     `to_csv` and `to_pandas` have a row for each coordinate, with intervals of 95 %.
 
+    Parameters
+    ----------
+    users : int
+        Number of users whose messages were counted.
+    mean : float or ndarray
+        The mean; of vectors, shape [dimension].
+    standard_error : float or ndarray
+        Its standard error; of vectors, of each coordinate.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import OneBit
     >>> from shuffledp.clients import Counts
     >>> found = OneBit(eps0=1.0).estimate(Counts(1000, [600]))
@@ -239,7 +323,23 @@ class MeanEstimate(Records):
     standard_error: Any
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The mean is inside with about this probability (normal law)."""
+        """Confidence interval of the mean, by the normal law.
+
+        Parameters
+        ----------
+        level : float
+            Approximate probability that the mean is inside, in (0, 1).
+
+        Returns
+        -------
+        Interval
+            Lower and upper end; of vectors, for each coordinate by itself.
+
+        Raises
+        ------
+        InvalidParameter
+            If the level is outside (0, 1).
+        """
         return _interval(self.mean, self.standard_error, level)
 
     @property
@@ -248,7 +348,20 @@ class MeanEstimate(Records):
 
     @classmethod
     def weighed(cls, parts: Sequence[MeanEstimate], share: Array) -> MeanEstimate:
-        """The mean with these weights, which add up to 1: see `combine`."""
+        """Weighted mean of several estimates.
+
+        Parameters
+        ----------
+        parts : sequence of MeanEstimate
+            Of numbers, or of vectors of the same length.
+        share : ndarray
+            Weights, which add up to 1: see `combine`.
+
+        Returns
+        -------
+        MeanEstimate
+            For all users together.
+        """
         users = sum(part.users for part in parts)
         error = _mean_error([part.standard_error for part in parts], share)
         return MeanEstimate(users, _mean([part.mean for part in parts], share), error)
@@ -276,7 +389,7 @@ Combined = TypeVar("Combined", Estimate, MeanEstimate)
 
 
 def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combined:
-    """Return one estimate from those of several shards or rounds.
+    """One estimate from those of several shards or rounds.
 
     Parameters
     ----------
@@ -284,14 +397,13 @@ def combine(estimates: Sequence[Combined], *, weights: str = "users") -> Combine
         Of the same values in the same order; the randomizers may differ. Messages of two of them
         have to be randomized independently of each other. Estimates with infinite standard errors,
         of a question of `OneOf` that nobody was asked, are left out, and so are their users.
-    weights : {"users", "precision"}
+    weights : str
         "users" weighs each by its number of users: counts are added up. What is estimated are the
         counts of all users together, or the mean over all of them. Right for shards, and for rounds
-        whose frequencies may change.
-        "precision" weighs frequencies, or means, by the inverse of their variance for a value that
-        no user holds (`rare_error`), or for the worst numbers. What is estimated is the mean of the
-        frequencies with these weights: the frequency itself if it is the same in all. No fixed
-        weights have a smaller error for a value that no user holds.
+        whose frequencies may change. "precision" weighs frequencies, or means, by the inverse of
+        their variance for a value that no user holds (`rare_error`), or for the worst numbers. What
+        is estimated is the mean of the frequencies with these weights: the frequency itself if it
+        is the same in all. No fixed weights have a smaller error for a value that no user holds.
 
     Returns
     -------

@@ -39,7 +39,24 @@ def replay(recorded: bytes) -> Callable[[int], bytes]:
 
 
 class Source:
-    """A source of independent fair bits: the operating system's, or those of a generator."""
+    """A source of independent fair bits: the operating system's, or those of a generator.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator, optional
+        For simulations only; by default the bits come from the operating system.
+
+    Raises
+    ------
+    InvalidParameter
+        If `rng` is something else.
+
+    Examples
+    --------
+    >>> from shuffledp.clients import Source
+    >>> 0 <= int(Source().below(6, size=1)[0]) < 6
+    True
+    """
 
     def __init__(self, rng: np.random.Generator | None = None) -> None:
         wrong = "is no numpy Generator; give one, or None for the system's entropy."
@@ -50,27 +67,87 @@ class Source:
 
     @classmethod
     def of(cls, recorded: bytes) -> Source:
-        """Return a source of these bytes and no more, for test vectors."""
+        """Source of these bytes and no more, for test vectors.
+
+        Parameters
+        ----------
+        recorded : bytes
+            The bytes, in the order in which they are given out.
+
+        Returns
+        -------
+        Source
+            It raises InvalidParameter when they are used up.
+        """
         source = cls()
         source._bytes = replay(recorded)
         return source
 
     def take(self, size: int) -> bytes:
-        """Return so many bytes."""
+        """Random bytes.
+
+        Parameters
+        ----------
+        size : int
+            How many to draw.
+
+        Returns
+        -------
+        bytes
+            So many bytes.
+        """
         return self._bytes(size)
 
     def draw(self, size: int, kind: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
-        """Uniform whole numbers of a kind, as many as `size`."""
+        """Uniform unsigned whole numbers of a numpy type.
+
+        Parameters
+        ----------
+        size : int
+            How many to draw.
+        kind : type
+            Such as numpy.uint16.
+
+        Returns
+        -------
+        ndarray
+            Shape [size], little-endian.
+        """
         width = np.dtype(kind).itemsize
         return np.frombuffer(self._bytes(size * width), dtype=np.dtype(kind).newbyteorder("<"))
 
     def words(self, size: int) -> Words:
-        """Uniform numbers of 64 bits."""
+        """Uniform whole numbers of 64 bits.
+
+        Parameters
+        ----------
+        size : int
+            How many to draw.
+
+        Returns
+        -------
+        ndarray of uint64
+            Shape [size].
+        """
         return self.draw(size, np.uint64).astype(np.uint64, copy=False)
 
     def below(self, limit: int, size: int) -> Whole:
-        """Uniform numbers in 0 .. limit - 1, exactly: whatever is not below the limit is drawn
-        again. The limit is at most 2^63."""
+        """Exactly uniform whole numbers in 0 .. limit - 1.
+
+        Whatever is not below the limit is drawn again.
+
+        Parameters
+        ----------
+        limit : int
+            1 to 2^63.
+        size : int
+            How many to draw.
+
+        Returns
+        -------
+        ndarray of int64
+            Shape [size].
+        """
         bits = (limit - 1).bit_length()
         if bits == 0:
             return np.zeros(size, dtype=np.int64)

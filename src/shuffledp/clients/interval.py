@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import MeanClient, bits_for, whole_messages
+from .base import bits_for, whole_messages
 from .entropy import Coin, Source, rounded_at_random
+from .mean_client import MeanClient
 from .program import NUMBER, Program, message_of
 
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, MeanClient, MessageForm, checked_counts, exact_sums, vectors_of
+from .base import Client, MessageForm, checked_counts, exact_sums, vectors_of
 from .counts import Counts, MeanEstimate
 from .entropy import Source, rounded_at_random
 from .exact_noise import exponential, normal, with_sign
+from .mean_client import MeanClient
 
 #: Binary digits of the scale of the noise in a message, at most.
 DIGITS = 40

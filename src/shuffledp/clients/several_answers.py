@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from ..errors import InvalidParameter
-from .base import Client, MeanClient, MessageForm, bits_for, checked_counts, whole_messages
+from .base import Client, MessageForm, bits_for, checked_counts, whole_messages
 from .counts import Counts, Estimate, MeanEstimate
 from .entropy import Source, Whole
 from .inversion import Inversion, of_fractions
+from .mean_client import MeanClient
 
 #: What is estimated of each question.
 Answers = tuple[Estimate | MeanEstimate, ...]

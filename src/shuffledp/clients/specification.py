@@ -80,24 +80,24 @@ class Specification:
 
     @property
     def eps0(self) -> float | None:
-        """The claimed local epsilon; None if none is claimed."""
+        """Claimed local epsilon; None if none is claimed."""
         text = self.document["eps0"]
         return None if text is None else float(text)
 
     @cached_property
     def program(self) -> Program:
-        """What the document says to do."""
+        """Program that the document describes."""
         laws = tuple(map(_law, self.document["laws"]))
         code = self.document["program"]
         return Program(self.document["value"], self.document["message"], code, laws)
 
     @property
     def vectors(self) -> list[Mapping[str, str]]:
-        """Values, random bytes in hexadecimal digits and messages, all as texts."""
+        """Test vectors: values, random bytes in hexadecimal digits and messages, all as texts."""
         return list(self.document["vectors"])
 
     def message(self, value: Any, random_bytes: bytes | None = None) -> Numbers:
-        """Return the message of one value, as whole numbers.
+        """Message of one value, as whole numbers.
 
         Parameters
         ----------
@@ -105,6 +105,16 @@ class Specification:
             What the randomizer takes.
         random_bytes : bytes, optional
             Used instead of the operating system's, for tests.
+
+        Returns
+        -------
+        list of int
+            The message.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is not a value, there are too few bytes, or the program fails on it.
         """
         given = self.value_of(self.value_text(value))
         source = Source() if random_bytes is None else Source.of(random_bytes)
@@ -126,17 +136,38 @@ class Specification:
         return right and all(least <= number < limit for number in numbers)
 
     def value_text(self, value: Any) -> str:
-        """Return a value as one writes it in a line: numbers with spaces between them."""
+        """Text of a value as one writes it in a line.
+
+        Parameters
+        ----------
+        value : int, float or sequence of int
+            What the randomizer takes.
+
+        Returns
+        -------
+        str
+            Numbers with spaces between them.
+        """
         item = value.tolist() if hasattr(value, "tolist") else value
         return " ".join(map(str, map(int, item))) if isinstance(item, (list, tuple)) else repr(item)
 
     def value_of(self, text: str) -> Numbers | float:
-        """Return what a program takes for the text of a value.
+        """Value of which this is the text, as a program takes it.
+
+        Parameters
+        ----------
+        text : str
+            A number, or bits with spaces between them.
+
+        Returns
+        -------
+        list of int, or float
+            A float for a number in [0, 1].
 
         Raises
         ------
         InvalidParameter
-            If the text is no value.
+            If the text is not a value.
         """
         kind = self.document["value"]
         try:
@@ -164,12 +195,22 @@ class Specification:
         return f"a whole number in {kind['least']} .. {kind['most']}"
 
     def message_of(self, text: str) -> Numbers:
-        """Return the whole numbers of a message that is written in a line.
+        """Whole numbers of a message that is written in a line.
+
+        Parameters
+        ----------
+        text : str
+            Numbers with spaces between them.
+
+        Returns
+        -------
+        list of int
+            The message.
 
         Raises
         ------
         InvalidParameter
-            If the line is no message.
+            If the line is not a message.
         """
         form = self.document["message"]
         try:
@@ -185,7 +226,7 @@ class Specification:
         return found
 
     def to_json(self) -> str:
-        """Return the document as a text, one vector in a line."""
+        """The document as a text, with one vector per line."""
         parts = []
         for key, value in self.document.items():
             text = json.dumps(value)
@@ -195,7 +236,18 @@ class Specification:
         return "{\n" + ",\n".join(parts) + "\n}\n"
 
     def save(self, path: Any) -> None:
-        """Write the document into a file, all of it or nothing."""
+        """Write the document to a file, all of it or nothing.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced.
+
+        Raises
+        ------
+        InvalidParameter
+            If the file cannot be written.
+        """
         with writing(path):
             write_text_atomically(path, self.to_json())
 

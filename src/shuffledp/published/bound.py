@@ -24,16 +24,29 @@ class EpsilonRule(Protocol):
 class PublishedBound:
     """A bound of the literature that can be listed beside others.
 
-    `proven` is False for a formula that was printed as a bound but is not one: it is kept to be
-    compared with, and no guarantee may rest on it.
+    Parameters
+    ----------
+    name : str
+        Authors and year, for tables.
+    source : str
+        Authors, year, venue and theorem.
+    applies_to : str
+        Randomizers that the bound is about.
+    rule : callable
+        Epsilon as a function of randomizer, users, sample rate, rounds and delta.
+    proven : bool
+        False for a formula that was printed as a bound but is not one: it is kept for comparison,
+        and no guarantee may rest on it.
 
+    Examples
+    --------
     >>> from shuffledp.published import BOUNDS
     >>> [bound.name for bound in BOUNDS if bound.source.startswith("Erlingsson")]
     ['Erlingsson et al. 2019']
     """
 
     name: str
-    source: str  # authors, year, venue, theorem
+    source: str
     applies_to: str
     rule: EpsilonRule
     proven: bool = True
@@ -41,11 +54,35 @@ class PublishedBound:
     def epsilon(
         self, randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
     ) -> float:
-        """The epsilon that the bound certifies, replace-one neighbours.
+        """Epsilon of the bound, for replace-one neighbours.
 
-        `users` is the population, of which sample_rate * users (a whole number) send each round.
-        OutOfRange, with the reason, where the bound does not apply.
+        Parameters
+        ----------
+        randomizer : Randomizer
+            What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
+        users : int
+            Number of users, 1 to 1e12.
+        sample_rate : float
+            Share of the users who send in a round, 1e-9 to 1; a whole number of users.
+        rounds : int
+            Number of rounds, 1 to 1e7.
+        delta : float
+            Privacy parameter, 1e-280 or larger and below 1.
 
+        Returns
+        -------
+        float
+            Evaluated in double precision, without a certificate for rounding.
+
+        Raises
+        ------
+        InvalidParameter
+            If an argument has no meaning.
+        OutOfRange
+            If the bound does not apply; the error says why.
+
+        Examples
+        --------
         >>> from shuffledp import PureLDP
         >>> from shuffledp.published import BOUNDS
         >>> bound = next(b for b in BOUNDS if b.name == "Feldman et al. 2021, closed form")

@@ -30,15 +30,39 @@ _THIS_RANDOMIZER = f"every honest user applies this randomizer, {FRESH}"
 
 @dataclass(frozen=True)
 class Analysis:
-    """A way to bound a shuffled round, in words that can stand in a privacy review."""
+    """A way to bound a shuffled round, in words that can stand in a privacy review.
+
+    Parameters
+    ----------
+    name : str
+        As in the option `analysis`.
+    theorem : str
+        What stands behind the number, with its source.
+    adversary : str
+        Who is protected against, and what they are given for free.
+    assumption : str
+        What must be true of the deployment.
+    gist : str
+        The adversary in a few words, for tables.
+    law : callable
+        From a randomizer to the law that this analysis needs.
+    as_one : bool
+        Whether it holds for a sample of the users as well.
+
+    Examples
+    --------
+    >>> from shuffledp import PureLDP
+    >>> PureLDP(eps0=1.0).analyses["best"].name
+    'stronger-clones'
+    """
 
     name: str
-    theorem: str  # what stands behind the number, with its source
-    adversary: str  # who is protected against, and what they are given for free
-    assumption: str  # what must be true of the deployment
-    gist: str  # the same in a few words, for tables
-    law: Callable[[Any], Any]  # from a randomizer to the law that this analysis needs
-    as_one: bool = True  # does it hold of a sample of the users as well?
+    theorem: str
+    adversary: str
+    assumption: str
+    gist: str
+    law: Callable[[Any], Any]
+    as_one: bool = True
 
 
 EXACT = Analysis(

@@ -11,21 +11,35 @@ from .. import laws
 from .._support.text import plain
 from ..laws.base import Law
 from .analyses import APPROXIMATE, Analysis
-from .base import UnknownRandomizer, register
+from .base import register
 from .parameter import LocalEpsilon, Parameter
 from .pure_ldp import PureLDP
+from .unknown import UnknownRandomizer
 
 
 @register
 @dataclass(frozen=True)
 class ApproximateLDP(UnknownRandomizer):
-    """Any (eps0, delta0)-LDP randomizer, of which nothing else is known: the same for all users of
-    a round.
+    """Any (eps0, delta0)-LDP randomizer, the same for all users of a round.
 
     A shuffled round loses about what the pure eps0-LDP randomizers lose, and at most 2 delta0 of
     delta on top, plus about 4 n delta0^2 for n users (docs/theory/approximate-ldp.md). At a delta
     of that or less no epsilon is certified: a message may reveal the value with probability delta0.
 
+    Parameters
+    ----------
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+    delta0 : float
+        Local delta of a message, 0 to 0.01.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle
     >>> from shuffledp.randomizers import ApproximateLDP
     >>> leaky = Shuffle(ApproximateLDP(eps0=4.0, delta0=1e-9), users=10_000)
@@ -61,6 +75,7 @@ class ApproximateLDP(UnknownRandomizer):
         return f"each message by itself is {each}-differentially private"
 
     def leaky_law(self) -> Law:
+        """Law of a message that may leak (docs/theory/approximate-ldp.md)."""
         return laws.leaky_law.LeakyLaw(self.eps0, self.delta0)
 
     def attained_law(self) -> Law:

@@ -24,10 +24,16 @@ if TYPE_CHECKING:  # clients are loaded when the first one is asked for: an acco
 
 
 class Randomizer(ABC):
-    """A local randomizer: an immutable value that knows the laws of its outputs, and nothing of
-    users, samples, rounds or numerics.
+    """A local randomizer: an immutable value that knows the laws of its messages.
 
-    Subclasses are frozen dataclasses whose fields are annotated with a `Parameter`.
+    It knows nothing about users, samples, rounds or numerics. Subclasses are frozen dataclasses
+    whose fields are annotated with a `Parameter`.
+
+    Examples
+    --------
+    >>> from shuffledp.randomizers import RandomizedResponse, Randomizer
+    >>> isinstance(RandomizedResponse(k=4, eps0=1.0), Randomizer)
+    True
     """
 
     #: As on the command line.
@@ -68,19 +74,29 @@ class Randomizer(ABC):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The parameters, such that the class makes an equal randomizer of them."""
+        """Parameters by name; the class makes an equal randomizer of them."""
         values = {name: getattr(self, name) for name in parameters_of(type(self))}
         return {name: value for name, value in values.items() if value is not None}
 
     @property
     def reported(self) -> dict[str, Any]:
-        """The same for a report: what is too large for one is told by its digest."""
+        """Parameters by name for a report; what is too large for one is replaced by its digest."""
         return self.given
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
-        """What `choose` has to choose among for so many values, or vectors of that length. Free
-        parameters without options are those of the example."""
+        """Families that `choose` has to choose among.
+
+        Parameters
+        ----------
+        size : int
+            Number of values, or length of the vectors.
+
+        Returns
+        -------
+        sequence of Family
+            Empty if there is nothing to search for.
+        """
         known = parameters_of(cls)
         searched = [name for name, parameter in known.items() if parameter.search is not None]
         if cls.task is None or not searched:
@@ -92,86 +108,118 @@ class Randomizer(ABC):
 
     @classmethod
     def families_for(cls, task: str, size: int, honest: int) -> Sequence[Family]:
-        """The same for a task, if so many honest users take part: most are for one task only."""
+        """Families that `choose` has to choose among for a task; most randomizers are for one task
+        only.
+
+        Parameters
+        ----------
+        task : str
+            "count", "mean" or "vector".
+        size, honest : int
+            Number of values, or length of the vectors; and number of honest users.
+
+        Returns
+        -------
+        sequence of Family
+            Empty if the randomizer is not for this task.
+        """
         return cls.families(size) if task == cls.task else ()
 
     @property
     @abstractmethod
     def analyses(self) -> Mapping[str, Analysis]:
-        """The analyses that apply, by the names a user may ask for; "best" is among them."""
+        """Analyses that apply, by the names a user may ask for; "best" is among them."""
 
     def law(self, analysis: str) -> Law:
-        """The law of a message, as the analysis sees it."""
+        """Law of a message, as an analysis sees it.
+
+        Parameters
+        ----------
+        analysis : str
+            A name of `analyses`.
+
+        Returns
+        -------
+        Law
+            Probabilities of messages from the differing user and from the others.
+        """
         law: Law = self.analyses[analysis].law(self)
         return law
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """The neighbours that have a meaning if its messages are shuffled."""
+        """Neighbours that have a meaning if messages are shuffled: "replace", "remove" or both."""
         return ("replace",)
 
     @property
     def local_eps0(self) -> float:
-        """The eps0 of one message whose sender is known; infinite if there is none."""
+        """Local epsilon of one message whose sender is known; infinite if there is none."""
         return float(getattr(self, "eps0", math.inf))
 
     @property
     def no_local_eps0(self) -> str:
-        """What a statement says of one message whose sender is known, if it has no local eps0."""
+        """Words of a statement about one message whose sender is known, if it has no local eps0."""
         return "a message has no local eps0"
 
     @property
     def truth_probability(self) -> Fraction | None:
-        """How likely a user sends the own value as it is, rounded up; None if messages are not
+        """Probability that a user sends their value unchanged, rounded up; None if messages are not
         values."""
         return None
 
     @abstractmethod
     def attained_law(self) -> Law:
-        """The laws of a message in the neighbouring datasets `attained_by`, in both orders."""
+        """Laws of a message in the neighbouring datasets `attained_by`, in both orders."""
 
     @property
     def blanket_key(self) -> Hashable | None:
-        """What randomizers of this class have in common if their blankets are multiples of one law,
-        so that their users hide each other; None if that is not known (docs/theory/mixed.md)."""
+        """Key that randomizers share if their blankets are multiples of one law, or None.
+
+        Users of randomizers with one key hide each other (docs/theory/mixed.md).
+        """
         return None
 
     @property
     def attained_by(self) -> str:
-        """Whose datasets `attained_law` is about, in words."""
+        """Description of the datasets that `attained_law` is about."""
         return "neighbouring datasets of this randomizer"
 
     def binary_law(self) -> laws.binary_law.BinaryLaw | None:
-        """If only two messages are sent: how likely they are."""
+        """Probabilities of the two messages, or None if there are more."""
         return None
 
     def sum_law(self) -> Any:
-        """If only the sum of what all users send is seen: the law of what one of them adds, for
-        `profiles.parts.round_parts`; None if none is known."""
+        """Law of what one user adds, if only the sum is seen; None if none is known."""
         bits = self.binary_law()
         return None if bits is None else laws.binary_law.BitColumns(bits)
 
     @property
     def is_summed(self) -> bool:
-        """Are values hidden in sums only, so that messages must not be seen one by one?"""
+        """Whether values are hidden in sums only, so that messages must not be seen one by one."""
         return False
 
     @property
     def sum_analysis(self) -> Analysis:
-        """What stands behind the numbers if only sums are seen."""
+        """Analysis behind the numbers if only sums are seen."""
         return SUMS
 
     @property
     def sum_remarks(self) -> Mapping[str, str]:
-        """What else a statement about sums has to say, by the name of the line."""
+        """Further lines of a statement about sums, by name."""
         return {}
 
     @abstractmethod
     def describe(self) -> str:
-        """What it does, for a statement."""
+        """Description of what the randomizer does, for a statement."""
 
     def exact(self) -> ExactMatrix:
-        """All probabilities as fractions, from the definition alone, for `verify`."""
+        """All probabilities as fractions, from the definition alone, for `verify`.
+
+        Raises
+        ------
+        InvalidParameter
+            If it has no finite matrix, or stands for many randomizers.
+        """
         raise InvalidParameter(
             f"{self!r} has no finite matrix; give a FiniteRandomizer or a named randomizer with "
             "finitely many outputs."
@@ -179,23 +227,39 @@ class Randomizer(ABC):
 
     @property
     def client(self) -> Client:
-        """What a device runs, and how its messages are counted."""
+        """Client: what a device runs, and how its messages are counted."""
         raise InvalidParameter(
             f"{self!r} has no client; randomize with your own, and hold it against this one's "
             "claim with audit."
         )
 
     def randomize(self, values: Any, *, rng: np.random.Generator | None = None) -> NDArray[Any]:
-        """A message for each value; for a single value, one message.
+        """Messages that users with these values send.
 
-        The bits are the operating system's; a generator `rng` is for simulations only.
+        Parameters
+        ----------
+        values : array_like
+            One value per user, or a single value.
+        rng : numpy.random.Generator, optional
+            Source of random bits for simulations only; by default they come from the operating
+            system.
+
+        Returns
+        -------
+        ndarray
+            One message per value along the first axis; for a single value, its message.
+
+        Raises
+        ------
+        InvalidParameter
+            If a value is not one of the randomizer's, or it has no client.
         """
         from ..clients import Source
 
         return self.client.randomize(values, Source(rng))
 
     def client_spec(self) -> Specification:
-        """Return the client as data, for devices that do not run Python.
+        """Client as data, for devices that do not run Python.
 
         Returns
         -------
@@ -216,11 +280,38 @@ class Randomizer(ABC):
         return specify(self.client, {"name": kind, "parameters": named}, self.local_eps0)
 
     def count(self, messages: Any) -> Counts:
-        """What an estimate needs to know of messages; counts add up, in any order."""
+        """Counts of messages: all that an estimate needs; counts add up, in any order.
+
+        Parameters
+        ----------
+        messages : array_like
+            Messages of any users, as `randomize` returns them; others are refused.
+
+        Returns
+        -------
+        Counts
+            Number of users and a tally.
+        """
         return self.client.count(messages).of_protocol(repr(self))
 
     def counting_client(self, values: int | None = None) -> Client:
-        """The client that counts messages, of so many values if messages do not tell."""
+        """Client that counts messages.
+
+        Parameters
+        ----------
+        values : int, optional
+            Number of values to count, only for messages that do not tell it.
+
+        Returns
+        -------
+        Client
+            Its `count` counts messages.
+
+        Raises
+        ------
+        InvalidParameter
+            If the number is given although messages tell it, or the reverse.
+        """
         if values is not None:
             raise InvalidParameter(
                 f"k={values} is for messages that do not tell how many values there are; leave it "
@@ -229,13 +320,35 @@ class Randomizer(ABC):
         return self.client
 
     def counts_of(self, messages: Any, users: int, values: int) -> Counts:
-        """The same for whoever knows how many users have sent them, and how many values there are;
-        messages do not always tell."""
+        """Counts of messages, given what the messages of some randomizers do not tell.
+
+        Parameters
+        ----------
+        messages : array_like
+            Messages of these users.
+        users, values : int
+            Number of users who have sent them, and number of values.
+
+        Returns
+        -------
+        Counts
+            Number of users and a tally.
+        """
         return self.count(messages)
 
     def estimate(self, messages: Any) -> Any:
-        """What the values of all users were, an `Estimate` of counts or, of numbers and vectors, a
-        `MeanEstimate`: from messages, or from `Counts` of them."""
+        """Estimate of what the values of all users were.
+
+        Parameters
+        ----------
+        messages : array_like or Counts
+            Messages, or counts of them; others are refused as by `count`.
+
+        Returns
+        -------
+        Estimate or MeanEstimate
+            Counts of each value; or the mean, for numbers and vectors.
+        """
         from ..clients import Counts
 
         counts = messages if isinstance(messages, Counts) else self.count(messages)
@@ -243,53 +356,73 @@ class Randomizer(ABC):
 
     @property
     def bits(self) -> int:
-        """The size of a message, in bits."""
+        """Size of a message, in bits."""
         return self.client.bits
 
     def bits_of(self, values: int, users: int) -> float:
-        """How many bits each of so many users sends on average if there are so many values."""
+        """Mean number of bits that each user sends in a round.
+
+        Parameters
+        ----------
+        values, users : int
+            Number of values, and number of users who send.
+
+        Returns
+        -------
+        float
+            Bits per user.
+        """
         return self.bits
 
     def count_variance(self, users: int, count: float = 0.0) -> float:
-        """The variance of the estimated count of a value that `count` of the users have."""
+        """Variance of the estimated count of a value.
+
+        Parameters
+        ----------
+        users : int
+            Number of users who send, 1 to 1e12.
+        count : float
+            Number of users who hold the value, 0 to `users`.
+
+        Returns
+        -------
+        float
+            Square of the standard error, in users squared.
+        """
         users = validate.count("users", users, validate.MAX_USERS)
         return float(self.client.variance(users, validate.between("count", count, 0, users)))
 
     def mean_variance(self, users: int) -> float:
-        """The variance of an estimated mean, of numbers or of a coordinate, in the worst case."""
+        """Variance of an estimated mean, of numbers or of one coordinate, in the worst case.
+
+        Parameters
+        ----------
+        users : int
+            Number of users who send, 1 to 1e12.
+
+        Returns
+        -------
+        float
+            Square of the standard error.
+        """
         users = validate.count("users", users, validate.MAX_USERS)
         return self.client.mean_variance(users)
 
     def unit_variance(self, users: int) -> float:
-        """The same for numbers in [0, 1], which are rounded at random where only whole numbers can
-        be sent, or for unit vectors."""
+        """Variance of an estimated mean of numbers in [0, 1], any rounding included, or of unit
+        vectors.
+
+        Parameters
+        ----------
+        users : int
+            Number of users who send, 1 to 1e12.
+
+        Returns
+        -------
+        float
+            Square of the standard error.
+        """
         return self.mean_variance(users)
-
-
-class UnknownRandomizer(Randomizer):
-    """Every randomizer that meets a condition, and none of them in particular: it has no client
-    and no matrix, and two groups of users may have different ones."""
-
-    is_one_randomizer: ClassVar[bool] = False
-    #: What to do instead of asking for a client, and what to verify, as ends of sentences in which
-    #: names in braces are parameters.
-    instead_of_a_client: ClassVar[str] = (
-        "choose one of them, for example RandomizedResponse(k=2, eps0={eps0!r})"
-    )
-    verifiable: ClassVar[str]
-
-    @property
-    def client(self) -> Client:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers and has no client; "
-            f"{self.instead_of_a_client.format(**self.given)}."
-        )
-
-    def exact(self) -> ExactMatrix:
-        raise InvalidParameter(
-            f"{self!r} stands for many randomizers; verify one of them, for example "
-            f"{self.verifiable.format(**self.given)}."
-        )
 
 
 def spelled(randomizer: Randomizer) -> str:
@@ -307,8 +440,25 @@ Kind = TypeVar("Kind", bound=type[Randomizer])
 
 
 def register(randomizer: Kind) -> Kind:
-    """Make a class of randomizers known to all commands, plans, sweeps and tests by its name.
+    """The same class, made known to all commands, plans, sweeps and tests by its `name`.
 
+    Parameters
+    ----------
+    randomizer : type
+        A class of randomizers with a `name`: use it as a decorator.
+
+    Returns
+    -------
+    type
+        The class itself.
+
+    Raises
+    ------
+    InvalidParameter
+        If another class has this name.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import REGISTRY
     >>> REGISTRY["rr"].__name__
     'RandomizedResponse'

@@ -27,13 +27,28 @@ _MOST_LOSS = 340.0
 @register
 @dataclass(frozen=True, init=False, repr=False)
 class Bundle(Questionnaire):
-    """Several questions, each answered with its own randomizer: all answers of a user are one
-    message.
+    """Several questions, each answered with its own randomizer: all answers are one message.
 
     The shuffler keeps the answers of a user together, so that the analyst can relate them. If
     nobody needs that, separate shuffles of the questions are more private. The largest finite
     losses of the questions may add up to 340 at most.
 
+    Parameters
+    ----------
+    *asked : Randomizer or str
+        The questions, 1 to 20: randomizers of one value, or texts such as "rr k=4 eps0=1; one-bit
+        eps0=2".
+    questions : sequence or str, optional
+        The same by name, instead of `asked`.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If a question has no known law of finitely many classes of outputs, or the losses of all are
+        too large together.
+
+    Examples
+    --------
     >>> from shuffledp import RandomizedResponse, Shuffle
     >>> from shuffledp.randomizers import Bundle
     >>> answer = RandomizedResponse(k=2, eps0=1.0)

@@ -20,27 +20,48 @@ class DensityRandomizer(Randomizer):
     """A randomizer of values in [0, 1] with a density R(x) and worst inputs 0 and 1.
 
     Three properties make its blanket bound hold (docs/theory/densities.md):
+
     1. R(x) >= omega := min(R(0), R(1)) at every output, for every x;
+
     2. the integral of (R(x) - c omega)_+ is at most that of (R(0) - c omega)_+, for every x and c;
+
     3. the loss log R(0)/R(1) has the same law under R(0) as its negative has under R(1).
+
+    Examples
+    --------
+    >>> from shuffledp.randomizers import DensityRandomizer, Gaussian, Laplace
+    >>> issubclass(Laplace, DensityRandomizer), Gaussian(sigma=2.0).max_loss
+    (True, inf)
     """
 
     @abstractmethod
     def tails(self, loss: Array) -> laws.density_law.Tails:
-        """Shares of the outputs with at least these losses >= 0."""
+        """Probabilities of outputs with at least these losses.
+
+        Parameters
+        ----------
+        loss : ndarray
+            Losses log R(0)/R(1), 0 or larger, shape [losses].
+
+        Returns
+        -------
+        Tails
+            Probabilities for the inputs 0 and 1, each with its relative error.
+        """
 
     @property
     @abstractmethod
     def max_loss(self) -> float:
-        """The largest loss of an output, attained or not; infinite if there is none."""
+        """Largest loss of an output, attained or not; infinite if there is none."""
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
         return {"best": BLANKET, "blanket": BLANKET}
 
     def blanket_law(self) -> Law:
+        """Law of a message under the privacy blanket (docs/theory/densities.md)."""
         return laws.density_law.DensityLaw(self)
 
     def attained_law(self) -> Law:
-        """The others hold one end of the range."""
+        """Law of a message in datasets in which the others hold one end of the range."""
         return laws.density_law.DensityLaw(self, attained=True)

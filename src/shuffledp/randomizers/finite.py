@@ -35,6 +35,8 @@ class MatrixRandomizer(Randomizer):
     Zeros are allowed: then the randomizer may not be eps0-LDP for any eps0, and only the blanket
     analysis applies.
 
+    Examples
+    --------
     >>> from shuffledp import Shuffle
     >>> from shuffledp.randomizers import MatrixRandomizer
     >>> class Coin(MatrixRandomizer):
@@ -48,7 +50,7 @@ class MatrixRandomizer(Randomizer):
 
     @abstractmethod
     def rows(self) -> Sequence[Sequence[float]]:
-        """For each value the probabilities of all outputs."""
+        """Probabilities of all outputs, one row per value; rows sum to 1."""
 
     @cached_property
     def _matrix(self) -> laws.matrix_law.Matrix:
@@ -56,7 +58,7 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def eps0(self) -> float:
-        """The local epsilon, rounded up; infinite if an output excludes a value."""
+        """Local epsilon, rounded up; infinite if an output excludes a value."""
         columns = self._matrix.distinct.T
         used = columns[columns.max(axis=1) > 0]
         if used.shape[1] == 1:
@@ -85,16 +87,17 @@ class MatrixRandomizer(Randomizer):
         return replace(law, error=0.0) if exact else law
 
     def blanket_law(self) -> Law:
+        """Law of a message under the privacy blanket (docs/theory/matrices.md)."""
         return laws.matrix_law.blanket_law(self._matrix)
 
     @property
     def probabilities(self) -> laws.matrix_law.Matrix:
-        """The rows, each scaled to the sum 1."""
+        """Matrix of probabilities, each row scaled to the sum 1."""
         return self._matrix
 
     @property
     def blanket_key(self) -> Hashable:
-        """The number of outputs: a common lower bound is found for any matrices."""
+        """Number of outputs: a common lower bound is found for any matrices."""
         return int(self._matrix.rows.shape[1])
 
     def attained_law(self) -> Law:
@@ -130,9 +133,22 @@ def read_matrix(path: str) -> Array:
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class FiniteRandomizer(MatrixRandomizer):
-    """A row-stochastic matrix: one row of output probabilities for each input value; lists, an
-    array or a data frame.
+    """Randomizer given as a row-stochastic matrix.
 
+    Parameters
+    ----------
+    matrix : array_like
+        Shape [values, outputs]: one row of output probabilities per input value, at least 2 x 2;
+        lists, an array or a data frame. Entries are 0 or at least 1e-100, and every row sums to 1
+        up to 1e-9.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is not such a matrix.
+
+    Examples
+    --------
     >>> from shuffledp import FiniteRandomizer
     >>> round(FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]]).eps0, 6)
     1.252763
@@ -157,7 +173,7 @@ class FiniteRandomizer(MatrixRandomizer):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The rows as they were before they were scaled: scaled again they may differ."""
+        """Rows as they were given: after scaling they may differ."""
         return {"matrix": self._unscaled.tolist()}
 
     @property

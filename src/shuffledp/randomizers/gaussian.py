@@ -34,21 +34,28 @@ _VECTORS = replace(
 @register
 @dataclass(frozen=True, repr=False)
 class Gaussian(DensityRandomizer):
-    """The value, in [0, 1], plus Gaussian noise of standard deviation sigma; not eps0-LDP.
+    """Gaussian noise on a value in [0, 1], or on a vector; not eps0-LDP.
 
-    With a `dimension` the value is a vector of so many numbers whose L2 norm is at most 1, and the
-    noise is added to every coordinate; then only sums are supported (`Aggregate`). Two such vectors
-    are up to 2 apart, so that the L2 sensitivity is 2 for replace-one neighbours and 1 for
-    remove-one neighbours.
+    With a `dimension` only sums are supported (`Aggregate`). Two vectors of L2 norm up to 1 are up
+    to 2 apart, so that the L2 sensitivity is 2 for replace-one neighbours and 1 for remove-one
+    neighbours.
 
-    Sums of such messages are answered for every sigma that a client can send: from 1e-12, near the
-    rounding of a value in [0, 1], to 1e12, above which not one step of a message fits into [0, 1].
-    Shuffled messages are supported for sigma in [0.1, 1000].
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise on every number: 0.1 to 1000 for shuffled messages, 1e-12 to
+        1e12 for sums. That is every sigma that a client can send.
+    dimension : int, optional
+        Length of the vectors, 1 to 1e6, if values are vectors of L2 norm up to 1.
 
-    >>> from shuffledp import Gaussian
-    >>> Gaussian(sigma=2.0)
-    Gaussian(sigma=2.0)
-    >>> from shuffledp import Aggregate
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
+    >>> from shuffledp import Aggregate, Gaussian
     >>> from shuffledp.central import GaussianNoise
     >>> vectors = Aggregate(Gaussian(sigma=0.5, dimension=1000), users=400, neighbours="remove")
     >>> abs(vectors.get_epsilon(1e-6) - GaussianNoise(sigma=10.0).get_epsilon(1e-6)) < 1e-9

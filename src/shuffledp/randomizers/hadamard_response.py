@@ -20,11 +20,27 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class HadamardResponse(MembershipRandomizer):
-    """Each value owns half of the columns of a Hadamard matrix, its row's positive entries.
+    """Hadamard response: a column of a Hadamard matrix, likelier one that the value owns.
 
+    Each value owns half of the columns: the positive entries of its row.
+
+    Parameters
+    ----------
+    k : int
+        Number of values, 2 to 1e12.
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import HadamardResponse
-    >>> HadamardResponse(k=100, eps0=1.0)
-    HadamardResponse(k=100, eps0=1.0)
+    >>> HadamardResponse(k=100, eps0=1.0).columns
+    128
     """
 
     name: ClassVar[str] = "hadamard"
@@ -38,12 +54,12 @@ class HadamardResponse(MembershipRandomizer):
 
     @property
     def columns(self) -> int:
-        """The rows of the values are 1 .. k of the matrix of the next power of two above k."""
+        """Number of columns: the next power of two above k; values have the rows 1 .. k."""
         return 1 << self.k.bit_length()
 
     @property
     def blanket_key(self) -> Hashable:
-        """All columns are equally likely."""
+        """Number of values: in the blanket all columns are equally likely."""
         return self.k
 
     def base_mass(self, inside: int, given: int) -> float:

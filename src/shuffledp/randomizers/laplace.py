@@ -25,11 +25,23 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class Laplace(DensityRandomizer):
-    """The value, in [0, 1], plus Laplace noise of scale 1/eps0.
+    """Laplace noise of scale 1/eps0 on a value in [0, 1].
 
-    >>> from shuffledp import Laplace
-    >>> Laplace(eps0=2.0)
-    Laplace(eps0=2.0)
+    Parameters
+    ----------
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
+    >>> from shuffledp import Laplace, Shuffle
+    >>> Shuffle(Laplace(eps0=2.0), users=10_000).get_epsilon(1e-6) < 0.104
+    True
     """
 
     name: ClassVar[str] = "laplace"

@@ -24,11 +24,25 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class LocalHashing(MembershipRandomizer):
-    """Sends a random hash function to g values and g-ary randomized response on the hashed value.
+    """Local hashing: a random hash function to g values, and g-ary randomized response on the hash.
 
     The hash functions are taken to be independent on any three values (pairs for the blanket).
-    Without g, the one with which counts are estimated best: about E + 1 (Wang et al. 2017, OLH).
 
+    Parameters
+    ----------
+    g : int, optional
+        Number of values of the hash functions, 2 to 1e12. By default the one with which counts are
+        estimated best: about e^eps0 + 1 (Wang et al. 2017, OLH).
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import LocalHashing
     >>> LocalHashing(eps0=1.0)
     LocalHashing(g=4, eps0=1.0)
@@ -55,7 +69,8 @@ class LocalHashing(MembershipRandomizer):
 
     @property
     def blanket_key(self) -> Hashable:
-        """All functions and all hashed values are equally likely."""
+        """Number of hash values: in the blanket all functions and all hash values are equally
+        likely."""
         return self.g
 
     def base_mass(self, inside: int, given: int) -> float:
@@ -71,7 +86,26 @@ class LocalHashing(MembershipRandomizer):
         return self._counting()
 
     def count(self, messages: Any, k: int | None = None) -> Counts:
-        """The messages know nothing of how many values there are: `k` says how many to count."""
+        """Counts of messages: all that an estimate needs; counts add up, in any order.
+
+        Parameters
+        ----------
+        messages : array_like
+            Messages of any users, as `randomize` returns them.
+        k : int, optional
+            Number of values: 0 .. k - 1 are counted. It has to be given, since messages do not tell
+            it.
+
+        Returns
+        -------
+        Counts
+            Number of users and a tally.
+
+        Raises
+        ------
+        InvalidParameter
+            If `k` is missing, or a message is not one of the randomizer's.
+        """
         return self.counting_client(k).count(messages).of_protocol(repr(self))
 
     def counting_client(self, values: int | None = None) -> Client:
@@ -86,6 +120,25 @@ class LocalHashing(MembershipRandomizer):
         return self.count(messages, values)
 
     def estimate(self, messages: Any, k: int | None = None) -> Estimate:
+        """Estimate of what the values of all users were.
+
+        Parameters
+        ----------
+        messages : array_like or Counts
+            Messages, or counts of them.
+        k : int, optional
+            Number of values, which messages do not tell; counts do.
+
+        Returns
+        -------
+        Estimate
+            Counts of each value.
+
+        Raises
+        ------
+        InvalidParameter
+            If `k` is missing, or messages or counts are not the randomizer's.
+        """
         from ..clients import Counts
 
         counts = messages if isinstance(messages, Counts) else self.count(messages, k)
@@ -99,7 +152,8 @@ class LocalHashing(MembershipRandomizer):
         return HashClient(k, self.g, ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:
-        """Three values, all functions of them to g: as many as the bounds speak of."""
+        """Probabilities for three values and all functions from them to g: as many as the bounds
+        need."""
         return ExactMatrix(self.k, self.g ** (self.k + 1), self._hashed)
 
     def _hashed(self) -> Fractions:

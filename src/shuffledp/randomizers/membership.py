@@ -37,7 +37,17 @@ def of_least_variance(
 
 
 class MembershipRandomizer(Randomizer):
-    """Common part: subclasses say how much base mass contains which of a few given values."""
+    """A randomizer whose outputs are sets, e^eps0 times likelier from a value that they contain.
+
+    Subclasses say how much base mass contains which of a few given values
+    (docs/theory/named-randomizers.md).
+
+    Examples
+    --------
+    >>> from shuffledp.randomizers import HadamardResponse, MembershipRandomizer
+    >>> issubclass(HadamardResponse, MembershipRandomizer)
+    True
+    """
 
     k: int
     eps0: float
@@ -49,12 +59,24 @@ class MembershipRandomizer(Randomizer):
 
     @abstractmethod
     def base_mass(self, inside: int, given: int) -> float:
-        """Base mass of the outputs that contain `inside` certain ones of `given` distinct values
-        and none of the others of these; given is 2, or 3 where there are three values."""
+        """Base mass of the outputs that contain certain values and not certain others.
+
+        Parameters
+        ----------
+        inside : int
+            Number of the given values that the outputs contain, 0 to `given`.
+        given : int
+            Number of distinct values: 2, or 3 where there are three.
+
+        Returns
+        -------
+        float
+            Their total probability for a value that they do not contain.
+        """
 
     @property
     def ratio(self) -> float:
-        """E: how many times likelier a value sends an output that contains it."""
+        """Factor by which a value is likelier to send an output that contains it."""
         return math.exp(self.eps0)
 
     @property
@@ -73,6 +95,7 @@ class MembershipRandomizer(Randomizer):
         return laws.binary_law.BinaryLaw(1 - low, low, low, 1 - low, known_loss=self.eps0)
 
     def blanket_law(self) -> Law:
+        """Law of a message under the privacy blanket (docs/theory/named-randomizers.md)."""
         ratio = self.ratio
         rows = []
         for inside in product((0, 1), repeat=2):
@@ -84,8 +107,10 @@ class MembershipRandomizer(Randomizer):
         return laws.class_law.ClassLaws((self._law(rows),))
 
     def base_law(self) -> laws.class_law.ClassLaw:
-        """The same with base as the blanket on all sets: of randomizers with one `blanket_key`, it
-        is a multiple of one law."""
+        """Law of a message with the base mass as the blanket on all sets.
+
+        For randomizers with one `blanket_key`, that blanket is a multiple of one law.
+        """
         ratio = self.ratio
         rows = [
             tuple(ratio**power * self.base_mass(sum(inside), 2) for power in (*inside, 0))
@@ -94,7 +119,8 @@ class MembershipRandomizer(Randomizer):
         return self._law(rows)
 
     def attained_law(self) -> Law:
-        """The others hold the first, the second or a third value."""
+        """Laws of a message in datasets in which the others hold the first, the second or a third
+        value."""
         ratio, each = self.ratio, []
         for given in (2, 3) if self.k >= self.values_for_three else (2,):
             for holder in range(given) if given == 2 else (2,):
@@ -106,12 +132,15 @@ class MembershipRandomizer(Randomizer):
         return laws.class_law.ClassLaws(tuple(each), self.explicit_values())
 
     def telling_values(self) -> list[Any]:
-        """Two values, or three, of which `base_mass` speaks."""
+        """Two values, or three, that `base_mass` is about."""
         return [0, 1, 2] if self.k >= self.values_for_three else [0, 1]
 
     def explicit_values(self) -> tuple[tuple[float, ...], ...]:
-        """The probabilities of classes of outputs for two or three values, if these are few enough
-        to enumerate datasets in which the others hold several of them."""
+        """Probabilities of classes of outputs for two or three values, one row per value.
+
+        Empty unless the classes are few enough to enumerate datasets in which the others hold
+        several of these values.
+        """
         return ()
 
     def _law(self, rows: Sequence[tuple[float, ...]]) -> laws.class_law.ClassLaw:

@@ -59,25 +59,18 @@ _NO_VECTORS = {
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class NoiseShares(Randomizer):
-    """Every user adds the value and a share of integer noise; only sums are seen (`Aggregate`).
+    """A value plus a share of integer noise from every user; only sums are seen (`Aggregate`).
 
-    The value is one of `k` and adds 1 to its column of a histogram; or it is a whole number in
-    0 .. `largest` and is added to the only column; or it is a vector of `dimension` whole numbers
-    whose L2 norm is at most `norm`, and is added coordinate by coordinate. Every user adds a share
-    of noise to every column, one of
-
-    * `discrete_gaussian`: its sigma, x with probability proportional to exp(-x^2/(2 sigma^2)),
-    * `skellam`: the mean mu of each of two Poisson variables, whose difference it is,
-    * `binomial`: the number of fair coins, whose heads are counted,
-    * `discrete_laplace`: the scale of the noise to which the shares of `complete` users add up;
-      each is the difference of two negative binomial variables. If fewer or more take part, the
-      noise is another one, which is accounted for as it is.
+    The value is one of `k` and adds 1 to its column of a histogram; or it is a whole number in 0 ..
+    `largest` and is added to the only column; or it is a vector of `dimension` whole numbers whose
+    L2 norm is at most `norm`, and is added coordinate by coordinate. Every user adds a share of
+    noise to every column.
 
     Users who collude with the adversary or drop out add no noise: `Aggregate` leaves out their
     shares. Sums of Skellam shares, coins and discrete Laplace shares have a law of the same kind;
-    discrete Gaussian shares have not, and their sum is analysed as it is.
+    discrete Gaussian shares do not, and their sum is analysed as it is.
 
-    Histograms and numbers are analysed exactly. Of vectors the worst direction is not known, and
+    Histograms and numbers are analysed exactly. For vectors the worst direction is not known, and
     epsilon is an upper bound: that of Gaussian noise whose variance is smaller by 0.73 at most than
     that of all Skellam shares in a coordinate, and by about 0.1 for discrete Gaussian shares with a
     little more noise than the least supported. Other shares have no such bound. The L2 sensitivity
@@ -85,16 +78,33 @@ class NoiseShares(Randomizer):
 
     Parameters
     ----------
-    discrete_gaussian, skellam, binomial, discrete_laplace : float, optional
-        The law of a share: give exactly one.
+    discrete_gaussian : float, optional
+        sigma of a share, 0.05 to 1e6: x has a probability proportional to exp(-x^2/(2 sigma^2)).
+        Give exactly one of the four laws.
+    skellam : float, optional
+        Mean of each of two Poisson variables whose difference is a share, 1e-12 to 1e6.
+    binomial : int, optional
+        Number of fair coins of a share, 1 to 1000, whose heads are counted.
+    discrete_laplace : float, optional
+        Scale, 0.01 to 1e3, of the noise to which the shares of `complete` users add up; each is the
+        difference of two negative binomial variables. If fewer or more users take part, the noise
+        is another one, which is accounted for as it is.
     complete : int, optional
-        With `discrete_laplace`: how many shares add up to noise of that scale.
+        With `discrete_laplace`: number of shares that add up to noise of that scale, 1 to 1e12.
     k : int, optional
-        The number of columns of a histogram; or give `largest`, or `dimension` and `norm`.
+        Number of columns of a histogram, 2 to 1e12; or give `largest`, or `dimension` and `norm`.
     largest : int, optional
-        The largest value, if values are added up.
-    dimension, norm : int and float, optional
-        The length of vectors that are added up, and their largest L2 norm.
+        Largest value, 1 to 1e6, if values are added up.
+    dimension : int, optional
+        Length of vectors that are added up, 1 to 1e6.
+    norm : float, optional
+        Largest L2 norm of such a vector, 1 to 1e6.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If noise and values are not each given in exactly one way, or a number is outside its
+        limits.
 
     Examples
     --------
@@ -153,7 +163,7 @@ class NoiseShares(Randomizer):
 
     @classmethod
     def families_for(cls, task: str, size: int, honest: int) -> Sequence[Family]:
-        """Numbers in [0, 1] are multiplied by `largest` and rounded at random."""
+        # numbers in [0, 1] are multiplied by `largest` and rounded at random
         complete = {"complete": honest}
         if task == "count":
             more = {"discrete_laplace": complete}
@@ -172,7 +182,7 @@ class NoiseShares(Randomizer):
 
     @property
     def share(self) -> laws.integer_noise.IntegerShare:
-        """The law of the noise that one user adds to a column."""
+        """Law of the noise that one user adds to a column."""
         if self.discrete_gaussian is not None:
             return laws.integer_noise.DiscreteGaussianLaw(self.discrete_gaussian)
         if self.skellam is not None:
@@ -213,7 +223,7 @@ class NoiseShares(Randomizer):
 
     @property
     def shared(self) -> Share:
-        """The same for those who draw it."""
+        """The share as those draw it who send it."""
         from ..clients import integer_shares as clients
 
         if self.discrete_gaussian is not None:
@@ -236,8 +246,25 @@ class NoiseShares(Randomizer):
         return (self.mean_variance(users) + 0.25 / users) / self.largest**2
 
     def count(self, messages: Any, modulus: int | None = None) -> Counts:
-        """The sums; modulo the size of a group if messages were reduced by it: `estimate` undoes
-        that."""
+        """Sums of messages: all that an estimate needs; sums add up, in any order.
+
+        Parameters
+        ----------
+        messages : array_like
+            Messages of any users, as `randomize` returns them.
+        modulus : int, optional
+            Size of the group by which messages were reduced; `estimate` undoes that.
+
+        Returns
+        -------
+        Counts
+            Number of users and the sums.
+
+        Raises
+        ------
+        InvalidParameter
+            If a message is not one of the randomizer's.
+        """
         from ..clients import Counts
 
         counts = super().count(messages)

@@ -83,30 +83,46 @@ _ADDED = _KINDS[-2:]
 @register
 @dataclass(frozen=True, repr=False, kw_only=True)
 class NoisyHistogram(Randomizer):
-    """Users send their values as they are, and for every value a random number of dummies: the
-    shuffled messages are a histogram with noise.
+    """Values sent unchanged among dummies: the shuffled messages are a histogram with noise.
 
-    The number of dummies that each user sends of each value has a law, one of
+    Give exactly one law of the dummies. Users send dummies of every value (`poisson`, `bernoulli`,
+    `negative_binomial`), or there are `dummies` of them in all, or the shuffler adds them
+    (`binomial`, `geometric`), so that no user has to. In the last case the shuffler may also drop
+    values at random (`value_rate`). Geometric dummies need that: a value has no dummy with
+    probability 1 - theta, and a count of 0 then excludes a value that is always kept.
 
-    * `poisson`: its mean,
-    * `bernoulli`: the probability of one, else there is none,
-    * `negative_binomial=(r, theta)`: s of them with probability C(s+r-1, s) theta^s (1-theta)^r;
-      `negative_binomial=r` with `theta=...` says the same.
+    Parameters
+    ----------
+    poisson : float, optional
+        Mean of the Poisson number of dummies of each value from each user, 1e-12 to 1e3.
+    bernoulli : float, optional
+        Probability of one dummy of each value from each user, in (0, 1).
+    negative_binomial : float or tuple, optional
+        r of the number of dummies of each value from each user, 1e-12 to 1e3: there are s of them
+        with probability C(s+r-1, s) theta^s (1-theta)^r. A pair is (r, theta).
+    theta : float, optional
+        With `negative_binomial` only, 1e-9 to 1 - 1e-9.
+    dummies : int, optional
+        Number of dummies in a round in all, 1 to 1e11, each any of `k` values.
+    binomial : int, optional
+        Number of fair coins, 1 to 4e6, whose heads are the dummies of each value that the shuffler
+        adds.
+    geometric : float, optional
+        theta, 1e-9 to 0.999: the shuffler adds s dummies of each value with probability (1-theta)
+        theta^s.
+    value_rate : float, optional
+        Probability that the shuffler keeps a value, 1e-6 to 1. By default it keeps all.
+    k : int, optional
+        Number of values, 2 to 1e12. It is needed for `dummies`, and to make and count messages;
+        otherwise the guarantee does not depend on it.
 
-    Or there are `dummies` of them in all, in every round, each any of `k` values. How many values
-    there are says `k` in any case, if messages are to be made and counted; the guarantee of the
-    others does not depend on it.
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If the noise is not given in exactly one way, or a number is outside its limits.
 
-    Or the shuffler adds the dummies, so that no user has to, and as many whoever sends: of each
-    value, in every round,
-
-    * `binomial`: the heads of so many fair coins,
-    * `geometric`: s of them with probability (1-theta) theta^s, theta being what is given.
-
-    With these, the shuffler may also keep every value with the probability `value_rate` only, and
-    drop it otherwise. Geometric dummies need that: there is no dummy of a value with probability
-    1 - theta, and a count of 0 then excludes a value that is always kept.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> from shuffledp import Shuffle
     >>> from shuffledp.randomizers import NoisyHistogram
@@ -218,7 +234,7 @@ class NoisyHistogram(Randomizer):
 
     @property
     def noise(self) -> Any:
-        """The number of dummies of each value that one user sends, or of all."""
+        """Law of the number of dummies of each value that one user sends, or of all dummies."""
         if self.binomial is not None:
             coins = laws.noise_law.BinomialCounts(self.binomial, 0.5, 0.5)
             return laws.noise_law.AddedNoise(coins, self._kept, self.k)
@@ -251,7 +267,7 @@ class NoisyHistogram(Randomizer):
 
     @property
     def sent(self) -> Dummies:
-        """The same for those who draw them."""
+        """The noise as those draw it who send it."""
         from ..clients import dummies
 
         if self.binomial is not None:
@@ -267,8 +283,8 @@ class NoisyHistogram(Randomizer):
         return dummies.DummiesInAll(self.dummies, self.k)
 
     def count_variance(self, users: int, count: float = 0.0) -> float:
-        """That of the noise and of the values that are not kept: the estimate is what was counted,
-        less the mean of the noise, over the share that is kept."""
+        # the estimate is the count, less the mean of the noise, over the share of values that is
+        # kept
         from ..clients.dummies import variance
 
         users = validate.count("users", users, validate.MAX_USERS)
@@ -276,7 +292,7 @@ class NoisyHistogram(Randomizer):
         return float(variance(self.sent.moments(users)[1], self._kept, count))
 
     def bits_of(self, values: int, users: int) -> float:
-        """Those of the value and of the user's own dummies, on average."""
+        # bits of the value and, on average, of the user's own dummies
         from ..clients.base import bits_for
 
         if self.is_added:
@@ -324,13 +340,50 @@ class NoisyHistogram(Randomizer):
         return DummiesClient(self.k, self.sent, self._kept)
 
     def count(self, messages: Any, users: int | None = None) -> Counts:
-        """How often each value was sent, and how many `users` have sent: the messages do not tell
-        that, unless there is a fixed number of dummies among them."""
+        """Counts of messages: how often each value was sent, and by how many users.
+
+        Parameters
+        ----------
+        messages : array_like
+            Messages of all users, dummies among them.
+        users : int, optional
+            Number of users who have sent, 0 to 1e12. Messages do not tell it, unless there is a
+            fixed number of dummies among them.
+
+        Returns
+        -------
+        Counts
+            Number of users and a tally.
+
+        Raises
+        ------
+        InvalidParameter
+            If `users` or `k` is missing, or a message is not one of the randomizer's.
+        """
         if users is not None:
             users = validate.count("users", users, validate.MAX_USERS, least=0)
         return self._client.count(messages, users).of_protocol(repr(self))
 
     def estimate(self, messages: Any, users: int | None = None) -> Estimate:
+        """Estimate of what the values of all users were.
+
+        Parameters
+        ----------
+        messages : array_like or Counts
+            Messages, or counts of them.
+        users : int, optional
+            Number of users who have sent, as in `count`; counts tell it.
+
+        Returns
+        -------
+        Estimate
+            Counts of each value.
+
+        Raises
+        ------
+        InvalidParameter
+            If `users` or `k` is missing, or messages or counts are not the randomizer's.
+        """
         from ..clients import Counts
 
         counts = messages if isinstance(messages, Counts) else self.count(messages, users)

@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 class OneBit(MembershipRandomizer):
     """A number x in [0, 1] as a bit, 1 with probability x, and binary randomized response on it.
 
+    Parameters
+    ----------
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import RandomizedResponse, Shuffle
     >>> from shuffledp.randomizers import OneBit
     >>> mean, answer = (Shuffle(r, 1000) for r in (OneBit(1.0), RandomizedResponse(2, eps0=1.0)))
@@ -43,7 +55,7 @@ class OneBit(MembershipRandomizer):
 
     @property
     def blanket_key(self) -> Hashable:
-        """Both bits are equally likely."""
+        """Number of messages: in the blanket both bits are equally likely."""
         return self.k
 
     def base_mass(self, inside: int, given: int) -> float:
@@ -56,7 +68,7 @@ class OneBit(MembershipRandomizer):
         return OneBitClient(ratio(self.eps0))
 
     def exact(self) -> ExactMatrix:
-        """The numbers 0, 1 and 1/2."""
+        """Probabilities for the numbers 0, 1 and 1/2, as fractions."""
         return ExactMatrix(3, 2, self._rows)
 
     def _rows(self) -> Fractions:

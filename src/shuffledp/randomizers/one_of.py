@@ -28,17 +28,32 @@ _LEAST_WEIGHT = 1e-6  # of the largest
 @register
 @dataclass(frozen=True, init=False, repr=False)
 class OneOf(Questionnaire):
-    """Several questions, of which every user answers one: it is drawn at random, whatever the
-    values are, and named in the message.
+    """Several questions, of which every user answers one, drawn at random and named in the message.
 
-    Questions are equally likely unless `weights` says how likely they are, relative to each other.
+    The draw does not depend on the values.
 
+    Parameters
+    ----------
+    *asked : Randomizer or str
+        The questions, 1 to 20: randomizers of one value, or texts such as "rr k=4 eps0=1; one-bit
+        eps0=2".
+    questions : sequence or str, optional
+        The same by name, instead of `asked`.
+    weights : sequence of float or str, optional
+        Relative probabilities of the questions, above 0 and up to 1e12, none below 1e-6 of the
+        largest; equal by default. A text has commas between them.
+
+    Raises
+    ------
+    InvalidParameter
+        If a question has no known law of finitely many classes of outputs, or weights do not fit.
+
+    Examples
+    --------
     >>> from shuffledp import RandomizedResponse, Shuffle
     >>> from shuffledp.randomizers import OneOf
     >>> answer = RandomizedResponse(k=4, eps0=1.0)
-    >>> OneOf(answer, answer, weights=[2, 1])
-    OneOf(RandomizedResponse(k=4, eps0=1.0), RandomizedResponse(k=4, eps0=1.0), weights=(2.0, 1.0))
-    >>> Shuffle(OneOf(answer, answer), users=10_000).get_epsilon(1e-6) < 0.04
+    >>> Shuffle(OneOf(answer, answer, weights=[2, 1]), users=10_000).get_epsilon(1e-6) < 0.05
     True
     """
 
@@ -67,7 +82,7 @@ class OneOf(Questionnaire):
 
     @cached_property
     def chances(self) -> tuple[Fraction, ...]:
-        """The exact probabilities of the questions."""
+        """Exact probabilities of the questions."""
         each = [Fraction(weight) for weight in self.weights]
         return tuple(weight / sum(each) for weight in each)
 

@@ -21,9 +21,25 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class OptimizedUnaryEncoding(MembershipRandomizer):
-    """k bits, one of them set: that one is sent as 1 with probability 1/2, each other one with
-    probability 1/(e^eps0 + 1) (Wang, Blocki, Li, Jha 2017). `UnaryEncoding` has any others.
+    """Optimized unary encoding (OUE): k bits, one of them set, each randomized by itself.
 
+    The set bit is sent as 1 with probability 1/2, each other one with probability 1/(e^eps0 + 1)
+    (Wang, Blocki, Li, Jha 2017). `UnaryEncoding` supports any other probabilities.
+
+    Parameters
+    ----------
+    k : int
+        Number of values, 2 to 1e12.
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import Shuffle
     >>> from shuffledp.randomizers import OptimizedUnaryEncoding
     >>> Shuffle(OptimizedUnaryEncoding(k=16, eps0=5.0), 10_000).get_epsilon(1e-6) < 0.485
@@ -40,7 +56,7 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
-        """Those of `UnaryEncoding` have it."""
+        # those of `UnaryEncoding` include it
         return ()
 
     @property

@@ -16,37 +16,109 @@ from .._support import validate
 
 @dataclass(frozen=True)
 class Search:
-    """How `calibrate` looks for a parameter."""
+    """How `calibrate` searches for a parameter.
 
-    start: float  # a value to begin with
-    grows: bool  # does epsilon grow with it?
+    Parameters
+    ----------
+    start : float
+        A value to begin with.
+    grows : bool
+        Whether epsilon grows with the parameter.
+
+    Examples
+    --------
+    >>> from shuffledp.randomizers import Parameter, Search
+    >>> Parameter("noise", 0.1, 10.0, search=Search(1.0, grows=False)).search.start
+    1.0
+    """
+
+    start: float
+    grows: bool
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number in [least, most], whole or not; or a text, or what is read from a file."""
+    """Meaning and limits of a parameter: a number, a text, or what is read from a file.
 
-    meaning: str  # a few words for help texts
+    Parameters
+    ----------
+    meaning : str
+        A few words for help texts.
+    least, most : float
+        Smallest and largest number that is supported.
+    whole : bool
+        Whether it is a whole number.
+    search : Search, optional
+        How to calibrate it; None if it cannot be.
+    check : callable, optional
+        From name and value to the value that is kept, or an error.
+    read : callable, optional
+        From the name of a file to the value.
+    text : bool
+        Whether it is given as a line of text.
+    needed : bool, optional
+        Whether it has to be given; None: if the field has no default.
+    shuffled : tuple, optional
+        Narrower limits (least, most) for shuffled messages.
+    summed : bool
+        Whether it has a meaning only for sums, not for shuffled messages.
+
+    Examples
+    --------
+    >>> from shuffledp.randomizers import Parameter
+    >>> Parameter("number of values", 2, 100, whole=True).checked("k", 5.0)
+    5
+    """
+
+    meaning: str
     least: float = 0.0
     most: float = 1.0
     whole: bool = False
-    search: Search | None = None  # None: it cannot be calibrated
-    check: Callable[[str, Any], Any] | None = None  # the value as it is kept, or an error
-    read: Callable[[str], Any] | None = None  # for a parameter that is given as a file
-    text: bool = False  # is it given as a line of text?
-    needed: bool | None = None  # by the randomizer that has it; None: if it has no default
-    #: Narrower limits for shuffled messages, where less can be answered than of sums.
+    search: Search | None = None
+    check: Callable[[str, Any], Any] | None = None
+    read: Callable[[str], Any] | None = None
+    text: bool = False
+    needed: bool | None = None
     shuffled: tuple[float, float] | None = None
-    summed: bool = False  # it has a meaning if only sums are seen
+    summed: bool = False
 
     def limits(self, view: str) -> tuple[float, float]:
-        """The least and the largest value that a view supports, by the name of the view."""
+        """Smallest and largest value that a view supports.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view, such as "shuffle" or "aggregate".
+
+        Returns
+        -------
+        tuple of float
+            The two limits.
+        """
         if view == "shuffle" and self.shuffled is not None:
             return self.shuffled
         return self.least, self.most
 
     def checked(self, name: str, value: Any) -> Any:
-        """The value as it is kept; whatever is wrong with it is told in one sentence."""
+        """Value as it is kept.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, for the error.
+        value : object
+            What was given.
+
+        Returns
+        -------
+        object
+            An int for a whole number, else a float, or what `check` makes of it.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
         if self.check is not None:
             return self.check(name, value)
         if self.whole:
@@ -56,9 +128,21 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Family:
-    """Randomizers of one kind: a target says the parameter `find`, one of the options the others.
+    """Randomizers of one kind: the target determines the parameter `find`, an option all others.
 
-    The options are ordered such that the best one has better ones towards it on either side.
+    Parameters
+    ----------
+    find : str
+        Parameter that is calibrated to the target.
+    options : sequence of mapping
+        Other parameters by name, ordered such that results improve towards the best option from
+        either side.
+
+    Examples
+    --------
+    >>> from shuffledp.randomizers import SubsetSelection
+    >>> [family.find for family in SubsetSelection.families(16)]
+    ['eps0']
     """
 
     find: str

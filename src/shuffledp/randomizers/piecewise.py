@@ -18,12 +18,24 @@ from .two_levels import SMALLEST_WINDOW, WindowRandomizer
 class Piecewise(WindowRandomizer):
     """A number in [0, 1] as a point of an interval, likelier one in a window that moves with it.
 
-    The piecewise mechanism of Wang et al. 2019: the window is a share 1/(e^(eps0/2) + 1) of the
-    interval, at its ends for the numbers 0 and 1 (no less than 2^-16 of it, from eps0 = 22 on).
+    This is the piecewise mechanism of Wang et al. 2019: the window is a share 1/(e^(eps0/2) + 1) of
+    the interval, at its ends for the numbers 0 and 1 (no less than 2^-16 of it, from eps0 = 22 on).
 
+    Parameters
+    ----------
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import Piecewise
-    >>> Piecewise(eps0=2.0)
-    Piecewise(eps0=2.0)
+    >>> round(Piecewise(eps0=2.0).share, 6)
+    0.268941
     """
 
     name: ClassVar[str] = "piecewise"

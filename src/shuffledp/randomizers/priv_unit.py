@@ -22,10 +22,23 @@ if TYPE_CHECKING:
 class PrivUnit(TwoLevelRandomizer):
     """A unit vector as a random one, likelier one in the cap around it (Bhowmick et al. 2018).
 
-    Of all caps the one is taken whose messages are the longest along the own vector on average
-    (Asi et al. 2022), but none below 1/256 of the sphere. The caps of opposite vectors share
-    nothing.
+    The cap is the one whose messages are the longest along the true vector on average (Asi et al.
+    2022), but no cap is below 1/256 of the sphere. The caps of opposite vectors are disjoint.
 
+    Parameters
+    ----------
+    dimension : int
+        Length of the vectors, 2 to 1e6.
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import PrivUnit
     >>> round(PrivUnit(dimension=3, eps0=2.0).share, 6)
     0.268941
@@ -41,7 +54,7 @@ class PrivUnit(TwoLevelRandomizer):
 
     @cached_property
     def threshold(self) -> float:
-        """An output is in the cap of a vector if its product with it is no less than this."""
+        """Smallest inner product with a vector of the outputs in its cap."""
         from ..clients.caps import best_threshold
 
         return best_threshold(self.dimension, self.eps0)
@@ -70,7 +83,7 @@ class PrivUnit(TwoLevelRandomizer):
         return SphereClient(self.dimension, self.share, ratio(self.eps0))
 
     def telling_values(self) -> list[Any]:
-        """Opposite vectors."""
+        """Two opposite vectors."""
         first = [1.0, *[0.0] * (self.dimension - 1)]
         return [first, [-x for x in first]]
 

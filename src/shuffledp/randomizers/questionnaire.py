@@ -77,13 +77,13 @@ class Questionnaire(Randomizer):
 
     @property
     def only(self) -> Randomizer | None:
-        """The question, if there is one: then messages have its laws."""
+        """The question, if there is only one, else None."""
         return self.questions[0] if len(self.questions) == 1 else None
 
     @property
     @abstractmethod
     def eps0(self) -> float:
-        """The local epsilon of a message, rounded up; infinite if an output excludes a value."""
+        """Local epsilon of a message, rounded up; infinite if an output excludes a value."""
 
     @property
     @abstractmethod
@@ -111,12 +111,14 @@ class Questionnaire(Randomizer):
         return None if self.only is None else self.only.sum_law()
 
     def blanket_law(self) -> Law:
+        """Law of a message under the privacy blanket (docs/theory/several-questions.md)."""
         if self.only is not None:
             return self.only.law("blanket")
         return self._blanket
 
     def attained_law(self) -> Law:
-        """All questions are answered differently, and the others hold the same answers."""
+        """Law of a message in datasets whose users differ in all answers; the others answer
+        alike."""
         return self._attained if self.only is None else self.only.attained_law()
 
     @cached_property
@@ -196,8 +198,25 @@ class Questionnaire(Randomizer):
         return sum(isinstance(question, LocalHashing) for question in self.questions)
 
     def count(self, messages: Any, k: int | None = None) -> Counts:
-        """What an estimate needs to know of messages; `k` as in `LocalHashing.count`, for all
-        questions that are hashed."""
+        """Counts of messages: all that an estimate needs; counts add up, in any order.
+
+        Parameters
+        ----------
+        messages : list
+            Messages of any users, as `randomize` returns them.
+        k : int, optional
+            Number of values of all questions that are hashed, which messages do not tell.
+
+        Returns
+        -------
+        Counts
+            Number of users and a tally.
+
+        Raises
+        ------
+        InvalidParameter
+            If `k` is missing, or a message is not one of the randomizer's.
+        """
         if self._hashed and k is None:
             raise InvalidParameter(
                 "k is missing: messages of local hashing do not tell how many values there are; "
@@ -209,7 +228,25 @@ class Questionnaire(Randomizer):
         return self.count(messages, values)
 
     def estimate(self, messages: Any, k: int | None = None) -> Answers:
-        """For each question an `Estimate` or a `MeanEstimate` of all users' answers."""
+        """Estimates of all users' answers, one for each question.
+
+        Parameters
+        ----------
+        messages : list or Counts
+            Messages, or counts of them.
+        k : int, optional
+            Number of values of all questions that are hashed; counts tell it.
+
+        Returns
+        -------
+        Answers
+            An `Estimate` or a `MeanEstimate` per question, in their order.
+
+        Raises
+        ------
+        InvalidParameter
+            If `k` is missing, or messages or counts are not the randomizer's.
+        """
         from ..clients import Counts
 
         counts = messages if isinstance(messages, Counts) else self.count(messages, k)

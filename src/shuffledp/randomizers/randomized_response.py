@@ -26,11 +26,30 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True, repr=False)
 class RandomizedResponse(MembershipRandomizer):
-    """k-ary randomized response: a uniformly random value with probability gamma, else the own.
+    """k-ary randomized response: a uniformly random value with probability gamma, else the true
+    one.
 
-    >>> from shuffledp import RandomizedResponse
+    Parameters
+    ----------
+    k : int
+        Number of values, 2 to 1e12.
+    gamma : float
+        Probability of a random answer, in (0, 1). Give either this or `eps0`.
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If not exactly one of `gamma` and `eps0` is given, or one is outside its limits.
+
+    Examples
+    --------
+    >>> from shuffledp import RandomizedResponse, Shuffle
     >>> RandomizedResponse(k=4, gamma=0.25)
     RandomizedResponse(k=4, gamma=0.25)
+    >>> Shuffle(RandomizedResponse(k=16, eps0=2.0), users=100_000).get_epsilon(1e-6) < 0.04
+    True
     """
 
     name: ClassVar[str] = "rr"
@@ -85,6 +104,10 @@ class RandomizedResponse(MembershipRandomizer):
         return above / (above + self.k - 1)
 
     def strong_law(self) -> Law:
+        """Law of a message for an adversary who is told which users answered at random.
+
+        The user in question is one of them.
+        """
         # (1 - gamma) E[(n1 - alpha n2)_+] / (n r) with r = gamma/k: three points, eps0 infinite
         clone = 2 * self.gamma / self.k
         other = 1 - clone if self.k > 2 else 1 - self.gamma
@@ -92,7 +115,7 @@ class RandomizedResponse(MembershipRandomizer):
 
     @property
     def blanket_key(self) -> Hashable:
-        """All values are equally likely."""
+        """Number of values: in the blanket all of them are equally likely."""
         return self.k
 
     def base_mass(self, inside: int, given: int) -> float:

@@ -18,9 +18,21 @@ from .two_levels import SMALLEST_WINDOW, WindowRandomizer
 class SquareWave(WindowRandomizer):
     """A number x in [0, 1] as a point of [-b, 1 + b], likelier one within b of x.
 
-    Square wave reporting of Li et al. 2020, with the b of that paper (the window is no less than
-    2^-16 of the interval, from eps0 = 14 on).
+    This is square wave reporting of Li et al. 2020, with the b of that paper (the window is no less
+    than 2^-16 of the interval, from eps0 = 14 on).
 
+    Parameters
+    ----------
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import SquareWave
     >>> round(SquareWave(eps0=1.0).half_width, 6)
     0.256083

@@ -22,10 +22,26 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class SubsetSelection(MembershipRandomizer):
-    """Sends a random subset of `size` of the k values, E times likelier one with the own value.
+    """Subset selection: a random subset of the values, e^eps0 times likelier one with the true
+    value.
 
-    Without a size, the one with which counts are estimated best: about k/(E + 1) (Ye, Barg 2018).
+    Parameters
+    ----------
+    k : int
+        Number of values, 2 to 1e12.
+    size : int, optional
+        Number of values in a subset, 1 to k - 1. By default the one with which counts are estimated
+        best: about k/(e^eps0 + 1) (Ye, Barg 2018).
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
 
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.randomizers import SubsetSelection
     >>> SubsetSelection(k=10, eps0=1.0)
     SubsetSelection(k=10, size=2, eps0=1.0)
@@ -50,14 +66,14 @@ class SubsetSelection(MembershipRandomizer):
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
-        """Sets of one value are randomized response, and large ones tell less than small ones."""
+        # sets of one value are randomized response, and large ones tell less than small ones
         powers = (2**i for i in range(1, size.bit_length()))
         options = [{"k": size, "size": power} for power in powers if power <= max(size // 2, 2)]
         return (Family("eps0", options),) if size > 2 else ()
 
     @property
     def blanket_key(self) -> Hashable:
-        """All subsets are equally likely."""
+        """Number of values and size: in the blanket all subsets are equally likely."""
         return self.k, self.size
 
     def base_mass(self, inside: int, given: int) -> float:

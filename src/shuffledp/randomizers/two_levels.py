@@ -28,20 +28,32 @@ _TOO_UNSURE = 1e-9
 
 
 class TwoLevelRandomizer(MembershipRandomizer):
-    """Common part: subclasses say which share of all outputs is in the set of a value."""
+    """A randomizer with two levels: outputs in the set of the value are e^eps0 times likelier.
+
+    Subclasses say which share of all outputs is in the set of a value
+    (docs/theory/named-randomizers.md).
+
+    Examples
+    --------
+    >>> from shuffledp.randomizers import Piecewise, TwoLevelRandomizer
+    >>> isinstance(Piecewise(eps0=1.0), TwoLevelRandomizer)
+    True
+    """
 
     k: ClassVar[int] = 2  # type: ignore[misc]  # the analysis speaks of two values
 
     @property
     @abstractmethod
     def share(self) -> float:
-        """The share of all outputs that the set of a value has, at most 1/2."""
+        """Share of all outputs that are in the set of a value, at most 1/2."""
 
     @property
     @abstractmethod
     def third_alone(self) -> float:
-        """The share of all outputs that only the set of a third value has, which has the same in
-        common with either of the disjoint sets of two others."""
+        """Share of all outputs that are only in the set of a third value.
+
+        That set has equally much in common with either of the disjoint sets of two other values.
+        """
 
     @property
     def third_error(self) -> float:
@@ -55,7 +67,8 @@ class TwoLevelRandomizer(MembershipRandomizer):
         return share / (1 + math.expm1(self.eps0) * self.share)
 
     def attained_law(self) -> Law:
-        """The others hold either of the two values, or the third."""
+        """Laws of a message in datasets in which the others hold either of the two values, or the
+        third."""
         both, ratio, base = super().attained_law(), self.ratio, self._base(1.0)
         if self.third_error > _TOO_UNSURE:
             return both

@@ -40,18 +40,39 @@ FalseOne = Annotated[
 @register
 @dataclass(frozen=True, repr=False)
 class UnaryEncoding(MembershipRandomizer):
-    """k bits, at least one and up to `ones` of them set, each randomized by itself: a 1 is sent as
-    1 with probability p, a 0 with probability q.
+    """k bits of which 1 to `ones` are set, each randomized by itself.
 
-    With `eps0`, the local epsilon, every bit is flipped with probability 1/(e^(eps0/2/ones) + 1)
-    (symmetric RAPPOR); with p or q alone, with the probability 1 - p or q. If k < 2 `ones`, two
-    vectors differ in k bits at most, and the local epsilon is k / (2 `ones`) times `eps0`.
+    A 1 is sent as 1 with probability p, a 0 with probability q. With `eps0`, every bit is flipped
+    with probability 1/(e^(eps0/2/ones) + 1) (symmetric RAPPOR); with p or q alone, with probability
+    1 - p or q. If k < 2 `ones`, two vectors differ in k bits at most, and the local epsilon is k /
+    (2 `ones`) times `eps0`.
 
-    >>> from shuffledp import UnaryEncoding
-    >>> UnaryEncoding(k=32, eps0=2.0)
-    UnaryEncoding(k=32, eps0=2.0)
+    Parameters
+    ----------
+    k : int
+        Number of values, 2 to 1e12.
+    eps0 : float
+        Local epsilon of a message, 1e-6 to 200.
+    p : float
+        Probability that a 1 is sent as 1, 1e-12 to 1 - 1e-12, above q. Give `eps0`, or one or both
+        of p and q.
+    q : float
+        Probability that a 0 is sent as 1, 1e-12 to 1 - 1e-12.
+    ones : int
+        Largest number of ones in a vector, 1 to 100 and at most k.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If the bits are given twice or not at all, or a number is outside its limits.
+
+    Examples
+    --------
+    >>> from shuffledp import Shuffle, UnaryEncoding
     >>> round(UnaryEncoding(k=32, p=0.5, q=0.1).eps0, 6)
     2.197225
+    >>> Shuffle(UnaryEncoding(k=32, eps0=2.0), users=100_000).get_epsilon(1e-6) < 0.04
+    True
     """
 
     name: ClassVar[str] = "unary"
@@ -107,6 +128,27 @@ class UnaryEncoding(MembershipRandomizer):
     def optimized(cls, k: int, eps0: float, ones: int = 1) -> UnaryEncoding:
         """Optimized unary encoding (OUE): p = 1/2, q = 1/(e^(eps0/ones) + 1).
 
+        Parameters
+        ----------
+        k : int
+            Number of values, 2 to 1e12.
+        eps0 : float
+            Local epsilon of a message, 1e-6 to 200.
+        ones : int
+            Largest number of ones in a vector, 1 to 100 and at most k.
+
+        Returns
+        -------
+        UnaryEncoding
+            With these p and q.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+
+        Examples
+        --------
         >>> from shuffledp import UnaryEncoding
         >>> round(UnaryEncoding.optimized(k=32, eps0=2.0).q, 4)
         0.1192
@@ -116,7 +158,7 @@ class UnaryEncoding(MembershipRandomizer):
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
-        """Bits of any probabilities, OUE among them, and those that are flipped with one."""
+        # bits of any probabilities, OUE among them, and those that are flipped with one
         kept = (0.5, 0.7, 0.8, 0.87, 0.93, 0.97, 0.99, 0.999, 0.9999)
         both = Family("q", [{"k": size, "p": p} for p in kept])
         return both, Family("eps0", [{"k": size}])
@@ -128,7 +170,8 @@ class UnaryEncoding(MembershipRandomizer):
 
     @property
     def ratio(self) -> float:
-        """E of one column."""
+        """Factor by which a value is likelier to send an output that contains it, for one
+        column."""
         not_p, not_q = self._complements
         return (
             self.p * not_q / (self.q * not_p) if self.by_bits else math.exp(self.eps0 / self.ones)
@@ -136,7 +179,7 @@ class UnaryEncoding(MembershipRandomizer):
 
     @property
     def blanket_key(self) -> Hashable | None:
-        """Bits that are 1 with probability q, if that is given: a computed one may be rounded."""
+        """Number of values and q, if q is given: a computed one may be rounded."""
         return (self.k, self.q) if self.by_bits and self.ones == 1 else None
 
     def base_mass(self, inside: int, given: int) -> float:
@@ -162,8 +205,11 @@ class UnaryEncoding(MembershipRandomizer):
         return {"best": STRONGER_CLONES, "stronger-clones": STRONGER_CLONES, "clones": CLONES}
 
     def blanket_law(self) -> Law:
-        """If there may be several ones: the laws of all pairs of values of which none is certain
-        to lose less than another (docs/theory/sums.md)."""
+        """Law of a message under the privacy blanket (docs/theory/named-randomizers.md).
+
+        If there may be several ones: the laws of all pairs of values of which none is certain to
+        lose less than another (docs/theory/sums.md).
+        """
         if self.ones == 1:
             return super().blanket_law()
         # every vector has at most so many ones where the message has zeros
@@ -186,7 +232,10 @@ class UnaryEncoding(MembershipRandomizer):
         return [(a, b, i) for a, b, i in every if 0 <= i < self.k and min(a, b) + i > 0]
 
     def attained_law(self) -> Law:
-        """If there may be several ones: the others hold the first or the second value."""
+        """Laws of a message in datasets in which the others hold the first or the second value.
+
+        If there is a single one in a vector, they may also hold a third value.
+        """
         if self.ones == 1:
             return super().attained_law()
         found = []

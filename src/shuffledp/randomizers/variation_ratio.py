@@ -13,8 +13,9 @@ from .._support.text import plain
 from ..errors import InvalidParameter
 from ..laws.base import Law
 from .analyses import VARIATION_RATIO, Analysis
-from .base import UnknownRandomizer, register
+from .base import register
 from .parameter import Parameter
+from .unknown import UnknownRandomizer
 
 #: Numbers may contradict each other by so much: they were rounded before they were given.
 _ROUNDED = Fraction(1, 10**9)
@@ -23,8 +24,7 @@ _ROUNDED = Fraction(1, 10**9)
 @register
 @dataclass(frozen=True)
 class VariationRatio(UnknownRandomizer):
-    """Any randomizer with these three numbers, the same for all users of a round: ratio `p` and
-    total variation `beta` of two laws that neighbours may have, ratio `q` to all other users.
+    """Any randomizer with these three numbers, the same for all users of a round.
 
     Let u and v be the laws of the message for the two values in which neighbouring datasets may
     differ, and nu that of any other user, whatever the value. Then u <= p v and v <= p u, the total
@@ -35,6 +35,22 @@ class VariationRatio(UnknownRandomizer):
     An eps0-LDP randomizer has p = q = e^eps0 and beta = (e^eps0 - 1)/(e^eps0 + 1); a smaller beta
     gives a smaller epsilon (docs/theory/three-numbers.md).
 
+    Parameters
+    ----------
+    p : float
+        Largest ratio of the laws of two values of the user, 1 + 1e-6 to 1e87.
+    beta : float
+        Largest total variation distance of these laws, 1e-9 to (p - 1)/(p + 1).
+    q : float
+        Largest ratio of these laws to that of another user, 1 + beta to 1e87.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If a number is outside its limits, or two of them contradict each other.
+
+    Examples
+    --------
     >>> import math
     >>> from shuffledp import Shuffle
     >>> from shuffledp.randomizers import VariationRatio
@@ -88,7 +104,7 @@ class VariationRatio(UnknownRandomizer):
         return math.log(self.p) * (1 + 2.0**-50)
 
     def three_numbers_law(self) -> Law:
-        """The law of which every randomizer with these numbers is a contraction."""
+        """Law of which every randomizer with these numbers is a contraction."""
         return self._law(Fraction(self.p), self._distance, self.local_eps0)
 
     def _law(self, p: Fraction, distance: Fraction, loss: float) -> Law:

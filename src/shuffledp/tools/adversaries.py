@@ -22,19 +22,51 @@ from .protocol import round_of_users
 
 
 class AnalysisRow(NamedTuple):
-    """One rung: certified bounds of epsilon under one analysis, or what is attained."""
+    """One rung of a ladder: certified bounds on epsilon under one analysis, or what is attained.
+
+    Attributes
+    ----------
+    analysis : str
+        Name of the analysis, or "attained".
+    lower : float
+        Lower bound on epsilon.
+    upper : float or None
+        Upper bound; None for the attained value, which only bounds from below.
+    adversary : str
+        What the adversary is given, beyond all other users' values and, unless only sums are seen,
+        all messages.
+
+    Examples
+    --------
+    >>> from shuffledp import RandomizedResponse, adversaries
+    >>> row = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)[-1]
+    >>> row.analysis, row.upper
+    ('attained', None)
+    """
 
     analysis: str
     lower: float
-    upper: float | None  # None for the attained value, which only bounds from below
-    adversary: str  # beyond seeing all messages and knowing all other users' values; or, where only
-    # sums are seen, beyond those values
+    upper: float | None
+    adversary: str
 
 
 @dataclass(frozen=True, repr=False)
 class Ladder(RowSequence[AnalysisRow]):
     """Every analysis of one protocol, from the most to the least that the adversary is given.
 
+    It is a sequence of its rows.
+
+    Attributes
+    ----------
+    title : str
+        The protocol.
+    rows : tuple of AnalysisRow
+        One per analysis; the attained value is last.
+    view : str
+        What the adversary sees: "shuffle" or "aggregate".
+
+    Examples
+    --------
     >>> from shuffledp import RandomizedResponse, adversaries
     >>> found = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)
     >>> found.columns
@@ -80,11 +112,40 @@ def adversaries(
     rtol: float = DEFAULT_RTOL,
     **options: Any,
 ) -> Ladder:
-    """The ladder of analyses that apply, and the attained value below all of them.
+    """Ladder of all analyses that apply, with the attained value below all of them.
 
-    `options` are those of the round: neighbours, sample_rate, sampling, ... view="aggregate": the
-    ladder of what is seen, from every user's message down to the sums.
+    With view="aggregate" it is the ladder of what is seen, from every user's message down to the
+    sums.
 
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
+    users : int
+        Number of users, 1 to 1e12, including those who collude or drop out.
+    delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1.
+    view : str
+        What the adversary sees: "shuffle" or "aggregate".
+    rounds : int
+        Number of rounds, 1 to 1e7.
+    rtol : float
+        Relative width in epsilon to aim for, 1e-7 to 0.5.
+    **options : object
+        Options of the round: neighbours, sample_rate, sampling, ...
+
+    Returns
+    -------
+    Ladder
+        One row per analysis.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import RandomizedResponse, adversaries
     >>> rows = adversaries(RandomizedResponse(k=4, gamma=0.25), users=1000, delta=1e-7)
     >>> {row.analysis: round(row.lower, 3) for row in rows}["strong"]

@@ -87,18 +87,41 @@ Randomize = Callable[[NDArray[Any]], Any]
 
 
 class AuditedRow(NamedTuple):
-    """How often a value led to an event, and between which probabilities that can be by chance."""
+    """How often a value led to an event, and a confidence interval of the probability.
+
+    Attributes
+    ----------
+    value : object
+        The value that was randomized.
+    event : str
+        Description of the messages that were counted.
+    trials : int
+        Number of messages of this value.
+    seen : int
+        Number of these with the event.
+    expected : float
+        Exact probability for the named randomizer, rounded to a float.
+    lower, upper : float
+        Ends of the confidence interval.
+
+    Examples
+    --------
+    >>> from shuffledp.tools.audit import AuditedRow
+    >>> AuditedRow(0, "message 0", 100, 50, 0.5, 0.4, 0.6).as_expected
+    True
+    """
 
     value: Any
     event: str
     trials: int
     seen: int
-    expected: float  # the exact probability, rounded to a float
+    expected: float
     lower: float
     upper: float
 
     @property
     def as_expected(self) -> bool:
+        """Whether the interval contains the expected probability, up to rounding."""
         return self.lower <= self.expected * (1 + 1e-9) and self.expected <= self.upper + 1e-15
 
 
@@ -107,35 +130,65 @@ class Audit(Records):
     """What a client did, and whether that speaks against its claim.
 
     All intervals hold at once with probability `confidence`, whatever the client is.
+
+    Attributes
+    ----------
+    randomizer : Randomizer
+        The randomizer that the client is held against.
+    claimed : float
+        Its eps0; infinite if none is claimed.
+    trials : int
+        Number of messages.
+    confidence : float
+        Probability with which all statements hold.
+    eps0_lower : float
+        The client's local epsilon is no less.
+    where : str
+        Event and values that show it.
+    rows : tuple of AuditedRow
+        One per value and event.
+    vectors : int or None
+        Number of test vectors that were right; None if there are none to check.
+    failure : str
+        Sentence about the first one that was not; else empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shuffledp import RandomizedResponse, audit
+    >>> found = audit(RandomizedResponse(k=2, eps0=1.0), lambda values: values, trials=1e4)
+    >>> found.holds, found.eps0_lower > 1
+    (False, True)
     """
 
     randomizer: Randomizer
-    claimed: float  # eps0, infinite if none is claimed
+    claimed: float
     trials: int
     confidence: float
-    eps0_lower: float  # the client's local epsilon is no less
-    where: str  # the event and the values that tell so
+    eps0_lower: float
+    where: str
     rows: tuple[AuditedRow, ...]
-    vectors: int | None = None  # test vectors that were right; None if there are none to check
-    failure: str = ""  # what is said of the first that was not
+    vectors: int | None = None
+    failure: str = ""
 
     @property
     def exceeds(self) -> bool:
-        """Is the client certainly less private than is claimed?"""
+        """Whether the client is certainly less private than is claimed."""
         return self.eps0_lower > self.claimed
 
     @property
     def surprises(self) -> tuple[AuditedRow, ...]:
-        """What the named randomizer would not do."""
+        """Rows whose interval excludes the probability of the named randomizer."""
         return tuple(row for row in self.rows if not row.as_expected)
 
     @property
     def holds(self) -> bool:
+        """Whether nothing speaks against the client."""
         return not self.failure and not self.exceeds and not self.surprises
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """Result in one sentence."""
         if self.failure:
             return self.failure
         sure = f"at confidence {plain(self.confidence)}"
@@ -195,13 +248,35 @@ def audit(
     trials: float = 10**6,
     confidence: float = 0.999,
 ) -> Audit:
-    """Ask a client for many messages and hold what it sends against the named randomizer.
+    """Audit of a client: many messages, held against the named randomizer.
 
-    The client takes an array of values and returns their messages, as `randomize` does; by default
-    it is the randomizer's own. Every event has an exact confidence interval for every value, such
-    that all of them hold at once. They bound the client's local epsilon from below, and must
-    contain the randomizer's own probabilities.
+    Every event has an exact confidence interval for every value, such that all of them hold at
+    once. They bound the client's local epsilon from below, and must contain the randomizer's own
+    probabilities.
 
+    Parameters
+    ----------
+    randomizer : Randomizer
+        The randomizer that the client claims to be.
+    client : callable, optional
+        From an array of values to their messages, as `randomize`; by default the randomizer's own.
+    trials : int
+        Number of messages in all, up to 1e11; each value needs one at least.
+    confidence : float
+        Probability in (0, 1) with which all statements hold.
+
+    Returns
+    -------
+    Audit
+        Print it for a verdict.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument is outside its limits, or messages cannot be read.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from shuffledp import RandomizedResponse, audit
     >>> rng = np.random.default_rng(1)

@@ -73,15 +73,43 @@ def calibrate(
     rounds: int | None = None,
     rtol: float = DEFAULT_RTOL,
 ) -> Calibration:
-    """The value of the parameter `find` at which `rounds` rounds just meet (epsilon, delta).
+    """Last value of the parameter `find` at which `rounds` rounds meet (epsilon, delta).
 
-    `make_round(value)` makes the round: the largest eps0, sample_rate, ... or the fewest users or
-    smallest gamma, sigma, ... is found. For find="rounds", give the round itself. With a fixed-size
-    `sample_rate`, only populations are tried of which that share is whole. If the target is met up
-    to the last supported value, that is the answer, and `beyond` is None; a function that makes the
-    same round of the first and the last supported value ignores its argument and is refused.
-    find="colluding" tells how many colluding users the target survives, which may be 0.
+    That is the largest eps0, sample_rate, ... or the fewest users or smallest gamma, sigma, ...
+    With a fixed-size `sample_rate`, only populations are tried of which that share is whole. If the
+    target is met up to the last supported value, that is the answer, and `beyond` is None.
 
+    Parameters
+    ----------
+    find : str
+        Name of the parameter; "rounds" finds how many rounds fit, and "colluding" how many
+        colluding users the target survives, which may be 0.
+    make_round : callable or Mechanism
+        From a value of the parameter to the round; for find="rounds", the round itself. A function
+        that ignores its argument is refused.
+    epsilon : float
+        Privacy parameter of the target, above 0.
+    delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1.
+    rounds : int, optional
+        Number of rounds, 1 to 1e7; 1 by default, and left out for find="rounds".
+    rtol : float
+        Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+    Returns
+    -------
+    Calibration
+        The value, and what was certified there and one step beyond.
+
+    Raises
+    ------
+    Infeasible
+        If no value meets the target.
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, calibrate
     >>> def survey(eps0):
     ...     return Shuffle(PureLDP(eps0), users=10_000)

@@ -31,43 +31,90 @@ _SHARES = (0.5, 1.0, 2.0)
 
 @dataclass(frozen=True)
 class Choice:
-    """One randomizer at its best, in one view."""
+    """One randomizer at its best, in one view.
+
+    Attributes
+    ----------
+    round : RoundOfUsers
+        The round within the target.
+    parameters : mapping
+        Parameters of the randomizer, by name.
+    standard_error : float
+        Standard error of the count of a value that no user holds; of a mean, for the worst data.
+    average_error : float
+        Root mean square error over all values, whatever the data; of a mean the same as
+        `standard_error`.
+    frequency_error : float or None
+        For counts: `average_error` over the number of messages, if all users drop out who may.
+    bits : float
+        Mean number of bits that a user sends in a round.
+    epsilon : Bounds
+        Certified bounds on epsilon; the upper one is at most the target.
+    base : Randomizer
+        Randomizer of one question.
+    asked : str or None
+        How several questions are asked: "separate", "bundle" or "one-of".
+    error_at : callable
+        Rough average error within another epsilon, for a picture.
+
+    Examples
+    --------
+    >>> from shuffledp import choose
+    >>> choice = choose(99, task="vector", dimension=2, view="aggregate", epsilon=1, delta=1e-6)[0]
+    >>> choice.name, choice.epsilon.upper <= 1
+    ('gaussian', True)
+    """
 
     round: RoundOfUsers
     parameters: Mapping[str, Any]
-    standard_error: float  # of the count of a value that nobody has; of a mean, for the worst data
-    average_error: float  # root mean square over all values, whatever the data; of a mean the same
-    frequency_error: float | None  # of a count, over the number of messages, if all drop out
-    bits: float  # that a user sends in a round, on average
-    epsilon: Bounds[float]  # certified; upper is at most the target
-    base: Randomizer  # of one question
-    asked: str | None  # how several questions are: "separate", "bundle" or "one-of"
-    #: The average error within another epsilon, roughly, for a picture.
+    standard_error: float
+    average_error: float
+    frequency_error: float | None
+    bits: float
+    epsilon: Bounds[float]
+    base: Randomizer
+    asked: str | None
     error_at: Callable[[float], float] = field(repr=False, compare=False)
 
     @property
     def randomizer(self) -> Randomizer:
-        """At these parameters, of one question."""
+        """Randomizer of one question, with these parameters."""
         return self.base
 
     @property
     def view(self) -> str:
-        """What the adversary sees."""
+        """What the adversary sees: "shuffle" or "aggregate"."""
         return self.round.view
 
     @property
     def name(self) -> str:
-        """Of the randomizer, as on the command line."""
+        """Name of the randomizer, as on the command line."""
         return self.randomizer.name
 
     @property
     def local_eps0(self) -> float:
-        """Of one message whose sender is known; infinite if there is none."""
+        """Local epsilon of one message whose sender is known; infinite if there is none."""
         return self.round.randomizer.local_eps0
 
 
 class Unmet(NamedTuple):
-    """A randomizer that cannot meet the target, and why."""
+    """A randomizer that cannot meet the target, and why.
+
+    Attributes
+    ----------
+    randomizer : str
+        Name of the randomizer, as on the command line.
+    view : str
+        What the adversary sees: "shuffle" or "aggregate".
+    reason : str
+        One sentence.
+
+    Examples
+    --------
+    >>> from shuffledp.tools.choices import Unmet
+    >>> Unmet("laplace", "shuffle", "no eps0 meets epsilon=0.001 at delta=0.").randomizer
+    'laplace'
+    """
 
     randomizer: str
     view: str
@@ -83,10 +130,23 @@ def local_text(eps0: float) -> str:
 class Choices(RowSequence[Choice], style.Drawable):
     """All choices, from the smallest average error on, and those that cannot meet the target.
 
+    It is a sequence of its rows.
+
+    Attributes
+    ----------
+    question : ChoiceQuestion
+        What was asked.
+    rows : tuple of Choice
+        Randomizers that meet the target.
+    unmet : tuple of Unmet
+        Randomizers that do not.
+
+    Examples
+    --------
     >>> from shuffledp import choose
-    >>> first = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)[0]
-    >>> first.epsilon.upper <= 1.0
-    True
+    >>> found = choose(99, task="vector", dimension=2, view="aggregate", epsilon=1, delta=1e-6)
+    >>> len(found), found.unmet
+    (1, ())
     """
 
     figsize, title_share = (8.5, 5.2), 0.6
@@ -96,10 +156,12 @@ class Choices(RowSequence[Choice], style.Drawable):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        """Randomizers that meet the target: the same as `rows`."""
         return self.rows
 
     @property
     def title(self) -> str:
+        """Description of the question."""
         q = self.question
         what = {"count": f"{q.size:,} values", "mean": "numbers in [0, 1]"}
         vectors = f"unit vectors of {q.size:,} numbers"
@@ -113,7 +175,7 @@ class Choices(RowSequence[Choice], style.Drawable):
 
     @property
     def legend(self) -> str:
-        """What the columns are, and how many users the errors are for."""
+        """Explanation of the columns, and of how many users the errors are for."""
         q = self.question
         local = (
             "local eps0: of one message whose sender is known, which is all that protects a user "
@@ -149,7 +211,7 @@ class Choices(RowSequence[Choice], style.Drawable):
         return said
 
     def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
-        """Head and rows, for people."""
+        """Head and rows of a table for people."""
         counts = self.question.task == "count"
         head = ["error", *(["rare", "frequency"] if counts else ())]
         rows: list[Sequence[str]] = []
@@ -182,7 +244,7 @@ class Choices(RowSequence[Choice], style.Drawable):
 
     @property
     def unspent(self) -> list[str]:
-        """Who could spend more, if the parameter went further."""
+        """Sentences about choices that would spend more if their parameter went further."""
         cap = self.question.max_eps0
         spare = [
             choice for choice in self if choice.epsilon.upper < _MOST_OF_IT * self.question.epsilon
@@ -206,7 +268,7 @@ class Choices(RowSequence[Choice], style.Drawable):
 
     @property
     def columns(self) -> Sequence[str]:
-        """Of `records`, even if there are none."""
+        """Keys of every record, even if there are none."""
         return (
             *("randomizer", "parameters", "view", "standard_error", "average_error"),
             *("frequency_error", "bits", "epsilon_lower", "epsilon_upper", "local_eps0"),
@@ -218,8 +280,7 @@ class Choices(RowSequence[Choice], style.Drawable):
         return [dict(zip(self.columns, _cells(choice), strict=False)) for choice in self]
 
     def draw_on(self, axes: Axes) -> str:
-        """The average error against epsilon, one line a randomizer, each point about at its
-        best."""
+        # the average error against epsilon, one line per randomizer, each point about at its best
         if not self.rows:
             raise InvalidParameter("no randomizer meets the target; there is nothing to draw.")
         q = self.question

@@ -278,20 +278,45 @@ def choose(
     questions: int = 1,
     rtol: float = 2e-3,
 ) -> Choices:
-    """Every named randomizer for a task, each at its best within (epsilon, delta), ranked by the
-    average error of what is estimated.
+    """Randomizers for a task, each at its best within (epsilon, delta), ranked by average error.
 
-    The task is to "count" how many users have each of `values` values, the "mean" of numbers in
-    [0, 1], which are rounded at random where only whole numbers are sent, or the mean of unit
-    vectors ("vector") of length `dimension`. The adversary sees
-    shuffled messages (view="shuffle"), their sums only ("aggregate"), or either of them ("any").
-    `sample_rate`, `sampling`, `colluding`, `dropouts`, `messages` and `neighbours` mean what they
-    mean for `Shuffle`. No randomizer has a local eps0 above `max_eps0`, where that is given.
+    Parameters
+    ----------
+    users : int
+        Number of users, 1 to 1e12, including those who collude or drop out.
+    values, dimension : int, optional
+        Number of values (task="count"), 2 to 1e12; length of vectors (task="vector"), 2 to 1e6.
+    epsilon, delta : float
+        Target for all rounds and questions together: above 0, and 0 to 1.
+    rounds : int
+        Number of rounds, 1 to 1e7.
+    sample_rate, sampling, colluding, dropouts, messages, neighbours : optional
+        As for `Shuffle`.
+    max_eps0 : float, optional
+        Largest local epsilon that a randomizer may have, 1e-6 to 200.
+    view : str
+        "shuffle": messages are shuffled. "aggregate": only sums are seen. "any": either.
+    task : str
+        "count": the number of users who hold each value. "mean": that of numbers in [0, 1], rounded
+        at random where only whole numbers are sent. "vector": the mean of unit vectors.
+    questions : int
+        Number of such questions to every user, 1 to 20: in a shuffle each, all in one message, or
+        one of them, drawn at random. Errors are those of one question.
+    rtol : float
+        Relative width in epsilon to aim for, 1e-7 to 0.5.
 
-    If every user answers several `questions` of this kind, they may be asked in a shuffle each
-    ("separate"), all in one message ("bundle"), or one of them, drawn at random ("one-of"); the
-    target is for all of them together, and the errors are those of one question.
+    Returns
+    -------
+    Choices
+        A sequence of choices, best first, and those that cannot meet the target.
 
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import choose
     >>> table = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)
     >>> sorted({choice.name for choice in table})
@@ -300,15 +325,9 @@ def choose(
     needed = TASKS[validate.choice("task", task, TASKS)]
     sizes = (("values", values, 10**12), ("dimension", dimension, 10**6))
     # what is wrong with these is not a matter of the randomizer
-    people = round_of_users(
-        PureLDP(1.0),
-        users,
-        sample_rate=sample_rate,
-        sampling=sampling,
-        colluding=colluding,
-        dropouts=dropouts,
-        messages=messages,
-    )
+    options: dict[str, Any] = {"sample_rate": sample_rate, "sampling": sampling}
+    options |= {"colluding": colluding, "dropouts": dropouts, "messages": messages}
+    people = round_of_users(PureLDP(1.0), users, **options)
     question = ChoiceQuestion(
         task=task,
         size=_size(task, needed, sizes),

@@ -33,13 +33,34 @@ _NOT_PROVEN = "printed as a bound, but not one: see docs/theory/errata.md"
 
 
 class ComparisonRow(NamedTuple):
-    """One bound of the literature: its epsilon, or why it does not apply."""
+    """One bound of the literature: its epsilon, or why it does not apply.
+
+    Attributes
+    ----------
+    name : str
+        Name of the bound.
+    epsilon : float or None
+        Its epsilon; None if it does not apply.
+    ratio : float or None
+        Its epsilon over our certified upper value, if that is positive and finite.
+    source : str
+        Authors, year, venue and theorem.
+    reason : str
+        Why it does not apply, or why it is no bound; else empty.
+
+    Examples
+    --------
+    >>> from shuffledp import PureLDP, Shuffle, compare
+    >>> first = compare(Shuffle(PureLDP(eps0=1.0), users=10_000), delta=1e-6).rows[0]
+    >>> 0 < first.epsilon < 1, first.reason
+    (True, '')
+    """
 
     name: str
     epsilon: float | None
-    ratio: float | None  # to our certified upper value, if that is positive and finite
+    ratio: float | None
     source: str
-    reason: str  # why it does not apply, or why it is no bound; else empty
+    reason: str
 
 
 def _ratio(value: float | None) -> str:
@@ -50,6 +71,21 @@ def _ratio(value: float | None) -> str:
 class Comparison(Records, style.Drawable):
     """Our certified bounds and the rows of the literature, from the smallest epsilon on.
 
+    Attributes
+    ----------
+    round : Round
+        The round that is compared.
+    rounds : int
+        Number of such rounds.
+    delta : float
+        Privacy parameter at which epsilons are compared.
+    ours : Bounds
+        Certified bounds on epsilon.
+    rows : tuple of ComparisonRow
+        One per published bound; those that do not apply are last.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, compare
     >>> compared = compare(Shuffle(PureLDP(eps0=1.0), users=10_000), delta=1e-6)
     >>> compared.ours.upper < 0.1
@@ -106,7 +142,7 @@ class Comparison(Records, style.Drawable):
         return html_table(caption, ("bound", "epsilon", "ratio"), rows, named_by=0)
 
     def draw_on(self, axes: Axes) -> str:
-        """The epsilons that apply as bars, ours first."""
+        # the epsilons that apply as bars, ours first
         bars = [("shuffledp", self.ours.upper)]
         bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
         names, values = zip(*reversed(bars), strict=True)
@@ -156,10 +192,32 @@ def _comparable(round_: Round) -> Shuffle:
 def compare(
     round_: Round, rounds: int = 1, delta: float | None = None, *, rtol: float = DEFAULT_RTOL
 ) -> Comparison:
-    """Every published bound for these rounds beside ours; each row says where it comes from.
+    """Comparison of every published bound for these rounds with ours.
 
-    `delta` has no default: epsilons can only be compared at a delta that was chosen.
+    Parameters
+    ----------
+    round_ : Round
+        A round, such as a `Shuffle` or a `RandomAllocation`.
+    rounds : int
+        Number of rounds, 1 to 1e7.
+    delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1. It has to be given: epsilons can only be
+        compared at a delta that was chosen.
+    rtol : float
+        Relative width in epsilon to aim for, 1e-7 to 0.5.
 
+    Returns
+    -------
+    Comparison
+        Each row says where it comes from.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, compare
     >>> table = compare(Shuffle(PureLDP(eps0=3.0), 100_000, sample_rate=0.01), 1000, 1e-5)
     >>> round(table.ours.upper, 3)

@@ -65,22 +65,22 @@ def count_query(
     column: str = COLUMN,
     k: int | None = None,
 ) -> str:
-    """Return the SQL query that counts the messages in a table.
+    """SQL query that counts the messages in a table.
 
     Parameters
     ----------
     randomizer : Randomizer
-        Whose messages they are.
-    dialect : {"duckdb", "sqlite"}
-        The database. The arithmetic is that of whole numbers of 64 bits, so that only lists are
-        written differently.
+        The randomizer of the messages.
+    dialect : str
+        "duckdb" or "sqlite". The arithmetic is that of whole numbers of 64 bits, so that only lists
+        are written differently.
     table : str
         What stands after FROM, as it is: a name, or "read_parquet('day-*.parquet')" of DuckDB.
     column : str
-        The column of messages: whole numbers; where a message has several, a LIST of them (DuckDB)
-        or a JSON array (SQLite); a BLOB for unary encoding.
+        Name of the column of messages: whole numbers; where a message has several, a LIST of them
+        (DuckDB) or a JSON array (SQLite); a BLOB for unary encoding.
     k : int, optional
-        The number of values, for local hashing.
+        Number of values, for local hashing.
 
     Returns
     -------

@@ -46,31 +46,31 @@ def count_parquet(
     k: int | None = None,
     users: int | None = None,
 ) -> Counts:
-    """Return the counts of the messages in Parquet files, some at a time.
+    """Counts of the messages in Parquet files, which are read some rows at a time.
 
     Parameters
     ----------
     randomizer : Randomizer
-        Whose messages they are.
+        The randomizer of the messages.
     files : path or paths
         Files, folders that have files that end in .parquet, or patterns such as "day-*.parquet".
     column : str
-        The column of messages: whole numbers; lists of them, where a message has several; bytes,
-        for unary encoding.
+        Name of the column of messages: whole numbers; lists of them, where a message has several;
+        bytes, for unary encoding.
     k : int, optional
-        The number of values, for local hashing.
+        Number of values, for local hashing.
     users : int, optional
-        How many users have sent the messages, for `NoisyHistogram`.
+        Number of users who have sent the messages, for `NoisyHistogram`.
 
     Returns
     -------
     Counts
-        Of all files. The memory that this takes does not depend on their size.
+        Counts of all files. The memory that this takes does not depend on their size.
 
     Raises
     ------
     InvalidParameter
-        If a file is truncated or has no such column, or a message is none of this randomizer.
+        If a file is truncated or has no such column, or a message is not one of the randomizer's.
 
     Examples
     --------
@@ -101,16 +101,27 @@ def write_parquet(path: str | os.PathLike[str], messages: Any, *, column: str = 
 
     Parameters
     ----------
-    path : path
-        The file, which is replaced if it is there.
-    messages : array
-        Of one randomizer: one message a row.
+    path : str or path
+        The file; an existing one is replaced.
+    messages : array_like
+        Messages of one randomizer, one per row.
     column : str
-        The name of the only column.
+        Name of the only column.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file cannot be written.
 
     Examples
     --------
-    See `count_parquet`.
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from shuffledp.tools.counting import write_parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parquet(Path(folder) / "monday.parquet", [0, 2, 2])
+    ...     (Path(folder) / "monday.parquet").exists()
+    True
     """
     parquet = load("pyarrow.parquet", "Parquet needs", _PARQUET)
     arrow = load("pyarrow", "Parquet needs", _PARQUET)
@@ -122,22 +133,31 @@ def write_parquet(path: str | os.PathLike[str], messages: Any, *, column: str = 
 def partial_counts(
     frame: Any, randomizer: Randomizer, *, column: str = COLUMN, k: int | None = None
 ) -> Any:
-    """Return the counts of the messages in a pandas data frame, as a data frame of a few rows.
+    """Counts of the messages in a pandas data frame, as a data frame of a few rows.
 
     This is a body for `map_partitions` of Dask, and for each frame of `mapInPandas` of Spark.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        With the messages in a column.
-    randomizer, column, k
-        As of `count_parquet`.
+        A frame with the messages in a column.
+    randomizer : Randomizer
+        The randomizer of the messages.
+    column : str
+        Name of the column of messages, as in `count_parquet`.
+    k : int, optional
+        Number of values, for local hashing.
 
     Returns
     -------
     pandas.DataFrame
-        The columns item, weight and total, all of int64, for `counts_from_rows`. It may be
-        summed up before: `groupby(["item", "weight"])["total"].sum()`.
+        Columns item, weight and total, all of int64, for `counts_from_rows`. Rows may be summed
+        before: `groupby(["item", "weight"])["total"].sum()`.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no such column, or a message is not one of the randomizer's.
 
     Examples
     --------
@@ -165,26 +185,28 @@ def partial_counts(
 def counts_from_rows(
     randomizer: Randomizer, rows: Any, *, k: int | None = None, users: int | None = None
 ) -> Counts:
-    """Return the counts that rows (item, weight, total) of any number of shards add up to.
+    """Counts that rows (item, weight, total) of any number of shards add up to.
 
     Parameters
     ----------
     randomizer : Randomizer
-        Whose messages were counted.
+        The randomizer of the messages.
     rows : data frame, or sequence of (item, weight, total)
         What `count_query` or `partial_counts` found, in any order.
-    k, users
-        As of `count_parquet`.
+    k : int, optional
+        Number of values, for local hashing.
+    users : int, optional
+        Number of users who have sent the messages, for `NoisyHistogram`.
 
     Returns
     -------
     Counts
-        For `randomizer.estimate`.
+        Counts for `randomizer.estimate`.
 
     Raises
     ------
     InvalidParameter
-        If messages were found that are none of this randomizer, or rows are of another one.
+        If messages were found that are not the randomizer's, or rows are of another one.
 
     Examples
     --------

@@ -35,8 +35,22 @@ _MOST_DATES = 100_000
 
 @dataclass(frozen=True)
 class Duration:
-    """So many days, weeks, months or years.
+    """A length of time: so many days, weeks, months or years.
 
+    Parameters
+    ----------
+    count : int
+        1 to 1e6.
+    unit : str
+        "day", "week", "month" or "year".
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> import datetime
     >>> from shuffledp.tools.dates import Duration
     >>> month = Duration.read("every", "month")
@@ -55,7 +69,25 @@ class Duration:
 
     @classmethod
     def read(cls, name: str, text: Any) -> Duration:
-        """From a text such as "week" or "2 weeks"; `name` says of which key it is the value."""
+        """Duration that a text describes.
+
+        Parameters
+        ----------
+        name : str
+            Key of which it is the value, for the error.
+        text : str
+            Such as "week", "2 weeks", "12 months" or "1 year".
+
+        Returns
+        -------
+        Duration
+            The length of time.
+
+        Raises
+        ------
+        InvalidParameter
+            If the text is something else.
+        """
         if isinstance(text, Duration):
             return text
         found = isinstance(text, str) and re.fullmatch(
@@ -69,7 +101,20 @@ class Duration:
         return cls(int(found[1] or 1), found[2])
 
     def after(self, day: datetime.date, times: int = 1) -> datetime.date | None:
-        """The day so many times later; None if it is beyond the year 9999."""
+        """The day so many times later; None if it is beyond the year 9999.
+
+        Parameters
+        ----------
+        day : datetime.date
+            The first day.
+        times : int
+            How often the duration is added.
+
+        Returns
+        -------
+        datetime.date or None
+            A day that a shorter month lacks is its last day.
+        """
         months = _UNITS[self.unit] * self.count * times
         if not months:
             number = day.toordinal() + self.count * times * (7 if self.unit == "week" else 1)
@@ -81,9 +126,19 @@ class Duration:
         return datetime.date(year, month + 1, min(day.day, length))
 
     def last_days(self, first: Days) -> Days:
-        """The last days of the periods of this length that begin on some days.
+        """Last days of the periods of this length that begin on some days.
 
         Each period ends before the day that `after` tells; at the end of the year 9999 at last.
+
+        Parameters
+        ----------
+        first : ndarray
+            Days as `datetime.date.toordinal` counts them.
+
+        Returns
+        -------
+        ndarray
+            Days, counted in the same way.
         """
         months = _UNITS[self.unit] * self.count
         if not months:
@@ -103,7 +158,7 @@ class Duration:
 
 @dataclass(frozen=True)
 class Schedule:
-    """On which days rounds take place.
+    """Days on which rounds take place.
 
     Parameters
     ----------
@@ -114,8 +169,15 @@ class Schedule:
     until : datetime.date, optional
         With `every`: no round is later than that.
     rounds : int, optional
-        With `every`, instead of `until`: how many rounds there are.
+        With `every`, instead of `until`: number of rounds. There are at most 100,000 dates.
 
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If the arguments contradict each other, or there are too many dates.
+
+    Examples
+    --------
     >>> from datetime import date
     >>> from shuffledp.tools.dates import Schedule
     >>> weekly = Schedule(date(2027, 1, 4), "week", until=date(2027, 12, 31))
@@ -153,7 +215,10 @@ class Schedule:
 
     @cached_property
     def days(self) -> Days:
-        """The days of the rounds, ascending; one day if all rounds are on it."""
+        """Days of the rounds as `datetime.date.toordinal` counts them, ascending.
+
+        It is one day if all rounds are on it.
+        """
         if self.every is None:
             return np.array([self.start.toordinal()])
         most = min(_MOST_DATES, self.rounds or _MOST_DATES)
@@ -172,7 +237,7 @@ class Schedule:
 
     @property
     def last(self) -> datetime.date:
-        """The day of the last round."""
+        """Day of the last round."""
         return datetime.date.fromordinal(int(self.days[-1]))
 
     def __str__(self) -> str:

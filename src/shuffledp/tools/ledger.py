@@ -26,26 +26,73 @@ Inputs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger: the epsilon of everything up to and including it that concerns the
-    same people. An entry without a population concerns all of them, and the worst one counts."""
+    """A line of the ledger: epsilon of everything so far that concerns the same people.
+
+    An entry without a population concerns all of them, and the worst one counts.
+
+    Attributes
+    ----------
+    planned : PlannedRound
+        The rounds of this line.
+    running : Bounds
+        Certified bounds on epsilon of all entries up to and including it.
+    remaining : float
+        Target minus the upper running epsilon; negative once it is exceeded.
+    fits : bool
+        Whether the target is certified to be met so far.
+    by_population : tuple
+        Pairs of a population that it concerns and its running epsilon; empty if the plan names
+        none.
+
+    Examples
+    --------
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.plan import PlannedRound
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), rounds=52)
+    >>> entry = Plan(epsilon=1.0, delta=1e-6, rounds=(weekly,)).ledger().entries[0]
+    >>> entry.fits, entry.remaining < 1.0
+    (True, True)
+    """
 
     planned: PlannedRound
     running: Bounds[float]
-    remaining: float  # target minus the upper running epsilon; negative once it is exceeded
+    remaining: float
     fits: bool
-    #: The running epsilon of each population that it concerns; none if the plan names none.
     by_population: tuple[tuple[str, Bounds[float]], ...] = ()
 
 
 @dataclass(frozen=True)
 class Population:
-    """What a person of one population loses by all entries that concern the person."""
+    """What a person of one population loses by all entries that concern the person.
+
+    Attributes
+    ----------
+    name : str
+        Name of the population.
+    total : Bounds
+        Certified bounds on epsilon.
+    remaining : float
+        Target minus the upper epsilon; negative if it is exceeded.
+    fits : bool
+        Whether the target is certified to be met.
+    exceeded_from : str or None
+        Name of the first entry that exceeds the target, if one does.
+
+    Examples
+    --------
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.plan import PlannedRound
+    >>> survey = Shuffle(PureLDP(eps0=1.0), users=100_000)
+    >>> poll = PlannedRound("poll", survey, population="customers")
+    >>> [each.name for each in Plan(epsilon=1.0, delta=1e-6, rounds=(poll,)).ledger().populations]
+    ['customers']
+    """
 
     name: str
     total: Bounds[float]
     remaining: float
     fits: bool
-    exceeded_from: str | None  # the name of the first entry that exceeds the target, if one does
+    exceeded_from: str | None
 
 
 def worst_of(each: Sequence[Bounds[float]]) -> Bounds[float]:
@@ -57,6 +104,34 @@ def worst_of(each: Sequence[Bounds[float]]) -> Bounds[float]:
 class Ledger(Records):
     """What a plan costs, entry by entry, against its target.
 
+    Attributes
+    ----------
+    epsilon, delta : float
+        The target.
+    entries : tuple of Entry
+        One per planned round, in order.
+    inputs : tuple
+        Pairs of a file that the plan was read from and its sha256.
+    stays : Duration or None
+        The last round of a person is less than that time after the first.
+    periods : tuple of PeriodAccount
+        The worst period of each budget for periods.
+    standing : Standing or None
+        What is spent on the day that was asked about.
+    exceeded_on : datetime.date or None
+        First day on which the certified epsilon of any population exceeds the target.
+    colluding : Calibration or None
+        Largest share of colluding users with which the plan fits, if that was asked for.
+    no_colluding : str
+        Why there is none, in a sentence, if it was asked for.
+    exceeded_in : str or None
+        Population that exceeds the target on `exceeded_on`, if any is named.
+    surely_exceeded : tuple or None
+        Day and population for the lower value: from then on the target is exceeded for certain, as
+        analyzed.
+
+    Examples
+    --------
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), rounds=52)
@@ -68,35 +143,48 @@ class Ledger(Records):
     delta: float
     entries: tuple[Entry, ...]
     inputs: Inputs = ()
-    #: The last round of a person is less than that time after the first.
     stays: Duration | None = None
-    #: The worst period of each budget for periods.
     periods: tuple[PeriodAccount, ...] = ()
-    #: What is spent on the day that was asked about.
     standing: Standing | None = None
-    #: The first day on which the certified epsilon of any population exceeds the target.
     exceeded_on: datetime.date | None = None
-    #: The largest share of colluding users with which the plan fits, if that was asked for.
     colluding: Calibration | None = None
-    #: Why there is none, in a sentence, if it was asked for.
     no_colluding: str = ""
-    #: The population of which that is true on this day, if any is named.
     exceeded_in: str | None = None
-    #: The same day and population for the lower value: from then on the target is exceeded for
-    #: certain, as analyzed.
     surely_exceeded: tuple[datetime.date, str | None] | None = None
 
     def to_markdown(self, date: str | None = None) -> str:
-        """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
+        """Document to sign: guarantee, relation, adversaries, assumptions, analyses and inputs.
+
+        Parameters
+        ----------
+        date : str, optional
+            Date to print; the program looks at no clock.
+
+        Returns
+        -------
+        str
+            Markdown.
+        """
         return document(self, date).markdown()
 
     def to_html(self, date: str | None = None) -> str:
-        """The same as a page of its own."""
+        """Document to sign, as a page of its own.
+
+        Parameters
+        ----------
+        date : str, optional
+            Date to print; the program looks at no clock.
+
+        Returns
+        -------
+        str
+            HTML.
+        """
         return document(self, date).html()
 
     @property
     def fits(self) -> bool:
-        """Is the plan certified to meet the target and all budgets, in every population?"""
+        """Whether the plan is certified to meet the target and all budgets, in every population."""
         return self._meets_target and all(period.fits for period in self.periods)
 
     @property
@@ -105,7 +193,7 @@ class Ledger(Records):
 
     @property
     def populations(self) -> list[Population]:
-        """Each population that is named, with all entries that concern it."""
+        """Populations that are named, each with all entries that concern it."""
         totals: dict[str, Bounds[float]] = {}
         exceeded: dict[str, str] = {}
         for entry in self.entries:
@@ -123,19 +211,19 @@ class Ledger(Records):
 
     @property
     def condition(self) -> str:
-        """What has to be true for what is said of the plan, after a verb; empty if nothing."""
+        """Words after a verb: what has to be true for the verdict; empty if nothing."""
         said = [f" if {DISJOINT}"] if self.populations else []
         said += [self.limits] if self.is_limited else []
         return " and".join(said).replace(" and if ", " and ")
 
     @property
     def is_limited(self) -> bool:
-        """Is anything assumed of how long a person takes part, or in how many rounds?"""
+        """Whether anything is assumed of how long a person takes part, or in how many rounds."""
         return bool(self.limits)
 
     @property
     def limits(self) -> str:
-        """What is assumed of that, after a verb; empty if nothing."""
+        """Words after a verb: what is assumed of that; empty if nothing."""
         said = []
         if self.stays and not self.is_within(self.stays):
             said.append(f"the last round of every person is less than {self.stays} after the first")
@@ -144,30 +232,43 @@ class Ledger(Records):
         return f" if {' and '.join(said)}" if said else ""
 
     def is_within(self, length: Duration) -> bool:
-        """Is the last round of a plan with dates less than that time after the first?"""
+        """Whether the last round of a plan with dates is less than that time after the first.
+
+        Parameters
+        ----------
+        length : Duration
+            The time.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
         days = Participation([entry.planned for entry in self.entries]).days
         return bool(length.last_days(days[:1])[0] >= days[-1])
 
     @property
     def is_dated(self) -> bool:
-        """Do the entries have dates?"""
+        """Whether the entries have dates."""
         return self.entries[0].planned.schedule is not None
 
     @property
     def worst(self) -> Population | None:
-        """The population that loses most; None if none is named."""
+        """Population that loses most; None if none is named."""
         return max(self.populations, key=lambda each: each.total.upper, default=None)
 
     @property
     def total(self) -> Bounds[float]:
-        """The epsilon of the plan: of the worst population, or of all entries if none is named."""
+        """Epsilon of the plan: of the worst population, or of all entries if none is named."""
         each = [population.total for population in self.populations]
         return worst_of(each or [self.entries[-1].running])
 
     @property
     def curves(self) -> dict[str, list[tuple[float, Bounds[float]]]]:
-        """For a picture: the running epsilons by the number of their entry, those of each
-        population or, if none is named, all of them."""
+        """Running epsilons by the number of their entry, for each population, for a picture.
+
+        If no population is named, there is one curve of all of them.
+        """
         if not self.populations:
             return {"running epsilon": [(i, e.running) for i, e in enumerate(self.entries, 1)]}
         found: dict[str, list[tuple[float, Bounds[float]]]] = {}
@@ -178,7 +279,7 @@ class Ledger(Records):
 
     @property
     def relation(self) -> str:
-        """The neighbours' name: replace-one or remove-one."""
+        """Name of the relation between neighbours: "replace-one" or "remove-one"."""
         return self.entries[0].planned.round.relation
 
     def records(self) -> list[dict[str, Any]]:
@@ -199,12 +300,12 @@ class Ledger(Records):
 
     @property
     def head(self) -> tuple[str, ...]:
-        """The names of the columns of the table."""
+        """Names of the columns of the table."""
         people = ("population",) if self.populations else ()
         return ("entry", *people, "rounds", "users in each", "running epsilon", *_LEFT)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The lines of the table, ready to print."""
+        """Lines of the table, ready to print."""
         named = bool(self.populations)
         return [
             (
@@ -220,7 +321,7 @@ class Ledger(Records):
         ]
 
     def table_of_populations(self) -> tuple[Sequence[str], list[Sequence[str]]]:
-        """Head and rows: what each population loses by the whole plan."""
+        """Head and rows of a table: what each population loses by the whole plan."""
         rows = [
             (
                 each.name,
@@ -233,7 +334,7 @@ class Ledger(Records):
         return ("population", "epsilon", *_LEFT), [*rows]
 
     def table_of_periods(self) -> Table:
-        """Head and rows: what a person can lose in the worst period of each budget."""
+        """Head and rows of a table: what a person can lose in the worst period of each budget."""
         rows = [
             (
                 each.name,
@@ -252,7 +353,8 @@ class Ledger(Records):
         return head, rows
 
     def table_of_standing(self) -> Table:
-        """Head and rows: what is spent on the day that was asked about; there must be one."""
+        """Head and rows of a table: what is spent on the day that was asked about; there must be
+        one."""
         spent = self.standing
         assert spent is not None
         rows = [("the whole plan", spent.total.upper, spent.epsilon, self.delta)]
@@ -278,7 +380,7 @@ class Ledger(Records):
 
     @property
     def outcome(self) -> str:
-        """The verdict in a few words."""
+        """Verdict in a few words."""
         if self.fits:
             return f"fits{self.condition}"
         if self.exceeds:
@@ -287,7 +389,7 @@ class Ledger(Records):
 
     @property
     def verdict(self) -> str:
-        """Whether it fits, in one sentence: of the target, or of the first budget that does not."""
+        """Verdict in one sentence: on the target, or on the first budget that does not fit."""
         for misses in ("exceeds", "fits"):
             for period in self.periods if self._meets_target else ():
                 if getattr(period, misses) == (misses == "exceeds"):

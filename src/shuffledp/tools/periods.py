@@ -34,12 +34,21 @@ class PeriodBudget:
     Parameters
     ----------
     epsilon : float
+        Privacy parameter, 0 or larger.
     delta : float
+        Privacy parameter, 0 for pure DP or 1e-280 to 1.
     any : Duration or str, optional
-        The length of the periods, such as "12 months"; they may begin on any day.
+        Length of the periods, such as "12 months"; they may begin on any day.
     each : str, optional
         Instead of `any`: "year", for the years of the calendar.
 
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp.tools.periods import PeriodBudget
     >>> PeriodBudget(1.0, 1e-8, any="12 months").name
     'any 12 months'
@@ -64,11 +73,22 @@ class PeriodBudget:
 
     @property
     def name(self) -> str:
-        """The periods, as in a sentence after "in"."""
+        """Name of the periods, as in a sentence after "in"."""
         return f"any {self.any}" if self.any else "each calendar year"
 
     def holds_all(self, days: Days) -> bool:
-        """Are all of these days, of which there is one or more, in one period?"""
+        """Whether all of these days are in one period.
+
+        Parameters
+        ----------
+        days : ndarray
+            One or more days, ascending, as `datetime.date.toordinal` counts them.
+
+        Returns
+        -------
+        bool
+            Whether they are.
+        """
         if self.any is not None:
             return bool(self.any.last_days(days[:1])[0] >= days[-1])
         first, last = (datetime.date.fromordinal(int(day)) for day in (days[0], days[-1]))
@@ -77,9 +97,19 @@ class PeriodBudget:
     def attendances(
         self, person: Participation, day: datetime.date | None = None
     ) -> list[tuple[str, list[Attendance]]]:
-        """The periods that are reported, with what one person can be in within each of them.
+        """Periods that are reported, with what one person can be in within each of them.
 
-        If a day is given: the periods that contain it, with the rounds up to that day.
+        Parameters
+        ----------
+        person : Participation
+            Rounds that a person can be in.
+        day : datetime.date, optional
+            Only the periods that contain it, with the rounds up to that day.
+
+        Returns
+        -------
+        list of tuple
+            Names of periods, and lists of attendances.
         """
         if self.any is not None:
             first = None
@@ -105,24 +135,53 @@ class PeriodBudget:
 
 @dataclass(frozen=True)
 class PeriodAccount:
-    """What one person can lose in the worst period of a budget."""
+    """What one person can lose in the worst period of a budget.
+
+    Attributes
+    ----------
+    name : str
+        Name of the period.
+    budget : PeriodBudget
+        What may be lost.
+    total : Bounds
+        Certified bounds on epsilon.
+    population : str or None
+        The worst one, if any is named.
+    first, last : datetime.date or None
+        First and last day of the rounds of the worst period; None if it has none.
+    is_whole_plan : bool
+        Whether the plan is no longer than that.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.dates import Schedule
+    >>> from shuffledp.tools.periods import PeriodBudget
+    >>> from shuffledp.tools.plan import PlannedRound
+    >>> weeks = Schedule(date(2027, 1, 4), "week", rounds=3)
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(1.0), 10_000), schedule=weeks)
+    >>> budget = PeriodBudget(0.5, 1e-6, any="12 months")
+    >>> [account.fits for account in Plan(1.0, 1e-6, (weekly,), budgets=(budget,)).ledger().periods]
+    [True]
+    """
 
     name: str
     budget: PeriodBudget
     total: Bounds[float]
-    population: str | None  # the worst one, if any is named
-    #: The days from the first to the last of the rounds of the worst period; None if it has none.
+    population: str | None
     first: datetime.date | None
     last: datetime.date | None
-    is_whole_plan: bool  # is the plan no longer than that?
+    is_whole_plan: bool
 
     @property
     def remaining(self) -> float:
-        """The budget minus the upper epsilon; negative if it is exceeded."""
+        """Budget minus the upper epsilon; negative if it is exceeded."""
         return self.budget.epsilon - self.total.upper
 
     @property
     def fits(self) -> bool:
+        """Whether the budget is certified to be kept."""
         return self.total.upper <= self.budget.epsilon
 
     @property
@@ -132,13 +191,24 @@ class PeriodAccount:
 
     @property
     def days(self) -> str:
-        """The worst period, for a table."""
+        """Days of the worst period, for a table."""
         if self.first is None:
             return "no rounds"
         return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
 
     def verdict(self, condition: str = "") -> str:
-        """Whether it fits, in one sentence; `condition` says of whom that is true."""
+        """Result in one sentence.
+
+        Parameters
+        ----------
+        condition : str
+            Words that say of whom that is true.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         budget = f"the budget ({plain(self.budget.epsilon)}, {plain(self.budget.delta)})"
         worst = f", worst in {self.days}," if self.budget.any else ""
         worst = " (all of the plan)" if self.is_whole_plan else worst
@@ -157,19 +227,46 @@ class PeriodAccount:
 
 @dataclass(frozen=True)
 class Standing:
-    """What is spent of a plan on the evening of a day, and what is left."""
+    """What is spent of a plan on the evening of a day, and what is left.
+
+    Attributes
+    ----------
+    day : datetime.date
+        The day that was asked about.
+    epsilon : float
+        Privacy parameter of the target.
+    total : Bounds
+        Certified bounds on epsilon of all rounds up to that day.
+    population : str or None
+        The worst one, if any is named.
+    rounds, planned : int
+        Number of rounds that took place, and of all.
+    periods : tuple of PeriodAccount
+        The periods of each budget that contain the day.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.dates import Schedule
+    >>> from shuffledp.tools.plan import PlannedRound
+    >>> weeks = Schedule(date(2027, 1, 4), "week", rounds=3)
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(1.0), 10_000), schedule=weeks)
+    >>> Plan(1.0, 1e-6, (weekly,)).ledger(at=date(2027, 1, 11)).standing.rounds
+    2
+    """
 
     day: datetime.date
-    epsilon: float  # of the target
+    epsilon: float
     total: Bounds[float]
-    population: str | None  # the worst one, if any is named
-    rounds: int  # that took place
-    planned: int  # all of them
+    population: str | None
+    rounds: int
+    planned: int
     periods: tuple[PeriodAccount, ...]
 
     @property
     def remaining(self) -> float:
-        """The target minus the upper epsilon."""
+        """Target minus the upper epsilon."""
         return self.epsilon - self.total.upper
 
 

@@ -33,35 +33,8 @@ any = "12 months"           # or each = "year"
 epsilon = 1.0
 delta = 1e-8                # optional: that of the target
 
-[[rounds]]
-name = "first week of a new release"
-randomizer = "rr"
-k = 16
-groups = [                  # users with different randomizers, which are shuffled together
-    { name = "old", eps0 = 4.0, users = "900k" },
-    { name = "new", eps0 = 2.0, users = "100k" },
-]
-
-[[rounds]]
-mechanism = "gaussian"      # or laplace, approximate-dp, profile, pld: a trusted curator
-sigma = 50.0
-sensitivity = 1.0
-
-Training is for remove-one neighbours, as all entries of its plan must be:
-
-[[rounds]]
-name = "training, ten epochs"
-view = "allocation"         # every example in one random step of each epoch
-noise_multiplier = 1.0
-steps = 1_000
-rounds = 10
-
-[[rounds]]
-name = "training on Poisson batches"
-mechanism = "gaussian"
-sigma = 1.0
-sample_rate = 0.01
-rounds = 1_000              # the steps
+Entries may also have groups of users with different randomizers (docs/rolling-out.md), be releases
+of a central mechanism (docs/plan.md), or steps of training (docs/dp-sgd.md).
 """
 
 from __future__ import annotations
@@ -79,7 +52,7 @@ from typing import Any
 from .._support import validate
 from .._support.files import STDIN, read_bytes
 from .._support.progress import progress
-from .._support.written import written_number
+from .._support.written import WrittenFloat, read_number
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
 from ..mixed import MixedShuffle
@@ -115,30 +88,33 @@ _TARGET = ("epsilon", "delta")
 _TEXTS = ("name", "population", "randomizer", "mechanism", "protects", "every", *WORD_OPTIONS)
 
 
-class WrittenFloat(float):
-    """A float of a TOML file that keeps its text: a count that is written as 1.000 is refused.
-
-    >>> from shuffledp.tools.plan import WrittenFloat
-    >>> WrittenFloat("1.000").text
-    '1.000'
-    """
-
-    text: str
-
-    def __new__(cls, text: str) -> WrittenFloat:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
-
-
 @dataclass(frozen=True)
 class PlannedRound:
     """`rounds` rounds of one kind, or releases of a central mechanism.
 
-    They concern the people of one `population`, or everybody if none is named. No person is in
-    more than `at_most` of them, if that is given. With a `schedule` they have dates, and their
-    number is that of the schedule; all are on one day if it says nothing of a number.
+    Parameters
+    ----------
+    name : str
+        One line of text.
+    round : Round
+        The round, or a central mechanism.
+    rounds : int
+        Number of rounds, 1 to 1e7. With a schedule it is that of the schedule; all are on one day
+        if it says nothing of a number.
+    population : str, optional
+        The people that they concern; everybody by default.
+    schedule : Schedule, optional
+        Dates of the rounds.
+    at_most : int, optional
+        Largest number of these rounds that any person is in, 1 to 1e7.
 
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), rounds=52)
@@ -180,7 +156,7 @@ class PlannedRound:
 
     @property
     def most(self) -> int:
-        """The most of these rounds that one person is in."""
+        """Largest number of these rounds that one person is in."""
         return self.rounds if self.at_most is None else min(self.at_most, self.rounds)
 
 
@@ -188,6 +164,26 @@ class PlannedRound:
 class Plan:
     """Rounds in order, and the (epsilon, delta) that all of them together may cost.
 
+    Parameters
+    ----------
+    epsilon, delta : float
+        Target: 0 or larger, and 0 to 1.
+    rounds : sequence of PlannedRound
+        One or more, all with the same neighbours; all or none have dates.
+    inputs : tuple
+        Pairs of a file that it was read from and its sha256.
+    stays : Duration or str, optional
+        The last round of a person is less than that time after the first.
+    budgets : sequence of PeriodBudget
+        Budgets for periods, of a plan with dates.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning, or two of them contradict each other.
+
+    Examples
+    --------
     >>> from shuffledp import Plan, PureLDP, Shuffle
     >>> from shuffledp.tools.plan import PlannedRound
     >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(eps0=1.0), users=100_000), rounds=52)
@@ -198,9 +194,7 @@ class Plan:
     epsilon: float
     delta: float
     rounds: tuple[PlannedRound, ...]
-    #: The files that it was read from, each with its sha256.
     inputs: Inputs = field(default=(), compare=False)
-    #: The last round of a person is less than that time after the first.
     stays: Duration | None = None
     budgets: tuple[PeriodBudget, ...] = ()
 
@@ -228,12 +222,23 @@ class Plan:
 
     @property
     def is_dated(self) -> bool:
-        """Do the entries have dates?"""
+        """Whether the entries have dates."""
         return self.rounds[0].schedule is not None
 
     def people(self, entries: int | None = None) -> dict[str | None, Participation]:
-        """What a person of each population, or anybody if none is named, can be in: of all
-        entries, or of so many of the first."""
+        """Rounds that a person of each population can be in; of anybody, under None, if none is
+        named.
+
+        Parameters
+        ----------
+        entries : int, optional
+            Number of first entries; all by default.
+
+        Returns
+        -------
+        dict of str or None to Participation
+            By population.
+        """
         names: list[str | None] = [*self.populations] or [None]
         listed = self.rounds[:entries]
         concerned = {
@@ -243,13 +248,29 @@ class Plan:
 
     @property
     def populations(self) -> list[str]:
-        """The populations that are named, in the order of their first entries."""
+        """Populations that are named, in the order of their first entries."""
         named = (planned.population for planned in self.rounds)
         return list(dict.fromkeys(name for name in named if name is not None))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
-        """From a TOML file, or stdin for `-`; what is wrong with it is told with the key."""
+        """Plan from a TOML file (docs/plan.md).
+
+        Parameters
+        ----------
+        path : str or path
+            The file; "-" is standard input.
+
+        Returns
+        -------
+        Plan
+            With the sha256 of every file that was read.
+
+        Raises
+        ------
+        InvalidParameter
+            If a file cannot be read, or a key or value is wrong; the error names it.
+        """
         data = read_bytes(path, str(path), "a plan")
         try:
             content = tomllib.loads(data.decode("utf-8-sig"), parse_float=WrittenFloat)
@@ -290,7 +311,7 @@ class Plan:
         return cls(**target, rounds=tuple(rounds), **people, budgets=tuple(budgets))
 
     def ledger(self, *, rtol: float = DEFAULT_RTOL, at: datetime.date | None = None) -> Ledger:
-        """The running certified epsilon after every entry, and that of each budget for periods.
+        """Ledger: the certified epsilon after every entry, and that of each budget for periods.
 
         A person of a population is concerned by its entries and by those without a population: the
         composition of these is what the person loses. What other populations send has the same law
@@ -299,13 +320,18 @@ class Plan:
         Parameters
         ----------
         rtol : float
-            The relative width of each bracket to aim for.
+            Relative width in epsilon to aim for, 1e-7 to 0.5.
         at : datetime.date, optional
-            Of a plan with dates: what is spent on the evening of that day is told, too.
+            For a plan with dates: also tell what is spent on the evening of that day.
+
+        Returns
+        -------
+        Ledger
+            What the plan costs, entry by entry.
 
         Raises
         ------
-        InvalidParameter
+        InvalidParameter, OutOfRange
             If `at` is not a date, or the plan has none.
         """
         if at is not None:
@@ -432,22 +458,6 @@ def _check_populations(names: Iterable[str]) -> None:
                 f"population={name!r} looks like {seen[plainly]!r}; write one population in one "
                 "way, or give two of them different names."
             )
-
-
-def read_number(name: str, value: Any, *, whole: bool = False, share: bool = False) -> Any:
-    """A value of a TOML file: texts and floats are read as written, anything else is kept.
-
-    >>> from shuffledp.tools.plan import read_number
-    >>> read_number("users", "2M", whole=True), read_number("colluding", 3, share=True)
-    (2000000, 3)
-    """
-    text = value.text if isinstance(value, WrittenFloat) else value
-    if not isinstance(text, str):
-        return value
-    try:
-        return written_number(text, whole=whole, share=share)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"{name}={error}") from None
 
 
 def _files() -> list[str]:

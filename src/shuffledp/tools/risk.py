@@ -46,6 +46,26 @@ ORDERS = (2.0, 4.0, 8.0, 16.0, 32.0)
 class Risk(Records, style.Drawable):
     """What an attacker can achieve at most, and the Rényi divergences, of a guarantee.
 
+    Attributes
+    ----------
+    guarantee : Accountant
+        The rounds that were asked about.
+    advantage : Bounds
+        Largest difference of the true and the false positive rate: delta at epsilon = 0.
+    false_positive_rates : tuple of float
+        Rates that were asked for.
+    true_positive_rates : tuple of float
+        For each of them, never below what any attacker achieves with that false positive rate or a
+        smaller one.
+    false_negative_rates : tuple of float
+        For each of them, never above that of any such attacker: the trade-off curve.
+    orders : tuple of float
+        Orders of the Rényi divergences.
+    divergences : tuple of float
+        For each order, never below the exact one; infinite if some loss may be.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, risk
     >>> found = risk(Shuffle(PureLDP(eps0=4.0), users=10_000), orders=[2])
     >>> found.advantage.upper < 0.041 and found.false_negative_rates[1] > 0.986
@@ -54,25 +74,37 @@ class Risk(Records, style.Drawable):
 
     figsize = (6.2, 5.0)
     guarantee: Accountant
-    #: The largest difference of the true and the false positive rate: delta at epsilon = 0.
     advantage: Bounds[float]
     false_positive_rates: tuple[float, ...]
-    #: Never below what any attacker achieves with that false positive rate, or a smaller one.
     true_positive_rates: tuple[float, ...]
-    #: Never above: the trade-off curve.
     false_negative_rates: tuple[float, ...]
     orders: tuple[float, ...]
-    #: Never below; infinite if some loss may be.
     divergences: tuple[float, ...]
     _profile: tuple[Array, Array] = field(repr=False)
 
     def tradeoff(self, false_positive_rates: Sequence[float]) -> Array:
-        """The smallest false negative rate at each of some false positive rates, from below."""
+        """Smallest false negative rate at each of some false positive rates, from below.
+
+        Parameters
+        ----------
+        false_positive_rates : sequence of float
+            Each in [0, 1].
+
+        Returns
+        -------
+        ndarray
+            One rate for each.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            If an argument has no meaning or is outside the supported range.
+        """
         return false_negative_rates(*self._profile, np.array(_rates(false_positive_rates)))
 
     @property
     def title(self) -> str:
-        """Of what it is the risk."""
+        """Description of the rounds that it is the risk of."""
         rounds, total = self.guarantee.rounds, self.guarantee.total_rounds
         if len(rounds) == 1 and isinstance(rounds[0][0], Round):
             round_ = rounds[0][0]
@@ -135,7 +167,7 @@ class Risk(Records, style.Drawable):
         return "".join(tables)
 
     def draw_on(self, axes: Axes) -> str:
-        """The trade-off curve: no attacker gets below it."""
+        # the trade-off curve: no attacker gets below it
         places = np.union1d(np.geomspace(1e-5, 1, 200), np.linspace(0, 1, 201))
         missed = self.tradeoff(places.tolist())
         axes.plot(places, 1 - places, color=style.GREY, linestyle="--", label="guessing")
@@ -158,29 +190,45 @@ def risk(
     orders: Sequence[float] = ORDERS,
     rtol: float = DEFAULT_RTOL,
 ) -> Risk:
-    """How much an attacker can find out from rounds like this one, or from all that an accountant
-    composed: certified readings of its privacy profile.
+    """Risk: how much an attacker can find out from rounds like this one, or from a composition.
 
     The attacker knows all but one user's data and tests between two neighbouring datasets: which of
-    two values the user holds, say. `false_positive_rates` are shares of the innocent that are
-    accused; for each there is the largest share of the guilty that is caught, and the smallest that
-    is missed. `orders`, from 1 on, are those of the Rényi divergences, whose sum over rounds is
-    that of all rounds together; they are infinite where a loss may be.
+    two values the user holds, say. All values are certified readings of the privacy profile.
 
+    Parameters
+    ----------
+    what : Mechanism or Accountant
+        A round, another mechanism, or all that an accountant composed.
+    rounds : int
+        Number of rounds, 1 to 1e7; 1 for an accountant.
+    false_positive_rates : sequence of float
+        Each in [0, 1]. For each there are the largest true positive rate and the smallest false
+        negative rate.
+    orders : sequence of float
+        Orders of the Rényi divergences, 1 to 1e6. Divergences of rounds add up; they are infinite
+        where a loss may be.
+    rtol : float
+        Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+    Returns
+    -------
+    Risk
+        Print it for a table; `plot` draws the trade-off curve.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If an argument has no meaning or is outside the supported range.
+
+    Examples
+    --------
     >>> from shuffledp import PureLDP, Shuffle, risk
     >>> survey = Shuffle(PureLDP(eps0=4.0), users=10_000)
-    >>> print(risk(survey, rounds=4, false_positive_rates=[0.01], orders=[2, 8]))
-    4 x 10,000 users, PureLDP(eps0=4.0), replace-one.
-    <BLANKLINE>
-    An attacker who tries to tell two values of a user apart has an advantage of at most 0.08106:
-    right at most 54.06 % of the time if both are as likely.
-    <BLANKLINE>
-    innocent accused  guilty caught, at most  guilty missed, at least
-                 1 %                  1.69 %                  98.31 %
-    <BLANKLINE>
-    order  Renyi divergence, at most
-        2                    0.04148
-        8                     0.1662
+    >>> found = risk(survey, rounds=4, false_positive_rates=[0.01], orders=[2, 8])
+    >>> found.advantage.upper < 0.0811, found.true_positive_rates[0] < 0.017
+    (True, True)
+    >>> found.divergences[0] < 0.0415
+    True
     """
     rates, all_orders = _rates(false_positive_rates), _orders(orders)
     rtol = validate.tolerance(rtol)

@@ -29,8 +29,27 @@ _USUAL = 1.96  # standard errors on either side hold the truth with probability 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation(Records, style.Drawable):
-    """The true counts, or means, of those who sent in one round, and what their messages tell.
+    """True counts, or means, of those who sent in one round, and what their messages tell.
 
+    Attributes
+    ----------
+    round : RoundOfUsers
+        The round that was simulated.
+    senders : int
+        Number of users who sent.
+    counted : bool
+        Whether counts were estimated, and not means.
+    true : ndarray
+        True counts or means, shape [numbers].
+    estimated : ndarray
+        Estimates of them.
+    standard_errors : ndarray
+        Standard error of each estimate.
+    questions : tuple
+        For several questions: how many numbers each has, and whether these are counts.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from shuffledp import RandomizedResponse, Shuffle, simulate
     >>> survey = Shuffle(RandomizedResponse(k=2, eps0=4.0), users=1000)
@@ -41,32 +60,33 @@ class Simulation(Records, style.Drawable):
 
     round: RoundOfUsers
     senders: int
-    counted: bool  # counts, or means
+    counted: bool
     true: Array
     estimated: Array
     standard_errors: Array
-    #: Of several questions: how many numbers each has, and whether these are counts.
     questions: tuple[tuple[int, bool], ...] = ()
 
     @property
     def what(self) -> str:
+        """Description of what was estimated."""
         each = "count of each value" if self.counted else "mean"
         return f"answers to {len(self.questions)} questions" if self.questions else each
 
     @property
     def estimates(self) -> str:
-        """What is estimated: "counts", "means", or both of them of several questions."""
+        """Kind of the estimates: "counts", "means", or both for several questions."""
         kinds = {counted for _, counted in self.questions} or {self.counted}
         names = {True: "counts", False: "means"}
         return " and ".join(names[kind] for kind in (True, False) if kind in kinds)
 
     @property
     def question_of(self) -> list[int]:
-        """The question that each number belongs to, if there are several."""
+        """Index of the question that each number belongs to; empty for one question."""
         return [j for j, (size, _) in enumerate(self.questions) for _ in range(size)]
 
     @property
     def title(self) -> str:
+        """Description of the round and of what was estimated."""
         sampled = "" if self.senders == self.round.users else f"{self.senders:,} of "
         crowd = f"{sampled}{self.round.users:,} users"
         return f"{crowd}, {self.round.randomizer!r}, view {self.round.view}: {self.what}"
@@ -116,7 +136,7 @@ class Simulation(Records, style.Drawable):
         return html_table(f"{self.title}{part}", *self._table(), named_by=0)
 
     def draw_on(self, axes: Axes) -> str:
-        """True values as bars, estimates with 95 % intervals."""
+        # true values as bars, estimates with 95 % intervals
         places = np.arange(len(self.true))
         if len(places) <= _BARS:
             axes.bar(places, self.true, color=style.SKY, label="true")
@@ -138,11 +158,32 @@ class Simulation(Records, style.Drawable):
 def simulate(
     round_: RoundOfUsers, values: Any, rng: np.random.Generator | None = None
 ) -> Simulation:
-    """Randomize the values of all users of a round, shuffle or add up, and estimate.
+    """Simulation of one round: randomize all values, shuffle or add up, and estimate.
 
-    Values are what the randomizer's `randomize` takes, one a user. In rounds of a sample only those
-    count who were drawn. Without `rng` the bits are the operating system's.
+    In rounds of a sample only those count who were drawn.
 
+    Parameters
+    ----------
+    round_ : RoundOfUsers
+        A `Shuffle` or an `Aggregate`, with one message per user.
+    values : array_like
+        One value per user, as the randomizer's `randomize` takes them.
+    rng : numpy.random.Generator, optional
+        Source of random bits; by default they come from the operating system.
+
+    Returns
+    -------
+    Simulation
+        True against estimated counts or means.
+
+    Raises
+    ------
+    InvalidParameter
+        If values and users differ in number, a value is not one of the randomizer's, or nobody was
+        sampled.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from shuffledp import Aggregate, UnaryEncoding, simulate
     >>> histogram = Aggregate(UnaryEncoding(k=3, eps0=6.0), users=600)

@@ -102,16 +102,16 @@ class Drawable(ABC):
         title: str | None = None,
         figsize: Sequence[float] | None = None,
     ) -> Axes:
-        """Draw it; needs the extra `plot`.
+        """Axes with the picture of this result; needs the extra `plot`.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw into; by default those of a new figure.
         title : str, optional
-            What stands above, in place of the protocol.
-        figsize : sequence of float, optional
-            Width and height in inches of a new figure.
+            Text above the axes, in place of the protocol.
+        figsize : pair of float, optional
+            Width and height of a new figure in inches.
 
         Returns
         -------
@@ -124,7 +124,23 @@ class Drawable(ABC):
 
     @abstractmethod
     def draw_on(self, axes: Axes) -> str:
-        """Draw, and return the usual title."""
+        """Usual title of the picture, after it was drawn into these axes.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes
+            Axes to draw into.
+
+        Returns
+        -------
+        str
+            The title.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is nothing to draw.
+        """
 
 
 def checked_size(size: Sequence[float]) -> tuple[float, float]:

@@ -122,8 +122,15 @@ _SHOWN, _PRINTED = 1000, 20  # rows in a notebook, and on a terminal
 
 
 class SweepTable(Sequence[SweepRow], Records):
-    """Rows as dictionaries, one a protocol: parameters, certified bounds, and what went wrong.
+    """Rows as dictionaries, one per protocol: parameters, certified bounds, and what went wrong.
 
+    Parameters
+    ----------
+    rows : sequence of dict
+        Rows with the same keys.
+
+    Examples
+    --------
     >>> from shuffledp import sweep
     >>> table = sweep({"users": [100, 1000]}, eps0=1.0, delta=1e-6, jobs=1)
     >>> len(table), len(table.failed)
@@ -145,12 +152,12 @@ class SweepTable(Sequence[SweepRow], Records):
 
     @property
     def failed(self) -> Sequence[SweepRow]:
-        """The rows without a certified answer as narrow as asked for."""
+        """Rows without a certified answer as narrow as asked for."""
         return tuple(row for row in self._rows if row["error"])
 
     @property
     def relation(self) -> str:
-        """The names of the rows' neighbours: replace-one, remove-one, or both."""
+        """Names of the rows' neighbours: "replace-one", "remove-one", or both."""
         found = {row.get("neighbours") or usual_neighbours(row.get("view")) for row in self._rows}
         return " or ".join(name for key, (name, _) in NEIGHBOURS.items() if key in found)
 
@@ -190,18 +197,40 @@ def sweep(
     rtol: float = DEFAULT_RTOL,
     **fixed: Any,
 ) -> SweepTable:
-    """Every combination of the values in `over`; what is `fixed` is the same in all of them.
+    """Table of certified values for every combination of parameters.
 
     Names are those of the command line: `randomizer` with its parameters, `users`, `rounds`,
     `view`, `neighbours`, `analysis`, `sample_rate`, `sampling`, ..., and either `delta` (which
-    epsilon?) or `epsilon`.
+    epsilon?) or `epsilon`. The last of the lists varies fastest; columns stand in the same order
+    whatever is swept.
 
-    `out`, a .csv or .jsonl file, is written while the sweep runs; if it holds the beginning of the
-    same sweep, that is kept. `jobs` cores work at once (-1: all; None: all if joblib is installed)
-    through joblib, hence also those of a Dask or Ray cluster. A row that fails says so in the
-    column `error`. The last of the lists varies fastest; columns stand in the same order whatever
-    is swept.
+    Parameters
+    ----------
+    over : mapping of str to sequence
+        Values of the parameters that vary.
+    out : str or path, optional
+        A .csv or .jsonl file that is written while the sweep runs; if it holds the beginning of the
+        same sweep, that is kept.
+    jobs : int, optional
+        Number of cores that work at once through joblib, hence also those of a Dask or Ray cluster;
+        -1: all; None: all if joblib is installed.
+    rtol : float
+        Relative width in epsilon to aim for, 1e-7 to 0.5.
+    **fixed : object
+        Values of the parameters that are the same in all rows.
 
+    Returns
+    -------
+    SweepTable
+        One row per combination; a row that fails says so in the column `error`.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If a parameter is unknown, or the file is not of this sweep.
+
+    Examples
+    --------
     >>> from shuffledp import sweep
     >>> table = sweep({"users": [1_000, 10_000], "rounds": [1, 4]}, eps0=4.0, delta=1e-6, jobs=1)
     >>> [round(row["epsilon_upper"], 3) for row in table]

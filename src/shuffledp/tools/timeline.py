@@ -39,6 +39,20 @@ class Line:
     epsilon : float
         What it may be.
     points : tuple of (datetime.date, Bounds)
+        Days, and certified bounds on epsilon.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from shuffledp import Plan, PureLDP, Shuffle
+    >>> from shuffledp.tools.dates import Schedule
+    >>> from shuffledp.tools.plan import PlannedRound
+    >>> from shuffledp.tools.timeline import timeline
+    >>> weeks = Schedule(date(2027, 1, 4), "week", rounds=3)
+    >>> weekly = PlannedRound("weekly", Shuffle(PureLDP(1.0), 10_000), schedule=weeks)
+    >>> line, = timeline(Plan(1.0, 1e-6, (weekly,)).ledger())
+    >>> line.name, len(line.points)
+    ('the whole plan', 3)
     """
 
     name: str

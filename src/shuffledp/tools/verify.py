@@ -34,17 +34,44 @@ _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
 class VerifiedRow(NamedTuple):
-    """One epsilon: attained <= truth <= upper is to hold."""
+    """One epsilon: attained <= truth <= upper is to hold.
+
+    Attributes
+    ----------
+    epsilon : float
+        Privacy parameter.
+    truth : float
+        Exact delta of the worst datasets, rounded to a float.
+    lower : float
+        Lower bound of the analyzed pair, which may be less private than the truth.
+    upper : float
+        Certified upper bound on delta.
+    attained : float
+        Delta that is claimed to be attained.
+    holds : bool
+        Whether the inequalities hold, exactly.
+    others : tuple of int
+        The worst dataset: inputs of all other users.
+    values : tuple of int
+        Inputs of the user in question, in the worse order; a number beyond all inputs stands for no
+        value.
+
+    Examples
+    --------
+    >>> from shuffledp import FiniteRandomizer, verify
+    >>> coin = FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
+    >>> row = verify(coin, users=3, epsilons=[0.1]).rows[0]
+    >>> row.attained <= row.truth <= row.upper
+    True
+    """
 
     epsilon: float
-    truth: float  # the exact delta, worst datasets, rounded to a float
-    lower: float  # of the analyzed pair, which may be less private than the truth
+    truth: float
+    lower: float
     upper: float
     attained: float
     holds: bool
-    others: tuple[int, ...]  # the worst dataset: the inputs of all other users
-    #: And those of the user in question, in the worse order; a number beyond all inputs stands for
-    #: no value.
+    others: tuple[int, ...]
     values: tuple[int, int]
 
 
@@ -52,6 +79,27 @@ class VerifiedRow(NamedTuple):
 class Verification(Records):
     """What was enumerated and whether every claim held.
 
+    Attributes
+    ----------
+    randomizer : Randomizer
+        The randomizer that was enumerated.
+    users : int
+        Number of users.
+    analysis : str
+        Name of the analysis behind the bounds.
+    datasets : int
+        Number of ordered pairs of neighbouring datasets.
+    rows : tuple of VerifiedRow
+        One per epsilon.
+    view : str
+        What is seen: "shuffle" or "aggregate".
+    relation : str
+        "replace-one" or "remove-one".
+    inputs : int
+        Number of values of a user that were tried: all, or three of infinitely many.
+
+    Examples
+    --------
     >>> from shuffledp import FiniteRandomizer, verify
     >>> verify(FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]]), users=3).holds
     True
@@ -60,14 +108,15 @@ class Verification(Records):
     randomizer: Randomizer
     users: int
     analysis: str
-    datasets: int  # ordered pairs of neighbouring datasets
+    datasets: int
     rows: tuple[VerifiedRow, ...]
-    view: str = "shuffle"  # what is seen
+    view: str = "shuffle"
     relation: str = "replace-one"
-    inputs: int = 0  # values of a user that were tried: all, or three of infinitely many
+    inputs: int = 0
 
     @property
     def holds(self) -> bool:
+        """Whether the inequalities hold at every epsilon."""
         return all(row.holds for row in self.rows)
 
     def records(self) -> list[dict[str, Any]]:
@@ -121,12 +170,41 @@ def verify(
     epsilons: float | Many | None = None,
     rtol: float = DEFAULT_RTOL,
 ) -> Verification:
-    """Enumerate a small round exactly and compare: attained <= truth <= upper at every epsilon.
+    """Verification: bounds against the exact delta of all datasets of a small round.
 
     The truth is the largest hockey-stick divergence over all datasets and all neighbours in both
-    orders. Without `epsilons`, shares of the largest loss are taken, the epsilon of pure DP last.
-    view="aggregate": only the sums of the messages are seen, as in `Aggregate`.
+    orders, in exact fractions.
 
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
+    users : int
+        Number of users, 1 to 60; fewer for many inputs and outputs.
+    analysis : str, optional
+        Name of the analysis behind the bounds; the best by default.
+    view : str
+        What the adversary sees: "shuffle", or "aggregate" for sums of messages.
+    neighbours : str
+        "replace": neighbouring datasets differ in the value of one user. "remove": the value of one
+        user is missing from one of them.
+    epsilons : float or array_like, optional
+        Each 0 to 700; by default shares of the largest loss, the epsilon of pure DP last.
+    rtol : float
+        Relative width in epsilon to aim for, 1e-7 to 0.5.
+
+    Returns
+    -------
+    Verification
+        attained <= truth <= upper at every epsilon, or a violation.
+
+    Raises
+    ------
+    InvalidParameter, OutOfRange
+        If the randomizer has no finite matrix, or the enumeration would take too long.
+
+    Examples
+    --------
     >>> from shuffledp import RandomizedResponse, verify
     >>> result = verify(RandomizedResponse(k=3, eps0=1.0), users=3, epsilons=[0.5])
     >>> [row.truth <= row.upper for row in result.rows]
