@@ -96,10 +96,10 @@ def test_training_composes_with_other_remove_one_rounds() -> None:
     poisson = PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.01)
     both = Accountant().compose(EPOCH, 3).compose(poisson, 100)
     alone = [Accountant().compose(EPOCH, 3), Accountant().compose(poisson, 100)]
-    found = both.epsilon_bounds(1e-6)
-    assert max(each.get_epsilon(1e-6) for each in alone) < found.lower
+    found = both.epsilon_bounds(1e-6, rtol=0.02)
+    assert max(each.get_epsilon(1e-6, rtol=0.02) for each in alone) < found.lower
     # basic composition at half of delta each
-    assert found.upper < sum(each.get_epsilon(5e-7) for each in alone)
+    assert found.upper < sum(each.get_epsilon(5e-7, rtol=0.02) for each in alone)
 
 
 def test_shuffled_batches_have_no_guarantee() -> None:
@@ -110,8 +110,8 @@ def test_shuffled_batches_have_no_guarantee() -> None:
         ) as caught:
             ask(1e-6)
         assert "RandomAllocation" in str(caught.value)
-    one, two = batches.attained_epsilon(1e-6), Accountant().compose(batches, 2)
-    assert EPOCH.get_epsilon(1e-6) < one < two.attained_epsilon(1e-6, rtol=0.1)
+    one, two = batches.attained_epsilon(1e-6, rtol=0.02), Accountant().compose(batches, 2)
+    assert EPOCH.get_epsilon(1e-6, rtol=0.02) < one < two.attained_epsilon(1e-6, rtol=0.1)
     for wrong in ({"noise_multiplier": 0.0}, {"steps": 0}):
         with pytest.raises((InvalidParameter, OutOfRange)):
             ShuffledBatches(**{"noise_multiplier": 1.0, "steps": 5, **wrong})  # type: ignore[arg-type]
@@ -270,16 +270,15 @@ def test_noise_is_calibrated() -> None:
         lambda noise_multiplier: RandomAllocation(noise_multiplier, 100),
         epsilon=1.0,
         delta=1e-6,
-        rounds=2,
         rtol=0.05,
     )
-    below = Accountant().compose(RandomAllocation(found.value, 100), 2)
+    below = RandomAllocation(found.value, 100)
     assert below.epsilon_bounds(1e-6).lower <= 1.0
-    beyond = Accountant().compose(RandomAllocation(found.value * 0.9, 100), 2)
+    beyond = RandomAllocation(found.value * 0.9, 100)
     assert beyond.epsilon_bounds(1e-6).lower > 1.0
     said = ok(
         *("calibrate", "--find", "noise-multiplier", "--view", "allocation", "--steps", "100"),
-        *("--rounds", "2", "--epsilon", "1", "--delta", "1e-6", "--rtol", "0.05"),
+        *("--epsilon", "1", "--delta", "1e-6", "--rtol", "0.05"),
     )
     assert f"noise_multiplier = {found.value}" in said
 

@@ -144,7 +144,7 @@ def _coins_cf(size: int, t: mpmath.mpf) -> mpmath.mpf:
     return size * mpmath.log(mpmath.cos(t / 2))
 
 
-@pytest.mark.parametrize("size", [10**6, 10**12])
+@pytest.mark.parametrize("size", [10**12])
 def test_wide_skellam_noise_and_coins_in_many_digits(size: int) -> None:
     """Tails with deltas around 1e-100 from untilted integrals with 190 digits."""
     with mpmath.workdps(190):

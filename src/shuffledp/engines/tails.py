@@ -300,12 +300,14 @@ def tail_sums(trials: Array, start: Array, odds: float) -> Integrals:
         return Integrals(*np.zeros((3, *j.shape)))
     odds = max(odds, 1e-290)  # less odds do not change the sums
     block = 512  # rows: the 20 numbers for each of them stay in the cache
-    a, b = (j - 1).ravel(), (m - j - 1).ravel()
+    # of few trials there are few different tails, each of which is integrated once
+    pairs, which = np.unique((m + 1j * j).ravel(), return_inverse=True)
+    a, b = pairs.imag - 1, pairs.real - pairs.imag - 1
     parts = [
         integrals(Shape(a[i : i + block], b[i : i + block], odds, True))
-        for i in range(0, j.size, block)
+        for i in range(0, len(pairs), block)
     ]
     zeroth, first, error = (
-        np.concatenate(part).reshape(j.shape) for part in zip(*parts, strict=True)
+        np.concatenate(part)[which].reshape(j.shape) for part in zip(*parts, strict=True)
     )
     return Integrals(j * (zeroth + odds * first), j * odds * (m - j) * first, error + 8 * UNIT)
