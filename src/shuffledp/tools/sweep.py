@@ -20,7 +20,7 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
-from .._support.text import json_text, plain, rounded_down, rounded_up, several
+from .._support.text import json_text, known_instead, plain, rounded_down, rounded_up, several
 from .._support.validate import instance, show, tolerance
 from ..accountant import repeated
 from ..bounds.certificate import no_guarantee
@@ -269,7 +269,7 @@ def _query(names: Sequence[str]) -> str:
     for name in names:
         if name not in known:
             raise InvalidParameter(
-                f"a sweep has no parameter {name!r}; the known ones are {', '.join(known)}."
+                f"a sweep has no parameter {name!r}; {known_instead(name, known)}"
             )
     if ("delta" in names) == ("epsilon" in names):
         raise InvalidParameter(

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from .._support.text import known_instead
 from ..cli.app import cli
 from ..cli.options import Number, Numbers
 from ..errors import InvalidParameter
@@ -80,10 +81,8 @@ class CommandQuestion:
         options, positional = [], []
         for name, value in given.items():
             if name not in self.fields:
-                known = ", ".join(self.fields)
-                raise InvalidParameter(
-                    f"{self.name} has no field {name!r}; the known ones are {known}."
-                )
+                instead = known_instead(name, list(self.fields))
+                raise InvalidParameter(f"{self.name} has no field {name!r}; {instead}")
             field = self.fields[name]
             if value is None:
                 continue
