@@ -56,7 +56,7 @@ def complaint(error: BaseException) -> tuple[int, str, str]:
         sentence = f"the output cannot be written: {error.strerror}; write it elsewhere."
         return BAD_INPUT, "output", sentence
     if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
-        return INTERRUPTED, "interrupted", "interrupted"
+        return INTERRUPTED, "interrupted", str(error) or "interrupted."
     if isinstance(error, MemoryError):
         return BAD_INPUT, "memory", "there is not enough memory for this; ask for less at once."
     what = f"this is a bug of shuffledp: {type(error).__name__}: {error}"

@@ -12,11 +12,11 @@ from .._support.files import STDIN
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import DESCRIPTION, described
 from ..tools.protocol import files, round_of, split, texts
-from ..tools.sweep import SweepRow
+from ..tools.sweep import SweepRow, SweepStopped
 from ..tools.sweep import sweep as run_sweep
 from .figure import PICTURE, draw
 from .options import JSON, RTOL, Numbers, command, numbers, options, round_options
-from .report import ANSWER_IS_NO, json_report
+from .report import ANSWER_IS_NO, end_with, json_report
 
 
 @command()
@@ -61,15 +61,22 @@ def sweep(
             over[name] = values
         else:
             fixed[name] = values[0] if isinstance(values, list) else values
-    table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
-    if picture is not None:
+    stopped = None
+    try:
+        table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
+    except SweepStopped as error:  # what was computed is an answer all the same
+        stopped, table = error, error.table
+    if picture is not None and stopped is None:
         from ..plotting import plot_sweep
 
         draw(partial(plot_sweep, table), picture)
     if form:
-        click.echo(json_report("sweep", {"rows": [_row(row) for row in table]}, rtol=rtol))
+        rows = [_row(row) for row in table]
+        click.echo(json_report("sweep", {"rows": rows}, error=stopped, rtol=rtol))
     elif out is None:
         click.echo(table.to_csv(), nl=False)
+    if stopped is not None:
+        end_with(stopped)
     if table.failed:
         click.echo(
             f"shuffledp: {len(table.failed)} of {len(table)} rows failed; the column error says "

@@ -172,6 +172,19 @@ class SweepTable(Sequence[SweepRow], Records):
         return f"{several(len(self), 'row')}{failed}, {self.relation} neighbours{part}"
 
 
+class SweepStopped(KeyboardInterrupt):
+    """A sweep was interrupted; `table` has the rows that were computed before, in order.
+
+    >>> str(SweepStopped(SweepTable([{"users": 9}]), 40))
+    'the sweep was stopped after 1 of 40 rows; ask for the other rows separately.'
+    """
+
+    def __init__(self, table: SweepTable, total: int) -> None:
+        computed = f"the sweep was stopped after {len(table):,} of {several(total, 'row')}"
+        super().__init__(f"{computed}; ask for the other rows separately.")
+        self.table = table
+
+
 def _shown(name: str, value: Any) -> str:
     if value is None:
         return ""
@@ -200,7 +213,7 @@ def sweep(
     same sweep, that is kept. `jobs` cores work at once (-1: all; None: all if joblib is installed)
     through joblib, hence also those of a Dask or Ray cluster. A row that fails says so in the
     column `error`. The last of the lists varies fastest; columns stand in the same order whatever
-    is swept.
+    is swept. If a `KeyboardInterrupt` stops the sweep, its `table` has the rows computed so far.
 
     >>> from shuffledp import sweep
     >>> table = sweep({"users": [1_000, 10_000], "rounds": [1, 4]}, eps0=4.0, delta=1e-6, jobs=1)
@@ -214,11 +227,16 @@ def sweep(
     rows: list[SweepRow] = [] if file is None else file.resume(cases)
     with progress("rows", len(cases)) as report:
         report(len(rows))
-        for new in _evaluated(cases[len(rows) :], jobs):
-            if file is not None:
-                file.append(new)
-            rows += new
-            report(len(new))
+        try:
+            for new in _evaluated(cases[len(rows) :], jobs):
+                if file is not None:
+                    file.append(new)
+                rows += new
+                report(len(new))
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            raise SweepStopped(SweepTable(rows), len(cases)) from None
     return SweepTable(rows)
 
 

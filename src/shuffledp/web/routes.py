@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from .. import __version__
 from .._support.files import parse_json
 from .._support.text import json_text
-from ..cli.report import BAD_INPUT, NOT_CERTIFIED, json_report
+from ..cli.report import BAD_INPUT, INTERRUPTED, NOT_CERTIFIED, json_report
 from ..errors import InvalidParameter, ShuffleDPError
 from .describe import ABOUT, api_page, catalogue, operation
 from .guards import Guard, Refused, body_of
@@ -25,6 +25,8 @@ from .pool import Asked, Busy, Died, Limits, Pool, TooLarge, TooLong
 from .questions import CommandQuestion, questions
 
 _TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown", "text": "text/plain"}
+#: What HTTP says of exit codes that are no answers as asked; an interrupted sweep has its rows.
+_STATUS = {BAD_INPUT: 422, INTERRUPTED: 504}
 _ID = re.compile(r"[\w-]{8,64}")
 _JSON = "application/json"
 
@@ -168,11 +170,12 @@ def _response(asked: Asked, work: asyncio.Future[Any], format: str, limits: Limi
     except Died:
         raise Refused(422, "there is not enough memory for this; ask for less at once.") from None
     good = code < BAD_INPUT or code == NOT_CERTIFIED
-    status = 200 if good else 422 if code == BAD_INPUT else 500
+    status = 200 if good else _STATUS.get(code, 500)
     kind = _TYPES.get(format, _JSON)
     if good or kind == _JSON:
         return Response(out, status, media_type=kind)
-    return Response(f"{error}\n", status, media_type="text/plain")
+    part = out if code == INTERRUPTED else ""
+    return Response(f"{part}{error}\n", status, media_type="text/plain")
 
 
 class _WrittenNumber(str):

@@ -173,6 +173,7 @@ export class Guarantee extends View {
     }), [over, `${state.ask}_lower`, `${state.ask}_upper`],
     good.map((row) => [row[over].toLocaleString("en"), row.lower_text, row.upper_text]),
     good.map((row) => [row[over], row.lower, row.upper]));
+    card.note(found.error?.message);
   }
 
   async drawLadder() {
