@@ -130,7 +130,7 @@ _FILES = {
     "description": "Texts of the files that fields name.",
 }
 _TYPES = {"number": ["number", "string"], "count": ["integer", "string"]}
-_ERROR = {"schema": {"$ref": "/api/schemas/common.json#/$defs/failure"}}
+_ERROR = {"schema": {"$ref": "/api/schemas/epsilon.json#/$defs/Failure"}}
 _STATUS = {
     408: "The body took too long.",
     409: "The question was cancelled.",
