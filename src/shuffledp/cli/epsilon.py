@@ -22,7 +22,7 @@ from ..tools.statement import statement
 from .options import GROUPS, PROTOCOL, command, make_round, numbers, options
 from .report import print_answer
 
-_SEVERAL = "several with commas or by repeating the option."
+_SEVERAL = "several with commas, or repeated."
 _VALUES: dict[str, Any] = {"required": True, "multiple": True}
 
 

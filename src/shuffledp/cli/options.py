@@ -288,7 +288,8 @@ def randomizer_options(
     named = named_randomizers()
     text, proposed = f"One of {', '.join(sorted(named))}.", completes(*named)
     shown: dict[str, Any] = {"default": default, "show_default": True, "shell_complete": proposed}
-    made = [click.option("--randomizer", metavar="NAME", help=text, **shown)]
+    metavar = "NAME" if kind is Number else Numbers.metavar
+    made = [click.option("--randomizer", metavar=metavar, help=text, **shown)]
     for name, uses in known_parameters().items():
         meanings = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
         text = f"{meanings[0].upper()}{meanings[1:]} ({', '.join(uses)})."

@@ -25,7 +25,6 @@ from ..guarantee import DEFAULT_RTOL
 from ..rounds import Round, RoundOfUsers
 from ..tools.choices import local_text
 from ..tools.protocol import round_of
-from .questions import CommandQuestion, questions
 
 
 class Answer(NamedTuple):
@@ -91,10 +90,9 @@ _PRINTED: dict[str, Callable[[float], str]] = {
 def for_page(found: Answer, arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
     """The same answer with more in it."""
     report = json.loads(found.out)
-    question = questions()[arguments[0]]
     more: dict[str, Any] = {"shell": shell_line(arguments)}
     if report["error"] is not None:
-        more["field"] = field_of(report["error"]["message"], question)
+        more["field"] = field_of(report["error"]["message"], arguments[0])
     if "upper" in report and arguments[0] in ("epsilon", "delta"):
         with reading_only(files):
             more["python"] = python_lines(arguments, report)
@@ -122,17 +120,17 @@ def printed(value: Any) -> Any:
     return shown
 
 
-def field_of(message: str, question: CommandQuestion) -> str | None:
+def field_of(message: str, command: str) -> str | None:
     """The field that a sentence is about: what is missing, or what it names first.
 
     >>> from shuffledp.web.answers import field_of
-    >>> from shuffledp.web.questions import questions
-    >>> field_of("randomizer rr needs k; add it.", questions()["epsilon"])
+    >>> field_of("randomizer rr needs k; add it.", "epsilon")
     'k'
     """
+    known = [name for each in cli.commands[command].params for name in each.opts]
     named = re.findall(r"(?:needs|Missing fields?) '?(\w+)", message)
     named += re.findall(r"\b(\w+)=", message) + re.findall(r"\w+", message)
-    return next((word for word in named if word in question.fields), None)
+    return next((word for word in named if f"--{word.replace('_', '-')}" in known), None)
 
 
 def shell_line(arguments: Sequence[str]) -> str:

@@ -16,7 +16,6 @@ export class Guarantee extends View {
   constructor(protocol, problem) {
     super();
     Object.assign(this, { protocol, problem });
-    this.able = new Set(protocol.registry.questions.map(({ name }) => name));
   }
 
   build() {
@@ -45,7 +44,7 @@ export class Guarantee extends View {
     return [
       this.hero,
       html("div", { class: "grid" }, this.profile.element, this.byUsers.element, this.byRounds.element,
-        this.able.has("risk") ? this.risk.element : null),
+        this.risk.element),
       this.ladder.element,
       html("section", { class: "card", "aria-label": "The statement" }, html("div", { class: "head" }, html("h2", {}, "The statement"), button("Copy", () => copy(this.report.statement, "Statement"), "Copy the statement")), this.facts),
       html("section", { class: "card", "aria-label": "The same number elsewhere" }, html("h2", {}, "The same number elsewhere"), lines("Python", this.python), lines("Shell", this.shell)),
@@ -105,7 +104,7 @@ export class Guarantee extends View {
       [this.byUsers, () => this.drawSweep(this.byUsers, "users")],
       [this.byRounds, () => this.drawSweep(this.byRounds, "rounds")],
       [this.ladder, () => this.drawLadder()],
-      ...(this.able.has("risk") ? [[this.risk, () => this.drawRisk()]] : []),
+      [this.risk, () => this.drawRisk()],
     ];
     for (const [card, draw] of drawn) {
       try {
