@@ -7,6 +7,7 @@ are read, whose texts come with the question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +33,10 @@ _TEXTS = ("randomizer", "date", "at", *WORD_OPTIONS)
 _FORMATS = ("csv", "markdown", "html")
 #: What a question is always told: no worker has workers of its own.
 _ALWAYS = {"jobs": "1"}
+
+
+#: What help texts say of the shell alone.
+_EXIT_CODES = re.compile(r"; exit code[^.]*|\s*The exit code[^.]*\.")
 
 
 class WrittenNumber(str):
@@ -136,7 +141,7 @@ def questions() -> Mapping[str, CommandQuestion]:
         fields["format"] = (choice, Field("json", description="How the answer is written."))
         found[name] = CommandQuestion(
             name,
-            help=(command.help or "").partition("\b")[0].strip(),
+            help=_EXIT_CODES.sub("", (command.help or "").partition("\b")[0]).strip(),
             model=new_model(name, __base__=AnyQuestion, **fields),
             formats=formats,
             fixed=[f"--{each}={value}" for each, value in _ALWAYS.items() if each in parameters],

@@ -4,7 +4,7 @@ import { Failed, Left } from "./api.js";
 import { bars } from "./bars.js";
 import { Card, statement } from "./cards.js";
 import { lineChart } from "./chart.js";
-import { button, copy, csvText, download, html } from "./dom.js";
+import { button, copy, csvText, download, html, unbroken } from "./dom.js";
 import { state } from "./state.js";
 import { View } from "./view.js";
 
@@ -84,9 +84,9 @@ export class Guarantee extends View {
     const pair = /^(.*)(\([^)]*\))(.*)$/.exec(said);
     this.sentence.replaceChildren(...(pair ? [pair[1], html("strong", {}, pair[2]), pair[3]] : [said]));
     const bracket = facts.find(([name]) => name === "bracket");
-    this.bracket.textContent = bracket ? bracket[1].replaceAll("<=", "≤") : "";
+    this.bracket.replaceChildren(...unbroken(bracket ? bracket[1].replaceAll("<=", "≤") : ""));
     if (report.error) this.bracket.append(html("span", { class: "problem" }, ` ${report.error.message}`));
-    this.facts.replaceChildren(...facts.flatMap(([name, text]) => [html("dt", {}, name), html("dd", {}, text)]));
+    this.facts.replaceChildren(...facts.flatMap(([name, text]) => [html("dt", {}, name), html("dd", {}, unbroken(text))]));
     this.python.textContent = report.python;
     this.shell.textContent = report.shell;
   }
@@ -209,7 +209,7 @@ export class Guarantee extends View {
       x, lower: Number(missed[i]), upper: Number(missed[i]), text: texts[i],
     }));
     const one = found.false_positive_rate.indexOf(0.01);
-    this.risk.about.textContent = `Whoever accuses a share of 0.01 of the innocent finds at most ${found.true_positive_rate_upper_text[one]} of the guilty; the advantage over guessing is at most ${found.advantage.upper_text}.`;
+    this.risk.about.textContent = `By the whole curve, an attacker who accuses a share of 0.01 of the innocent catches a share of at most ${found.true_positive_rate_upper_text[one]} of the guilty; the advantage over guessing is at most ${found.advantage.upper_text}.`;
     this.risk.show((width) => lineChart({
       points, width, x: { label: "share of the innocent that is accused" }, y: { label: "share of the guilty that is missed" },
       title: "trade-off curve",
