@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from typing import is_typeddict as is_object
 
 from shuffledp._support import json_types
-from shuffledp._support.json_types import SCHEMA_VERSION, Failure, Head, RoundReport
+from shuffledp._support.json_types import SCHEMA_VERSION, Head, RoundReport
 from shuffledp.cli.app import command_module
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "src" / "shuffledp" / "schemas"
@@ -95,12 +95,14 @@ def generated(name: str) -> dict[str, Any]:
     about = (RoundReport,) if name in OF_ONE_ROUND else ()
     whole = generator.properties(answer, Head, *about)
     whole["properties"]["query"] = {"const": name}
+    failure = generator.properties(Head) | {"description": "A report without an answer."}
+    failure["properties"]["error"] = {"$ref": "#/$defs/ErrorReport"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:shuffledp:{SCHEMA_VERSION}:{name}",
         "title": f"shuffledp {name} --json",
-        "anyOf": [whole, generator.schema(Failure)],
-        "$defs": generator.defs,
+        "anyOf": [whole, {"$ref": "#/$defs/Failure"}],
+        "$defs": {"Failure": failure, **generator.defs},
     }
 
 

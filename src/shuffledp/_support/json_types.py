@@ -49,6 +49,21 @@ class Bracket(TypedDict):
     upper: Value
 
 
+class Cost(Bracket):
+    """An epsilon against a budget."""
+
+    remaining: Signed
+    """of the budget; below 0 if it is exceeded"""
+    fits: bool
+
+
+class RoundsAsked(TypedDict):
+    """How many rounds an answer is for, and how narrow it is to be."""
+
+    rounds: Count
+    rtol: Positive
+
+
 class ErrorReport(TypedDict):
     """What went wrong, with what was certified nevertheless or comes nearest to a target."""
 
@@ -71,17 +86,6 @@ class Head(TypedDict):
     version: str
     """of shuffledp"""
     error: ErrorReport | None
-
-
-class Failure(TypedDict):
-    """A report without an answer."""
-
-    schema_version: Literal[2]
-    query: str | None
-    """the command; null if there is no such command"""
-    version: str
-    """of shuffledp"""
-    error: ErrorReport
 
 
 class ArrayDigest(TypedDict):

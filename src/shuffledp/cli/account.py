@@ -13,6 +13,8 @@ import click
 
 from .._support.files import write_text_atomically, writing
 from .._support.json_types import (
+    Bracket,
+    Cost,
     Count,
     Day,
     Finite,
@@ -24,7 +26,6 @@ from .._support.json_types import (
     RoundReport,
     Sha256,
     Signed,
-    Value,
 )
 from ..errors import Infeasible, InvalidParameter, NotCertified
 from ..records import described
@@ -60,8 +61,9 @@ class InputFile(TypedDict):
     sha256: Sha256
 
 
-class EntryReport(RoundReport):
-    """An entry of a plan."""
+class EntryReport(RoundReport, Cost):
+    """An entry of a plan. Its cost is that of all entries up to it that concern the same people; of
+    the worst population, if it concerns several."""
 
     name: str
     rounds: Count
@@ -75,26 +77,15 @@ class EntryReport(RoundReport):
     """the time from one round to the next; null if all are on one day"""
     last: Day | None
     """of the last round"""
-    lower: Value
-    """of all entries up to this one that concern the same people; of the worst population, if it
-    concerns several"""
-    upper: Value
-    remaining: Signed
-    """of the target; below 0 if it is exceeded"""
-    fits: bool
 
 
-class PopulationReport(TypedDict):
+class PopulationReport(Cost):
     """A population that is named, with all entries that concern it."""
 
     name: str
-    lower: Value
-    upper: Value
-    remaining: Signed
-    fits: bool
 
 
-class PeriodReport(TypedDict):
+class PeriodReport(Cost):
     """A budget for periods, and what one person can lose in the worst of them."""
 
     name: str
@@ -104,10 +95,6 @@ class PeriodReport(TypedDict):
     epsilon: Finite
     """of the budget"""
     delta: Probability
-    lower: Value
-    upper: Value
-    remaining: Signed
-    fits: bool
     first: Day | None
     """of the rounds of the worst period; null if there are none"""
     last: Day | None
@@ -116,7 +103,7 @@ class PeriodReport(TypedDict):
     """whether it fits, in one sentence"""
 
 
-class StandingReport(TypedDict):
+class StandingReport(Bracket):
     """What is spent on the evening of the day that was asked about."""
 
     day: Day
@@ -125,18 +112,14 @@ class StandingReport(TypedDict):
     planned: Count
     population: str | None
     """the worst one; null if none is named"""
-    lower: Value
-    upper: Value
     remaining: Signed
     periods: Sequence[PeriodReport]
 
 
-class TimelinePoint(TypedDict):
+class TimelinePoint(Bracket):
     """Epsilon on the evening of a day."""
 
     day: Day
-    lower: Value
-    upper: Value
 
 
 class TimelineReport(TypedDict):
@@ -158,8 +141,9 @@ class ColludingReport(TypedDict):
     """the next larger share, which is not certified; null if none was tried"""
 
 
-class AccountAnswer(TypedDict):
-    """What `shuffledp account` answers."""
+class AccountAnswer(Bracket):
+    """What `shuffledp account` answers: the bracket is that of the whole plan, of its worst
+    population if any is named."""
 
     epsilon: Finite
     """of the target"""
@@ -169,9 +153,6 @@ class AccountAnswer(TypedDict):
     verdict: str
     """whether it fits, in one sentence"""
     relation: Relation
-    lower: Value
-    """of the whole plan: of its worst population, if any is named"""
-    upper: Value
     entries: Annotated[Sequence[EntryReport], Keywords(minItems=1)]
     populations: Sequence[PopulationReport]
     """each population that is named"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
-from .._support.json_types import Count, Keywords, Positive, Probability, Value
+from .._support.json_types import Keywords, Probability, RoundsAsked, Value
 from .._support.numeric import Bounds
 from ..bounds.certificate import too_wide
 from ..errors import NotCertified
@@ -26,13 +26,11 @@ class LadderRow(TypedDict):
     adversary: str
 
 
-class AdversariesAnswer(TypedDict):
+class AdversariesAnswer(RoundsAsked):
     """What `shuffledp adversaries` answers."""
 
     delta: Probability
     rows: Annotated[Sequence[LadderRow], Keywords(minItems=2)]
-    rounds: Count
-    rtol: Positive
 
 
 @o.command()

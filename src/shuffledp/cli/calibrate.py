@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
 import click
 
-from .._support.json_types import Count, Finite, Positive, Probability, Value
+from .._support.json_types import Bracket, Finite, Probability, RoundsAsked, Value
 from .._support.text import plain, rounded_down, wrapped
 from ..bounds.target import bracket
 from ..central import CentralNoise
@@ -44,7 +44,7 @@ _OF_CENTRAL_NOISE = {
 }
 
 
-class CalibrateAnswer(TypedDict):
+class CalibrateAnswer(Bracket, RoundsAsked):
     """What `shuffledp calibrate` answers."""
 
     find: str
@@ -53,16 +53,12 @@ class CalibrateAnswer(TypedDict):
     """of the target"""
     delta: Probability
     """of the target"""
-    lower: Value
-    upper: Value
     room: Value
     """how much of the target is left"""
     beyond: float | None
     """the next value; null if there is none"""
     beyond_lower: Value | None
     beyond_upper: Value | None
-    rounds: Count
-    rtol: Positive
 
 
 @command()

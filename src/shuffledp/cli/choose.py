@@ -13,6 +13,7 @@ from .._support.json_types import (
     Positive,
     Probability,
     RoundReport,
+    RoundsAsked,
     Sampling,
     Value,
 )
@@ -50,7 +51,7 @@ class UnmetReport(TypedDict):
     reason: str
 
 
-class ChooseAnswer(TypedDict):
+class ChooseAnswer(RoundsAsked):
     """What `shuffledp choose` answers."""
 
     choices: Sequence[ChoiceReport]
@@ -71,8 +72,6 @@ class ChooseAnswer(TypedDict):
     neighbours: Neighbours
     max_eps0: Positive | None
     """the largest local eps0 that was allowed; null if any was, and none"""
-    rounds: Count
-    rtol: Positive
 
 
 @o.command()

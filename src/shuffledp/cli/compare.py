@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from .._support.json_types import Count, Positive, Probability, Value
+from .._support.json_types import Bracket, Probability, RoundsAsked, Value
 from ..tools.compare import compare as comparison
 from .figure import PICTURE, draw
 from .options import CSV, DELTA, PROTOCOL, command, make_round, options
@@ -24,15 +24,11 @@ class PublishedRow(TypedDict):
     reason: str
 
 
-class CompareAnswer(TypedDict):
+class CompareAnswer(Bracket, RoundsAsked):
     """What `shuffledp compare` answers."""
 
     delta: Probability
-    lower: Value
-    upper: Value
     published: Sequence[PublishedRow]
-    rounds: Count
-    rtol: Positive
 
 
 @command()

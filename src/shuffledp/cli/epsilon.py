@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from .._support.json_types import Count, Finite, Keywords, Positive, Probabilities, Value, Values
+from .._support.json_types import Finite, Keywords, Probabilities, RoundsAsked, Value, Values
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.text import plain, rounded_down, rounded_up
@@ -34,7 +34,7 @@ class GroupBounds(TypedDict):
     upper: Sequence[Value]
 
 
-class Answered(TypedDict):
+class Answered(RoundsAsked):
     """What the answers of epsilon and delta share."""
 
     lower: Values
@@ -47,8 +47,6 @@ class Answered(TypedDict):
     """the text that is printed without --json"""
     groups: NotRequired[Annotated[Sequence[GroupBounds], Keywords(minItems=2)]]
     """of users with different randomizers, the bounds of every group"""
-    rounds: Count
-    rtol: Positive
 
 
 class EpsilonAnswer(Answered):

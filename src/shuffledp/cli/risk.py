@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from .._support.json_types import Count, Positive, Probabilities, Probability, Value
+from .._support.json_types import Positive, Probabilities, Probability, RoundsAsked, Value
 from .._support.text import PAGE, wrapped
 from ..bounds.certificate import no_guarantee
 from ..rounds import Round
@@ -34,7 +34,7 @@ class Advantage(TypedDict):
     upper: Probability
 
 
-class RiskAnswer(TypedDict):
+class RiskAnswer(RoundsAsked):
     """What `shuffledp risk` answers."""
 
     advantage: Advantage
@@ -48,8 +48,6 @@ class RiskAnswer(TypedDict):
     """orders of the Rényi divergences"""
     renyi_divergence_upper: Sequence[Value]
     """at each order, of all rounds together"""
-    rounds: Count
-    rtol: Positive
 
 
 @command()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, cast
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support.files import read_numbers
-from .._support.json_types import Count, Natural, Positive, Probability, Value
+from .._support.json_types import Bracket, Natural, Probability, RoundsAsked, Value
 from .._support.progress import progress
 from .._support.text import plain, rounded_up
 from ..accountant import repeated
@@ -37,12 +37,10 @@ _SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", who
 Estimates = Literal["counts", "means", "counts and means"]
 
 
-class SimulateAnswer(TypedDict):
+class SimulateAnswer(Bracket, RoundsAsked):
     """What `shuffledp simulate` answers."""
 
     delta: Probability
-    lower: Value
-    upper: Value
     senders: Natural
     estimates: Estimates
     questions: Sequence[Natural] | None
@@ -50,8 +48,6 @@ class SimulateAnswer(TypedDict):
     true: Sequence[float]
     estimated: Sequence[float]
     standard_errors: Sequence[Value]
-    rounds: Count
-    rtol: Positive
     values: str
     """the file that they were read from"""
     seed: int | None

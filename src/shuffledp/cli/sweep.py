@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import click
 
 from .._support.files import STDIN
-from .._support.json_types import Count, ErrorReport, Keywords, Positive, RoundReport, Value
+from .._support.json_types import Bracket, Count, ErrorReport, Keywords, Positive, RoundReport
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import DESCRIPTION, described
 from ..tools.protocol import files, round_of, split, texts
@@ -21,14 +21,12 @@ from .options import JSON, RTOL, Numbers, command, numbers, options, round_optio
 from .report import ANSWER_IS_NO, end_with, json_report
 
 
-class SweptAnswer(RoundReport):
+class SweptAnswer(RoundReport, Bracket):
     """A row of a sweep with an answer."""
 
     query: Literal["epsilon", "delta"]
     epsilon: float | None
     delta: float | None
-    lower: Value
-    upper: Value
     error: ErrorReport | None
     rounds: Count
 

@@ -147,7 +147,7 @@ def questions() -> Mapping[str, CommandQuestion]:
             fixed=[f"--{each}={value}" for each, value in _ALWAYS.items() if each in parameters],
             lists=[each for each, kind in kinds.items() if "array" in kind["type"]],
             files=[each for each, kind in kinds.items() if kind.get("format") == "file"],
-            positional=[e for e in kinds if isinstance(parameters[e], click.Argument)],
+            positional=[each for each in kinds if isinstance(parameters[each], click.Argument)],
         )
     return found
 
