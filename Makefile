@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run quick test portable browser node lint style docs bench picture paper release-check clean
+.PHONY: run quick test portable browser node lint style docs bench picture schemas paper release-check clean
 
 run: $(VENV)/.installed
 	$(BIN)/shuffledp epsilon --eps0 4 --users 10000 --rounds 4 --delta 1e-6
@@ -70,6 +70,10 @@ bench: $(VENV)/.installed-test
 
 picture: $(VENV)/.installed-test
 	$(BIN)/python docs/pictures.py
+
+# what is in src/shuffledp/schemas, from the types of the answers
+schemas: $(VENV)/.installed-test
+	$(BIN)/python tests/schemas.py
 
 paper: $(VENV)/.installed-test
 	$(BIN)/shuffledp reproduce all --out build/paper

@@ -10,6 +10,7 @@ from typing import Any
 
 from ._support import validate
 from ._support.files import parse_json
+from ._support.json_types import RoundReport
 from .aggregate import Aggregate
 from .allocation import RandomAllocation
 from .central import (
@@ -45,11 +46,7 @@ CENTRAL: dict[str, type[Any]] = {
 }
 
 #: What every report says of a round; None stands for what has no meaning for it.
-DESCRIPTION = (
-    *("view", "randomizer", "mechanism", "parameters", "users", "sample_rate", "sampling"),
-    *("colluding", "dropouts", "messages", "neighbours", "relation", "analysis", "theorem"),
-    *("adversary", "assumptions"),
-)
+DESCRIPTION = tuple(RoundReport.__annotations__)
 
 
 def name_of(thing: Any) -> str:

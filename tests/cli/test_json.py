@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+import schemas
 from shell import run
 from shuffledp import Accountant, NotCertified
 from shuffledp.bounds import Bounds
@@ -26,7 +27,7 @@ SCHEMAS = {
 }
 FILES = Registry().with_resources(
     (schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()
-)
+)  # a client's report refers to the schema of its specification
 VALIDATORS = {
     name: Draft202012Validator(schema, registry=FILES) for name, schema in SCHEMAS.items()
 }
@@ -81,9 +82,31 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, command in cli.commands.items()
         if any("--json" in parameter.opts for parameter in command.params)
     }
-    assert able == SCHEMAS.keys() - {"common", "saved-account", "client-specification"}
+    assert able == SCHEMAS.keys() - {"saved-account", "client-specification"} == {*schemas.COMMANDS}
     for schema in SCHEMAS.values():
         Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("name", schemas.COMMANDS)
+def test_the_schemas_are_those_of_the_types(name: str) -> None:
+    """`make schemas` renews the files."""
+    assert SCHEMAS[name] == schemas.generated(name)
+
+
+def test_descriptions_and_limits_come_from_the_types() -> None:
+    (answer, failure), objects = SCHEMAS["account"]["anyOf"], SCHEMAS["account"]["$defs"]
+    assert answer["properties"]["epsilon"] == {
+        "description": "of the target", "type": "number", "minimum": 0,
+    }  # fmt: skip
+    assert failure == {"$ref": "#/$defs/Failure"}
+    entry = objects["EntryReport"]
+    assert entry["properties"]["view"]["description"] == "what the adversary sees"  # inherited
+    assert {"at_most", "assumptions"} <= {*entry["required"]} == entry["properties"].keys()
+    group = objects["GroupReport"]
+    assert "sample_rate" in group["properties"] and "sample_rate" not in group["required"]
+    for schema in SCHEMAS.values():
+        for each in schema.get("$defs", {}).values():
+            assert each.get("description") != "None"
 
 
 @pytest.mark.parametrize("name", REGISTRY)

@@ -351,6 +351,7 @@ def test_every_command_fits_a_narrow_terminal(
         (("epsilon", "--view", "threshold"), "Missing options '--delta', '--rate' and"),
         (("calibrate", "--find", "eps0"), "Missing options '--epsilon', '--delta' and '--users'."),
         (("epsilon", "--n", "100"), "No such option '--n'. Did you mean --users?"),
+        (("epsilon", "--user", "100"), "No such option '--user'. Did you mean --users?"),
         (("epsilon", "--randomizer", "magic"), "--randomizer magic is unknown"),
     ],
 )

@@ -79,7 +79,7 @@ def test_central_mechanisms_beside_rounds(plan: Path) -> None:
         ("step.json", "none.json", r"rounds\[5\]: PLD .*none.json cannot be read"),
         ("step.json", "plan.toml", r"rounds\[5\]: PLD .*plan.toml is not JSON with losses"),
         ("step.json", "twice.json", r"PLD .*twice.json: the key 'masses' is given 2 times; give"),
-        ("rounds = 4", "count = 4", r"rounds\[2\] has the unknown key 'count'; .* rounds\."),
+        ("rounds = 4", "count = 4", r"rounds\[2\] has the unknown key 'count'; .* rounds\?"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_key(plan: Path, old: str, new: str, said: str) -> None:

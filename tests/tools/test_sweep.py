@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shell import ok
+from shell import ok, run
 from shuffledp import Accountant, PureLDP, Shuffle, sweep
+from shuffledp.bounds import Bounds
 from shuffledp.errors import InvalidParameter
 from shuffledp.plotting import plot_sweep
-from shuffledp.tools.sweep import SweepTable
+from shuffledp.tools.sweep import SweepStopped, SweepTable
 
 AXES: dict[str, list[Any]] = {"eps0": [1.0, -1.0], "users": [100, 1_000], "rounds": [1, 2]}
 
@@ -28,6 +29,32 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("sweep") / "sweep.csv"
     sweep(AXES, delta=1e-6, jobs=1, out=out)
     return out.read_text()
+
+
+def test_an_interrupted_sweep_has_its_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def bounds(account: Accountant, delta: float, rtol: float) -> Bounds[float]:
+        if account.total_rounds == 3:
+            raise KeyboardInterrupt
+        return Bounds(0.25, 0.5)
+
+    monkeypatch.setattr(Accountant, "epsilon_bounds", bounds)
+    asked: dict[str, Any] = {"eps0": 1.0, "users": 100, "delta": 1e-6, "jobs": 1}
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        sweep({"rounds": [1, 2, 3, 4]}, **asked)
+    assert isinstance(stopped.value, SweepStopped)
+    assert [row["rounds"] for row in stopped.value.table] == [1, 2]
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        sweep({"rounds": [3, 4]}, **asked)
+    assert not isinstance(stopped.value, SweepStopped)  # there is nothing to keep
+    given = ("--eps0", "1", "--users", "100", "--delta", "1e-6", "--jobs", "1")
+    result = run("sweep", *given, "--rounds", "1:4:1", "--json")
+    report = json.loads(result.stdout)
+    assert result.returncode == 130 and [row["rounds"] for row in report["rows"]] == [1, 2]
+    assert report["error"]["kind"] == "interrupted"
+    assert result.stderr == f"shuffledp: {report['error']['message']}\n"
+    assert "stopped after 2 of 4 rows" in result.stderr
 
 
 def test_rows_against_the_accountant() -> None:

@@ -117,7 +117,8 @@ def test_every_command_with_json_has_its_route(server: Server) -> None:
     document = server.client.get("/openapi.json").json()
     for name in able:
         assert {"get", "post"} <= document["paths"][f"/api/{name}"].keys()
-        assert f"/api/{name}" in server.client.get("/docs").text
+        assert f"/api/{name}" in (page := server.client.get("/docs").text)
+        assert "exit code" not in page.lower()  # it is the shell's
         assert server.client.get(f"/api/schemas/{name}.json").status_code == 200
 
 
@@ -126,13 +127,37 @@ def test_no_field_writes_runs_or_reads_by_itself() -> None:
     known = {"randomizer", "analysis", "view", "neighbours", "sampling", "date", "at"}
     known |= {"questions", "weights"}  # texts of which nothing but numbers and names are read
     for question in questions().values():
-        texts = {name for name, field in question.fields.items() if field.kind == "word"}
-        texts -= {name for name, field in question.fields.items() if field.words}
-        assert texts <= known
-        files = {name for name, field in question.fields.items() if field.kind == "file"}
-        assert files <= {"matrix", "plan", "values", "spec", "pairs"}
+        fields = question.model.model_json_schema()["properties"]
+        fields.pop("files"), fields.pop("format")
+        texts = {name for name, each in fields.items() if each["type"][0] == "string"}
+        texts -= {name for name, each in fields.items() if "enum" in each}
+        assert texts - {*question.files} <= known
+        assert {*question.files} <= {"matrix", "plan", "values", "spec", "pairs"}
         for name in ("out", "client", "plot", "jobs", "title", "figsize", "dpi", "json"):
-            assert name not in question.fields
+            assert name not in fields
+
+
+def test_openapi_describes_every_field_once(server: Server) -> None:
+    """The document is made of the models of the questions: the help texts of the shell."""
+    document = server.client.get("/openapi.json").json()
+    paths = document["paths"]
+    body = paths["/api/epsilon"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body["required"] == ["delta"] and body["additionalProperties"] is False
+    assert body["properties"]["users"]["type"] == ["integer", "string"]
+    assert body["properties"]["view"]["enum"][0] == "shuffle"
+    assert "default" not in body["properties"]["users"]
+    query = {each["name"]: each for each in paths["/api/epsilon"]["get"]["parameters"]}
+    assert query.keys() - {"x-question-id"} == body["properties"].keys() - {"files"}
+    assert query["delta"]["required"] and not query["eps0"]["required"]
+    for name, question in questions().items():
+        schema = question.model.model_json_schema()
+        Draft202012Validator.check_schema(schema)
+        for field, each in schema["properties"].items():
+            assert "--" not in each["description"], (name, field)  # fields, not options
+    asked = {"eps0": 1, "users": "10k", "delta": [1e-6, "1e-9"], "files": {}, "format": "page"}
+    assert Draft202012Validator(body).is_valid(asked)
+    for wrong in ({"eps0": True}, {"user": 1}, {"view": "all"}, {"files": {"a": 1}}):
+        assert not Draft202012Validator(body).is_valid({**asked, **wrong})
 
 
 @pytest.mark.parametrize(
@@ -326,7 +351,6 @@ def test_the_registry_says_what_randomizers_take(server: Server) -> None:
     k = rr["parameters"][0]
     assert (k["name"], k["least"], k["whole"], k["needed"]) == ("k", 2, True, True)
     assert k["meaning"] == "number of values"
-    assert {each["name"] for each in known["questions"]} == questions().keys()
 
 
 def test_answers_are_what_the_schemas_say(server: Server) -> None:

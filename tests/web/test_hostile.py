@@ -74,9 +74,12 @@ def test_bodies_that_are_no_questions(body: bytes, server: Server) -> None:
 
 
 def test_fields_that_are_not_there(server: Server) -> None:
-    for name in ("json", "out", "client", "plot", "help", "eps0 ", "-h", "__class__", "jobs"):
+    for name in ("json", "out", "client", "plot", "help", "-h", "__class__", "jobs"):
         said = sentence(server.ask("epsilon", **GOOD, **{name: "1"}), 422)
         assert repr(name) in said and "the known ones are" in said
+    for name, meant in (("eps0 ", "eps0"), ("user", "users"), ("n", "users"), ("sample-rate", "")):
+        said = server.ask("epsilon", **GOOD, **{name: "1"}).json()["error"]["message"]
+        assert said == f"epsilon has no field {name!r}; did you mean {meant or 'sample_rate'}?"
     assert "'client'" in sentence(server.ask("audit", client="os:system"), 422)
     assert "'out'" in sentence(server.ask("sweep", **GOOD, out="x.csv"), 422)
 

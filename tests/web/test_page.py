@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Download, Page
+from playwright.sync_api import Browser, Download, Page, Route
 
 from browsing import browsing
 from serving import Server, running
@@ -45,6 +46,9 @@ def tab(server: Server, browser: Browser) -> Iterator[Page]:
     found.close()
 
 
+_ANSWERED = re.compile("status of (4|504)")
+
+
 @pytest.fixture
 def page(server: Server, tab: Page) -> Iterator[Page]:
     """A page that writes nothing to the console and asks nobody but the server."""
@@ -54,7 +58,7 @@ def page(server: Server, tab: Page) -> Iterator[Page]:
     asked: list[str] = []
     listeners: dict[Any, Callable[[Any], None]] = {
         # a browser itself tells of every answer that is not 200
-        "console": lambda m: None if "status of 4" in m.text else said.append(m.text),
+        "console": lambda m: None if _ANSWERED.search(m.text) else said.append(m.text),
         "pageerror": lambda error: said.append(str(error)),
         "request": lambda request: asked.append(request.url),
     }
@@ -110,6 +114,27 @@ def test_a_slider_ends_where_the_view_does(page: Page) -> None:
         slider.evaluate(moved)
         assert page.input_value("#field-sigma") == least
     until(page, "document.querySelector('.sentence')?.textContent.startsWith('No epsilon')")
+
+
+def test_a_part_of_a_sweep_is_drawn_and_said_to_be_one(page: Page) -> None:
+    """What the server answers if a sweep takes too long."""
+    said = "the answer takes longer than 1 s: the sweep was stopped after 3 of 9 rows."
+
+    def part(route: Route) -> None:
+        report = route.fetch().json()
+        error = {"kind": "interrupted", "message": said, "bounds": None, "nearest": None}
+        route.fulfill(status=504, json={**report, "error": error, "rows": report["rows"][:3]})
+
+    page.route("**/api/sweep", part)
+    try:
+        page.goto("/")
+        says(page, said, "[data-card=users] .help")
+        drawn(page)
+        assert page.locator("[data-card=users] tbody tr").count() == 3
+    finally:
+        page.unroute("**/api/sweep")
+    page.fill("#field-users", "20k")
+    says(page, "", "[data-card=users] .help")
 
 
 def test_a_slider_changes_the_sentence_to_pythons_number(page: Page) -> None:

@@ -165,6 +165,26 @@ def test_a_question_has_so_much_time_and_no_more() -> None:
         assert server.ask("epsilon", **SHORT).status_code == 200
 
 
+def test_a_sweep_that_is_stopped_answers_with_the_rows_it_has() -> None:
+    with running(Limits(workers=1, seconds=2.5, patience=0.3)) as server:
+        for format in ("json", "page"):
+            answer = server.ask("sweep", **LONG, format=format)
+            report = answer.json()
+            assert answer.status_code == 504
+            assert 0 < len(report["rows"]) < 3001
+            first = {**SHORT, **LONG, "eps0": 1}
+            assert report["rows"][0]["upper"] == server.ask("epsilon", **first).json()["upper"][0]
+            said = (
+                f"the answer takes longer than 2.5 s: the sweep was stopped after "
+                f"{len(report['rows']):,} of 3,001 rows; ask for the other rows separately."
+            )
+            assert report["error"]["kind"] == "interrupted" and report["error"]["message"] == said
+        assert "upper_text" in report["rows"][-1]
+        *rows, last = server.ask("sweep", **LONG, format="text").text.splitlines()
+        assert rows[0].startswith("eps0,") and len(rows) > 1 and "of 3,001 rows" in last
+        until(lambda: server.pool.idle and not server.pool.busy)
+
+
 def test_too_many_at_once_are_told_so(server: Server) -> None:
     found: Counter[int] = Counter()
 

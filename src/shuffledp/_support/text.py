@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
 from typing import Any
@@ -140,6 +141,48 @@ def wrapped(text: str, first: str = "", hanging: int = 0, *, piped: int = _ANY_W
         return fill(text, width, initial_indent=first, subsequent_indent=further)
     body = fill(text, width, initial_indent="    ", subsequent_indent="    ")
     return f"{first.rstrip()}\n{body}"
+
+
+#: Names that other libraries and papers use, and what they are called here.
+_SYNONYMS = {
+    "n": ("users",),
+    "num_users": ("users",),
+    "eps": ("epsilon", "eps0"),
+    "epsilon0": ("eps0",),
+    "steps_per_epoch": ("steps",),
+    "epochs": ("rounds",),
+    "count": ("rounds",),
+    "noise": ("sigma",),
+}
+
+
+def similar(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that an unknown one may stand for: synonyms, or else a similar word.
+
+    >>> similar("--num-users", ["--users", "--rounds"]), similar("sample-rate", ["sample_rate"])
+    (['--users'], ['sample_rate'])
+    """
+    import difflib
+
+    spelled = {_plainly(each): each for each in known}
+    words = [word for word in _SYNONYMS.get(_plainly(name), ()) if word in spelled]
+    words = words or difflib.get_close_matches(_plainly(name), spelled, 1, cutoff=0.7)
+    return [spelled[word] for word in words]
+
+
+def _plainly(name: str) -> str:
+    return name.strip().lower().lstrip("-").replace("-", "_")
+
+
+def known_instead(name: str, known: Sequence[str]) -> str:
+    """Return the end of a sentence that refuses a name: what may be meant, or all that is known.
+
+    >>> known_instead("user", ["users", "rounds"]), known_instead("x", ["users", "rounds"])
+    ('did you mean users?', 'the known ones are users, rounds.')
+    """
+    if meant := similar(name, known):
+        return f"did you mean {' or '.join(meant)}?"
+    return f"the known ones are {', '.join(known)}."
 
 
 def json_text(value: Any, **how: Any) -> str:

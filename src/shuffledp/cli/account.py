@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, cast
 
 import click
 
 from .._support.files import write_text_atomically, writing
+from .._support.json_types import (
+    Bracket,
+    Cost,
+    Count,
+    Day,
+    Finite,
+    Keywords,
+    Natural,
+    Positive,
+    Probability,
+    Relation,
+    RoundReport,
+    Sha256,
+    Signed,
+)
 from ..errors import Infeasible, InvalidParameter, NotCertified
 from ..records import described
 from ..tools.colluders import colluding_share
@@ -36,6 +52,130 @@ _OUT = click.option(
 
 def _flag(name: str, text: str) -> Any:
     return click.option(f"--{name}", "form", flag_value=name, help=f"Print {text} instead.")
+
+
+class InputFile(TypedDict):
+    """A file that a plan was read from."""
+
+    name: str
+    sha256: Sha256
+
+
+class EntryReport(RoundReport, Cost):
+    """An entry of a plan. Its cost is that of all entries up to it that concern the same people; of
+    the worst population, if it concerns several."""
+
+    name: str
+    rounds: Count
+    population: str | None
+    """whose people it concerns; null if everybody's"""
+    at_most: Count | None
+    """of these rounds, for one person; null if there is no limit"""
+    start: Day | None
+    """of the first round; null in a plan without dates"""
+    every: str | None
+    """the time from one round to the next; null if all are on one day"""
+    last: Day | None
+    """of the last round"""
+
+
+class PopulationReport(Cost):
+    """A population that is named, with all entries that concern it."""
+
+    name: str
+
+
+class PeriodReport(Cost):
+    """A budget for periods, and what one person can lose in the worst of them."""
+
+    name: str
+    """any 12 months, or year 2027"""
+    population: str | None
+    """the worst one; null if none is named"""
+    epsilon: Finite
+    """of the budget"""
+    delta: Probability
+    first: Day | None
+    """of the rounds of the worst period; null if there are none"""
+    last: Day | None
+    """of these rounds"""
+    verdict: str
+    """whether it fits, in one sentence"""
+
+
+class StandingReport(Bracket):
+    """What is spent on the evening of the day that was asked about."""
+
+    day: Day
+    rounds: Natural
+    """that have taken place"""
+    planned: Count
+    population: str | None
+    """the worst one; null if none is named"""
+    remaining: Signed
+    periods: Sequence[PeriodReport]
+
+
+class TimelinePoint(Bracket):
+    """Epsilon on the evening of a day."""
+
+    day: Day
+
+
+class TimelineReport(TypedDict):
+    """Epsilon over time: of everything so far, or of a budget."""
+
+    name: str
+    population: str | None
+    """whose; null if none is named"""
+    epsilon: Finite
+    """that it may be"""
+    points: Sequence[TimelinePoint]
+
+
+class ColludingReport(TypedDict):
+    """The largest share of the users of every round that may collude."""
+
+    share: Probability
+    beyond: float | None
+    """the next larger share, which is not certified; null if none was tried"""
+
+
+class AccountAnswer(Bracket):
+    """What `shuffledp account` answers: the bracket is that of the whole plan, of its worst
+    population if any is named."""
+
+    epsilon: Finite
+    """of the target"""
+    delta: Probability
+    """of the target"""
+    fits: bool
+    verdict: str
+    """whether it fits, in one sentence"""
+    relation: Relation
+    entries: Annotated[Sequence[EntryReport], Keywords(minItems=1)]
+    populations: Sequence[PopulationReport]
+    """each population that is named"""
+    stays: str | None
+    """the time than which the last round of a person is less after the first, as assumed"""
+    exceeded_on: Day | None
+    """the first day on which the certified epsilon of a plan with dates exceeds the target, in any
+    population"""
+    exceeded_in: str | None
+    """the population whose certified epsilon exceeds the target on that day, if any is named"""
+    colluding: ColludingReport | None
+    """null unless it was asked for"""
+    periods: Sequence[PeriodReport]
+    """the worst period of each budget"""
+    at: StandingReport | None
+    """null unless a day was asked about"""
+    timeline: Sequence[TimelineReport]
+    """of a plan with dates"""
+    inputs: Sequence[InputFile]
+    """the files that the plan was read from"""
+    date: str | None
+    """as it was given"""
+    rtol: Positive
 
 
 @command()
@@ -103,8 +243,7 @@ def account(
         draw(partial(plot_ledger, ledger), picture)
     shortfall = _shortfall(ledger, rtol)
     if form == "json":
-        answer = _answer(ledger, rtol) | {"date": date}
-        text = json_report("account", answer, error=shortfall, rtol=rtol)
+        text = json_report("account", _answer(ledger, rtol, date), error=shortfall)
     elif form == "csv":
         text = ledger.to_csv().rstrip("\n")
     else:
@@ -135,11 +274,11 @@ def _shortfall(ledger: Ledger, rtol: float) -> NotCertified | None:
     return next(filter(None, problems), None)
 
 
-def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
+def _answer(ledger: Ledger, rtol: float, date: str | None) -> AccountAnswer:
     def cost(bounds: Any, of: Entry | Population | PeriodAccount) -> dict[str, Any]:
         return {**bounds._asdict(), "remaining": of.remaining, "fits": of.fits}
 
-    def period(each: PeriodAccount) -> dict[str, Any]:
+    def period(each: PeriodAccount) -> Any:
         budget = {name: getattr(each.budget, name) for name in ("epsilon", "delta")}
         days = {"first": _text(each.first), "last": _text(each.last)}
         people = {"name": each.name, "population": each.population}
@@ -147,7 +286,7 @@ def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
         return {**people, **budget, **cost(each.total, each), **days, **said}
 
     own = ("name", "rounds", "population", "at_most")
-    entries = [
+    entries: list[Any] = [
         {
             **{name: getattr(entry.planned, name) for name in own},
             **_schedule(entry.planned.schedule),
@@ -156,26 +295,34 @@ def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
         }
         for entry in ledger.entries
     ]
-    people = [{"name": each.name, **cost(each.total, each)} for each in ledger.populations]
-    names = ("epsilon", "delta", "fits", "verdict", "relation")
-    spent, found = ledger.standing, ledger.colluding
-    survives = None if found is None else {"share": found.value, "beyond": found.beyond}
+    people: list[Any] = [
+        {"name": each.name, **cost(each.total, each)} for each in ledger.populations
+    ]
+    spent, found, relation = ledger.standing, ledger.colluding, cast(Relation, ledger.relation)
     return {
-        **{name: getattr(ledger, name) for name in names},
-        **ledger.total._asdict(),
+        "epsilon": ledger.epsilon,
+        "delta": ledger.delta,
+        "fits": ledger.fits,
+        "verdict": ledger.verdict,
+        "relation": relation,
+        "lower": ledger.total.lower,
+        "upper": ledger.total.upper,
         "entries": entries,
         "populations": people,
         "stays": _text(ledger.stays),
         "exceeded_on": _text(ledger.exceeded_on),
         "exceeded_in": ledger.exceeded_in,
-        "colluding": survives,
+        "colluding": None if found is None else {"share": found.value, "beyond": found.beyond},
         "periods": [period(each) for each in ledger.periods],
         "at": None
         if spent is None
         else {
-            "day": _text(spent.day),
-            **{name: getattr(spent, name) for name in ("rounds", "planned", "population")},
-            **spent.total._asdict(),
+            "day": str(spent.day),
+            "rounds": spent.rounds,
+            "planned": spent.planned,
+            "population": spent.population,
+            "lower": spent.total.lower,
+            "upper": spent.total.upper,
             "remaining": spent.remaining,
             "periods": [period(each) for each in spent.periods],
         },
@@ -184,11 +331,15 @@ def _answer(ledger: Ledger, rtol: float) -> dict[str, Any]:
                 "name": line.name,
                 "population": line.population,
                 "epsilon": line.epsilon,
-                "points": [{"day": _text(day), **b._asdict()} for day, b in line.points],
+                "points": [
+                    {"day": str(day), "lower": b.lower, "upper": b.upper} for day, b in line.points
+                ],
             }
             for line in timeline(ledger, rtol=rtol)
         ],
         "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
+        "date": date,
+        "rtol": rtol,
     }
 
 

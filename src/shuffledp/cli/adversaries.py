@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
 
+from .._support.json_types import Keywords, Probability, RoundsAsked, Value
 from .._support.numeric import Bounds
 from ..bounds.certificate import too_wide
 from ..errors import NotCertified
@@ -12,6 +14,23 @@ from ..tools.adversaries import adversaries as compare_analyses
 from ..tools.protocol import round_of_users, split
 from . import options as o
 from .report import epsilon_shortfall, print_answer
+
+
+class LadderRow(TypedDict):
+    """The epsilon of one analysis."""
+
+    analysis: str
+    lower: Value
+    upper: Value | None
+    """null for what is attained, which has no upper bound"""
+    adversary: str
+
+
+class AdversariesAnswer(RoundsAsked):
+    """What `shuffledp adversaries` answers."""
+
+    delta: Probability
+    rows: Annotated[Sequence[LadderRow], Keywords(minItems=2)]
 
 
 @o.command()
@@ -41,10 +60,9 @@ def adversaries(
         round_of_users(randomizer, users, **settings),
         _shortfall(delta, ladder, rtol),
     )
-    answer = {"delta": delta, "rows": [row._asdict() for row in ladder]}
-    print_answer(
-        "adversaries", ladder, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol
-    )
+    rows: list[Any] = [row._asdict() for row in ladder]
+    answer: AdversariesAnswer = {"delta": delta, "rows": rows, "rounds": rounds, "rtol": rtol}
+    print_answer("adversaries", ladder, form, answer, round_, shortfall=shortfall)
 
 
 def _shortfall(delta: float, ladder: Ladder, rtol: float) -> NotCertified | None:

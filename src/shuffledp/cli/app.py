@@ -27,6 +27,15 @@ _MODULES = {"delta": "epsilon"}
 ALIASES = {"plan": "account"}
 
 
+def command_module(name: str) -> str:
+    """Return the name of the module of a command.
+
+    >>> command_module("delta")
+    'shuffledp.cli.epsilon'
+    """
+    return f"{__package__}.{_MODULES.get(name, name)}"
+
+
 class LazyCommands(UserDict[str, click.Command]):
     """The commands by name. Reading a value imports its module; iterating over names does not.
 
@@ -36,7 +45,7 @@ class LazyCommands(UserDict[str, click.Command]):
 
     def __getitem__(self, name: str) -> click.Command:
         if self.data[name] is _UNLOADED:
-            module = importlib.import_module(f".{_MODULES.get(name, name)}", __package__)
+            module = importlib.import_module(command_module(name))
             self.data[name] = getattr(module, name)
         return self.data[name]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
 
 import click
 
 from .._support.files import read_bytes
+from .._support.json_types import Count, Natural, Probability, Reported, Value
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import name_of
 from ..tools.audit import Audit
@@ -45,6 +46,46 @@ _DEVICE = (
 )
 _TRIALS = number("trials", "How many messages are asked for.", whole=True, default="1e6")
 _CONFIDENCE = number("confidence", "With which all intervals hold at once.", default=0.999)
+
+
+class AuditRow(TypedDict):
+    """One event, how often it was seen, and the interval that holds with the confidence."""
+
+    value: Any
+    """a number or a vector"""
+    event: str
+    trials: Count
+    seen: Natural
+    expected: Probability
+    lower: Probability
+    upper: Probability
+
+
+class AuditAnswer(TypedDict):
+    """What `shuffledp audit` answers."""
+
+    randomizer: str
+    parameters: Reported
+    holds: bool
+    exceeds: bool
+    eps0_lower: Value
+    claimed: Value
+    """eps0; Infinity if none is claimed"""
+    verdict: str
+    vectors: Natural | None
+    """test vectors that were right, up to the first that was not; null if there are none to
+    check"""
+    rows: Sequence[AuditRow]
+    """none if a test vector failed"""
+    client: str | None
+    spec: str | None
+    """the file of the specification"""
+    command: str | None
+    """the program that was asked"""
+    pairs: str | None
+    """the file of recorded messages"""
+    trials: Natural
+    confidence: Probability
 
 
 @command()
@@ -93,16 +134,25 @@ def audit(
             )
         found = _of_device(spec, command, pairs, timeout, trials, sure)
     randomizer = found.randomizer
-    names = ("holds", "exceeds", "eps0_lower", "claimed", "verdict", "vectors")
-    answer = {
+    rows: list[Any] = [row._asdict() for row in found.rows]
+    answer: AuditAnswer = {
         "randomizer": name_of(randomizer),
         "parameters": randomizer.reported,
-        **{name: getattr(found, name) for name in names},
-        "rows": [row._asdict() for row in found.rows],
+        "holds": found.holds,
+        "exceeds": found.exceeds,
+        "eps0_lower": found.eps0_lower,
+        "claimed": found.claimed,
+        "verdict": found.verdict,
+        "vectors": found.vectors,
+        "rows": rows,
+        "client": client,
+        "spec": spec,
+        "command": command,
+        "pairs": pairs,
+        "trials": found.trials,
+        "confidence": confidence,
     }
-    asked: dict[str, Any] = {"client": client, "spec": spec, "command": command, "pairs": pairs}
-    asked |= {"trials": found.trials, **sure}
-    print_answer("audit", found, form, answer, holds=found.holds, **asked)
+    print_answer("audit", found, form, answer, holds=found.holds)
 
 
 def _is_given(context: click.Context, name: str) -> bool:

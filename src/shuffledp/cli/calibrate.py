@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .._support.json_types import Bracket, Finite, Probability, RoundsAsked, Value
 from .._support.text import plain, rounded_down, wrapped
 from ..bounds.target import bracket
 from ..central import CentralNoise
@@ -41,6 +42,23 @@ from .report import print_answer
 _OF_CENTRAL_NOISE = {
     name: each for name, each in CENTRAL_PARAMETERS.items() if parameter_named(name) is None
 }
+
+
+class CalibrateAnswer(Bracket, RoundsAsked):
+    """What `shuffledp calibrate` answers."""
+
+    find: str
+    value: float
+    epsilon: Finite
+    """of the target"""
+    delta: Probability
+    """of the target"""
+    room: Value
+    """how much of the target is left"""
+    beyond: float | None
+    """the next value; null if there is none"""
+    beyond_lower: Value | None
+    beyond_upper: Value | None
 
 
 @command()
@@ -96,9 +114,9 @@ def calibrate(
     make, rounds = made(1) if name == "rounds" else made, given["rounds"]
     found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
     round_ = made(found.value)
-    rounds = found.value if name == "rounds" else rounds or 1
+    rounds = int(found.value) if name == "rounds" else rounds or 1
     text = _sentences(found, round_.relation)
-    print_answer("calibrate", text, form, _answer(found), round_, rounds=rounds, rtol=rtol)
+    print_answer("calibrate", text, form, _answer(found, rounds, rtol), round_)
 
 
 def _check(find: str, name: str, given: dict[str, Any]) -> None:
@@ -158,16 +176,21 @@ def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
 
 
-def _answer(found: Calibration) -> dict[str, Any]:
-    achieved, beyond = found.achieved, found.beyond_achieved
+def _answer(found: Calibration, rounds: int, rtol: float) -> CalibrateAnswer:
+    beyond = found.beyond_achieved
     return {
         "find": found.parameter,
-        **{name: getattr(found, name) for name in ("value", "epsilon", "delta")},
-        **achieved._asdict(),
+        "value": found.value,
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "lower": found.achieved.lower,
+        "upper": found.achieved.upper,
         "room": found.room,
         "beyond": found.beyond,
         "beyond_lower": None if beyond is None else beyond.lower,
         "beyond_upper": None if beyond is None else beyond.upper,
+        "rounds": rounds,
+        "rtol": rtol,
     }
 
 

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict
 
+from .._support.json_types import (
+    Bracket,
+    Count,
+    Natural,
+    Neighbours,
+    Positive,
+    Probability,
+    RoundReport,
+    RoundsAsked,
+    Sampling,
+    Value,
+)
 from ..records import USER_ROUNDS, described
 from ..tools.choose import TASKS, Choice
 from ..tools.choose import choose as rank
@@ -13,6 +26,52 @@ from .report import print_answer
 
 _VIEWS = (*USER_ROUNDS, "any")
 _ERRORS = ("standard_error", "average_error", "frequency_error", "bits")
+
+
+class ChoiceReport(RoundReport):
+    """A randomizer that meets the target, and its errors."""
+
+    standard_error: Value
+    average_error: Value
+    frequency_error: Value | None
+    bits: Value
+    """of the messages of one user"""
+    epsilon: Bracket
+    local_eps0: Value
+    """of one message whose sender is known; Infinity if there is none"""
+    asked: Literal["separate", "bundle", "one-of"] | None
+    """how several questions are asked; null if there is one"""
+
+
+class UnmetReport(TypedDict):
+    """A randomizer that does not meet the target, or was not tried."""
+
+    randomizer: str
+    view: str
+    reason: str
+
+
+class ChooseAnswer(RoundsAsked):
+    """What `shuffledp choose` answers."""
+
+    choices: Sequence[ChoiceReport]
+    unmet: Sequence[UnmetReport]
+    task: Literal["count", "mean", "vector"]
+    users: Count
+    values: Count | None
+    questions: Count
+    dimension: Count | None
+    epsilon: float
+    delta: Probability
+    view: Literal["shuffle", "aggregate", "any"]
+    sample_rate: Positive
+    sampling: Sampling
+    colluding: Natural
+    dropouts: Natural
+    messages: Count
+    neighbours: Neighbours
+    max_eps0: Positive | None
+    """the largest local eps0 that was allowed; null if any was, and none"""
 
 
 @o.command()
@@ -46,12 +105,12 @@ def choose(form: str, picture: str | None, **given: Any) -> None:
     """
     found = rank(**{name: value for name, value in given.items() if value is not None})
     draw(found.plot, picture)
-    answer = {
+    answer: dict[str, Any] = {
         "choices": [_choice(choice) for choice in found],
         "unmet": [row._asdict() for row in found.unmet],
     }
-    given |= found.question.settings
-    print_answer("choose", found, form, answer, holds=len(found) > 0, **given)
+    answer |= {**given, **found.question.settings}
+    print_answer("choose", found, form, answer, holds=len(found) > 0)
 
 
 def _choice(choice: Choice) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
 
 import click
 
+from .._support.json_types import Keywords, Reported
 from ..clients.base import Client, CountingClient
 from ..clients.dummies import DummiesClient
 from ..clients.integer_shares import SharesClient
@@ -17,6 +19,41 @@ from .report import print_answer
 _OUT = click.option(
     "--out", type=click.Path(), metavar="FILE", help="Write it there.  [default: stdout]"
 )
+
+
+#: The document that `client_spec` makes, which has a schema of its own.
+Specified = Annotated[Mapping[str, Any], Keywords({"$ref": "urn:shuffledp:1:client-specification"})]
+
+
+class CountMoments(TypedDict):
+    """What one user adds to the tally of the own value and of another one: means and variances."""
+
+    own: float
+    own_variance: float
+    other: float
+    other_variance: float
+
+
+class MeanMoments(TypedDict):
+    """The mean messages of 0 and 1, and the largest variance of one user's estimated mean."""
+
+    zero: float
+    one: float
+    mean_variance: float
+
+
+class ClientAnswer(TypedDict):
+    """What `shuffledp client` answers."""
+
+    randomizer: str
+    parameters: Reported
+    specification: Specified
+    task: str | None
+    """what is estimated from the messages"""
+    moments: CountMoments | MeanMoments | None
+    """what an estimate needs to know of the client; null if that is more than a few numbers"""
+    out: str | None
+    """the file that was written"""
 
 
 @command()
@@ -38,17 +75,18 @@ def client(out: str | None, form: str, **given: Any) -> None:
             f"{out} has the client of {randomizer!r}: {len(specification.vectors)} test vectors, "
             f"sha256 {document['digest']}."
         )
-    answer = {
+    answer: ClientAnswer = {
         "randomizer": name_of(randomizer),
         "parameters": randomizer.reported,
         "specification": document,
         "task": randomizer.task,
         "moments": _moments(randomizer.client),
+        "out": out,
     }
-    print_answer("client", said, form, answer, out=out)
+    print_answer("client", said, form, answer)
 
 
-def _moments(made: Client) -> dict[str, float] | None:
+def _moments(made: Client) -> CountMoments | MeanMoments | None:
     """What an estimate needs to know of the client; None if it is more than a few numbers.
 
     Of counts: what one user adds to the tally of the own value and of another one on average, and
@@ -70,7 +108,7 @@ def _moments(made: Client) -> dict[str, float] | None:
     return None
 
 
-def _four(own: float, own_variance: float, other: float, other_variance: float) -> dict[str, float]:
+def _four(own: float, own_variance: float, other: float, other_variance: float) -> CountMoments:
     return {
         "own": own,
         "own_variance": own_variance,

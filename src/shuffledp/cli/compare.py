@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
+from .._support.json_types import Bracket, Probability, RoundsAsked, Value
 from ..tools.compare import compare as comparison
 from .figure import PICTURE, draw
 from .options import CSV, DELTA, PROTOCOL, command, make_round, options
 from .report import epsilon_shortfall, print_answer
+
+
+class PublishedRow(TypedDict):
+    """The epsilon of one bound of the literature."""
+
+    name: str
+    epsilon: Value | None
+    """null if the bound does not apply: reason says why"""
+    ratio: Value | None
+    """to our upper value, if that is positive and finite"""
+    source: str
+    reason: str
+
+
+class CompareAnswer(Bracket, RoundsAsked):
+    """What `shuffledp compare` answers."""
+
+    delta: Probability
+    published: Sequence[PublishedRow]
 
 
 @command()
@@ -24,8 +45,13 @@ def compare(
     table = comparison(round_, rounds, delta, rtol=rtol)
     draw(table.plot, picture)
     shortfall = epsilon_shortfall(delta, table.ours, rtol)
-    rows = [row._asdict() for row in table.rows]
-    answer = {"delta": delta, **table.ours._asdict(), "published": rows}
-    print_answer(
-        "compare", table, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol
-    )
+    rows: list[Any] = [row._asdict() for row in table.rows]
+    answer: CompareAnswer = {
+        "delta": delta,
+        "lower": table.ours.lower,
+        "upper": table.ours.upper,
+        "published": rows,
+        "rounds": rounds,
+        "rtol": rtol,
+    }
+    print_answer("compare", table, form, answer, round_, shortfall=shortfall)

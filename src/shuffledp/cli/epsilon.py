@@ -6,8 +6,9 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
+from .._support.json_types import Finite, Keywords, Probabilities, RoundsAsked, Value, Values
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.text import plain, rounded_down, rounded_up
@@ -21,8 +22,43 @@ from ..tools.statement import statement
 from .options import GROUPS, PROTOCOL, command, make_round, numbers, options
 from .report import print_answer
 
-_SEVERAL = "several with commas or by repeating the option."
+_SEVERAL = "several with commas, or repeated."
 _VALUES: dict[str, Any] = {"required": True, "multiple": True}
+
+
+class GroupBounds(TypedDict):
+    """The bounds of one group of users."""
+
+    name: str
+    lower: Sequence[Value]
+    upper: Sequence[Value]
+
+
+class Answered(RoundsAsked):
+    """What the answers of epsilon and delta share."""
+
+    lower: Values
+    upper: Values
+    """the numbers to publish, one for each value that was asked for"""
+    certified: Annotated[Sequence[bool], Keywords(minItems=1)]
+    """whether each bracket is as narrow as rtol, and the upper value a guarantee: a finite epsilon,
+    a delta below 1"""
+    statement: str
+    """the text that is printed without --json"""
+    groups: NotRequired[Annotated[Sequence[GroupBounds], Keywords(minItems=2)]]
+    """of users with different randomizers, the bounds of every group"""
+
+
+class EpsilonAnswer(Answered):
+    """What `shuffledp epsilon` answers."""
+
+    delta: Annotated[Probabilities, Keywords(minItems=1)]
+
+
+class DeltaAnswer(Answered):
+    """What `shuffledp delta` answers."""
+
+    epsilon: Annotated[Sequence[Finite], Keywords(minItems=1)]
 
 
 @command()
@@ -80,13 +116,20 @@ def _answer(
     groups = _by_group(round_, rounds, query, values, rtol)
     text = statement(round_, rounds, guarantees, _group_lines(groups, query, at, values))
     lower, upper = ([float(side) for side in sides] for sides in zip(*bounds, strict=True))
-    answer = {at: values, "lower": lower, "upper": upper, "certified": certified, "statement": text}
+    answer: Answered = {
+        "lower": lower,
+        "upper": upper,
+        "certified": certified,
+        "statement": text,
+        "rounds": rounds,
+        "rtol": rtol,
+    }
     if groups:
         answer["groups"] = [
             {"name": name, "lower": [b.lower for b in found], "upper": [b.upper for b in found]}
             for name, found in groups.items()
         ]
-    print_answer(query, text, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol)
+    print_answer(query, text, form, {at: values, **answer}, round_, shortfall=shortfall)
 
 
 def _by_group(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import click
 
+from .._support.text import similar
 from .._support.validate import show
 from .._support.written import GROUPED, decimal_of, written_number
 from ..errors import InvalidParameter
@@ -95,18 +96,6 @@ Option = Any  # what click.option returns
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-#: Options that people try, and what they are called here.
-_OTHER_NAMES = {
-    "--n": ["--users"],
-    "--num-users": ["--users"],
-    "--eps": ["--epsilon", "--eps0"],
-    "--epsilon0": ["--eps0"],
-    "--steps-per-epoch": ["--steps"],
-    "--epochs": ["--rounds"],
-    "--noise": ["--sigma"],
-}
-
-
 class Command(click.Command):
     """A command with options in sections that names all missing options at once.
 
@@ -118,15 +107,13 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:  # a shell completes half a command line
             return super().parse_args(ctx, args)
-        known = {name for parameter in self.params for name in parameter.opts}
+        known = [name for parameter in self.params for name in parameter.opts]
         try:
             values, _, order = self.make_parser(ctx).parse_args(args=list(args))
         except click.NoSuchOption as error:
-            meant = [name for name in _OTHER_NAMES.get(error.option_name, ()) if name in known]
-            if meant:
-                hint = f"No such option {error.option_name!r}. Did you mean {' or '.join(meant)}?"
-                raise click.UsageError(hint, ctx) from None
-            raise
+            meant = " or ".join(similar(error.option_name, known))
+            hint = f" Did you mean {meant}?" if meant else ""
+            raise click.UsageError(f"No such option {error.option_name!r}.{hint}", ctx) from None
         ctx.meta[_GIVEN] = values
         try:
             rest = super().parse_args(ctx, args)
@@ -301,7 +288,8 @@ def randomizer_options(
     named = named_randomizers()
     text, proposed = f"One of {', '.join(sorted(named))}.", completes(*named)
     shown: dict[str, Any] = {"default": default, "show_default": True, "shell_complete": proposed}
-    made = [click.option("--randomizer", metavar="NAME", help=text, **shown)]
+    metavar = "NAME" if kind is Number else Numbers.metavar
+    made = [click.option("--randomizer", metavar=metavar, help=text, **shown)]
     for name, uses in known_parameters().items():
         meanings = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
         text = f"{meanings[0].upper()}{meanings[1:]} ({', '.join(uses)})."

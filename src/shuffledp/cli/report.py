@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
+from .._support.json_types import SCHEMA_VERSION, ErrorKind, ErrorReport
 from .._support.numeric import Bounds
 from .._support.text import json_text
 from ..bounds.certificate import no_guarantee, too_wide
@@ -16,7 +17,6 @@ from ..errors import NotCertified, ShuffleDPError
 from ..records import described
 from ..rounds import Round
 
-SCHEMA_VERSION = 2
 #: Exit codes other than 0, which says that the question was answered as asked: docs/json.md.
 #: 70 is EX_SOFTWARE of sysexits.h.
 ANSWER_IS_NO, BAD_INPUT, NOT_CERTIFIED, INTERRUPTED, BUG = 1, 2, 3, 130, 70
@@ -28,9 +28,8 @@ def json_report(
     round_: Round | None = None,
     *,
     error: BaseException | None = None,
-    **asked: Any,
 ) -> str:
-    """The answer, then the round that it is about and what else was asked: names never vary."""
+    """The answer, then the round that it is about: names never vary."""
     from .. import __version__
 
     report = {
@@ -40,23 +39,22 @@ def json_report(
         "error": None if error is None else error_object(error),
         **answer,
         **({} if round_ is None else described(round_)),
-        **asked,
     }
     return json_text(report)
 
 
-def complaint(error: BaseException) -> tuple[int, str, str]:
+def complaint(error: BaseException) -> tuple[int, ErrorKind, str]:
     """The exit code of an error, its kind, and what is said of it."""
     if isinstance(error, click.ClickException):
         return BAD_INPUT, "usage", error.format_message()
     if isinstance(error, ShuffleDPError):
-        kind = re.sub(r"(?<!^)(?=[A-Z])", "-", type(error).__name__).lower()
+        kind: Any = re.sub(r"(?<!^)(?=[A-Z])", "-", type(error).__name__).lower()
         return NOT_CERTIFIED if isinstance(error, NotCertified) else BAD_INPUT, kind, str(error)
     if isinstance(error, OSError):  # commands speak for their files; what remains is the output
         sentence = f"the output cannot be written: {error.strerror}; write it elsewhere."
         return BAD_INPUT, "output", sentence
     if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
-        return INTERRUPTED, "interrupted", "interrupted"
+        return INTERRUPTED, "interrupted", str(error) or "interrupted."
     if isinstance(error, MemoryError):
         return BAD_INPUT, "memory", "there is not enough memory for this; ask for less at once."
     what = f"this is a bug of shuffledp: {type(error).__name__}: {error}"
@@ -64,14 +62,14 @@ def complaint(error: BaseException) -> tuple[int, str, str]:
     return BUG, "bug", f"{what}; {how}"
 
 
-def error_object(error: BaseException) -> dict[str, Any]:
+def error_object(error: BaseException) -> ErrorReport:
     """With what was certified nevertheless, or comes nearest to what was asked for."""
     _, kind, message = complaint(error)
     bounds = getattr(error, "bounds", None)
     return {
         "kind": kind,
         "message": message,
-        "bounds": None if bounds is None else bounds._asdict(),
+        "bounds": None if bounds is None else {"lower": bounds.lower, "upper": bounds.upper},
         "nearest": getattr(error, "nearest", None),
     }
 
@@ -97,7 +95,6 @@ def print_answer(
     *,
     shortfall: NotCertified | None = None,
     holds: bool = True,
-    **asked: Any,
 ) -> None:
     """Print an answer in the format that was asked for, and end with its exit code.
 
@@ -109,7 +106,7 @@ def print_answer(
         The answer: `str(found)` is its text, `found.to_csv()` its rows.
     form : str or None
         "json" or "csv"; text if None.
-    answer, round_, asked
+    answer, round_
         What the JSON object says: see `json_report`.
     shortfall : NotCertified or None
         What is missing in the answer: one sentence on stderr and exit code 3.
@@ -117,7 +114,7 @@ def print_answer(
         Whether the answer is yes; otherwise the exit code is 1.
     """
     if form == "json":
-        click.echo(json_report(query, answer, round_, error=shortfall, **asked))
+        click.echo(json_report(query, answer, round_, error=shortfall))
     elif form == "csv":
         click.echo(found.to_csv(), nl=False)
     else:

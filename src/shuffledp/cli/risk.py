@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
+from .._support.json_types import Positive, Probabilities, Probability, RoundsAsked, Value
 from .._support.text import PAGE, wrapped
 from ..bounds.certificate import no_guarantee
 from ..rounds import Round
@@ -24,6 +25,29 @@ _RATES = numbers(
     "false-positive-rate", "Shares of the innocent that are accused.", default=_listed(RATES)
 )
 _ORDERS = numbers("order", "Orders of the Renyi divergences, from 1 on.", default=_listed(ORDERS))
+
+
+class Advantage(TypedDict):
+    """The largest true minus false positive rate."""
+
+    lower: Probability
+    upper: Probability
+
+
+class RiskAnswer(RoundsAsked):
+    """What `shuffledp risk` answers."""
+
+    advantage: Advantage
+    false_positive_rate: Probabilities
+    """shares of the innocent that are accused"""
+    true_positive_rate_upper: Probabilities
+    """the largest share of the guilty that is caught at each of them"""
+    false_negative_rate_lower: Probabilities
+    """the smallest share of the guilty that is missed at each of them"""
+    order: Sequence[Positive]
+    """orders of the Rényi divergences"""
+    renyi_divergence_upper: Sequence[Value]
+    """at each order, of all rounds together"""
 
 
 @command()
@@ -50,16 +74,19 @@ def risk(
     found = readings(round_, rounds, rtol=rtol, **rates)
     draw(found.plot, picture)
     shortfall = no_guarantee("delta", 0.0, found.advantage)  # the advantage is delta at epsilon 0
-    answer = {
-        "advantage": found.advantage._asdict(),
+    lower, upper = found.advantage
+    answer: RiskAnswer = {
+        "advantage": {"lower": lower, "upper": upper},
         "false_positive_rate": found.false_positive_rates,
         "true_positive_rate_upper": found.true_positive_rates,
         "false_negative_rate_lower": found.false_negative_rates,
         "order": found.orders,
         "renyi_divergence_upper": found.divergences,
+        "rounds": rounds,
+        "rtol": rtol,
     }
     shown = found if form else _text(found, round_, rounds)
-    print_answer("risk", shown, form, answer, round_, shortfall=shortfall, rounds=rounds, rtol=rtol)
+    print_answer("risk", shown, form, answer, round_, shortfall=shortfall)
 
 
 def _text(found: Risk, round_: Round, rounds: int) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, Literal, cast
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support.files import read_numbers
+from .._support.json_types import Bracket, Natural, Probability, RoundsAsked, Value
 from .._support.progress import progress
 from .._support.text import plain, rounded_up
 from ..accountant import repeated
@@ -30,6 +32,25 @@ _VALUES = click.option(
     help="CSV: one value a line, as the randomizer takes it; a line of names may come first.",
 )
 _SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", whole=True)
+
+
+Estimates = Literal["counts", "means", "counts and means"]
+
+
+class SimulateAnswer(Bracket, RoundsAsked):
+    """What `shuffledp simulate` answers."""
+
+    delta: Probability
+    senders: Natural
+    estimates: Estimates
+    questions: Sequence[Natural] | None
+    """the question that each number belongs to; null if there is one"""
+    true: Sequence[float]
+    estimated: Sequence[float]
+    standard_errors: Sequence[Value]
+    values: str
+    """the file that they were read from"""
+    seed: int | None
 
 
 @command()
@@ -67,18 +88,24 @@ def simulate(
     bounds = best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
     shortfall = epsilon_shortfall(delta, bounds, rtol)
     draw(found.plot, picture)
-    answer = {
+    answer: SimulateAnswer = {
         "delta": delta,
-        **bounds._asdict(),
+        "lower": bounds.lower,
+        "upper": bounds.upper,
         "senders": found.senders,
-        "estimates": found.estimates,
+        "estimates": cast(Estimates, found.estimates),
         "questions": found.question_of or None,
-        **{name: getattr(found, name) for name in ("true", "estimated", "standard_errors")},
+        "true": found.true.tolist(),
+        "estimated": found.estimated.tolist(),
+        "standard_errors": found.standard_errors.tolist(),
+        "rounds": rounds,
+        "rtol": rtol,
+        "values": values,
+        "seed": seed,
     }
     why = "ask with another delta or randomizer."
     text = f"{claim(rounded_up(float(bounds.upper)), plain(delta), why)}\n\n{found}"
-    asked: dict[str, Any] = {"rounds": rounds, "rtol": rtol, "values": values, "seed": seed}
-    print_answer("simulate", text, form, answer, round_, shortfall=shortfall, **asked)
+    print_answer("simulate", text, form, answer, round_, shortfall=shortfall)
 
 
 def read_values(path: str) -> NDArray[Any]:

@@ -3,20 +3,73 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 import click
 
 from .._support.files import STDIN
+from .._support.json_types import Bracket, Count, ErrorReport, Keywords, Positive, RoundReport
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import DESCRIPTION, described
 from ..tools.protocol import files, round_of, split, texts
-from ..tools.sweep import SweepRow
+from ..tools.sweep import SweepRow, SweepStopped
 from ..tools.sweep import sweep as run_sweep
 from .figure import PICTURE, draw
 from .options import JSON, RTOL, Numbers, command, numbers, options, round_options
-from .report import ANSWER_IS_NO, json_report
+from .report import ANSWER_IS_NO, end_with, json_report
+
+
+class SweptAnswer(RoundReport, Bracket):
+    """A row of a sweep with an answer."""
+
+    query: Literal["epsilon", "delta"]
+    epsilon: float | None
+    delta: float | None
+    error: ErrorReport | None
+    rounds: Count
+
+
+#: What was asked for in a row that failed, as it was given.
+AsGiven = float | str | None
+
+
+class SweptFailure(TypedDict):
+    """A row of a sweep that failed: what was asked for, as far as it was given."""
+
+    query: Literal["epsilon", "delta"]
+    epsilon: float | None
+    delta: float | None
+    lower: None
+    upper: None
+    error: ErrorReport
+    rounds: float
+    view: AsGiven
+    randomizer: str | None
+    mechanism: AsGiven
+    parameters: dict[str, Any]
+    """as they were asked for; a matrix by its file"""
+    users: AsGiven
+    sample_rate: AsGiven
+    sampling: AsGiven
+    colluding: AsGiven
+    dropouts: AsGiven
+    messages: AsGiven
+    neighbours: AsGiven
+    relation: AsGiven
+    analysis: AsGiven
+    theorem: AsGiven
+    adversary: AsGiven
+    assumptions: AsGiven
+
+
+class SweepAnswer(TypedDict):
+    """What `shuffledp sweep` answers."""
+
+    rows: Annotated[Sequence[SweptAnswer | SweptFailure], Keywords(minItems=1)]
+    """in the order of the values; if the sweep was stopped, the first of them"""
+    rtol: Positive
 
 
 @command()
@@ -61,15 +114,23 @@ def sweep(
             over[name] = values
         else:
             fixed[name] = values[0] if isinstance(values, list) else values
-    table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
-    if picture is not None:
+    stopped = None
+    try:
+        table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
+    except SweepStopped as error:  # what was computed is an answer all the same
+        stopped, table = error, error.table
+    if picture is not None and stopped is None:
         from ..plotting import plot_sweep
 
         draw(partial(plot_sweep, table), picture)
     if form:
-        click.echo(json_report("sweep", {"rows": [_row(row) for row in table]}, rtol=rtol))
+        rows = [_row(row) for row in table]
+        answer: SweepAnswer = {"rows": rows, "rtol": rtol}
+        click.echo(json_report("sweep", answer, error=stopped))
     elif out is None:
         click.echo(table.to_csv(), nl=False)
+    if stopped is not None:
+        end_with(stopped)
     if table.failed:
         click.echo(
             f"shuffledp: {len(table.failed)} of {len(table)} rows failed; the column error says "
@@ -79,7 +140,7 @@ def sweep(
         sys.exit(ANSWER_IS_NO)
 
 
-def _row(row: SweepRow) -> dict[str, Any]:
+def _row(row: SweepRow) -> Any:
     """A row as the round that it is; of a round that cannot be, what was asked for."""
     try:
         description = described(round_of(row))

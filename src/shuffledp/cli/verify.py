@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
 
+from .._support.json_types import Count, Keywords, Positive, Value
 from ..errors import InvalidParameter
 from ..tools.protocol import round_of_users
 from ..tools.verify import verify as enumerate_and_compare
@@ -11,6 +13,30 @@ from . import options as o
 from .report import print_answer
 
 _EPSILONS = o.numbers("epsilon", "Epsilons, with commas; else shares of the most.")
+
+
+class EnumeratedRow(TypedDict):
+    """The exact delta of all datasets at one epsilon, beside the bounds."""
+
+    epsilon: Value
+    truth: Value
+    lower: Value
+    upper: Value
+    attained: Value
+    holds: bool
+    others: Sequence[int]
+    """the values of all other users in the worst dataset"""
+    values: Annotated[Sequence[int], Keywords(minItems=2, maxItems=2)]
+    """the two values of the differing user"""
+
+
+class VerifyAnswer(TypedDict):
+    """What `shuffledp verify` answers."""
+
+    holds: bool
+    datasets: Count
+    rows: Annotated[Sequence[EnumeratedRow], Keywords(minItems=1)]
+    rtol: Positive
 
 
 @o.command()
@@ -47,7 +73,12 @@ def verify(
     )
     if settings["view"] == "shuffle":
         settings["analysis"] = result.analysis
-    rows = [row._asdict() for row in result.rows]
-    answer = {"holds": result.holds, "datasets": result.datasets, "rows": rows}
+    rows: list[Any] = [row._asdict() for row in result.rows]
+    answer: VerifyAnswer = {
+        "holds": result.holds,
+        "datasets": result.datasets,
+        "rows": rows,
+        "rtol": rtol,
+    }
     round_ = round_of_users(randomizer, users, **settings)
-    print_answer("verify", result, form, answer, round_, holds=result.holds, rtol=rtol)
+    print_answer("verify", result, form, answer, round_, holds=result.holds)

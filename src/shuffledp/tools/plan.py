@@ -52,6 +52,7 @@ from typing import Any
 from .._support import validate
 from .._support.files import STDIN, read_bytes
 from .._support.progress import progress
+from .._support.text import known_instead
 from .._support.written import WrittenFloat, read_number
 from ..errors import InvalidParameter, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL
@@ -476,7 +477,7 @@ def _check_keys(
     for key in given:
         if key not in known:
             raise InvalidParameter(
-                f"{where} has the unknown key {key!r}; the known ones are {', '.join(known)}."
+                f"{where} has the unknown key {key!r}; {known_instead(key, known)}"
             )
     for key in known if required is None else required:
         if key not in given:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
 from .._support import validate
 from .._support.files import parse_json, read_bytes
+from .._support.text import known_instead, similar
 from ..allocation import RandomAllocation
 from ..central import Given
 from ..errors import InvalidParameter, ShuffleDPError
@@ -73,7 +73,7 @@ def class_named(kind: str, prefix: str = "") -> type[Randomizer]:
         return known[kind]
     names = {name: name for name in known}
     names |= {name: kind.name for kind in known.values() for name in kind.also}
-    close = difflib.get_close_matches(str(kind).lower(), names, 1)
+    close = similar(str(kind), names)
     hint = f"did you mean {names[close[0]]}? Choose" if close else "choose"
     raise InvalidParameter(
         f"{prefix}randomizer {kind} is unknown; {hint} one of {', '.join(sorted(known))}."
@@ -226,10 +226,7 @@ def _group_of(given: Mapping[str, Any], kind: str, parameters: Mapping[str, Any]
     known = ("randomizer", *parameter_names(), *GROUP_OPTIONS)
     for name in given:
         if name not in known:
-            raise InvalidParameter(
-                f"{name} is unknown; give {', '.join(GROUP_OPTIONS)} and parameters of a "
-                "randomizer."
-            )
+            raise InvalidParameter(f"{name} is unknown; {known_instead(name, known)}")
     if "users" not in given:
         raise InvalidParameter("users is missing; add it.")
     own_kind = given.get("randomizer", kind)

@@ -20,7 +20,7 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import html_table, text_table
-from .._support.text import json_text, plain, rounded_down, rounded_up, several
+from .._support.text import json_text, known_instead, plain, rounded_down, rounded_up, several
 from .._support.validate import instance, show, tolerance
 from ..accountant import repeated
 from ..bounds.certificate import no_guarantee
@@ -179,6 +179,19 @@ class SweepTable(Sequence[SweepRow], Records):
         return f"{several(len(self), 'row')}{failed}, {self.relation} neighbours{part}"
 
 
+class SweepStopped(KeyboardInterrupt):
+    """A sweep was interrupted; `table` has the rows that were computed before, in order.
+
+    >>> str(SweepStopped(SweepTable([{"users": 9}]), 40))
+    'the sweep was stopped after 1 of 40 rows; ask for the other rows separately.'
+    """
+
+    def __init__(self, table: SweepTable, total: int) -> None:
+        computed = f"the sweep was stopped after {len(table):,} of {several(total, 'row')}"
+        super().__init__(f"{computed}; ask for the other rows separately.")
+        self.table = table
+
+
 def _shown(name: str, value: Any) -> str:
     if value is None:
         return ""
@@ -228,6 +241,8 @@ def sweep(
     ------
     InvalidParameter, OutOfRange
         If a parameter is unknown, or the file is not of this sweep.
+    KeyboardInterrupt
+        If the sweep is stopped; its `table` has the rows computed so far.
 
     Examples
     --------
@@ -243,11 +258,16 @@ def sweep(
     rows: list[SweepRow] = [] if file is None else file.resume(cases)
     with progress("rows", len(cases)) as report:
         report(len(rows))
-        for new in _evaluated(cases[len(rows) :], jobs):
-            if file is not None:
-                file.append(new)
-            rows += new
-            report(len(new))
+        try:
+            for new in _evaluated(cases[len(rows) :], jobs):
+                if file is not None:
+                    file.append(new)
+                rows += new
+                report(len(new))
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            raise SweepStopped(SweepTable(rows), len(cases)) from None
     return SweepTable(rows)
 
 
@@ -298,7 +318,7 @@ def _query(names: Sequence[str]) -> str:
     for name in names:
         if name not in known:
             raise InvalidParameter(
-                f"a sweep has no parameter {name!r}; the known ones are {', '.join(known)}."
+                f"a sweep has no parameter {name!r}; {known_instead(name, known)}"
             )
     if ("delta" in names) == ("epsilon" in names):
         raise InvalidParameter(

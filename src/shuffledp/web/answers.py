@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +20,11 @@ import shuffledp
 from .._support.files import reading_only
 from .._support.text import json_text, rounded_down, rounded_up
 from ..cli.app import cli, main
-from ..cli.report import BAD_INPUT, BUG
+from ..cli.report import BAD_INPUT, BUG, INTERRUPTED
 from ..guarantee import DEFAULT_RTOL
 from ..rounds import Round, RoundOfUsers
 from ..tools.choices import local_text
 from ..tools.protocol import round_of
-from .questions import CommandQuestion, questions
 
 
 class Answer(NamedTuple):
@@ -35,8 +35,13 @@ class Answer(NamedTuple):
     error: str
 
 
-def answer(arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
+def answer(
+    arguments: Sequence[str], files: Mapping[str, bytes], seconds: float = math.inf
+) -> Answer:
     """What the command line says; files that it names are these. Errors speak of fields.
+
+    A command that is interrupted after so many `seconds` has no output unless it printed a part of
+    the answer.
 
     >>> from shuffledp.web.answers import answer
     >>> answer(["epsilon", "--users=9", "--delta=0.1"], {}).error
@@ -51,12 +56,17 @@ def answer(arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
             code = ended.code or 0
     sentence = error.getvalue().strip().removeprefix("shuffledp: ")
     printed_text = out.getvalue()
-    if code == BAD_INPUT and "--json" in arguments:
-        report = json.loads(printed_text)
-        report["error"]["message"] = in_fields(report["error"]["message"])
-        printed_text = json_text(report) + "\n"
     code = code if isinstance(code, int) else BUG
-    return Answer(code, printed_text, in_fields(sentence) if code == BAD_INPUT else sentence)
+    if code == INTERRUPTED and sentence == "interrupted.":  # nothing was computed
+        return Answer(code, "", sentence)
+    if code in (BAD_INPUT, INTERRUPTED):
+        late = f"the answer takes longer than {seconds:g} s: " if code == INTERRUPTED else ""
+        sentence = f"{late}{in_fields(sentence)}"
+        if "--json" in arguments:
+            report = json.loads(printed_text)
+            report["error"]["message"] = sentence
+            printed_text = json_text(report) + "\n"
+    return Answer(code, printed_text, sentence)
 
 
 def in_fields(sentence: str) -> str:
@@ -80,10 +90,9 @@ _PRINTED: dict[str, Callable[[float], str]] = {
 def for_page(found: Answer, arguments: Sequence[str], files: Mapping[str, bytes]) -> Answer:
     """The same answer with more in it."""
     report = json.loads(found.out)
-    question = questions()[arguments[0]]
     more: dict[str, Any] = {"shell": shell_line(arguments)}
     if report["error"] is not None:
-        more["field"] = field_of(report["error"]["message"], question)
+        more["field"] = field_of(report["error"]["message"], arguments[0])
     if "upper" in report and arguments[0] in ("epsilon", "delta"):
         with reading_only(files):
             more["python"] = python_lines(arguments, report)
@@ -111,17 +120,17 @@ def printed(value: Any) -> Any:
     return shown
 
 
-def field_of(message: str, question: CommandQuestion) -> str | None:
+def field_of(message: str, command: str) -> str | None:
     """The field that a sentence is about: what is missing, or what it names first.
 
     >>> from shuffledp.web.answers import field_of
-    >>> from shuffledp.web.questions import questions
-    >>> field_of("randomizer rr needs k; add it.", questions()["epsilon"])
+    >>> field_of("randomizer rr needs k; add it.", "epsilon")
     'k'
     """
+    known = [name for each in cli.commands[command].params for name in each.opts]
     named = re.findall(r"(?:needs|Missing fields?) '?(\w+)", message)
     named += re.findall(r"\b(\w+)=", message) + re.findall(r"\w+", message)
-    return next((word for word in named if word in question.fields), None)
+    return next((word for word in named if f"--{word.replace('_', '-')}" in known), None)
 
 
 def shell_line(arguments: Sequence[str]) -> str:

@@ -1,5 +1,9 @@
-"""What may be asked: for programs (FastAPI's OpenAPI document), for people (a page without
-scripts), and for the page (randomizers and their parameters, views, neighbours and limits).
+"""What may be asked: for programs (FastAPI's OpenAPI document), for people (a page without scripts,
+since FastAPI's own loads them from elsewhere), and for the page (randomizers, views, neighbours).
+
+FastAPI cannot read the bodies by itself: numbers are taken as they are written, so that 10.000 is
+no count, and repeated keys and large or slow bodies are refused. The models of `questions` make
+the schemas all the same.
 """
 
 from __future__ import annotations
@@ -11,8 +15,6 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from .. import __version__
-from .._support import validate
 from .._support.tables import html_table
 from ..errors import ShuffleDPError
 from ..guarantee import NEIGHBOURS
@@ -24,14 +26,12 @@ from ..records import REPORT_ROUNDS, USER_ROUNDS
 from ..rounds import KINDS_OF_SAMPLES, PEOPLE_DEFAULTS
 from ..tools.choose import TASKS
 from ..tools.protocol import VIEW_PARAMETERS, VIEWS
-from .pool import Limits
-from .questions import CommandQuestion, Field, questions
+from .questions import CommandQuestion, questions
 
 
-def catalogue(limits: Limits) -> dict[str, Any]:
-    """All of it, as JSON says it."""
+def catalogue() -> dict[str, Any]:
+    """What the page shows: randomizers with their parameters, views, words to choose from."""
     return {
-        "version": __version__,
         "views": list(VIEWS),
         "neighbours": {name: list(words) for name, words in NEIGHBOURS.items()},
         "sampling": list(KINDS_OF_SAMPLES),
@@ -39,13 +39,6 @@ def catalogue(limits: Limits) -> dict[str, Any]:
         "tasks": TASKS,
         "randomizers": [_randomizer(kind) for kind in named_randomizers().values()],
         "reports": {view: _reports(view) for view in REPORT_ROUNDS},
-        "users": {"least": 1, "most": validate.MAX_USERS},
-        "rounds": {"least": 1, "most": validate.MAX_ROUNDS},
-        "questions": [
-            {"name": name, "formats": list(each.formats), "fields": list(each.fields)}
-            for name, each in questions().items()
-        ],
-        "limits": {"seconds": limits.seconds, "body": limits.body},
     }
 
 
@@ -55,25 +48,22 @@ def _reports(view: str) -> dict[str, Any]:
     known = {field.name for field in fields(REPORT_ROUNDS[view]) if field.default != "remove"}  # type: ignore[arg-type]
     parameters = VIEW_PARAMETERS[view].items()
     return {
-        "parameters": [_parameter(name, each, {}, {}) for name, each in parameters],
+        "parameters": [_parameter(name, each, {}) for name, each in parameters],
         "options": [name for name in (*PEOPLE_DEFAULTS, "neighbours") if name in known],
     }
 
 
 def _randomizer(kind: type[Randomizer]) -> dict[str, Any]:
     made = kind(**kind.example)
-    defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
     return {
         "name": kind.name,
-        "class": kind.__name__,
         "meaning": " ".join((kind.__doc__ or "").partition("\n\n")[0].split()),
         "task": kind.task,
         "views": [view for view in USER_ROUNDS if _is_known(made, view)],
         "analyses": [] if made.is_summed else list(made.analyses),
         "specified": _specified(made),
         "parameters": [
-            _parameter(name, each, kind.example, defaults)
-            for name, each in parameters_of(kind).items()
+            _parameter(name, each, kind.example) for name, each in parameters_of(kind).items()
         ],
     }
 
@@ -97,10 +87,8 @@ def _specified(made: Randomizer) -> bool:
     return True
 
 
-def _parameter(
-    name: str, parameter: Parameter, example: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    file, default = parameter.read is not None, defaults.get(name)
+def _parameter(name: str, parameter: Parameter, example: Mapping[str, Any]) -> dict[str, Any]:
+    file = parameter.read is not None
     is_number = not (file or parameter.text)
     return {
         "name": name,
@@ -111,7 +99,6 @@ def _parameter(
         "summed": parameter.summed,
         "whole": parameter.whole,
         "needed": bool(parameter.needed),
-        "default": default if isinstance(default, (int, float)) else None,
         "example": None if file else example.get(name),
         "file": file,
         "text": parameter.text,
@@ -124,13 +111,7 @@ ABOUT = (
     "and 20%. No field may be given twice, but for lists of numbers in an address. Files are never "
     "read from the server: give their texts as files, by name."
 )
-_FILES = {
-    "type": "object",
-    "additionalProperties": {"type": "string"},
-    "description": "Texts of the files that fields name.",
-}
-_TYPES = {"number": ["number", "string"], "count": ["integer", "string"]}
-_ERROR = {"schema": {"$ref": "/api/schemas/common.json#/$defs/failure"}}
+_ERROR = {"schema": {"$ref": "/api/schemas/epsilon.json#/$defs/Failure"}}
 _STATUS = {
     408: "The body took too long.",
     409: "The question was cancelled.",
@@ -143,26 +124,14 @@ _STATUS = {
 
 def operation(question: CommandQuestion, method: str) -> dict[str, Any]:
     """What FastAPI is to say of a question, as arguments of `add_api_route`."""
-    required = [field.name for field in question.fields.values() if field.needed]
-    properties = {name: _schema(field) for name, field in question.fields.items()}
-    properties["format"] = {"enum": list(question.formats), "default": "json"}
-    described: dict[str, Any] = {
-        "parameters": [{"name": "x-question-id", "in": "header", "schema": {"type": "string"}}]
-    }
-    if method == "GET":
-        described["parameters"] += [
-            {"name": name, "in": "query", "required": name in required, "schema": schema}
-            for name, schema in properties.items()
-        ]
-    else:
-        body = {
-            "type": "object",
-            "properties": {**properties, "files": _FILES},
-            "required": required,
-            "additionalProperties": False,
-        }
-        content = {"application/json": {"schema": body}}
-        described["requestBody"] = {"required": True, "content": content}
+    schema = question.model.model_json_schema()
+    required = schema.get("required", ())
+    parameters = [
+        {"name": name, "in": "query", "required": name in required, "schema": each}
+        for name, each in schema["properties"].items()
+        if name != "files"
+    ]
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
     answer = {"schema": {"$ref": f"/api/schemas/{question.name}.json"}}
     responses = {200: {"description": "The report.", "content": {"application/json": answer}}}
     for status, text in _STATUS.items():
@@ -172,21 +141,8 @@ def operation(question: CommandQuestion, method: str) -> dict[str, Any]:
         "operation_id": f"get_{question.name}" if method == "GET" else question.name,
         "summary": question.help.splitlines()[0],
         "responses": responses,
-        "openapi_extra": described,
+        "openapi_extra": {"parameters": parameters} if method == "GET" else {"requestBody": body},
     }
-
-
-def _schema(field: Field) -> dict[str, Any]:
-    """The JSON Schema of one field."""
-    single = _TYPES.get(field.kind.removesuffix("s"), ["string"])
-    schema: dict[str, Any] = {"type": single, "description": field.meaning}
-    if field.is_list:
-        schema |= {"type": [*single, "array"], "items": {"type": single}}
-    if field.words:
-        schema["examples"] = list(field.words)
-    if field.default is not None:
-        schema["default"] = field.default
-    return schema
 
 
 def api_page(host: str) -> str:
@@ -201,9 +157,17 @@ def api_page(host: str) -> str:
 
 
 def _section(question: CommandQuestion) -> str:
+    schema = question.model.model_json_schema()
+    needed = dict.fromkeys(schema.get("required", ()), "needed")
     rows = [
-        (field.name, field.kind, "needed" if field.needed else field.default or "", field.meaning)
-        for field in question.fields.values()
+        (
+            name,
+            ", ".join(each["type"]),
+            needed.get(name, each.get("default", "")),
+            each["description"],
+        )
+        for name, each in schema["properties"].items()
+        if name not in ("files", "format")
     ]
     table = html_table("", ("field", "is", "default", "meaning"), rows, named_by=0)
     formats = ", ".join(f"<code>{name}</code>" for name in question.formats)

@@ -16,8 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..cli.report import INTERRUPTED
 from .answers import Answer
-from .worker import packed, receive
+from .worker import STOP, packed, receive
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Limits:
 _ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-_END = 2.0  # seconds
+_END = 2.0  # seconds that a process has to end, or to hand over what it has computed
 
 
 class Busy(Exception):
@@ -103,20 +104,35 @@ class Worker:
             raise
         return started
 
-    async def answer(self, asked: Asked, most: int) -> Answer:
+    async def answer(self, asked: Asked, limits: Limits) -> Answer:
+        """What the process answers. When the time is over it is interrupted: what it has computed
+        of a sweep comes back, anything else is too long."""
         assert self.process.stdin is not None and self.process.stdout is not None
         question = {"arguments": list(asked.arguments), "files": dict(asked.files)}
+        more = {"page": asked.page, "most": limits.answer, "seconds": limits.seconds}
+        left = max(0.0, asked.start + limits.seconds - time.monotonic())
+        over = asyncio.get_running_loop().call_later(left, self._send, STOP)
         try:
-            self.process.stdin.write(packed({**question, "page": asked.page, "most": most}))
+            self._send({**question, **more})
             await self.process.stdin.drain()
             while "answer" not in (message := await receive(self.process.stdout)):
                 asked.progress = message
         except (EOFError, ConnectionError):
             raise Died from None
+        finally:
+            over.cancel()
         self.answers += 1
         if message["answer"] is None:
             raise TooLarge
-        return Answer(*message["answer"])
+        found = Answer(*message["answer"])
+        if found.code == INTERRUPTED and not found.out:
+            raise TooLong
+        return found
+
+    def _send(self, message: Any) -> None:
+        assert self.process.stdin is not None
+        with suppress(ConnectionError):  # whoever reads the answer will see that it is gone
+            self.process.stdin.write(packed(message))
 
     async def kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -156,7 +172,7 @@ class Pool:
             raise Busy
         self.questions += 1
         try:
-            async with asyncio.timeout(self.limits.seconds):
+            async with asyncio.timeout(self.limits.seconds + _END):
                 return await self._answered(asked)
         except TimeoutError:
             raise TooLong from None
@@ -204,8 +220,8 @@ class Pool:
         self.busy.add(worker)
         asked.pid, well = worker.process.pid, False
         try:
-            found = await worker.answer(asked, self.limits.answer)
-            well = worker.answers < self.limits.answers
+            found = await worker.answer(asked, self.limits)
+            well = worker.answers < self.limits.answers and found.code != INTERRUPTED
             return found
         finally:
             self.busy.discard(worker)

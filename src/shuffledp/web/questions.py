@@ -1,24 +1,31 @@
 """What may be asked: every command that prints JSON, with those of its options that are safe.
 
-An option is a field of the same name. Those that write files, run code or draw are no fields: only
-numbers, choices, known words, and files that are read, whose texts come with the question.
+An option is a field of the same name, and each command has a pydantic model of its fields. Options
+that write files, run code or draw are no fields: only numbers, choices, known words, and files that
+are read, whose texts come with the question.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import create_model as new_model
 
+from .._support.text import known_instead
+from .._support.validate import show
 from ..cli.app import cli
 from ..cli.options import Number, Numbers
 from ..errors import InvalidParameter
 from ..randomizers.analyses import LADDER
 from ..randomizers.base import named_randomizers
 from ..tools.protocol import WORD_OPTIONS, texts
+from .answers import in_fields
 
 #: Options of any text that do nothing but say something.
 _TEXTS = ("randomizer", "date", "at", *WORD_OPTIONS)
@@ -28,87 +35,95 @@ _FORMATS = ("csv", "markdown", "html")
 _ALWAYS = {"jobs": "1"}
 
 
-@dataclass(frozen=True)
-class Field:
-    """One thing that a question says."""
+#: What help texts say of the shell alone.
+_EXIT_CODES = re.compile(r"; exit code[^.]*|\s*The exit code[^.]*\.")
 
-    name: str  # as in the shell, with _ for -
-    kind: str  # "number", "count", "numbers", "counts", "word" or "file"
-    meaning: str
-    needed: bool
-    default: str | None
-    words: Sequence[str] = ()
-    positional: bool = False
 
-    @property
-    def is_list(self) -> bool:
-        """Does it take several numbers?"""
-        return self.kind in ("numbers", "counts")
+class WrittenNumber(str):
+    """A number of JSON as it was written: what it means is for the command line to say."""
 
-    @property
-    def option(self) -> str:
-        return f"--{self.name.replace('_', '-')}"
+
+def _refuse_number(text: Any) -> Any:
+    if isinstance(text, WrittenNumber):
+        raise ValueError("a number is not a text")
+    return text
+
+
+class AnyQuestion(BaseModel):
+    """What every question may say beside the options of its command."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    files: dict[str, Annotated[str, BeforeValidator(_refuse_number)]] = Field(
+        {}, description="Texts of the files that fields name."
+    )
 
 
 @dataclass(frozen=True)
 class CommandQuestion:
-    """A command, as one may ask it."""
+    """A command, as one may ask it: `model` has its fields, `lists` those that take several values,
+    `files` those that name files, and `positional` those that are no options."""
 
     name: str
     help: str
-    fields: Mapping[str, Field]
+    model: type[BaseModel]
     formats: Sequence[str]
     fixed: Sequence[str]
+    lists: Sequence[str]
+    files: Sequence[str]
+    positional: Sequence[str]
 
     def from_query(self, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """The fields of an address, of which only lists of numbers may be repeated."""
+        """The fields of an address, of which only lists may be repeated."""
         found: dict[str, str] = {}
         for name, value in pairs:
-            if name in found and (name not in self.fields or not self.fields[name].is_list):
+            if name in found and name not in self.lists:
                 raise InvalidParameter(f"{name} is given more than once; give it once.")
             found[name] = f"{found[name]},{value}" if name in found else value
         return found
 
-    def arguments(
-        self, given: Mapping[str, Any], format: str, files: Mapping[str, Any]
-    ) -> list[str]:
-        """The words of the command line that ask this."""
-        if format not in self.formats:
-            raise InvalidParameter(
-                f"format={format} is unknown; choose {' or '.join(self.formats)}."
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Refuse what is no question, in one sentence. Fields that are missing are left to the
+        command, which knows what the randomizer and the view need, too."""
+        try:
+            self.model.model_validate(given)
+        except ValidationError as error:
+            for problem in error.errors(include_url=False, include_context=False):
+                if problem["type"] != "missing":
+                    sentence = self._sentence(str(problem["loc"][0]), problem)
+                    raise InvalidParameter(sentence) from None
+
+    def _sentence(self, name: str, problem: Mapping[str, Any]) -> str:
+        if problem["type"] == "extra_forbidden":
+            instead = known_instead(name, list(self.model.model_fields))
+            return f"{self.name} has no field {show(name)}; {instead}"
+        if name == "format":
+            return (
+                f"format={show(problem['input'])} is unknown; choose {' or '.join(self.formats)}."
             )
+        if name == "files":
+            return 'files is not an object of texts; write {"plan.toml": "..."}.'
+        lists = ", or a list of them" if name in self.lists else ""
+        return f"{name} is not a number or a text; give one{lists}."
+
+    def arguments(self, given: Mapping[str, Any]) -> list[str]:
+        """The words of the command line that ask this."""
+        given = {name: value for name, value in given.items() if value is not None}
+        self.check(given)
+        format, files = given.pop("format", "json"), given.pop("files", {})
         options, positional = [], []
         for name, value in given.items():
-            if name not in self.fields:
-                known = ", ".join(self.fields)
-                raise InvalidParameter(
-                    f"{self.name} has no field {name!r}; the known ones are {known}."
-                )
-            field = self.fields[name]
-            if value is None:
-                continue
-            text = _text(field, value)
-            if field.kind == "file" and any(part not in files for part in text.split(",")):
+            text = ",".join(value) if isinstance(value, list) else value
+            if name in self.files and any(part not in files for part in text.split(",")):
                 raise InvalidParameter(
                     f"{name}={text!r} is not among the files of the question; add it to them."
                 )
-            if field.positional:
+            if name in self.positional:
                 positional.append(text)
             else:
-                options.append(f"{field.option}={text}")
+                options.append(f"--{name.replace('_', '-')}={text}")
         asked = {"json": ["--json"], "page": ["--json"], "text": []}.get(format, [f"--{format}"])
         return [self.name, *options, *self.fixed, *asked, "--", *positional]
-
-
-def _text(field: Field, value: Any) -> str:
-    """A value as a word of a command line; several of them with commas."""
-    several = field.is_list or field.words
-    if isinstance(value, list) and several and all(isinstance(item, str) for item in value):
-        return ",".join(value)
-    if not isinstance(value, str):
-        lists = ", or a list of them" if several else ""
-        raise InvalidParameter(f"{field.name} is not a number or a text; give one{lists}.")
-    return value
 
 
 @cache
@@ -116,49 +131,60 @@ def questions() -> Mapping[str, CommandQuestion]:
     """All of them, by the names of the commands."""
     found = {}
     for name, command in cli.commands.items():
-        names = {_name(parameter) for parameter in command.params}
-        if "json" in names:
-            fields = [field for each in command.params if (field := _field(each)) is not None]
-            formats = ["json", "page", "text", *(word for word in _FORMATS if word in names)]
-            fixed = [f"--{option}={value}" for option, value in _ALWAYS.items() if option in names]
-            about = (command.help or "").partition("\b")[0].strip()
-            by_name = {field.name: field for field in fields}
-            found[name] = CommandQuestion(name, about, by_name, formats, fixed)
+        parameters = {field_name(each): each for each in command.params}
+        if "json" not in parameters:
+            continue
+        kinds = {each: kind for each, option in parameters.items() if (kind := _kind(option))}
+        formats = ["json", "page", "text", *(word for word in _FORMATS if word in parameters)]
+        fields = {each: _field(kind, parameters[each]) for each, kind in kinds.items()}
+        choice: Any = Literal[tuple(formats)]
+        fields["format"] = (choice, Field("json", description="How the answer is written."))
+        found[name] = CommandQuestion(
+            name,
+            help=_EXIT_CODES.sub("", (command.help or "").partition("\b")[0]).strip(),
+            model=new_model(name, __base__=AnyQuestion, **fields),
+            formats=formats,
+            fixed=[f"--{each}={value}" for each, value in _ALWAYS.items() if each in parameters],
+            lists=[each for each, kind in kinds.items() if "array" in kind["type"]],
+            files=[each for each, kind in kinds.items() if kind.get("format") == "file"],
+            positional=[each for each in kinds if isinstance(parameters[each], click.Argument)],
+        )
     return found
 
 
-def _name(parameter: click.Parameter) -> str:
+def field_name(parameter: click.Parameter) -> str:
     """As in the shell, with _ for -; click's own may be another."""
     longest = max(parameter.opts, key=len)
     return longest.removeprefix("--").replace("-", "_")
 
 
-def _field(parameter: click.Parameter) -> Field | None:
-    """None for an option that is not for others."""
-    name, kind = _name(parameter), parameter.type
-    words: Sequence[str] = ()
+def _kind(parameter: click.Parameter) -> dict[str, Any] | None:
+    """The JSON Schema of the field of an option; None for an option that is not for others."""
+    name, kind = field_name(parameter), parameter.type
     if not parameter.expose_value:  # how a picture looks
         return None
     if isinstance(kind, Number):
-        is_a = f"{kind.name}s" if isinstance(kind, Numbers) else kind.name
-    elif isinstance(kind, click.Choice):
-        is_a, words = "word", tuple(map(str, kind.choices))
-    elif isinstance(kind, click.Path) and kind.allow_dash:  # it is read; others are written
-        is_a = "file"
-    elif isinstance(kind, type(click.STRING)) and name in (*_TEXTS, *texts()):
-        is_a, words = (
-            "word",
-            {"randomizer": tuple(named_randomizers()), "analysis": LADDER}.get(name, ()),
-        )
-    else:
-        return None
-    default = parameter.default
-    return Field(
-        name=name,
-        kind=is_a,
-        meaning=getattr(parameter, "help", None) or "",
-        needed=parameter.required,
-        default=str(default) if isinstance(default, (str, int, float)) else None,
-        words=words,
-        positional=isinstance(parameter, click.Argument),
-    )
+        one = ["integer" if kind.name == "count" else "number", "string"]
+        several = {"type": [*one, "array"], "items": {"type": one}}
+        return several if isinstance(kind, Numbers) else {"type": one}
+    if isinstance(kind, click.Choice):
+        return {"type": ["string"], "enum": [*map(str, kind.choices)]}
+    if isinstance(kind, click.Path) and kind.allow_dash:  # it is read; others are written
+        return {"type": ["string"], "format": "file"}
+    if isinstance(kind, type(click.STRING)) and name in (*_TEXTS, *texts()):
+        words = {"randomizer": [*named_randomizers()], "analysis": [*LADDER]}.get(name)
+        examples = {"examples": words} if words else {}
+        listed = {"items": {"type": "string"}} if parameter.metavar == "LIST" else {}
+        return {"type": ["string", *(["array"] if listed else [])], **examples, **listed}
+    return None
+
+
+def _field(kind: dict[str, Any], parameter: click.Parameter) -> Any:
+    """The type of a field of a model, and what is said of it."""
+    text = str | list[str] if "array" in kind["type"] else str
+    said = getattr(parameter, "help", None) or parameter.metavar or ""
+    about: dict[str, Any] = {"description": in_fields(said)}
+    if not parameter.required:  # a factory is not written into the schema, where null is no text
+        known = isinstance(parameter.default, (str, int, float))
+        about |= {"default": str(parameter.default)} if known else {"default_factory": lambda: None}
+    return Annotated[text, WithJsonSchema(kind)], Field(**about)

@@ -6,9 +6,9 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -17,14 +17,18 @@ from starlette.types import ASGIApp
 from .. import __version__
 from .._support.files import parse_json
 from .._support.text import json_text
-from ..cli.report import BAD_INPUT, NOT_CERTIFIED, json_report
+from ..cli.report import BAD_INPUT, INTERRUPTED, NOT_CERTIFIED, json_report
 from ..errors import InvalidParameter, ShuffleDPError
 from .describe import ABOUT, api_page, catalogue, operation
 from .guards import Guard, Refused, body_of
 from .pool import Asked, Busy, Died, Limits, Pool, TooLarge, TooLong
-from .questions import CommandQuestion, questions
+from .questions import CommandQuestion, WrittenNumber, questions
 
 _TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown", "text": "text/plain"}
+#: What HTTP says of exit codes that are no answers as asked; an interrupted sweep has its rows.
+_STATUS = {BAD_INPUT: 422, INTERRUPTED: 504}
+#: The name of a question, by which it can be asked after and cancelled.
+QuestionId = Annotated[str, Header(description="A name for the question: 8 to 64 letters.")]
 _ID = re.compile(r"[\w-]{8,64}")
 _JSON = "application/json"
 
@@ -53,7 +57,7 @@ def application(hosts: Iterable[str], limits: Limits | None = None) -> tuple[ASG
             app.add_api_route(f"/api/{question.name}", desk.route(question), **described)
     app.add_api_route("/api/questions/{name}", desk.progress, methods=["GET"])
     app.add_api_route("/api/questions/{name}", desk.cancel, methods=["DELETE"])
-    registry = Response(json_text(catalogue(within)), media_type=_JSON)
+    registry = Response(json_text(catalogue()), media_type=_JSON)
     page = StaticFiles(packages=[("shuffledp.web", "static")], html=True)
     app.router.routes += [
         Route("/api/registry", registry, methods=["GET"]),
@@ -87,13 +91,12 @@ class _Desk:
         self._pool, self._limits = pool, limits
         self._open: dict[str, tuple[Asked, asyncio.Future[Any]]] = {}
 
-    def route(self, question: CommandQuestion) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
+    def route(self, question: CommandQuestion) -> Callable[..., Awaitable[Response]]:
+        async def answer(request: Request, x_question_id: QuestionId = "") -> Response:
             given = await self._given(request, question)
-            format, files = given.pop("format", "json"), given.pop("files", {})
-            _check(format, files)
-            asked = Asked(question.arguments(given, format, files), files, page=format == "page")
-            return await self._answered(request, asked, format)
+            arguments, format = question.arguments(given), given.get("format") or "json"
+            asked = Asked(arguments, given.get("files") or {}, page=format == "page")
+            return await self._answered(request, x_question_id, asked, format)
 
         return answer
 
@@ -124,9 +127,8 @@ class _Desk:
             ) from None
         return _parsed(body)
 
-    async def _answered(self, request: Request, asked: Asked, format: str) -> Response:
+    async def _answered(self, request: Request, name: str, asked: Asked, format: str) -> Response:
         """Unless the client leaves or cancels it: then the work ends as well."""
-        name = request.headers.get("x-question-id", "")
         if name and (not _ID.fullmatch(name) or name in self._open):
             raise Refused(
                 422, f"x-question-id={name[:70]!r} is in use or not 8 to 64 letters; give another."
@@ -168,20 +170,17 @@ def _response(asked: Asked, work: asyncio.Future[Any], format: str, limits: Limi
     except Died:
         raise Refused(422, "there is not enough memory for this; ask for less at once.") from None
     good = code < BAD_INPUT or code == NOT_CERTIFIED
-    status = 200 if good else 422 if code == BAD_INPUT else 500
+    status = 200 if good else _STATUS.get(code, 500)
     kind = _TYPES.get(format, _JSON)
     if good or kind == _JSON:
         return Response(out, status, media_type=kind)
-    return Response(f"{error}\n", status, media_type="text/plain")
-
-
-class _WrittenNumber(str):
-    """A number as it was written: what it means is for the command line to say."""
+    part = out if code == INTERRUPTED else ""
+    return Response(f"{part}{error}\n", status, media_type="text/plain")
 
 
 def _parsed(body: bytes) -> dict[str, Any]:
     """The JSON object of a question."""
-    kept = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _WrittenNumber)
+    kept = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), WrittenNumber)
     try:
         given = parse_json(body, **kept)
     except InvalidParameter:
@@ -191,13 +190,3 @@ def _parsed(body: bytes) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidParameter('the question is not a JSON object; write one, like {"users": 9}.')
     return given
-
-
-def _check(format: Any, files: Any) -> None:
-    if not isinstance(format, str):
-        raise InvalidParameter("format is not a text; give one, like json.")
-    texts = list(files.values()) if isinstance(files, dict) else [files]
-    if any(not isinstance(text, str) or isinstance(text, _WrittenNumber) for text in texts) or (
-        not isinstance(files, dict)
-    ):
-        raise InvalidParameter('files is not an object of texts; write {"plan.toml": "..."}.')

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import struct
 import sys
 import threading
+from _thread import interrupt_main
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO
@@ -42,6 +44,8 @@ async def receive(stream: asyncio.StreamReader) -> Any:
     return json.loads(await stream.readexactly(_LENGTH.unpack(head)[0]))
 
 
+#: The message that interrupts a question whose time is over.
+STOP = False
 #: What is loaded with the first question is loaded before it.
 _WARM = ("epsilon", "--eps0=1", "--users=99", "--rounds=2", "--delta=0.01", "--rtol=0.1")
 
@@ -62,9 +66,12 @@ def _bound(memory: int) -> None:
 
 
 def _questions(source: BinaryIO, waiting: SimpleQueue[Any]) -> None:
-    """In a thread of its own, to see at once that the server is gone."""
+    """In a thread of its own, to see at once that the server is gone or the time is over."""
     while (message := read(source)) is not None:
-        waiting.put(message)
+        if message is STOP:
+            interrupt_main()
+        else:
+            waiting.put(message)
     os._exit(0)
 
 
@@ -80,14 +87,16 @@ def main() -> None:
 
     _bound(int(sys.argv[1]))
     show_on(report)
+    # a process that was started in the background may ignore interrupts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_questions, args=(source, waiting), daemon=True).start()
     answer(_WARM, {})
     _send(sink, {"ready": True})
     while True:
         asked = waiting.get()
         files = {name: text.encode() for name, text in asked["files"].items()}
-        found = answer(asked["arguments"], files)
-        if asked["page"]:
+        found = answer(asked["arguments"], files, asked["seconds"])
+        if asked["page"] and found.out:
             found = for_page(found, asked["arguments"], files)
         _send(sink, {"answer": found if len(found.out) <= asked["most"] else None})
 

@@ -33,6 +33,7 @@ export async function ask(question, fields, { files = {}, format = "page", after
       const text = await response.text();
       let report = { error: { message: text.trim() } };
       try { report = JSON.parse(text); } catch { /* it was a sentence */ }
+      if (report.rows) return report;  // a part of a sweep, and an error that says what is missing
       throw new Failed(report, response.status);
     }
     return ["page", "json"].includes(format) ? await response.json() : await response.text();

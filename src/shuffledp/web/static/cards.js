@@ -5,6 +5,7 @@ import { button, csvText, download, html, svgText } from "./dom.js";
 export class Card {
   constructor(name, title, about = "") {
     this.name = name;
+    this.usual = about;
     this.place = html("div", { class: "picture" });
     this.tools = html("div", { class: "tools" });
     this.table = html("div", { class: "wide" });
@@ -20,6 +21,11 @@ export class Card {
   rename(title) {
     this.heading.textContent = title;
     this.element.setAttribute("aria-label", title);
+  }
+
+  // Below the title: what is to be known about this answer, or else what the card shows.
+  note(text) {
+    this.about.textContent = text ?? this.usual;
   }
 
   get width() {

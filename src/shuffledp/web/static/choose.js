@@ -34,15 +34,15 @@ export class Choose extends View {
     if (size === "values") state.k ??= "16";
     if (size === "dimension") state.dimension ??= "100";
     return [
-      group("Estimate", segments({ name: "task", label: "What is wanted", words: tasks }, change),
+      group("Estimate", segments({ name: "task", label: "What to estimate", words: tasks }, change),
         size === "values" ? field({ name: "k", label: "values", help: "how many there are, k" }, change) : null,
         size === "dimension" ? field({ name: size, label: size, help: "the length of the vectors" }, change) : null,
         field({ name: "users", label: "users", help: "in each round" }, change),
         field({ name: "rounds", label: "rounds" }, change),
-        size === "dimension" ? null : field({ name: "answers", label: "questions", help: "of this kind, that every user answers; 1 if left empty" }, change),
+        size === "dimension" ? null : field({ name: "answers", label: "questions", help: "how many of this kind every user answers; 1 if empty" }, change),
         field({ name: "seen", label: "the adversary sees", kind: "word", words: seen }, change)),
-      group("Within", field({ name: "epsilon", label: "epsilon" }, change), field({ name: "delta", label: "delta" }, change),
-        field({ name: "max_eps0", label: "largest local eps0", help: "of one message whose sender is known; empty: any, also none" }, change)),
+      group("Target", field({ name: "epsilon", label: "epsilon" }, change), field({ name: "delta", label: "delta" }, change),
+        field({ name: "max_eps0", label: "largest local eps0", help: "of one message whose sender is known; no limit if empty" }, change)),
       people(this.registry, OF_USERS, change),
     ];
   }

@@ -114,7 +114,7 @@ export class Device extends View {
     const { specification } = report, { vectors } = specification;
     Object.assign(this, { report, client, text: `${JSON.stringify(specification, null, 1)}\n` });
     this.hero.classList.remove("stale");
-    this.note.textContent = `${vectors.length} test vectors are right in this browser; claimed local eps0: ${specification.eps0 ?? "none"}.`;
+    this.note.textContent = `This browser reproduces all ${vectors.length} test vectors; claimed local eps0: ${specification.eps0 ?? "none"}.`;
     this.program.textContent = JSON.stringify(specification.program);
     this.shell.textContent = `${report.shell} --out client.json\nnode client.mjs client.json`;
     this.speak();

@@ -18,6 +18,10 @@ export const html = (name, attributes = {}, ...children) =>
 export const svg = (name, attributes = {}, ...children) =>
   made(document.createElementNS(SVG, name), attributes, children);
 
+// A text in which no line ends inside of a number like 1e-06.
+export const unbroken = (text) =>
+  text.split(/(\d[\d.]*e-\d+)/).map((part, i) => (i % 2 ? html("span", { class: "unbroken" }, part) : part));
+
 export function toast(text) {
   const place = document.getElementById("toast");
   place.textContent = text;

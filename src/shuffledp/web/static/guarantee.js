@@ -4,7 +4,7 @@ import { Failed, Left } from "./api.js";
 import { bars } from "./bars.js";
 import { Card, statement } from "./cards.js";
 import { lineChart } from "./chart.js";
-import { button, copy, csvText, download, html } from "./dom.js";
+import { button, copy, csvText, download, html, unbroken } from "./dom.js";
 import { state } from "./state.js";
 import { View } from "./view.js";
 
@@ -16,7 +16,6 @@ export class Guarantee extends View {
   constructor(protocol, problem) {
     super();
     Object.assign(this, { protocol, problem });
-    this.able = new Set(protocol.registry.questions.map(({ name }) => name));
   }
 
   build() {
@@ -45,7 +44,7 @@ export class Guarantee extends View {
     return [
       this.hero,
       html("div", { class: "grid" }, this.profile.element, this.byUsers.element, this.byRounds.element,
-        this.able.has("risk") ? this.risk.element : null),
+        this.risk.element),
       this.ladder.element,
       html("section", { class: "card", "aria-label": "The statement" }, html("div", { class: "head" }, html("h2", {}, "The statement"), button("Copy", () => copy(this.report.statement, "Statement"), "Copy the statement")), this.facts),
       html("section", { class: "card", "aria-label": "The same number elsewhere" }, html("h2", {}, "The same number elsewhere"), lines("Python", this.python), lines("Shell", this.shell)),
@@ -85,9 +84,9 @@ export class Guarantee extends View {
     const pair = /^(.*)(\([^)]*\))(.*)$/.exec(said);
     this.sentence.replaceChildren(...(pair ? [pair[1], html("strong", {}, pair[2]), pair[3]] : [said]));
     const bracket = facts.find(([name]) => name === "bracket");
-    this.bracket.textContent = bracket ? bracket[1].replaceAll("<=", "≤") : "";
+    this.bracket.replaceChildren(...unbroken(bracket ? bracket[1].replaceAll("<=", "≤") : ""));
     if (report.error) this.bracket.append(html("span", { class: "problem" }, ` ${report.error.message}`));
-    this.facts.replaceChildren(...facts.flatMap(([name, text]) => [html("dt", {}, name), html("dd", {}, text)]));
+    this.facts.replaceChildren(...facts.flatMap(([name, text]) => [html("dt", {}, name), html("dd", {}, unbroken(text))]));
     this.python.textContent = report.python;
     this.shell.textContent = report.shell;
   }
@@ -105,7 +104,7 @@ export class Guarantee extends View {
       [this.byUsers, () => this.drawSweep(this.byUsers, "users")],
       [this.byRounds, () => this.drawSweep(this.byRounds, "rounds")],
       [this.ladder, () => this.drawLadder()],
-      ...(this.able.has("risk") ? [[this.risk, () => this.drawRisk()]] : []),
+      [this.risk, () => this.drawRisk()],
     ];
     for (const [card, draw] of drawn) {
       try {
@@ -173,6 +172,7 @@ export class Guarantee extends View {
     }), [over, `${state.ask}_lower`, `${state.ask}_upper`],
     good.map((row) => [row[over].toLocaleString("en"), row.lower_text, row.upper_text]),
     good.map((row) => [row[over], row.lower, row.upper]));
+    card.note(found.error?.message);
   }
 
   async drawLadder() {
@@ -209,7 +209,7 @@ export class Guarantee extends View {
       x, lower: Number(missed[i]), upper: Number(missed[i]), text: texts[i],
     }));
     const one = found.false_positive_rate.indexOf(0.01);
-    this.risk.about.textContent = `Whoever accuses a share of 0.01 of the innocent finds at most ${found.true_positive_rate_upper_text[one]} of the guilty; the advantage over guessing is at most ${found.advantage.upper_text}.`;
+    this.risk.about.textContent = `By the whole curve, an attacker who accuses a share of 0.01 of the innocent catches a share of at most ${found.true_positive_rate_upper_text[one]} of the guilty; the advantage over guessing is at most ${found.advantage.upper_text}.`;
     this.risk.show((width) => lineChart({
       points, width, x: { label: "share of the innocent that is accused" }, y: { label: "share of the guilty that is missed" },
       title: "trade-off curve",

@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { bars } from "./bars.js";
 import { Card } from "./cards.js";
 import { dateChart } from "./chart.js";
-import { button, download, html } from "./dom.js";
+import { button, download, html, unbroken } from "./dom.js";
 import { numberOf } from "./form.js";
 import { state } from "./state.js";
 import { View } from "./view.js";
@@ -151,7 +151,7 @@ export class Plan extends View {
   show(report) {
     this.report = report;
     this.hero.classList.remove("stale");
-    this.verdict.textContent = report.verdict;
+    this.verdict.replaceChildren(...unbroken(report.verdict));
     this.periods.hidden = report.periods.length === 0;
     this.periods.textContent = report.periods.map(worst).join("; ");
     this.showSpent(report);

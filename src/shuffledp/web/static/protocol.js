@@ -36,7 +36,7 @@ export function people(registry, names, change, ...more) {
     dropouts: { label: "dropouts", help: count },
     messages: { label: "messages of each user", help: "in a round, protected together" },
     neighbours: { label: "neighbours", kind: "word", words: neighbours },
-    rtol: { label: "relative width", help: "of the certified bracket; the usual one if left empty" },
+    rtol: { label: "relative width", help: "of the certified bracket; the default if empty" },
   };
   const open = [...names, "analysis", "rtol"].some((name) => state[name]);
   return html("details", { class: "group", open }, html("summary", {}, "Sampling, collusion, neighbours …"),
@@ -90,7 +90,7 @@ export class Protocol {
     const views = this.registry.views.map((view) => [view, VIEWS[view] ?? view]);
     const seen = segments({ name: "view", label: "The adversary sees", words: views }, change);
     const asked = segments({
-      name: "ask", label: "Which", words: [["epsilon", "epsilon at delta"], ["delta", "delta at epsilon"]],
+      name: "ask", label: "What to find", words: [["epsilon", "epsilon at delta"], ["delta", "delta at epsilon"]],
     }, change);
     const at = state.ask === "epsilon" ? "delta" : "epsilon";
     const analyses = this.randomizer?.analyses ?? this.registry.analyses;
