@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from browsing import browsing
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ("randomizers", "mechanisms", "central", "errors", "plotting", "interop", "published")
@@ -23,7 +24,7 @@ SHEET = re.compile(
 )
 
 # found, not imported: the site is built by another process
-if not all(map(importlib.util.find_spec, ("mkdocs", "material", "mkdocstrings"))):
+if not all(map(importlib.util.find_spec, ("mkdocs", "material", "mkdocstrings", "latex2mathml"))):
     pytest.skip("the site needs pip install 'shuffledp[docs]'", allow_module_level=True)
 
 
@@ -98,3 +99,20 @@ def test_links_of_the_built_pages_lead_somewhere(site: Path) -> None:
         for target in re.findall(r'(?:href|src)="([^"#?]+)', file.read_text("utf-8")):
             if not re.match(r"[a-z]+:|//", target):
                 assert (file.parent / target).resolve().exists(), f"{file.name}: {target}"
+
+
+@pytest.mark.slow
+def test_search_finds_words_when_the_site_is_opened_from_a_folder(site: Path) -> None:
+    with browsing() as browser:
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "limits.html").as_uri())
+        page.fill("input[name=query]", "sensitivity")
+        results = page.locator(".md-search-result__link")
+        results.first.wait_for()
+        found = results.evaluate_all("all => all.map(link => link.href)")
+        address, *_ = [link for link in found if "/interop.html" in link]
+        page.goto(address)
+        assert "sensitivity" in page.locator("article").inner_text()
+    assert all(address.startswith(("file:", "about:", "data:")) for address in asked)
