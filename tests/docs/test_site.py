@@ -102,13 +102,27 @@ def test_links_of_the_built_pages_lead_somewhere(site: Path) -> None:
 
 
 @pytest.mark.slow
+def test_every_entry_of_the_glossary_is_linked_from_a_page_and_once(site: Path) -> None:
+    used: set[str] = set()
+    for file in site.rglob("*.html"):
+        links = re.findall(
+            r'class="term" href="[./]*glossary\.html#([\w-]+)"', file.read_text("utf-8")
+        )
+        assert len(links) == len(set(links)), file
+        assert not links or file.parent.name not in ("theory", "reference"), file
+        used.update(links)
+    glossary = (site / "glossary.html").read_text("utf-8")
+    assert used == set(re.findall(r'<h3 id="([\w-]+)"', glossary))
+
+
+@pytest.mark.slow
 def test_search_finds_words_when_the_site_is_opened_from_a_folder(site: Path) -> None:
     with browsing() as browser:
         page = browser.new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "limits.html").as_uri())
-        page.fill("input[name=query]", "sensitivity")
+        page.locator("input[name=query]").press_sequentially("sensitivity")
         results = page.locator(".md-search-result__link")
         results.first.wait_for()
         found = results.evaluate_all("all => all.map(link => link.href)")
