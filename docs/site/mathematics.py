@@ -69,6 +69,8 @@ def mathml(latex: str, display: bool = False) -> ET.Element:
             element.tag, element.text = "mo", OPERATORS.get(element.text or "", element.text)
         if element.tag == "mo" and is_name(element):
             element.tag = "mi"
+        if element.tag == "mo" and element.text == "/":
+            element.attrib.update(lspace="0", rspace="0")  # as in TeX
         if display and element.tag in BELOW and element[0].text in LIMITS:
             element.tag = BELOW[element.tag]
     for row in list(root.iter()):
