@@ -70,6 +70,7 @@ bench: $(VENV)/.installed-test
 
 picture: $(VENV)/.installed-test
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/diagrams.py
 
 paper: $(VENV)/.installed-test
 	$(BIN)/shuffledp reproduce all --out build/paper

@@ -9,6 +9,7 @@ import importlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -141,8 +142,21 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+#: A picture of a view, on a line of its own.
+VIEW = re.compile(r"^!\[([^]]+)\]\(((?:\.\./)*views/[\w-]+\.svg)\)$", re.MULTILINE)
+
+
+def inlined(match: re.Match[str]) -> str:
+    """Return a view as a part of the page, in whose colours it is drawn."""
+    drawn = (ROOT / "docs" / match.group(2)).read_text("utf-8")
+    named = f'<svg role="img" aria-label="{escape(match.group(1))}"'
+    drawn = re.sub(r"<style>.*?</style>", "", drawn).replace("<svg", named, 1)
+    return f'<figure class="view">\n{drawn}</figure>'
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links as they are on the site."""
+    """Links as they are on the site, and views as parts of the pages."""
+    markdown = VIEW.sub(inlined, markdown)
     if page.file.src_uri in PAGES.values():
         return re.sub(r"\]\(docs/", "](", markdown)
     if "/" not in page.file.src_uri:

@@ -1,28 +1,18 @@
 """The first use of each word of the glossary is linked, and nothing else."""
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from loading import load
 
 markdown = pytest.importorskip("markdown", reason="the site needs pip install 'shuffledp[docs]'")
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
-
-def load() -> ModuleType:
-    path = ROOT / "docs" / "site" / "glossary.py"
-    spec = importlib.util.spec_from_file_location("glossary", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-hook = load()
+hook = load("site/glossary.py")
 WORDS = {"round": "round", "noise message": "noise-message", "dummies": "noise-message"}
 
 

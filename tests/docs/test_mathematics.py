@@ -1,29 +1,20 @@
 """Formulas of the pages become MathML, and what cannot be typeset ends a strict build."""
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from loading import load
 
 pytest.importorskip("latex2mathml", reason="the site needs pip install 'shuffledp[docs]'")
 markdown = pytest.importorskip("markdown", reason="the site needs pip install 'shuffledp[docs]'")
 
 HOOK = Path(__file__).resolve().parents[2] / "docs" / "site" / "mathematics.py"
 
-
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mathematics", HOOK)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-hook = load()
+hook = load("site/mathematics.py")
 
 
 def page(text: str) -> str:
