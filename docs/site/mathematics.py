@@ -55,6 +55,7 @@ def mathml(latex: str, display: bool = False) -> ET.Element:
         raise Formula("the braces do not match")
     # the environment of GitHub and of TeX; inside a display latex2mathml has it under another name
     known = re.sub(r"\\(begin|end)\{aligned\}", r"\\\1{align*}", latex)
+    known = known.replace(":=", r"\coloneqq ")
     try:
         text = convert(known, display="block" if display else "inline")
         # a single upright letter is told from an italic one by its being escaped

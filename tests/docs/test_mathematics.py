@@ -77,6 +77,7 @@ def test_names_of_functions_are_upright_and_apart() -> None:
 def test_relations_are_operators_and_limits_stand_below() -> None:
     for latex in (r"Y \sim \omega", r"a \pm b", r"A \implies B", r"\lfloor x \rfloor"):
         assert "mo" in tags(latex), latex
+    assert "".join(hook.mathml("a := b").itertext()) == "a\u2254b"
     assert "munder" in tags(r"\sup_x f", display=True) and "munder" not in tags(r"\sup_x f")
 
 
