@@ -13,7 +13,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import click
 from mkdocs.structure.files import File, Files
+
+from shuffledp.cli.app import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "src" / "shuffledp" / "schemas"
@@ -94,6 +97,32 @@ def schemas() -> str:
     return "\n".join(lines)
 
 
+def commands() -> str:
+    """Every command of the shell, as its own help describes it."""
+    lines = [
+        "# Commands",
+        "",
+        "Look up every command of the shell and its options, as `--help` prints them.",
+        "",
+    ]
+    for name, command in shell_commands(cli, "shuffledp"):
+        context = click.Context(command, info_name=name, terminal_width=88, max_content_width=88)
+        level = "##" if name.count(" ") < 2 else "###"
+        lines += [f"{level} {name}", "", "```text", command.get_help(context), "```", ""]
+    return "\n".join(lines)
+
+
+def shell_commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield a group and all commands in it, with what is typed for each."""
+    yield path, group
+    for name in group.list_commands(click.Context(group)):
+        command = group.commands[name]
+        if isinstance(command, click.Group):
+            yield from shell_commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
 def notebook(path: Path) -> str:
     """The cells of a notebook and what they printed, as a page."""
     lines = []
@@ -130,6 +159,7 @@ def on_files(files: Files, config: Any) -> Files:
     for name, (text, modules) in REFERENCE.items():
         made[f"reference/{name}.md"] = reference(name, text, modules, known)
     made["reference/schemas.md"] = schemas()
+    made["reference/commands.md"] = commands()
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).iterdir()):
             if file.suffix == ".ipynb":

@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 import shuffledp
 from browsing import browsing
+from shuffledp.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ("randomizers", "mechanisms", "central", "errors", "plotting", "interop", "published")
@@ -80,6 +82,15 @@ def test_every_schema_and_notebook_has_a_page(site: Path) -> None:
     for file in (ROOT / "examples").glob("*.ipynb"):
         assert (site / "notebooks" / f"{file.stem}.html").exists()
         assert (site / "examples" / file.name).exists()
+
+
+@pytest.mark.slow
+def test_every_command_and_subcommand_has_its_help_on_a_page(site: Path) -> None:
+    page = unescape((site / "reference" / "commands.html").read_text("utf-8"))
+    for name in (*COMMANDS, "plot profile"):
+        assert f'id="shuffledp-{name.replace(" ", "-")}"' in page, name
+        assert f"Usage: shuffledp {name}" in page, name
+    assert page.count("--delta ") > 5
 
 
 @pytest.mark.slow
