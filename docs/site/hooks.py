@@ -106,7 +106,7 @@ def commands() -> str:
         "",
     ]
     for name, command in shell_commands(cli, "shuffledp"):
-        context = click.Context(command, info_name=name, terminal_width=88, max_content_width=88)
+        context = click.Context(command, info_name=name, terminal_width=80, max_content_width=80)
         level = "##" if name.count(" ") < 2 else "###"
         lines += [f"{level} {name}", "", "```text", command.get_help(context), "```", ""]
     return "\n".join(lines)
