@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("views")
-WIDTH, BOX, GAP, MARGIN = 600, 172, 36, 6
+WIDTH, BOX, GAP, MARGIN = 524, 156, 22, 6
 LINE, TOP = 16, 30
 #: As an image by itself, which knows no page around it.
 ALONE = "<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#d1d7e0}}</style>"
@@ -104,12 +104,12 @@ VIEWS = {
          ["user 2", "sends the value itself", "and noise messages"],
          ["user n", "sends the value itself", "and noise messages"]],
         ["shuffler", "removes the senders,", "mixes all messages"],
-        ["a noisy histogram", "values and noise messages,", "which look alike"],
+        ["a noisy histogram", "values among noise", "messages that look alike"],
     ),
     "threshold": View(
         [["user 1", "reports the value itself"], ["user 2", "reports the value itself"],
          ["user n", "reports the value itself"]],
-        ["collector", "keeps each report with", "some probability, counts,",
+        ["collector", "keeps reports at", "a fixed rate, counts,",
          "hides small counts"],
         ["counts", "of the kept reports that", "reach the threshold"],
     ),

@@ -36,7 +36,7 @@ def test_texts_fit_into_their_boxes_and_boxes_into_the_picture(name: str) -> Non
         assert float(box["y"]) >= 0 and float(box["y"]) + float(box["height"]) <= height
     for element in root:
         if element.tag.endswith("text"):
-            assert 0 < len(element.text or "") * 6.2 <= diagrams.BOX, element.text
+            assert 0 < len(element.text or "") * 6.5 <= diagrams.BOX, element.text
 
 
 def test_every_view_is_on_a_page_and_every_picture_says_what_it_shows() -> None:

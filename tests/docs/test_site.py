@@ -141,3 +141,15 @@ def test_search_finds_words_when_the_site_is_opened_from_a_folder(site: Path) ->
         page.goto(address)
         assert "sensitivity" in page.locator("article").inner_text()
     assert all(address.startswith(("file:", "about:", "data:")) for address in asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["index", "what", "clients", "dp-sgd", "paper", "reference/commands"]
+)
+def test_a_page_is_not_wider_than_a_phone(site: Path, name: str) -> None:
+    """What is wider, a table, a formula or code, scrolls by itself."""
+    with browsing() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
