@@ -20,8 +20,11 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 
 log = logging.getLogger("mkdocs.hooks.mathematics")
-#: One or two dollar signs, the formula, the same, and what must not begin the next line.
-FORMULA = r"(?<![\\$])(\${1,2})(?!\$)(.+?)(?<!\\)\1(?!\$)([,.;:!?)\]]*)"
+#: One or two dollar signs, the formula, and the same; around it what must stay in its line.
+FORMULA = (
+    r"(?P<before>\(*)(?<![\\$])(?P<sign>\${1,2})(?!\$)(?P<latex>.+?)(?<!\\)(?P=sign)(?!\$)"
+    r"(?P<after>[,.;:!?)\]]*)"
+)
 THIN = "0.167em"
 SCRIPTS = {"msub", "msup", "msubsup", "munder", "mover", "munderover"}
 #: Where the indices of a limit stand in a display.
@@ -68,15 +71,16 @@ def mathml(latex: str, display: bool = False) -> ET.Element:
             raise Formula(f"unknown command {element.text}")
         if element.tag == "mi" and is_operator(element.text or ""):
             element.tag, element.text = "mo", OPERATORS.get(element.text or "", element.text)
-        if element.tag == "mo" and is_name(element):
+        if element.tag == "mo" and (is_name(element) or element.text in ("\u2026", "\u22ef")):
             element.tag = "mi"
-        if element.tag == "mo" and element.text == "/":
+        if element.tag == "mo" and element.text in ("/", "|", "\u2016"):
             element.attrib.update(lspace="0", rspace="0")  # as in TeX
         if display and element.tag in BELOW and element[0].text in LIMITS:
             element.tag = BELOW[element.tag]
     for row in list(root.iter()):
         if row.tag in ("mrow", "mtd", "mstyle", "msqrt"):
             space_names(row)
+            mark_signs(row)
     return root
 
 
@@ -107,31 +111,39 @@ def space_names(row: ET.Element) -> None:
             row.insert(list(row).index(following), ET.Element("mspace", {"width": THIN}))
 
 
+def mark_signs(row: ET.Element) -> None:
+    """Mark signs of numbers, which have less space than sums and differences."""
+    for before, part in pairwise([None, *row]):
+        alone = before is None or (before.tag == "mo" and not closes(before))
+        if alone and part is not None and part.tag == "mo" and part.text in ("-", "\u2212", "+"):
+            part.set("form", "prefix")
+
+
 def is_fenced(row: ET.Element) -> bool:
     return len(row) > 0 and row[0].tag == "mo"
 
 
 def closes(part: ET.Element) -> bool:
-    return (part.text or "") in (")", "]", "}")
+    return (part.text or "") in (")", "]", "}", "|", "!", "\u230b", "\u2309")
 
 
 class Typesetter(InlineProcessor):  # type: ignore[misc]
     """Replaces a formula by its MathML, and a display by MathML that scrolls if it is wide."""
 
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[ET.Element, int, int]:
-        display = m.group(1) == "$$"
+        display = m["sign"] == "$$"
         try:
-            formula = mathml(m.group(2).strip(), display)
+            formula = mathml(m["latex"].strip(), display)
         except Formula as error:
-            warn(f"cannot typeset {m.group(0)}: {error}")
+            warn(f"cannot typeset {m['sign']}{m['latex']}{m['sign']}: {error}")
             formula = ET.Element("code")
-            formula.text = AtomicString(m.group(0))
-        if not display and not m.group(3):
+            formula.text = AtomicString(m["latex"])
+        if not display and not m["before"] and not m["after"]:
             return formula, m.start(0), m.end(0)
         box = ET.Element("span", {"class": "formula" if display else "unbroken"})
         if display:
             box.set("tabindex", "0")  # so that keys can scroll it
-        formula.tail = AtomicString(m.group(3))
+        box.text, formula.tail = AtomicString(m["before"]), AtomicString(m["after"])
         box.append(formula)
         return box, m.start(0), m.end(0)
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,8 @@ def test_emphasis_escapes_and_comparisons_belong_to_the_formula() -> None:
     assert shown.count("<em>") == 1 and shown.count("<math") == 2
     assert "<mo>&lt;</mo>" in shown and "\\" not in shown
     assert '<span class="unbroken"><math' in shown  # the full stop stays beside x
+    assert '<span class="unbroken">(<math' in page("($x$).")
+    assert "</math>).</span>" in page("($x$).")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +75,20 @@ def test_names_of_functions_are_upright_and_apart() -> None:
         assert "mspace" not in tags(latex), latex
     assert hook.mathml(r"\mathrm{d}").find(".//mi").get("mathvariant") == "normal"
     assert hook.mathml("d").find(".//mi").get("mathvariant") is None
+
+
+def test_signs_bars_and_slashes_have_no_space() -> None:
+    for latex in ("-x", "(-x)", "a = -x", "e^{-x}", r"\exp(-x)", "a \\le -1"):
+        assert [mark.get("form") for mark in signs(latex)] == ["prefix"], latex
+    for latex in ("a - x", "(a) - x", "|a| - x", "n! - x", "x_1 - x", r"\dots - x"):
+        assert [mark.get("form") for mark in signs(latex)] == [None], latex
+    for latex in ("|x|", "1/n", r"P \| Q"):
+        (mark, *_) = hook.mathml(latex).findall(".//mo")
+        assert mark.get("lspace") == mark.get("rspace") == "0", latex
+
+
+def signs(latex: str) -> list[Any]:
+    return [mark for mark in hook.mathml(latex).iter("mo") if mark.text in ("-", "\u2212")]
 
 
 def test_relations_are_operators_and_limits_stand_below() -> None:
