@@ -70,6 +70,7 @@ bench: $(VENV)/.installed-test
 
 picture: $(VENV)/.installed-test
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/diagrams.py
 
 # what is in src/shuffledp/schemas, from the types of the answers
 schemas: $(VENV)/.installed-test

@@ -9,10 +9,14 @@ import importlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import click
 from mkdocs.structure.files import File, Files
+
+from shuffledp.cli.app import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "src" / "shuffledp" / "schemas"
@@ -124,6 +128,32 @@ def schemas() -> str:
     return "\n".join(lines)
 
 
+def commands() -> str:
+    """Every command of the shell, as its own help describes it."""
+    lines = [
+        "# Commands",
+        "",
+        "Look up every command of the shell and its options, as `--help` prints them.",
+        "",
+    ]
+    for name, command in shell_commands(cli, "shuffledp"):
+        context = click.Context(command, info_name=name, terminal_width=80, max_content_width=80)
+        level = "##" if name.count(" ") < 2 else "###"
+        lines += [f"{level} {name}", "", "```text", command.get_help(context), "```", ""]
+    return "\n".join(lines)
+
+
+def shell_commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield a group and all commands in it, with what is typed for each."""
+    yield path, group
+    for name in group.list_commands(click.Context(group)):
+        command = group.commands[name]
+        if isinstance(command, click.Group):
+            yield from shell_commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
 def notebook(path: Path) -> str:
     """The cells of a notebook and what they printed, as a page."""
     lines = []
@@ -160,6 +190,7 @@ def on_files(files: Files, config: Any) -> Files:
     for name, (text, modules) in REFERENCE.items():
         made[f"reference/{name}.md"] = reference(name, text, modules, known)
     made["reference/schemas.md"] = schemas()
+    made["reference/commands.md"] = commands()
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).iterdir()):
             if file.suffix == ".ipynb":
@@ -172,8 +203,21 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+#: A picture of a view, on a line of its own.
+VIEW = re.compile(r"^!\[([^]]+)\]\(((?:\.\./)*views/[\w-]+\.svg)\)$", re.MULTILINE)
+
+
+def inlined(match: re.Match[str]) -> str:
+    """Return a view as a part of the page, in whose colours it is drawn."""
+    drawn = (ROOT / "docs" / match.group(2)).read_text("utf-8")
+    named = f'<svg role="img" aria-label="{escape(match.group(1))}"'
+    drawn = re.sub(r"<style>.*?</style>", "", drawn).replace("<svg", named, 1)
+    return f'<figure class="view">\n{drawn}</figure>'
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links as they are on the site."""
+    """Links as they are on the site, and views as parts of the pages."""
+    markdown = VIEW.sub(inlined, markdown)
     if page.file.src_uri in PAGES.values():
         return re.sub(r"\]\(docs/", "](", markdown)
     if "/" not in page.file.src_uri:

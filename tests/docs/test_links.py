@@ -1,4 +1,4 @@
-"""Relative links and anchors of all pages resolve."""
+"""Relative links and anchors of all pages resolve, and pages begin with what they are for."""
 
 import re
 import unicodedata
@@ -51,3 +51,10 @@ def test_broken_links_are_found(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert broken_links(page) == ["missing.md", "other.md#no-heading", "#there"]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_a_page_begins_with_a_title_and_a_sentence(page: Path) -> None:
+    """What the reader will be able to do comes before code, tables and pictures."""
+    title, opening, *_ = page.read_text(encoding="utf-8").split("\n\n")
+    assert title.startswith("# ") and re.match(r"[A-Z][a-z]* ", opening), opening

@@ -6,11 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 import shuffledp
+from browsing import browsing
+from shuffledp.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ("randomizers", "mechanisms", "central", "errors", "plotting", "interop", "published")
@@ -23,7 +26,7 @@ SHEET = re.compile(
 )
 
 # found, not imported: the site is built by another process
-if not all(map(importlib.util.find_spec, ("mkdocs", "material", "mkdocstrings"))):
+if not all(map(importlib.util.find_spec, ("mkdocs", "material", "mkdocstrings", "latex2mathml"))):
     pytest.skip("the site needs pip install 'shuffledp[docs]'", allow_module_level=True)
 
 
@@ -82,6 +85,15 @@ def test_every_schema_and_notebook_has_a_page(site: Path) -> None:
 
 
 @pytest.mark.slow
+def test_every_command_and_subcommand_has_its_help_on_a_page(site: Path) -> None:
+    page = unescape((site / "reference" / "commands.html").read_text("utf-8"))
+    for name in (*COMMANDS, "plot profile"):
+        assert f'id="shuffledp-{name.replace(" ", "-")}"' in page, name
+        assert f"Usage: shuffledp {name}" in page, name
+    assert page.count("--delta ") > 5
+
+
+@pytest.mark.slow
 def test_no_page_asks_another_host(site: Path) -> None:
     for file in site.rglob("*.html"):
         text = file.read_text("utf-8")
@@ -98,3 +110,46 @@ def test_links_of_the_built_pages_lead_somewhere(site: Path) -> None:
         for target in re.findall(r'(?:href|src)="([^"#?]+)', file.read_text("utf-8")):
             if not re.match(r"[a-z]+:|//", target):
                 assert (file.parent / target).resolve().exists(), f"{file.name}: {target}"
+
+
+@pytest.mark.slow
+def test_every_entry_of_the_glossary_is_linked_from_a_page_and_once(site: Path) -> None:
+    used: set[str] = set()
+    for file in site.rglob("*.html"):
+        links = re.findall(
+            r'class="term" href="[./]*glossary\.html#([\w-]+)"', file.read_text("utf-8")
+        )
+        assert len(links) == len(set(links)), file
+        assert not links or file.parent.name not in ("theory", "reference"), file
+        used.update(links)
+    glossary = (site / "glossary.html").read_text("utf-8")
+    assert used == set(re.findall(r'<h3 id="([\w-]+)"', glossary))
+
+
+@pytest.mark.slow
+def test_search_finds_words_when_the_site_is_opened_from_a_folder(site: Path) -> None:
+    with browsing() as browser:
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "limits.html").as_uri())
+        page.locator("input[name=query]").press_sequentially("sensitivity")
+        results = page.locator(".md-search-result__link")
+        results.first.wait_for()
+        found = results.evaluate_all("all => all.map(link => link.href)")
+        address, *_ = [link for link in found if "/interop.html" in link]
+        page.goto(address)
+        assert "sensitivity" in page.locator("article").inner_text()
+    assert all(address.startswith(("file:", "about:", "data:")) for address in asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["index", "what", "clients", "dp-sgd", "paper", "reference/commands"]
+)
+def test_a_page_is_not_wider_than_a_phone(site: Path, name: str) -> None:
+    """What is wider, a table, a formula or code, scrolls by itself."""
+    with browsing() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390

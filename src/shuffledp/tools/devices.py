@@ -1,5 +1,5 @@
 """Audit clients in any language, by a specification: a program that answers lines, or recorded
-messages. docs/deploy-client.md has the protocol.
+messages. docs/audit.md has the protocol.
 
 The test vectors come first, since no statistics can see a threshold that is off by 2^40 of 2^64.
 """
