@@ -40,7 +40,7 @@ _TOO_MANY = 10**9  # values and outputs, beyond which nobody enumerates
 
 Questions = Annotated[
     tuple[Randomizer, ...],
-    Parameter("questions, as rr k=4 eps0=1, with semicolons between them", text=True),
+    Parameter("questions such as rr k=4 eps0=1, separated by semicolons", text=True),
 ]
 
 
