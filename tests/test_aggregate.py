@@ -91,7 +91,10 @@ def test_one_bit_flipped_or_two_probabilities_say_the_same() -> None:
 def test_the_shell_says_what_is_seen() -> None:
     text = ok("epsilon", *SHELL, "--users", "1e4", "--delta", "1e-6", "--neighbours", "remove")
     said = " ".join(text.split())
-    assert "remove-one: of neighbouring datasets one lacks the value of one user" in said
+    assert (
+        "remove-one: neighbouring datasets differ in whether the value of one user is present"
+        in said
+    )
     assert "one aggregated round of 10,000 users" in said
     assert "sees the sums over all users" in said
     assert "it reveals the sums of what all users send and nothing else" in said
@@ -138,7 +141,7 @@ def test_published_bounds_do_not_apply() -> None:
     compared = compare(Aggregate(UNARY, 10_000), delta=1e-6)
     assert {row.epsilon for row in compared.rows} == {None}
     assert "not for a aggregated round" not in str(compared)
-    assert "not for sums" in str(compared)
+    assert "not for the sums" in str(compared)
 
 
 def test_reprs() -> None:

@@ -40,7 +40,7 @@ class Aggregate(RoundOfUsers):
 
     view: ClassVar[str] = "aggregate"
     noun: ClassVar[str] = "aggregated round"
-    seen: ClassVar[str] = "sums"
+    seen: ClassVar[str] = "the sums"
     sent: ClassVar[str] = "contributions"
     trusted: ClassVar[str] = (
         "the aggregation is secure and exact: it reveals the sums of what all users send and "

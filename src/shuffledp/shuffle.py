@@ -13,7 +13,7 @@ from ._support.progress import progress
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import best_effort
 from .randomizers import Analysis, Randomizer
-from .randomizers.analyses import BLANKET
+from .randomizers.analyses import BLANKET, chapter
 from .randomizers.parameter import parameters_of
 from .rounds import RoundOfUsers
 
@@ -51,7 +51,7 @@ class Shuffle(RoundOfUsers):
 
     view: ClassVar[str] = "shuffle"
     noun: ClassVar[str] = "shuffled round"
-    seen: ClassVar[str] = "messages"
+    seen: ClassVar[str] = "the messages"
     trusted: ClassVar[str] = (
         "the shuffler is honest: it reveals the messages of a round in random order and nothing "
         "else"
@@ -137,7 +137,7 @@ class Shuffle(RoundOfUsers):
     @property
     def _steps(self) -> list[str]:
         if self.sample_rate < 1 and self._as_one:
-            return ["sampling and shuffling analyzed together: docs/theory/sampling.md"]
+            return [f"sampling and shuffling analyzed together: {chapter('Sampling')}"]
         return super()._steps
 
     @property

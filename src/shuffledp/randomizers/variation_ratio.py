@@ -52,10 +52,16 @@ class VariationRatio(UnknownRandomizer):
 
     p: Annotated[
         float,
-        Parameter("largest ratio of the laws of two values of the user", 1 + 1e-6, 1e87),
+        Parameter(
+            "largest ratio of the message distributions of two values of the user", 1 + 1e-6, 1e87
+        ),
     ]
-    beta: Annotated[float, Parameter("largest total variation distance of these laws", 1e-9, 1.0)]
-    q: Annotated[float, Parameter("largest ratio of these laws to that of another user", 1.0, 1e87)]
+    beta: Annotated[
+        float, Parameter("largest total variation distance of these distributions", 1e-9, 1.0)
+    ]
+    q: Annotated[
+        float, Parameter("largest ratio of these distributions to that of another user", 1.0, 1e87)
+    ]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,7 +129,8 @@ class VariationRatio(UnknownRandomizer):
 
     def describe(self) -> str:
         return (
-            f"any randomizer whose laws for two values of a user differ by a factor of at most "
-            f"{plain(self.p)} and by at most {plain(self.beta)} in total variation, and exceed "
-            f"the law of no other user by more than a factor of {plain(self.q)}"
+            "any randomizer whose message distributions for two values of a user differ by a "
+            f"factor of at most {plain(self.p)} and by at most {plain(self.beta)} in total "
+            "variation, and exceed the distribution of no other user by more than a factor of "
+            f"{plain(self.q)}"
         )

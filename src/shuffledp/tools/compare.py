@@ -18,6 +18,7 @@ from ..accountant import repeated
 from ..allocation import RandomAllocation
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, best_effort
+from ..randomizers.analyses import chapter
 from ..rounds import Round
 from ..shuffle import Shuffle
 from . import style
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..published.random_allocation import TrainingBound
 
 
-_NOT_PROVEN = "printed as a bound, but not one: see docs/theory/errata.md"
+_NOT_PROVEN = f"printed as a bound, but not one: {chapter('Errata of the literature')}"
 
 
 class ComparisonRow(NamedTuple):
