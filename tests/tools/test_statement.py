@@ -135,7 +135,8 @@ def test_a_plan_that_may_fit_is_not_said_to_exceed() -> None:
     entry = Entry(planned, Bounds(0.9, 1.1), -0.1, fits=False)
     assert Ledger(1.0, 1e-6, (entry,)).verdict == (
         "The plan is not certified to fit the target (1, 1e-06): 0.9 <= epsilon of the analyzed "
-        "pairs <= 1.100001 is certified (replace-one neighbours); narrow it by rtol."
+        "pairs <= 1.100001 is certified (replace-one neighbours); a smaller rtol gives a narrower "
+        "bracket."
     )
     entry = Entry(planned, Bounds(1.05, 1.1), -0.1, fits=False)
     assert "exceeds the target" in Ledger(1.0, 1e-6, (entry,)).verdict

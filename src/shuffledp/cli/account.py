@@ -15,10 +15,11 @@ from ..errors import Infeasible, InvalidParameter, NotCertified
 from ..records import described
 from ..tools.colluders import colluding_share
 from ..tools.dates import Schedule, read_day
+from ..tools.document import DocumentDetails
 from ..tools.ledger import Entry, Ledger, Population
 from ..tools.periods import PeriodAccount
 from ..tools.plan import Plan
-from ..tools.signed import check_date, document
+from ..tools.signed import document
 from ..tools.timeline import timeline
 from .figure import draw, picture_options
 from .options import CSV, JSON, RTOL, command, options
@@ -34,6 +35,16 @@ _OUT = click.option(
 )
 
 
+#: Of the document to sign; they replace what [document] in the plan says.
+_DETAILS = {
+    "document-title": "The title of the document.",
+    "owner": "Who is responsible for the plan.",
+    "purpose": "What the data are collected for.",
+    "date": "The date of the document: no clock is read.",
+    "document-version": "The version of the document.",
+}
+
+
 def _flag(name: str, text: str) -> Any:
     return click.option(f"--{name}", "form", flag_value=name, help=f"Print {text} instead.")
 
@@ -43,7 +54,14 @@ def _flag(name: str, text: str) -> Any:
 @options(
     *(JSON, CSV, _flag("markdown", "Markdown, to be signed,")),
     *(_flag("html", "a page of HTML, to be signed,"), _OUT),
-    click.option("--date", metavar="TEXT", help="The date of the document, as you give it."),
+    *(click.option(f"--{name}", metavar="TEXT", help=text) for name, text in _DETAILS.items()),
+    click.option(
+        "--signature",
+        "signatures",
+        metavar="TEXT",
+        multiple=True,
+        help="Who signs the document: a name and a role. Repeat it for others.",
+    ),
     click.option(
         "--at", metavar="DATE", help="Also what is spent by the evening of a day: 2027-07-01."
     ),
@@ -58,18 +76,18 @@ def _flag(name: str, text: str) -> Any:
 def account(
     plan: str,
     rtol: float,
-    date: str | None,
     at: str | None,
     find: str | None,
     out: str | None,
     picture: str | None,
     form: str | None,
+    **details: Any,
 ) -> None:
     """The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.
 
     \b
       shuffledp account plan.toml
-      shuffledp account plan.toml --date 2026-01-31 --out account.md
+      shuffledp account plan.toml --owner "Measurement team" --date 2026-01-31 --out account.html
       shuffledp account plan.toml --json --plot ledger.png
       shuffledp account years.toml --at 2027-07-01
       shuffledp account plan.toml --find colluding
@@ -86,7 +104,8 @@ def account(
             raise InvalidParameter(
                 f"--{name} does not go with CSV, which has the entries only; use --json."
             )
-    check_date(date)
+    details = {name.removeprefix("document_"): value for name, value in details.items()}
+    DocumentDetails().updated(**details)  # refuses what cannot be printed before the work is done
     day = None if at is None else read_day("at", at)
     read = Plan.read(plan)
     ledger = read.ledger(rtol=rtol, at=day)
@@ -103,12 +122,13 @@ def account(
         draw(partial(plot_ledger, ledger), picture)
     shortfall = _shortfall(ledger, rtol)
     if form == "json":
-        answer = _answer(ledger, rtol) | {"date": date}
+        shown = ledger.details.updated(**details)
+        answer = _answer(ledger, rtol) | {"date": shown.date, "document": shown.as_dict()}
         text = json_report("account", answer, error=shortfall, rtol=rtol)
     elif form == "csv":
         text = ledger.to_csv().rstrip("\n")
     else:
-        text = getattr(document(ledger, date), form)()
+        text = getattr(document(ledger, **details), form)()
     if out is None:
         click.echo(text)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._support.numeric import Bounds
@@ -13,6 +13,7 @@ from .._support.tables import Table, html_table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..bounds.target import Calibration
 from .dates import Duration
+from .document import DocumentDetails
 from .participation import Participation
 from .periods import PeriodAccount, Standing
 from .signed import DISJOINT, EVERYBODY, document
@@ -85,14 +86,25 @@ class Ledger(Records):
     #: The same day and population for the lower value: from then on the target is exceeded for
     #: certain, as analyzed.
     surely_exceeded: tuple[datetime.date, str | None] | None = None
+    #: What the document of the plan says about itself.
+    details: DocumentDetails = field(default_factory=DocumentDetails)
 
-    def to_markdown(self, date: str | None = None) -> str:
-        """A document to sign: guarantee, relation, adversaries, assumptions, analyses, inputs."""
-        return document(self, date).markdown()
+    def to_markdown(self, date: str | None = None, **details: Any) -> str:
+        """A document to sign, as Markdown; needs the extra `documents`.
 
-    def to_html(self, date: str | None = None) -> str:
-        """The same as a page of its own."""
-        return document(self, date).html()
+        Parameters
+        ----------
+        date : str, optional
+            The date of the document; no clock is read.
+        **details : Any
+            The other fields of `DocumentDetails`: title, owner, purpose, version, signatures. They
+            replace those of the plan.
+        """
+        return document(self, date=date, **details).markdown()
+
+    def to_html(self, date: str | None = None, **details: Any) -> str:
+        """The same as a page of its own, made for printing."""
+        return document(self, date=date, **details).html()
 
     @property
     def fits(self) -> bool:
@@ -308,7 +320,8 @@ class Ledger(Records):
             least, most = rounded_down(total.lower, 7), rounded_up(total.upper, 7)
             known = f"{least} <= epsilon of the analyzed pairs <= {most}"
             known += f" is certified{people} ({relation} neighbours)"
-            return f"The plan is not certified to fit {budget}{among}: {known}; narrow it by rtol."
+            why = f"{known}; a smaller rtol gives a narrower bracket"
+            return f"The plan is not certified to fit {budget}{among}: {why}."
         over = rounded_up(total.upper - self.epsilon)
         if worst:
             first, people = worst.exceeded_from, f" in the population {worst.name!r}"
