@@ -39,7 +39,7 @@ SHELL = ("--randomizer", "unary", "--k", "16", "--eps0", "6", "--view", "aggrega
         ),
         (lambda: Aggregate(HadamardResponse(4, eps0=1.0), 10), "not supported by the aggregate"),
         (lambda: Aggregate(RandomizedResponse(2, eps0=1.0), 10, "remove"), "zero vector"),
-        (lambda: Shuffle(UNARY, 10, neighbours="remove"), "a missing one would be seen"),
+        (lambda: Shuffle(UNARY, 10, neighbours="remove"), "sees the number of messages"),
         (lambda: Aggregate(UNARY, 10, "add"), "neighbours='add' is unknown; choose replace or"),
         (lambda: UnaryEncoding(4, p=0.2, q=0.5), "q=0.5 is not below p=0.2"),
         (lambda: UnaryEncoding(4), "give either eps0"),

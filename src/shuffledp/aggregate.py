@@ -68,7 +68,7 @@ class Aggregate(RoundOfUsers):
     def _cannot_remove(self) -> str:
         if "remove" in self.randomizer.sum_law().relations:
             return ""
-        return "the zero vector would stand for the value, and it sends none for that"
+        return "a missing value counts as the zero vector, which is none of its values"
 
     @property
     def law(self) -> Any:

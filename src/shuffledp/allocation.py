@@ -155,8 +155,9 @@ class RandomAllocation(RoundOfReports):
         validate.instance(self.kept, bool, "is no truth value; give True or False.", "kept")
         if self.neighbours != "remove":
             raise InvalidParameter(
-                f"neighbours={validate.show(self.neighbours)} has no meaning for random "
-                "allocation, of which the removal of an example is known; use neighbours='remove'."
+                f"neighbours={validate.show(self.neighbours)} is not supported for random "
+                "allocation, whose guarantee is for the removal of an example; use "
+                "neighbours='remove'."
             )
         if self.selected > self.steps:
             raise InvalidParameter(

@@ -171,7 +171,7 @@ class RoundOfUsers(Round):
         validate.choice("neighbours", self.neighbours, NEIGHBOURS)
         if self.neighbours == "remove" and (wrong := self._cannot_remove):
             raise InvalidParameter(
-                f"neighbours='remove' has no meaning for {self.randomizer!r} here: {wrong}; use "
+                f"neighbours='remove' is not defined for {self.randomizer!r} here: {wrong}; use "
                 "neighbours='replace'."
             )
         rate = validate.sample_rate(self.sample_rate)

@@ -36,7 +36,7 @@ THRESHOLD = Analysis(
         "every report is kept with exactly this probability, independently of all others and of "
         "other rounds"
     ),
-    gist="sees the counts above the threshold",
+    gist="sees the counts that reach the threshold",
     law=lambda round_: None,
     as_one=False,
 )

@@ -80,9 +80,9 @@ class Shuffle(RoundOfUsers):
         unknown = not self.randomizer.covers_every_exchange
         if unknown and self.messages != 1 and self.sample_rate != 1:
             raise InvalidParameter(
-                f"messages={validate.show(self.messages)} of samples have no known bound for "
-                f"{self.randomizer!r}, whose numbers say nothing of exchanging a value for that of "
-                "another user; give sample_rate=1 or messages=1."
+                f"messages={validate.show(self.messages)} with sample_rate={self.sample_rate} has "
+                f"no known bound for {self.randomizer!r}, whose numbers do not bound the exchange "
+                "of a value for that of another user; give sample_rate=1 or messages=1."
             )
 
     def _check_limits(self, name: str, least: float, most: float) -> None:
@@ -99,7 +99,7 @@ class Shuffle(RoundOfUsers):
     def _cannot_remove(self) -> str:
         if "remove" in self.randomizer.relations:
             return ""
-        return "the adversary counts the messages, so that a missing one would be seen"
+        return "the adversary sees the number of messages, and so that one is missing"
 
     @property
     def _own(self) -> str:

@@ -31,7 +31,7 @@ _OUT = click.option(
     "--out",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write to a file; .txt, .md, .html, .json and .csv say as what.",
+    help="Write to a file, whose ending is the format: .txt, .md, .html, .json or .csv.",
 )
 
 
@@ -52,8 +52,8 @@ def _flag(name: str, text: str) -> Any:
 @command()
 @click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
 @options(
-    *(JSON, CSV, _flag("markdown", "Markdown, to be signed,")),
-    *(_flag("html", "a page of HTML, to be signed,"), _OUT),
+    *(JSON, CSV, _flag("markdown", "the document to sign as Markdown")),
+    *(_flag("html", "the document to sign as an HTML page"), _OUT),
     *(click.option(f"--{name}", metavar="TEXT", help=text) for name, text in _DETAILS.items()),
     click.option(
         "--signature",
@@ -63,14 +63,14 @@ def _flag(name: str, text: str) -> Any:
         help="Who signs the document: a name and a role. Repeat it for others.",
     ),
     click.option(
-        "--at", metavar="DATE", help="Also what is spent by the evening of a day: 2027-07-01."
+        "--at", metavar="DATE", help="Also report what is spent by the end of a day: 2027-07-01."
     ),
     click.option(
         "--find",
         type=click.Choice(["colluding"]),
-        help="Also which share of the users of every round may collude.",
+        help="Also find the largest share of the users of every round that may collude.",
     ),
-    *picture_options("--plot", "Draw epsilon over time, or after each entry, to a file."),
+    *picture_options("--plot", "Draw epsilon over time, or after each entry, into a file."),
     RTOL,
 )
 def account(
@@ -83,7 +83,7 @@ def account(
     form: str | None,
     **details: Any,
 ) -> None:
-    """The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.
+    """The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if not certified.
 
     \b
       shuffledp account plan.toml

@@ -59,7 +59,7 @@ EXACT = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=_THIS_RANDOMIZER,
-    gist="is told nothing: the worst datasets of all",
+    gist="is told nothing; the worst datasets",
     law=lambda randomizer: randomizer.binary_law(),
     as_one=False,
 )

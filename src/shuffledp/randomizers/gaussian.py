@@ -90,8 +90,8 @@ class Gaussian(DensityRandomizer):
         if self.dimension is None:
             return super().analyses
         raise InvalidParameter(
-            f"{self!r} hides vectors in sums only: no bound is known of shuffled noisy vectors; "
-            "use Aggregate."
+            f"{self!r} protects vectors in sums only: no bound is known for shuffled noisy "
+            "vectors; use Aggregate."
         )
 
     @property

@@ -215,8 +215,8 @@ class NoiseShares(Randomizer):
     @property
     def analyses(self) -> Mapping[str, Analysis]:
         raise InvalidParameter(
-            f"{self!r} hides values in sums only: whoever sees its messages one by one sees the "
-            "noise of one user; use Aggregate."
+            f"{self!r} protects values in sums only: a single message has the noise of one user "
+            "only; use Aggregate."
         )
 
     @property

@@ -33,7 +33,7 @@ NOISE = Analysis(
         "no user sends more values in a round than stated; if a user sends several values, each of "
         "them has noise of its own, or all of them differ"
     ),
-    gist="is told nothing: all datasets are alike",
+    gist="is told nothing; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
@@ -49,7 +49,7 @@ DUMMIES = Analysis(
         "does not know any of them, whoever sends them; no user sends more values in a round than "
         "stated; if a user sends several values, each of them has that many dummies of its own"
     ),
-    gist="is told nothing: all datasets are alike",
+    gist="is told nothing; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
@@ -70,7 +70,7 @@ ADDED = Analysis(
         "every round; no user sends more values in a round than stated; the values of a user in a "
         "round all differ"
     ),
-    gist="is told nothing: the worst datasets of all",
+    gist="is told nothing; the worst datasets",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
@@ -198,7 +198,9 @@ class NoisyHistogram(Randomizer):
                 f"{kind}."
             )
         if self.dummies is not None and self.k is None:
-            raise InvalidParameter("dummies are any of k values; give k, too.")
+            raise InvalidParameter(
+                "dummies needs k, the number of values from which they are drawn; give k."
+            )
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
@@ -340,8 +342,8 @@ class NoisyHistogram(Randomizer):
 
     def exact(self) -> ExactMatrix:
         raise InvalidParameter(
-            f"{self!r} is no matrix: users send any number of messages; give a randomizer that "
-            "sends one."
+            f"{self!r} has no matrix of probabilities: users send any number of messages; "
+            "give a randomizer that sends one."
         )
 
     def __repr__(self) -> str:

@@ -73,8 +73,9 @@ class VariationRatio(UnknownRandomizer):
             )
         if Fraction(self.q) < (1 + self._distance) * (1 - _ROUNDED):
             raise InvalidParameter(
-                f"q={self.q!r} is below 1 + beta = {float(1 + self._distance):.9g}: no law is at "
-                "least 1/q of two laws so far apart; give a larger q or a smaller beta."
+                f"q={self.q!r} is below 1 + beta = {float(1 + self._distance):.9g}: no "
+                "distribution is at least 1/q of two distributions so far apart; give a larger q "
+                "or a smaller beta."
             )
 
     @property

@@ -148,7 +148,7 @@ def _comparable(round_: Round) -> Shuffle:
     if sampled and round_.sampling == "poisson":
         raise OutOfRange("it is for samples of a fixed size, not for Poisson sampling.")
     if sampled and round_.honest < round_.users:
-        raise OutOfRange("it says nothing of samples with colluding or missing users.")
+        raise OutOfRange("it does not cover samples with colluding or missing users.")
     if round_.messages > 1:
         raise OutOfRange("it is for one message of each user in a round.")
     return round_

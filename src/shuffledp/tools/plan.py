@@ -434,7 +434,7 @@ def _check_populations(names: Iterable[str]) -> None:
         plainly = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
         if plainly == EVERYBODY:
             raise InvalidParameter(
-                f"population={name!r} is no part of all people; leave the population out."
+                f"population={name!r} is the name for all people; leave the population out."
             )
         if seen.setdefault(plainly, name) != name:
             raise InvalidParameter(
