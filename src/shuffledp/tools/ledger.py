@@ -225,24 +225,17 @@ class Ledger(Records):
                 f"{entry.planned.rounds:,}",
                 entry.planned.round.crowd,
                 rounded_up(entry.running.upper),
-                _signed_down(entry.remaining),
-                "yes" if entry.fits else "no",
+                *_left(entry),
             )
             for entry in self.entries
         ]
 
-    def table_of_populations(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+    def table_of_populations(self) -> Table:
         """Head and rows: what each population loses by the whole plan."""
         rows = [
-            (
-                each.name,
-                rounded_up(each.total.upper),
-                _signed_down(each.remaining),
-                "yes" if each.fits else "no",
-            )
-            for each in self.populations
+            (each.name, rounded_up(each.total.upper), *_left(each)) for each in self.populations
         ]
-        return ("population", "epsilon", *_LEFT), [*rows]
+        return ("population", "epsilon", *_LEFT), rows
 
     def table_of_periods(self) -> Table:
         """Head and rows: what a person can lose in the worst period of each budget."""
@@ -254,8 +247,7 @@ class Ledger(Records):
                 rounded_up(each.total.upper),
                 plain(each.budget.epsilon),
                 plain(each.budget.delta),
-                _signed_down(each.remaining),
-                "yes" if each.fits else "no",
+                *_left(each),
             )
             for each in self.periods
         ]
@@ -336,14 +328,12 @@ class Ledger(Records):
         return f"As analyzed, the plan exceeds {budget} by epsilon {over}{people}, {from_}."
 
     def __str__(self) -> str:
-        tables = [text_table(self.head, self.rows(), left=[0])]
-        if self.populations:
-            tables.append(text_table(*self.table_of_populations(), left=[0]))
-        if self.periods:
-            tables.append(text_table(*self.table_of_periods(), left=[0]))
-        if self.standing is not None:
-            tables.append(text_table(*self.table_of_standing(), left=[0]))
-        return "\n\n".join([*tables, wrapped(self.verdict)])
+        tables: list[Table] = [(self.head, self.rows())]
+        tables += [self.table_of_populations()] if self.populations else []
+        tables += [self.table_of_periods()] if self.periods else []
+        tables += [self.table_of_standing()] if self.standing else []
+        shown = (text_table(*table, left=[0]) for table in tables)
+        return "\n\n".join([*shown, wrapped(self.verdict)])
 
     def _repr_html_(self) -> str:
         return html_table(self.verdict, self.head, self.rows(), named_by=0)
@@ -351,6 +341,10 @@ class Ledger(Records):
 
 #: The last columns of both tables.
 _LEFT = ("remaining", "fits")
+
+
+def _left(cost: Entry | Population | PeriodAccount) -> tuple[str, str]:
+    return _signed_down(cost.remaining), "yes" if cost.fits else "no"
 
 
 def _signed_down(value: float) -> str:
