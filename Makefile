@@ -82,7 +82,7 @@ paper: $(VENV)/.installed-test
 
 # builds the wheel and the sdist and tries the wheel where there are only numpy and click, then with
 # the extras
-EXTRAS = $(shell grep -oE '^(plot|sweep|interop|parquet|web) =' pyproject.toml | cut -d' ' -f1)
+EXTRAS = $(shell grep -oE '^(plot|sweep|interop|parquet|documents|web) =' pyproject.toml | cut -d' ' -f1)
 comma := ,
 empty :=
 release-check: $(VENV)/.installed

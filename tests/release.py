@@ -18,6 +18,7 @@ NEEDED_BY = {
     "sweep": "joblib",
     "interop": "shuffledp.interop",
     "parquet": "pyarrow.parquet",
+    "documents": "jinja2",
     "web": "uvicorn",
 }
 ROUND = ("--eps0", "4", "--users", "10000")
@@ -66,6 +67,13 @@ def check_extra(extra: str) -> None:
             shell("risk", *ROUND, "--plot", str(picture))
             if not picture.read_bytes().startswith(b"\x89PNG"):
                 sys.exit("risk --plot drew no picture")
+    if extra == "documents":
+        with tempfile.TemporaryDirectory() as folder:
+            plan = Path(folder) / "plan.toml"
+            target = "target = { epsilon = 1, delta = 1e-6 }"
+            plan.write_text(f"{target}\n[[rounds]]\neps0 = 1\nusers = 10_000\n")
+            if "Glossary" not in shell("account", str(plan), "--html"):
+                sys.exit("account --html printed no document")
     if extra == "sweep":
         rows = shell("sweep", "--eps0", "1,2", "--users", "1000", "--delta", "1e-6", "--json")
         if len(json.loads(rows)["rows"]) != 2:

@@ -39,7 +39,7 @@ SHELL = ("--randomizer", "unary", "--k", "16", "--eps0", "6", "--view", "aggrega
         ),
         (lambda: Aggregate(HadamardResponse(4, eps0=1.0), 10), "not supported by the aggregate"),
         (lambda: Aggregate(RandomizedResponse(2, eps0=1.0), 10, "remove"), "zero vector"),
-        (lambda: Shuffle(UNARY, 10, neighbours="remove"), "a missing one would be seen"),
+        (lambda: Shuffle(UNARY, 10, neighbours="remove"), "sees the number of messages"),
         (lambda: Aggregate(UNARY, 10, "add"), "neighbours='add' is unknown; choose replace or"),
         (lambda: UnaryEncoding(4, p=0.2, q=0.5), "q=0.5 is not below p=0.2"),
         (lambda: UnaryEncoding(4), "give either eps0"),
@@ -91,7 +91,10 @@ def test_one_bit_flipped_or_two_probabilities_say_the_same() -> None:
 def test_the_shell_says_what_is_seen() -> None:
     text = ok("epsilon", *SHELL, "--users", "1e4", "--delta", "1e-6", "--neighbours", "remove")
     said = " ".join(text.split())
-    assert "remove-one: of neighbouring datasets one lacks the value of one user" in said
+    assert (
+        "remove-one: neighbouring datasets differ in whether the value of one user is present"
+        in said
+    )
     assert "one aggregated round of 10,000 users" in said
     assert "sees the sums over all users" in said
     assert "it reveals the sums of what all users send and nothing else" in said
@@ -138,7 +141,7 @@ def test_published_bounds_do_not_apply() -> None:
     compared = compare(Aggregate(UNARY, 10_000), delta=1e-6)
     assert {row.epsilon for row in compared.rows} == {None}
     assert "not for a aggregated round" not in str(compared)
-    assert "not for sums" in str(compared)
+    assert "not for the sums" in str(compared)
 
 
 def test_reprs() -> None:

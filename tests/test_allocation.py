@@ -58,7 +58,7 @@ LAPLACE = LaplaceNoise(2.0, neighbours="remove")
             {"completed": 5, "epochs": 3, "kept": True},
             "is not known together with kept=True",
         ),
-        ({"neighbours": "replace"}, "neighbours='replace' has no meaning"),
+        ({"neighbours": "replace"}, "neighbours='replace' is not supported"),
     ],
 )
 def test_bad_input_is_one_sentence(wrong: dict[str, Any], sentence: str) -> None:
@@ -254,7 +254,10 @@ def test_the_shell_answers() -> None:
         (("--sigma", "1", "--noise-multiplier", "1", "--steps", "5"), "are the same here"),
         (("--sigma", "1", "--steps", "5", "--kept-epochs", "1"), "kept=True needs epochs"),
         (("--sigma", "1", "--steps", "5", "--kept-epochs", "2", "--completed", "2"), "not known"),
-        (("--sigma", "1", "--steps", "5", "--neighbours", "replace"), "has no meaning"),
+        (
+            ("--sigma", "1", "--steps", "5", "--neighbours", "replace"),
+            "is not supported for random allocation",
+        ),
         (("--sigma", "1", "--steps", "5", "--randomizer", "rr"), "--randomizer does not go with"),
     ],
 )

@@ -220,7 +220,7 @@ def test_vectors_in_a_plan(tmp_path: Any) -> None:
 
 def test_what_is_refused() -> None:
     wrong: list[tuple[Any, str]] = [
-        (lambda: Shuffle(Gaussian(1.0, 3), 10), "hides vectors in sums only"),
+        (lambda: Shuffle(Gaussian(1.0, 3), 10), "protects vectors in sums only"),
         (lambda: Gaussian(1.0, 0), "dimension=0 is below 1"),
         (lambda: NoiseShares(binomial=1, dimension=2, norm=3), "coins have a largest sum"),
         (

@@ -179,7 +179,9 @@ def test_what_it_says_and_what_it_refuses(tmp_path: Any) -> None:
         with pytest.raises((InvalidParameter, OutOfRange)) as caught:
             NoiseShares(**given)
         assert str(caught.value).startswith(text) and str(caught.value).endswith(".")
-    with pytest.raises(InvalidParameter, match=r"hides values in sums only: .*; use Aggregate\.$"):
+    with pytest.raises(
+        InvalidParameter, match=r"protects values in sums only: .*; use Aggregate\.$"
+    ):
         Shuffle(NoiseShares(skellam=1.0, k=2), 10)
     few = NoiseShares(discrete_laplace=1.0, complete=1, k=2)
     with pytest.raises(OutOfRange, match=r"^17 shares are more than 16 times the complete=1"):

@@ -66,7 +66,7 @@ class Aggregate(RoundOfUsers):
 
     view: ClassVar[str] = "aggregate"
     noun: ClassVar[str] = "aggregated round"
-    seen: ClassVar[str] = "sums"
+    seen: ClassVar[str] = "the sums"
     sent: ClassVar[str] = "contributions"
     trusted: ClassVar[str] = (
         "the aggregation is secure and exact: it reveals the sums of what all users send and "
@@ -94,7 +94,7 @@ class Aggregate(RoundOfUsers):
     def _cannot_remove(self) -> str:
         if "remove" in self.randomizer.sum_law().relations:
             return ""
-        return "the zero vector would stand for the value, and it sends none for that"
+        return "a missing value counts as the zero vector, which is none of its values"
 
     @property
     def law(self) -> Any:

@@ -14,6 +14,7 @@ from .central import CentralNoise, GaussianNoise, Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Mechanism
 from .randomizers import Analysis, Parameter
+from .randomizers.analyses import chapter
 from .randomizers.parameter import Search, parameters_of
 from .rounds import RoundOfReports
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:  # loaded with the first question
 _ALLOCATED = Analysis(
     name="allocation",
     theorem=(
-        "exact hockey-stick divergence of the random allocation of one step; proof for steps that "
-        "depend on earlier ones in docs/theory/allocation.md"
+        "exact hockey-stick divergence of the random allocation of an example to one step; proof, "
+        f"also for steps that depend on earlier ones: {chapter('Random allocation')}"
     ),
     adversary=(
         "sees what every step releases, and so every model, and knows all other examples and their "
@@ -41,18 +42,18 @@ _ALLOCATED = Analysis(
     as_one=False,
 )
 _IN_BLOCKS = (
-    "upper bound for several steps of an example: one step of each of as many blocks, composed; "
-    "proof in docs/theory/allocation.md"
+    "upper bound for several steps of an example: the composition of one step in each of as many "
+    f"blocks; proof: {chapter('Random allocation')}"
 )
 _KEPT = replace(
     _ALLOCATED,
     assumption=_ALLOCATED.assumption.replace("afresh in every epoch", "kept for all epochs"),
 )
 _GAUSSIAN_STEP = (
-    "an example adds a vector no longer than the clipping norm to the sums of its steps and "
-    "nothing to the others; noise of standard deviation noise multiplier times clipping norm is "
-    "added to every coordinate of every sum, drawn from exactly this law, on real numbers and "
-    "afresh"
+    "an example adds a vector whose L2 norm is at most the clipping norm to the sums of its steps "
+    "and nothing to the others; normal noise, whose standard deviation is the noise multiplier "
+    "times the clipping norm, is added to every coordinate of every sum, drawn from exactly this "
+    "distribution, on real numbers and afresh"
 )
 NoiseMultiplier = Annotated[
     float | None,
@@ -128,9 +129,9 @@ class RandomAllocation(RoundOfReports):
     name: ClassVar[str] = "random-allocation"
     view: ClassVar[str] = "allocation"
     mechanism_label: ClassVar[str] = "a step adds"
-    seen: ClassVar[str] = "what every step releases"
+    seen: ClassVar[str] = "the releases of the steps"
     trusted: ClassVar[str] = (
-        "whoever trains is trusted with the data and with the allocation, and releases nothing else"
+        "the trainer is trusted with the data and with the allocation, and releases nothing else"
     )
 
     noise_multiplier: NoiseMultiplier = None
@@ -156,8 +157,9 @@ class RandomAllocation(RoundOfReports):
         validate.instance(self.kept, bool, "is no truth value; give True or False.", "kept")
         if self.neighbours != "remove":
             raise InvalidParameter(
-                f"neighbours={validate.show(self.neighbours)} has no meaning for random "
-                "allocation, of which the removal of an example is known; use neighbours='remove'."
+                f"neighbours={validate.show(self.neighbours)} is not supported for random "
+                "allocation, whose guarantee is for the removal of an example; use "
+                "neighbours='remove'."
             )
         if self.selected > self.steps:
             raise InvalidParameter(

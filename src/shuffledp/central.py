@@ -16,6 +16,7 @@ from ._support import validate
 from ._support.text import plain, several
 from .guarantee import NEIGHBOURS
 from .randomizers import Analysis, Laplace, Parameter
+from .randomizers.analyses import chapter
 from .randomizers.parameter import Search, parameters_of
 from .rounds import RoundOfReports
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 GIVEN = Analysis(
     name="given",
-    theorem="the guarantee that is given, as that of the worst pair of outputs which has it",
+    theorem="the given guarantee, and the worst pair of output distributions that satisfies it",
     adversary="sees what is released and knows the data of every user but one",
     assumption=(
-        "the mechanism has the guarantee that is given, for these neighbours and whatever was "
-        "released before"
+        "the mechanism satisfies the given guarantee, for this neighbouring relation and for all "
+        "possible earlier releases"
     ),
     gist="sees what is released",
     law=lambda round_: None,
@@ -53,9 +54,9 @@ class Given(RoundOfReports):
     view: ClassVar[str] = "central"
     noun: ClassVar[str] = "release"
     mechanism_label: ClassVar[str] = "central mechanism"
-    seen: ClassVar[str] = "what a curator releases"
+    seen: ClassVar[str] = "the releases of a curator"
     trusted: ClassVar[str] = (
-        "whoever holds the data is trusted with them and releases nothing else of them"
+        "the curator, who holds the data, is trusted with them and releases nothing else about them"
     )
 
     @property
@@ -72,7 +73,7 @@ class Given(RoundOfReports):
 
     @property
     def participants(self) -> str:
-        return "statistics of all users"
+        return "statistics about all users"
 
     @property
     def inside(self) -> str:
@@ -92,34 +93,34 @@ class Given(RoundOfReports):
 
 
 _DRAWN = (
-    "by no more than its sensitivity; the noise is drawn from exactly this law, on real numbers "
-    "and afresh for every release"
+    "noise is added by at most the sensitivity; the noise is drawn from exactly this "
+    "distribution, on real numbers and afresh for every release"
 )
 _DRAWN_WHOLE = (
-    "by no more than its sensitivity; the noise is drawn from exactly this law, on integers and "
-    "afresh for every release"
+    "noise is added by at most the sensitivity; the noise is drawn from exactly this "
+    "distribution, on integers and afresh for every release"
 )
-_CHANGED = "neighbours, whatever was released before, change what noise is added to,"
+_CHANGED = "for all possible earlier releases, neighbouring datasets change"
 _GAUSSIAN = replace(
     GIVEN,
     name="gaussian",
-    theorem="exact hockey-stick divergence of two normal laws (Balle, Wang 2018)",
-    assumption=f"{_CHANGED} a number or (in length) a vector, {_DRAWN}",
+    theorem="exact hockey-stick divergence of two normal distributions (Balle, Wang 2018)",
+    assumption=f"{_CHANGED} the number, or in L2 norm the vector, to which {_DRAWN}",
 )
 _LAPLACE = replace(
     GIVEN,
     name="laplace",
-    theorem="exact hockey-stick divergence of two Laplace laws",
-    assumption=f"{_CHANGED} a single number, {_DRAWN}",
+    theorem="exact hockey-stick divergence of two Laplace distributions",
+    assumption=f"{_CHANGED} the single number to which {_DRAWN}",
 )
 _INTEGERS = replace(
     GIVEN,
     name="integer-noise",
     theorem=(
-        "exact hockey-stick divergence of integer noise and its shift; proof in "
-        "docs/theory/integer-noise.md"
+        "exact hockey-stick divergence between integer noise and its shift; "
+        f"proof: {chapter('Noise on integers')}"
     ),
-    assumption=f"{_CHANGED} a single integer, {_DRAWN_WHOLE}",
+    assumption=f"{_CHANGED} the single integer to which {_DRAWN_WHOLE}",
 )
 Sensitivity = Annotated[
     float, Parameter("the most that neighbours change, before noise", 1e-12, 1e12)

@@ -168,7 +168,8 @@ NEIGHBOURS = {
     "replace": ("replace-one", "neighbouring datasets differ in the value of one user"),
     "remove": (
         "remove-one",
-        "of neighbouring datasets one lacks the value of one user: nothing, or zero, stands for it",
+        "neighbouring datasets differ in whether the value of one user is present; nothing, or "
+        "zero, stands for a missing one",
     ),
 }
 

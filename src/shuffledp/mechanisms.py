@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from . import profiles
 from ._support import validate
 from ._support.numeric import Array, digest
-from ._support.text import plain
+from ._support.text import plain, several
 from .central import (
     BinomialNoise,
     CentralNoise,
@@ -35,6 +35,7 @@ from .guarantee import NEIGHBOURS
 from .profiles.base import PairProfile, PrivacyProfile, swapped
 from .profiles.closed_form import Polygon, PolygonProfile
 from .randomizers import Analysis
+from .randomizers.analyses import chapter
 
 if TYPE_CHECKING:
     from .profiles.base import Parts
@@ -157,6 +158,12 @@ class GivenProfile(Given):
     @functools.cached_property
     def profile(self) -> PolygonProfile:
         return PolygonProfile((Polygon.of_points(np.array(self.epsilons), np.array(self.deltas)),))
+
+    @property
+    def described(self) -> str:
+        many = several(len(self.epsilons), "guarantee")
+        least, most = plain(min(self.epsilons)), plain(max(self.epsilons))
+        return f"any that satisfies {many} (epsilon, delta), epsilon from {least} to {most}"
 
     def __repr__(self) -> str:
         least, most = min(self.epsilons), max(self.epsilons)
@@ -289,6 +296,15 @@ class GivenPLD(Given):
     def __hash__(self) -> int:
         return hash(self.profile)
 
+    @property
+    def described(self) -> str:
+        losses = np.asarray(self.losses)
+        least, most = plain(float(losses.min())), plain(float(losses.max()))
+        return (
+            f"any that a privacy loss distribution dominates: {len(losses):,} losses from "
+            f"{least} to {most}, an infinite loss with probability {plain(self.infinite)}"
+        )
+
     def __repr__(self) -> str:
         losses = np.asarray(self.losses)
         return (
@@ -373,11 +389,11 @@ class PoissonSampled(Given):
         return replace(
             inner,
             name="poisson-sampled",
-            theorem=f"{inner.theorem}; of a Poisson sample, exactly: docs/theory/sampling.md",
+            theorem=f"{inner.theorem}; exact for a Poisson sample: {chapter('Sampling')}",
             adversary=f"{inner.adversary}; does not see whether that one was sampled",
             assumption=(
-                f"{inner.assumption}; each user is sampled independently of the others, of the "
-                "data and of earlier results, and the size of the sample is not revealed"
+                f"{inner.assumption}; every user is sampled independently of the other users, of "
+                "the data and of earlier results, and the size of the sample is not revealed"
             ),
         )
 

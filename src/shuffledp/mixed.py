@@ -18,7 +18,7 @@ from .guarantee import DEFAULT_RTOL, best_effort
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import GROUPS_ARE_KNOWN, SAME_MESSAGES, SHARED_BLANKET, of_the_group
 from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
-from .rounds import RoundOfReports
+from .rounds import DEVIATIONS, DRAWN, RoundOfReports, deviating
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:  # loaded with the first question
@@ -147,7 +147,7 @@ class MixedShuffle(RoundOfReports):
     name: ClassVar[str] = "mixed"
     view: ClassVar[str] = "shuffle"
     noun: ClassVar[str] = "shuffled round"
-    seen: ClassVar[str] = "messages of several randomizers"
+    seen: ClassVar[str] = "the messages of several randomizers"
     trusted: ClassVar[str] = Shuffle.trusted
     mechanism_label: ClassVar[str] = "local randomizers"
 
@@ -425,16 +425,13 @@ class MixedShuffle(RoundOfReports):
     @property
     def people(self) -> str:
         said = []
-        for who, what in (("collude with the adversary", "colluding"), ("drop out", "dropouts")):
+        for who, what in zip(DEVIATIONS, ("colluding", "dropouts"), strict=True):
             if count := getattr(self, what):
-                said.append(f"up to {count:,} users of any groups {who}")
+                said.append(f"at most {count:,} users of any groups {who}")
             for group in self.groups:
                 if count := getattr(group, what):
-                    said.append(f"up to {count:,} users of group {group.name!r} {who}")
-        if not said:
-            return "no user colludes with the adversary or drops out"
-        by = "for reasons that do not depend on any user's value or message, or on who is drawn"
-        return f"{', '.join(said)}, whoever they are, {by}, and no others do"
+                    said.append(f"at most {count:,} users of group {group.name!r} {who}")
+        return deviating(said, sampled=True)
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
@@ -446,23 +443,20 @@ class MixedShuffle(RoundOfReports):
             covers.append(f"{group.name!r} hides among {', '.join(among)}")
             recognized |= len(among) < len(self.groups)
         why = (
-            "; the messages of groups that are not named are taken to be recognized, as they do "
-            "not depend on the value in question: no blanket is known that they share, or none "
-            "that hides better than the group itself"
+            "; the adversary is assumed to recognize the messages of all other groups, so that "
+            "these provide no cover: no blanket that they share is known, or none that protects "
+            "better than the group alone"
         )
         if not all(group.randomizer.is_one_randomizer for group in self.protected):
             why += (
-                "; a group of whose randomizer only bounds are known may have another one than "
-                "every other group, also one with the same bounds"
+                "; where only bounds of the randomizer of a group are known, it may differ from "
+                "that of every other group, also from one with the same bounds"
             )
         found.append(("cover", f"{'; '.join(covers)}{why if recognized else ''}"))
         rates = {group.name: self._rate(group) for group in self.groups}
         if min(rates.values()) < 1:
             each = ", ".join(f"{name!r} {plain(rate)}" for name, rate in rates.items())
-            drawn = (
-                f"each user sends with a probability ({each}), afresh in every round and whatever "
-                "the values are; the adversary learns how many were drawn, but not who"
-            )
+            drawn = f"every user is drawn to send with a probability ({each}), {DRAWN}"
             found.append(("sampling", drawn))
         return found
 

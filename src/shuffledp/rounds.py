@@ -24,6 +24,29 @@ if TYPE_CHECKING:  # loaded with the first question
 KINDS_OF_SAMPLES = ("fixed", "poisson")
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 PEOPLE_DEFAULTS = {"colluding": 0, "dropouts": 0, "messages": 1}
+#: What users do who do not follow the protocol.
+DEVIATIONS = ("collude with the adversary", "drop out")
+#: What is said of several messages of a user, and of users who are drawn at random.
+TOGETHER = "which may all change between neighbouring datasets and are protected together"
+DRAWN = (
+    "afresh in every round and independently of all values; the adversary learns how many were "
+    "drawn, but not who"
+)
+
+
+def deviating(said: Sequence[str], sampled: bool) -> str:
+    """Who is assumed not to follow the protocol, for a statement: nobody, or those who are said.
+
+    >>> deviating(["at most 3 users drop out"], sampled=False)[:69]
+    'at most 3 users drop out, and no other user colludes or drops out; th'
+    """
+    if not said:
+        return "no user colludes with the adversary or drops out"
+    drawn = ", or on who is drawn" if sampled else ""
+    return (
+        f"{' and '.join(said)}, and no other user colludes or drops out; these may be any users, "
+        f"but which ones does not depend on any user's value or message{drawn}"
+    )
 
 
 class Round(Mechanism):
@@ -98,11 +121,12 @@ class Round(Mechanism):
             ("relation", ": ".join(NEIGHBOURS[self.neighbours])),
             ("sent by", self.participants),
             (self.mechanism_label, self.described),
-            ("analysis", f"{analysis.name}: {analysis.theorem}"),
             ("adversary", analysis.adversary),
             ("assumed", "; ".join(self.assumptions)),
+            *self.remarks,
+            ("analysis", f"{analysis.name}: {analysis.theorem}"),
         ]
-        return html_facts(f"One {self.noun}", [*facts, *self.remarks])
+        return html_facts(f"One {self.noun}", facts)
 
 
 class RoundOfReports(Round):
@@ -150,7 +174,7 @@ class RoundOfUsers(Round):
         validate.choice("neighbours", self.neighbours, NEIGHBOURS)
         if self.neighbours == "remove" and (wrong := self._cannot_remove):
             raise InvalidParameter(
-                f"neighbours='remove' has no meaning for {self.randomizer!r} here: {wrong}; use "
+                f"neighbours='remove' is not defined for {self.randomizer!r} here: {wrong}; use "
                 "neighbours='replace'."
             )
         rate = validate.sample_rate(self.sample_rate)
@@ -246,23 +270,17 @@ class RoundOfUsers(Round):
 
     @property
     def people(self) -> str:
-        if self.honest == self.users:
-            return "no user colludes with the adversary or drops out"
-        counts = {"collude with the adversary": self.colluding, "drop out": self.dropouts}
-        said = [f"up to {count:,} users {what}" for what, count in counts.items() if count]
-        drawn = ", or on who is drawn" if self.sample_rate < 1 else ""
-        by = f"for reasons that do not depend on any user's value or message{drawn}"
-        return f"{' and '.join(said)}, whoever they are, {by}, and no others do"
+        counts = zip(DEVIATIONS, (self.colluding, self.dropouts), strict=True)
+        said = [f"at most {count:,} users {what}" for what, count in counts if count]
+        return deviating(said, self.sample_rate < 1)
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
         every = f"every user sends {self.messages:,} {self.sent} in a round"
-        together = f"{every}, which may change together and are protected together"
-        said = [("messages", together)] if self.messages > 1 else []
-        drawn = "who sends is drawn at random, afresh in every round and whatever the values are"
+        said = [("messages", f"{every}, {TOGETHER}")] if self.messages > 1 else []
         known = ", except for colluding users" if self.colluding else ""
-        unseen = f"{drawn}; the adversary learns how many were drawn, but not who{known}"
-        return [*said, ("sampling", unseen)] if self.sample_rate < 1 else said
+        drawn = f"the senders are drawn at random, {DRAWN}{known}"
+        return [*said, ("sampling", drawn)] if self.sample_rate < 1 else said
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -277,7 +295,8 @@ class RoundOfUsers(Round):
     @property
     def _steps(self) -> list[str]:
         """What follows the theorem."""
-        steps = [f"composed for the {self.sent} of a user, as a bound"] if self.messages > 1 else []
+        several = f"then composed over the {self.sent} of a user, which is an upper bound"
+        steps = [several] if self.messages > 1 else []
         return [*steps, SAMPLED] if self.sample_rate < 1 else steps
 
     @property

@@ -13,8 +13,9 @@ from ._support import validate
 from ._support.text import plain
 from .guarantee import NEIGHBOURS, best_effort
 from .randomizers import Analysis, Parameter, Search
+from .randomizers.analyses import chapter
 from .randomizers.parameter import parameters_of
-from .rounds import RoundOfReports
+from .rounds import TOGETHER, RoundOfReports
 
 if TYPE_CHECKING:  # loaded with the first question
     from .guarantee import Ask
@@ -23,19 +24,19 @@ if TYPE_CHECKING:  # loaded with the first question
 THRESHOLD = Analysis(
     name="exact",
     theorem=(
-        "exact hockey-stick divergence of a shown count, the largest over all numbers of other "
-        "reports in closed form, composed for the bins in which neighbours differ (an upper bound "
-        "if there are several); proof in docs/theory/thresholds.md"
+        "exact hockey-stick divergence of a shown count, for the worst number of other reports in "
+        "the bin; composed over the bins in which neighbouring datasets differ, which is an upper "
+        f"bound if there are several; proof: {chapter('Samples and thresholds')}"
     ),
     adversary=(
-        "sees the counts of sampled reports in every bin, unless they are below the threshold, and "
-        "knows the values of all users but one; does not see which reports were sampled"
+        "sees the count of the kept reports of every bin in which it reaches the threshold, and "
+        "knows the value of every user but one; does not see which reports were kept"
     ),
     assumption=(
         "every report is kept with exactly this probability, independently of all others and of "
         "other rounds"
     ),
-    gist="sees the counts above the threshold",
+    gist="sees the counts that reach the threshold",
     law=lambda round_: None,
     as_one=False,
 )
@@ -79,7 +80,8 @@ class SampleThreshold(RoundOfReports):
     view: ClassVar[str] = "threshold"
     noun: ClassVar[str] = "thresholded round"
     mechanism_label: ClassVar[str] = "sampling"
-    trusted: ClassVar[str] = "whoever counts the reports is honest and shows nothing else"
+    seen: ClassVar[str] = "the counts that are shown"
+    trusted: ClassVar[str] = "the server that counts the reports is honest and shows nothing else"
 
     rate: Annotated[
         float,
@@ -190,15 +192,15 @@ class SampleThreshold(RoundOfReports):
         limit = f"no user, colluding or not, has more than {most}"
         if not self.colluding:
             return f"{limit}; no user knows or decides which reports are kept"
-        collude = f"up to {self.colluding:,} users collude with the adversary, whoever they are"
-        return f"{limit}; {collude}, and no others do"
+        collude = f"at most {self.colluding:,} users collude with the adversary"
+        return f"{limit}; {collude}, and these may be any users"
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:
         if self.messages == 1:
             return ()
         every = f"every user has {self.messages:,} reports in a round"
-        return [("messages", f"{every}, which may change together and are protected together")]
+        return [("messages", f"{every}, {TOGETHER}")]
 
     @property
     def given(self) -> dict[str, Any]:

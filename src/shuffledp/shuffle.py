@@ -13,7 +13,7 @@ from ._support.progress import progress
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import best_effort
 from .randomizers import Analysis, Randomizer
-from .randomizers.analyses import BLANKET
+from .randomizers.analyses import BLANKET, chapter
 from .randomizers.parameter import parameters_of
 from .rounds import RoundOfUsers
 
@@ -74,7 +74,7 @@ class Shuffle(RoundOfUsers):
 
     view: ClassVar[str] = "shuffle"
     noun: ClassVar[str] = "shuffled round"
-    seen: ClassVar[str] = "messages"
+    seen: ClassVar[str] = "the messages"
     trusted: ClassVar[str] = (
         "the shuffler is honest: it reveals the messages of a round in random order and nothing "
         "else"
@@ -103,9 +103,9 @@ class Shuffle(RoundOfUsers):
         unknown = not self.randomizer.covers_every_exchange
         if unknown and self.messages != 1 and self.sample_rate != 1:
             raise InvalidParameter(
-                f"messages={validate.show(self.messages)} of samples have no known bound for "
-                f"{self.randomizer!r}, whose numbers say nothing of exchanging a value for that of "
-                "another user; give sample_rate=1 or messages=1."
+                f"messages={validate.show(self.messages)} with sample_rate={self.sample_rate} has "
+                f"no known bound for {self.randomizer!r}, whose numbers do not bound the exchange "
+                "of a value for that of another user; give sample_rate=1 or messages=1."
             )
 
     def _check_limits(self, name: str, least: float, most: float) -> None:
@@ -122,7 +122,7 @@ class Shuffle(RoundOfUsers):
     def _cannot_remove(self) -> str:
         if "remove" in self.randomizer.relations:
             return ""
-        return "the adversary counts the messages, so that a missing one would be seen"
+        return "the adversary sees the number of messages, and so that one is missing"
 
     @property
     def _own(self) -> str:
@@ -160,7 +160,7 @@ class Shuffle(RoundOfUsers):
     @property
     def _steps(self) -> list[str]:
         if self.sample_rate < 1 and self._as_one:
-            return ["sampling and shuffling analyzed together: docs/theory/sampling.md"]
+            return [f"sampling and shuffling analyzed together: {chapter('Sampling')}"]
         return super()._steps
 
     @property

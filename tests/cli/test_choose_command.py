@@ -40,7 +40,7 @@ def test_json_describes_the_round_of_the_choice(monkeypatch: pytest.MonkeyPatch)
     for said in (report, row):
         assert (said["colluding"], said["dropouts"], said["messages"]) == (500, 100, 2)
         assert (said["sampling"], said["neighbours"]) == ("fixed", "replace")
-    assert any("up to 500 users collude" in text for text in row["assumptions"])
+    assert any("at most 500 users collude" in text for text in row["assumptions"])
     assert report["max_eps0"] == 3 and row["local_eps0"] == row["parameters"]["eps0"] == 3
     (line,) = csv.DictReader(io.StringIO(ok(*ASKED, *more, "--view", "shuffle", "--csv")))
     assert float(line["local_eps0"]) == 3

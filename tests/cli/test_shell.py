@@ -100,6 +100,7 @@ def test_no_option_is_given_twice(path: tuple[str, ...], command: click.Command)
         "delta": ["group", "epsilon"],
         "risk": ["group"],
         "serve": ["name"],
+        "account": ["signature"],
     }
     repeated = [option.opts[0][2:] for option in command.params if getattr(option, "multiple", 0)]
     assert repeated == taken.get(path[0], [])
@@ -330,7 +331,7 @@ def test_every_command_fits_a_narrow_terminal(
     piped = plan if arguments[0] == "account" else b"0\n1\n"
     texts = []
     for columns in (10**6, 40):
-        for place in ("_support.text", "_support.tables", "tools.signed"):
+        for place in ("_support.text", "_support.tables", "tools.document"):
             monkeypatch.setattr(f"shuffledp.{place}.line_width", lambda piped=0, c=columns: c)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
         seed = ("--seed", "1") if arguments[0] == "simulate" else ()

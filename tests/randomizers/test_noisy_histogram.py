@@ -182,7 +182,7 @@ def test_narrow_at_every_number_of_users(users: int, law: dict[str, Any]) -> Non
         ({"negative_binomial": (1.0, 2.0)}, "theta=2.0 is outside"),
         ({"negative_binomial": (1.0, 0.5, 3)}, "negative_binomial=.* is not a number"),
         ({"poisson": 1.0, "theta": 0.5}, "negative_binomial and theta go together"),
-        ({"dummies": 10}, "dummies are any of k values; give k"),
+        ({"dummies": 10}, "dummies needs k, the number of values"),
         ({"dummies": 1.5, "k": 2}, "dummies=1.5 is not whole"),
         ({"dummies": 10, "k": 1}, "k=1 is below 2"),
     ],
@@ -193,7 +193,7 @@ def test_bad_noise(wrong: dict[str, Any], said: str) -> None:
 
 
 def test_what_has_no_meaning_says_why() -> None:
-    with pytest.raises(InvalidParameter, match="counts the messages"):
+    with pytest.raises(InvalidParameter, match="sees the number of messages"):
         Shuffle(NoisyHistogram(dummies=10, k=2), 5, neighbours="remove")
     with pytest.raises(InvalidParameter, match="any number of messages"):
         NoisyHistogram(poisson=1.0).exact()

@@ -148,7 +148,7 @@ def test_contradictory_numbers_are_refused(numbers: tuple[float, ...], said: str
 def test_the_shell_and_the_statement_say_what_is_assumed() -> None:
     words = ["--randomizer", "variation-ratio", "--p", "3", "--beta", "0.4", "--q", "4"]
     text = ok("epsilon", *words, "--users", "1000", "--delta", "1e-6")
-    assert "within the factor p" in " ".join(text.split())
+    assert "within a factor of p" in " ".join(text.split())
     wrong = run("epsilon", *words[:-1], "1.1", "--users", "1000", "--delta", "1e-6")
     assert (wrong.returncode, "1 + beta" in wrong.stderr) == (2, True)
     asked = ["--users", "1000", "--epsilon", "1", "--delta", "1e-6"]

@@ -355,7 +355,7 @@ def test_a_round_that_cannot_be_made_is_not_taken_for_bits_that_say_nothing(find
         p, q = (value, 0.25) if find == "p" else (0.5, value)
         return Shuffle(UnaryEncoding(4, p=p, q=q), 1000, neighbours="remove")
 
-    with pytest.raises(InvalidParameter, match="neighbours='remove' has no meaning"):
+    with pytest.raises(InvalidParameter, match="neighbours='remove' is not defined"):
         calibrate(find, make, epsilon=1.0, delta=1e-6)
 
 

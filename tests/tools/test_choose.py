@@ -243,7 +243,7 @@ def test_no_local_eps0_is_above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None
     assert {(row.randomizer, "no local eps0" in row.reason) for row in capped.unmet} == {
         ("noisy-histogram", True)
     }
-    assert "could spend more of the target without max_eps0=3.33333" in str(capped)
+    assert "could use more of the target without max_eps0=3.33333" in str(capped)
     # a cap that does not bind changes nothing
     wide = choose(10_000, 8, **asked, max_eps0=100.0)
     assert [c.randomizer for c in wide] == [c.randomizer for c in free if c.local_eps0 < math.inf]
@@ -268,7 +268,7 @@ def test_what_does_not_go_with_the_neighbours_is_listed(monkeypatch: pytest.Monk
     }  # fmt: skip
     reasons = {row.randomizer: row.reason for row in table.unmet}
     assert reasons.keys() == set(names)  # a fixed number of dummies is counted, too
-    assert all("neighbours='remove' has no meaning" in reason for reason in reasons.values())
+    assert all("neighbours='remove' is not defined" in reason for reason in reasons.values())
     assert "remove-one" in table.title
 
 
@@ -304,7 +304,7 @@ def test_whoever_cannot_spend_the_target_is_told_of(monkeypatch: pytest.MonkeyPa
     only(monkeypatch, **{"one-bit": REGISTRY["one-bit"]})
     table = choose(1, task="mean", epsilon=300.0, delta=0.0, view="aggregate")
     (told,) = table.unspent
-    assert told.startswith("OneBit(eps0=200.0), view aggregate, spends 200")
+    assert told.startswith("OneBit(eps0=200.0), view aggregate, has an epsilon of only 200")
     assert "no further eps0 is supported" in told and "no further eps0" in str(table)
 
 

@@ -298,18 +298,18 @@ def test_statements_have_it_in_plain_words() -> None:
     """delta + e^epsilon a, for the pair that is printed: 1e-6 + e^0.8539 / 100, rounded up."""
     said = ok("epsilon", "--eps0", "4", "--users", "1e4", "--rounds", "4", "--delta", "1e-6")
     least = 100 * (1e-6 + math.exp(0.8539) / 100)
-    found = said.partition("catches at most ")[2]
+    found = " ".join(said.split()).partition("has a true positive rate of at most ")[2]
     assert least <= float(found.split()[0]) <= least + 0.001
     none = run(
         "epsilon", "--view", "threshold", "--rate", "0.1", "--threshold", "20", "--delta", "0"
     ).stdout
-    assert none.startswith("No epsilon is certified") and "catches" not in none
+    assert none.startswith("No epsilon is certified") and "true positive rate" not in none
 
 
 def test_the_picture_and_the_table_of_notebooks() -> None:
     found = risk(Shuffle(PureLDP(2.0), 100), orders=[2])
     axes = found.plot(title="mine")
-    assert axes.get_title() == "mine" and axes.get_ylabel() == "share of the guilty missed"
+    assert axes.get_title() == "mine" and axes.get_ylabel() == "false negative rate"
     drawn = axes.lines[1]
     assert np.all(np.asarray(drawn.get_ydata()) <= 1 - np.asarray(drawn.get_xdata()) + 1e-12)
     assert "Rényi" in found._repr_html_() and "advantage at most" in found._repr_html_()

@@ -4,6 +4,7 @@ import hashlib
 import html
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ import pytest
 import shuffledp
 from shell import ok, run
 from shuffledp import Accountant, Plan, PureLDP, Shuffle, rounded_up
+from shuffledp._support.extras import MissingExtra
 from shuffledp.central import GaussianNoise, LaplaceNoise
+from shuffledp.errors import InvalidParameter
 from shuffledp.mechanisms import ApproximateDP, GivenPLD
+from shuffledp.tools import document as documents
+from shuffledp.tools.document import DocumentDetails, known_terms
 from shuffledp.tools.ledger import Ledger
 from shuffledp.tools.plan import PlannedRound
 from shuffledp.tools.signed import document
@@ -100,7 +105,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
 
 @pytest.mark.parametrize("kind", ["text", "markdown", "html"])
 def test_the_document_says_all_of_every_entry(ledger: Ledger, kind: str) -> None:
-    shown = getattr(document(ledger, "31 January 2026"), kind)()
+    shown = getattr(document(ledger, date="31 January 2026"), kind)()
     if kind == "markdown":
         shown = re.sub(r"\\([\\`*_\[\]<>|#])", r"\1", shown)
     flat = " ".join((html.unescape(shown) if kind == "html" else shown).split())
@@ -169,3 +174,101 @@ def test_the_end_of_a_name_says_what_is_written(
     result = run("account", str(plan), *options)
     assert result.returncode == 2 and said in result.stderr
     assert not Path(options[1]).exists()
+
+
+DETAILS = """
+[document]
+title = "Poll <2027> & *more*"
+owner = "Team | A"
+purpose = "Which features are used"
+date = 2027-01-31
+signatures = ["Ada Byron, officer", "<b>Bob</b>"]
+"""
+
+
+def test_details_of_the_plan_and_of_the_command(plan: Path) -> None:
+    """Those of the command replace those of the plan; all are escaped, and the rest is blank."""
+    plan.write_text(PLAN + DETAILS)
+    page = ok("account", str(plan), *ROUGHLY, "--html", "--owner", "B <c>", "--signature", "Eve")
+    assert "<title>Poll &lt;2027&gt; &amp; *more*</title>" in page
+    assert "<dt>owner</dt><dd>B &lt;c&gt;</dd>" in page and "Team" not in page
+    assert "<dt>date</dt><dd>2027-01-31</dd>" in page
+    assert re.search(r"<dt>version</dt><dd>\.{20,}</dd>", page)
+    assert '<th scope="row">Eve</th>' in page and "Bob" not in page
+    said = ok("account", str(plan), *ROUGHLY, "--markdown", "--document-version", "1.0")
+    assert said.startswith("# Poll \\<2027\\> & \\*more\\*\n")
+    assert "* **owner**: Team \\| A\n" in said and "* **version**: 1.0\n" in said
+    assert "| \\<b\\>Bob\\</b\\> | ....." in said
+    report = json.loads(ok("account", str(plan), *ROUGHLY, "--json"))
+    assert report["document"] == {
+        "title": "Poll <2027> & *more*",
+        "owner": "Team | A",
+        "purpose": "Which features are used",
+        "date": "2027-01-31",
+        "version": None,
+        "signatures": ["Ada Byron, officer", "<b>Bob</b>"],
+    }
+
+
+def test_blank_lines_for_two_signatures(ledger: Ledger) -> None:
+    signatures = document(ledger).sections[-1]
+    assert signatures.heading == "Signatures" and signatures.table is not None
+    assert [set("".join(row)) for row in signatures.table[1]] == [{"."}] * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('owner = "Team | A"', "owner = 3", r"document\.owner=3 is not a line of text"),
+        ('owner = "Team | A"', "owned = 3", r"document has the unknown key 'owned'"),
+        ('["Ada Byron, officer", "<b>Bob</b>"]', '"Bob"', r"document\.signatures='Bob' is not a"),
+        ('"<b>Bob</b>"', '" "', r"document\.signatures=' ' is not a line of text"),
+    ],
+)
+def test_wrong_details(plan: Path, old: str, new: str, said: str) -> None:
+    assert old in DETAILS
+    plan.write_text(PLAN + DETAILS.replace(old, new))
+    with pytest.raises(InvalidParameter, match=said):
+        Plan.read(plan)
+
+
+def test_the_glossary_has_the_terms_that_are_used_and_no_others(ledger: Ledger) -> None:
+    simple = PlannedRound("noise", GaussianNoise(9.0))
+    for each in (ledger, Plan(1.0, 1e-6, (simple,)).ledger()):
+        whole = document(each)
+        (glossary,) = (s for s in whole.sections if s.heading == "Glossary")
+        shown = " ".join(t for s in whole.sections if s is not glossary for t in s.texts)
+        shown += " " + " ".join(meaning for _, meaning in glossary.facts)
+        explained = dict(glossary.facts)
+        for name, term in known_terms().items():
+            assert (name in explained) == bool(re.search(term["pattern"], shown)), name
+            assert explained.get(name, term["meaning"]) == term["meaning"]
+        assert list(explained) == sorted(explained, key=str.lower)
+    # terms that a reader cannot be expected to know
+    for word in ("epsilon", "delta", "adaptive", "analyzed pair", "hockey-stick divergence"):
+        assert word in explained
+    assert "LDP" not in explained and "blanket" not in explained
+
+
+def test_proofs_are_cited_by_title_version_and_source(ledger: Ledger) -> None:
+    (sources,) = (s for s in document(ledger).sections if s.heading == "Sources")
+    proofs = dict(sources.facts)["proofs"]
+    version = shuffledp.__version__
+    assert f"shuffledp {version}" in proofs and f"shuffledp-{version}.tar.gz" in proofs
+    assert '"The clone pairs"' in proofs
+    entries = [s for s in document(ledger).sections if s.heading.startswith("Entry")]
+    assert not any("docs/" in text for section in entries for text in section.texts)
+
+
+def test_text_needs_no_jinja2(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents._template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert "Guarantee" in document(ledger).text()
+    with pytest.raises(MissingExtra, match=r"need jinja2.*pip install 'shuffledp\[documents\]'"):
+        document(ledger).html()
+
+
+def test_details_are_lines_of_text() -> None:
+    with pytest.raises(InvalidParameter, match="title=None is not a line of text"):
+        DocumentDetails(title=None)  # type: ignore[arg-type]
+    assert DocumentDetails(owner="a").updated(owner=None, title="b").owner == "a"

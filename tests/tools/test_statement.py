@@ -70,13 +70,13 @@ def test_the_rate_of_a_sample() -> None:
     often = Shuffle(PureLDP(1.0), 100, sample_rate=0.123456789, sampling="poisson")
     assert "probability 0.123456789" in often.participants
     ((_, said),) = often.remarks
-    for word in ("at random", "afresh in every round", "whatever the values are", "not who"):
+    for word in ("at random", "afresh in every round", "independently of all values", "not who"):
         assert word in said
 
 
 def test_who_drops_out_may_not_depend_on_values() -> None:
     """Nor on those of others: of two users of one household one may stay away for the other."""
-    said = "do not depend on any user's value or message"
+    said = "does not depend on any user's value or message"
     assert said in Shuffle(PureLDP(1.0), 100, dropouts=3).people
 
 
@@ -135,7 +135,8 @@ def test_a_plan_that_may_fit_is_not_said_to_exceed() -> None:
     entry = Entry(planned, Bounds(0.9, 1.1), -0.1, fits=False)
     assert Ledger(1.0, 1e-6, (entry,)).verdict == (
         "The plan is not certified to fit the target (1, 1e-06): 0.9 <= epsilon of the analyzed "
-        "pairs <= 1.100001 is certified (replace-one neighbours); narrow it by rtol."
+        "pairs <= 1.100001 is certified (replace-one neighbours); a smaller rtol gives a narrower "
+        "bracket."
     )
     entry = Entry(planned, Bounds(1.05, 1.1), -0.1, fits=False)
     assert "exceeds the target" in Ledger(1.0, 1e-6, (entry,)).verdict
@@ -147,14 +148,14 @@ def test_a_plan_that_may_fit_is_not_said_to_exceed() -> None:
         # 52 * 6.608 and 2 * 3 * 1.5
         (Shuffle(RandomizedResponse(40, eps0=6.608), 2000), 52, "shuffler * epsilon = 343.616 at"),
         (Aggregate(UnaryEncoding(4, eps0=1.5), 9, messages=3), 2, "aggregator * epsilon = 9 at"),
-        (Shuffle(PureLDP(4.0), 9), 1, "shuffler * epsilon = 4 at delta = 0 is left"),
+        (Shuffle(PureLDP(4.0), 9), 1, "shuffler * epsilon = 4 at delta = 0 remains"),
         # log(1 + 4 * 0.75 / 0.25) = log 13 = 2.5649493..., rounded up
         (Shuffle(RandomizedResponse(4, gamma=0.25), 9), 1, "shuffler * epsilon = 2.56495 at"),
-        (Shuffle(Gaussian(3.0), 9), 1, "shuffler * no epsilon at delta = 0 is left"),
-        (Shuffle(NoisyHistogram(poisson=0.5), 9), 5, "shuffler * nothing is left: every user"),
+        (Shuffle(Gaussian(3.0), 9), 1, "shuffler * no epsilon at delta = 0 remains"),
+        (Shuffle(NoisyHistogram(poisson=0.5), 9), 5, "shuffler * no guarantee remains: every user"),
         (Shuffle(FiniteRandomizer([[1, 0], [0.5, 0.5]]), 9), 1, "shuffler * no epsilon at delta"),
-        (SampleThreshold(0.1, 20), 1, "whoever counts the reports * nothing is left"),
-        (GaussianNoise(9.0), 1, "whoever holds the data * nothing is left"),
+        (SampleThreshold(0.1, 20), 1, "server that counts the reports * no guarantee remains"),
+        (GaussianNoise(9.0), 1, "curator * no guarantee remains"),
     ],
 )
 def test_what_is_left_without_trust(round_: Round, rounds: int, said: str) -> None:
@@ -168,7 +169,7 @@ def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> N
     for more in ({"sample_rate": 0.1}, {"colluding": 900}, {"dropouts": 0.5}):
         round_ = Shuffle(PureLDP(2.0), 1000, **more)
         assert local_epsilon(round_, 7) == local_epsilon(alone, 7) == 14
-        assert "neither sampling nor what other users do changes that" in without_trust(round_, 7)
+        assert "this does not depend on sampling or on other users" in without_trust(round_, 7)
     assert "other users" not in without_trust(alone, 7)
 
 
@@ -188,12 +189,12 @@ def test_an_account_says_what_is_left_of_all_entries_without_trust() -> None:
     first = PlannedRound("first", Shuffle(PureLDP(2.0), 1000), 3)
     second = PlannedRound("second", Shuffle(PureLDP(1.0), 1000, messages=3), 2)
     said = Plan(9.0, 1e-3, (first, second)).ledger(rtol=0.1).to_markdown()
-    total = "if nobody but the users is honest, epsilon = 12 at delta = 0 is left for all"
+    total = "if only the users are honest, epsilon = 12 at delta = 0 remains for all"
     assert total in said and said.count("* **local**: ") == 3
     clear = PlannedRound("clear", Shuffle(NoisyHistogram(poisson=0.5), 1000))
     said = Plan(9.0, 1e-3, (first, clear)).ledger(rtol=0.1).to_markdown()
-    assert "no epsilon is left for all entries together" in said
+    assert "no epsilon at delta = 0 remains for all entries together" in said
     apart = tuple(replace(one, population=one.name) for one in (first, second))
     common = PlannedRound("common", Shuffle(PureLDP(0.5), 1000))
     said = Plan(9.0, 1e-3, (*apart, common)).ledger(rtol=0.1).to_markdown()
-    assert "epsilon = 6.5 at delta = 0 is left for all entries of the worst population" in said
+    assert "epsilon = 6.5 at delta = 0 remains for all entries of the worst population" in said

@@ -62,7 +62,7 @@ def test_what_does_not_go_with_sums() -> None:
         verify(EIGHTHS, 3, "clones", view="aggregate")
     with pytest.raises(InvalidParameter, match="has no finite matrix"):
         verify(Gaussian(1.0), 3, view="aggregate")
-    with pytest.raises(InvalidParameter, match="has no meaning"):
+    with pytest.raises(InvalidParameter, match="is not defined"):
         verify(EIGHTHS, 3, neighbours="remove")
 
 

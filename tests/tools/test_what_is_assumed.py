@@ -71,7 +71,7 @@ def test_who_drops_out_may_not_depend_on_who_is_drawn() -> None:
     bit = RandomizedResponse(2, eps0=2.0)
     fixed = Shuffle(bit, 4, sample_rate=0.5, dropouts=1)
     for round_ in (fixed, replace(fixed, sampling="poisson")):
-        assert "value or message, or on who is drawn, and no" in round_.people
+        assert "value or message, or on who is drawn" in round_.people
     assert math.tanh(1) / 2 > 1.05 * fixed.get_delta(0.0)
     assert "drawn" not in Shuffle(PureLDP(1.0), 4, dropouts=1).people
 
@@ -135,7 +135,7 @@ def test_reports_beyond_those_that_are_counted_are_excluded() -> None:
     assert "no user, colluding or not, has more than one report in a round;" in one.people
     assert "more than 2 reports in a round, all in different bins;" in two.people
     assert (
-        "more values in a round than is said"
+        "more values in a round than stated"
         in Shuffle(NoisyHistogram(poisson=1.0), 9).explained.assumption
     )
 
@@ -143,10 +143,10 @@ def test_reports_beyond_those_that_are_counted_are_excluded() -> None:
 def test_central_noise_is_exact_and_of_numbers_that_fit_its_law() -> None:
     """A vector of k numbers, length 1, may lose sqrt(k)/scale under Laplace noise."""
     gaussian, laplace = GaussianNoise(2.0).explained, LaplaceNoise(2.0).explained
-    assert "a single number" in laplace.assumption
-    assert "(in length) a vector" in gaussian.assumption
+    assert "the single number" in laplace.assumption
+    assert "in L2 norm the vector" in gaussian.assumption
     for analysis in (gaussian, laplace):
-        assert "from exactly this law, on real numbers and afresh" in analysis.assumption
+        assert "from exactly this distribution, on real numbers and afresh" in analysis.assumption
 
 
 def test_a_delta_of_one_guarantees_nothing() -> None:
@@ -171,7 +171,7 @@ def test_where_every_result_tells_no_delta_below_one_helps(tmp_path: Path) -> No
 
 
 def test_the_number_of_rounds_is_not_adaptive() -> None:
-    fixed = "how many rounds there are and what is said of them here may not"
+    fixed = "the number of rounds, and all that is stated about them here, may not"
     said = ok("epsilon", "--eps0", "1", "--users", "100", "--rounds", "2", "--delta", "0.001")
     assert fixed in " ".join(said.split())
     planned = PlannedRound("poll", Shuffle(PureLDP(1.0), 100))

@@ -385,8 +385,8 @@ def test_reports_have_periods_and_days(file: Path) -> None:
     for words in (
         "if the last round of every person is less than 20 weeks after the first and no person is "
         "in more than 3 rounds",
-        "no round of the person is on the day on which it is over or later",
-        "also if the round draws some of them at random and the person is not drawn",
+        "all rounds of the person are before the day on which it ends",
+        "even if the round draws some of them at random and the person is not drawn",
         "such as a value that stays the same or data that are stored and used again, is protected",
         "every month from 2027-08-31 to 2028-09-30 (in a shorter month, on its last day)",
         "Up to and including 2028-02-29",
@@ -436,7 +436,7 @@ def test_lengths_beyond_the_plan_are_explained(file: Path) -> None:
     file.write_text(GAUSSIAN.replace("20 weeks", "10 years").replace("at_most = 3", ""))
     ledger = Plan.read(file).ledger()
     text = " ".join(ledger.to_markdown().split())
-    assert "The last round of the plan is less than 10 years after the first: that this is" in text
+    assert "The last round of the plan is less than 10 years after the first, so that" in text
     assert ledger.condition == ""
 
 
@@ -531,7 +531,7 @@ def test_colluding_users_of_a_plan_that_does_not_fit(tmp_path: Path) -> None:
     """It would fit with fewer of them, or does not with none."""
     file = tmp_path / "plan.toml"
     for target, words in (
-        (0.5, "would fit if up to 29.69 % of the users of every round collude"),
+        (0.5, "would fit if at most 29.69 % of the users of every round collude"),
         (0.2, "is not certified to fit the target (0.2, 1e-06) with 0 colluding users either"),
     ):
         file.write_text(
@@ -564,7 +564,7 @@ def test_how_many_colluding_users_a_plan_survives() -> None:
         colluding_share(plan(0.0, 0.9 * none))
     document = plan(0.0, target).ledger()
     text = replace(document, colluding=found).to_markdown()
-    assert f"if up to {100 * found.value:.4g} % of the users of every round collude" in text
+    assert f"if at most {100 * found.value:.4g} % of the users of every round collude" in text
     with pytest.raises(InvalidParameter, match="no rounds of users"):
         colluding_share(Plan(9.0, DELTA, (PlannedRound("b", GaussianNoise(20.0)),)))
 

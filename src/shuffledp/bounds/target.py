@@ -294,7 +294,7 @@ class Calibration:
     def _repr_html_(self) -> str:
         found = [
             (f"{self.parameter} = {self.value:,}", bracket(self.achieved)),
-            ("room left", rounded_down(self.room, 3)),
+            ("slack", rounded_down(self.room, 3)),
         ]
         if self.beyond is not None and self.beyond_achieved is not None:
             found.append((f"{self.parameter} = {self.beyond:,}", bracket(self.beyond_achieved)))

@@ -31,10 +31,11 @@ from ..errors import Infeasible, InvalidParameter, NotCertified
 from ..records import described
 from ..tools.colluders import colluding_share
 from ..tools.dates import Schedule, read_day
+from ..tools.document import DocumentDetails
 from ..tools.ledger import Entry, Ledger, Population
 from ..tools.periods import PeriodAccount
 from ..tools.plan import Plan
-from ..tools.signed import check_date, document
+from ..tools.signed import document
 from ..tools.timeline import timeline
 from .figure import draw, picture_options
 from .options import CSV, JSON, RTOL, command, options
@@ -46,8 +47,18 @@ _OUT = click.option(
     "--out",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write to a file; .txt, .md, .html, .json and .csv say as what.",
+    help="Write to a file, whose ending is the format: .txt, .md, .html, .json or .csv.",
 )
+
+
+#: Of the document to sign; they replace what [document] in the plan says.
+_DETAILS = {
+    "document-title": "The title of the document.",
+    "owner": "Who is responsible for the plan.",
+    "purpose": "What the data are collected for.",
+    "date": "The date of the document: no clock is read.",
+    "document-version": "The version of the document.",
+}
 
 
 def _flag(name: str, text: str) -> Any:
@@ -141,6 +152,17 @@ class ColludingReport(TypedDict):
     """the next larger share, which is not certified; null if none was tried"""
 
 
+class DocumentReport(TypedDict):
+    """What the document to sign says about itself; null for what is left blank."""
+
+    title: str
+    owner: str | None
+    purpose: str | None
+    date: str | None
+    version: str | None
+    signatures: Sequence[str]
+
+
 class AccountAnswer(Bracket):
     """What `shuffledp account` answers: the bracket is that of the whole plan, of its worst
     population if any is named."""
@@ -175,41 +197,49 @@ class AccountAnswer(Bracket):
     """the files that the plan was read from"""
     date: str | None
     """as it was given"""
+    document: DocumentReport
     rtol: Positive
 
 
 @command()
 @click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
 @options(
-    *(JSON, CSV, _flag("markdown", "Markdown, to be signed,")),
-    *(_flag("html", "a page of HTML, to be signed,"), _OUT),
-    click.option("--date", metavar="TEXT", help="The date of the document, as you give it."),
+    *(JSON, CSV, _flag("markdown", "the document to sign as Markdown")),
+    *(_flag("html", "the document to sign as an HTML page"), _OUT),
+    *(click.option(f"--{name}", metavar="TEXT", help=text) for name, text in _DETAILS.items()),
     click.option(
-        "--at", metavar="DATE", help="Also what is spent by the evening of a day: 2027-07-01."
+        "--signature",
+        "signatures",
+        metavar="TEXT",
+        multiple=True,
+        help="Who signs the document: a name and a role. Repeat it for others.",
+    ),
+    click.option(
+        "--at", metavar="DATE", help="Also report what is spent by the end of a day: 2027-07-01."
     ),
     click.option(
         "--find",
         type=click.Choice(["colluding"]),
-        help="Also which share of the users of every round may collude.",
+        help="Also find the largest share of the users of every round that may collude.",
     ),
-    *picture_options("--plot", "Draw epsilon over time, or after each entry, to a file."),
+    *picture_options("--plot", "Draw epsilon over time, or after each entry, into a file."),
     RTOL,
 )
 def account(
     plan: str,
     rtol: float,
-    date: str | None,
     at: str | None,
     find: str | None,
     out: str | None,
     picture: str | None,
     form: str | None,
+    **details: Any,
 ) -> None:
-    """The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.
+    """The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if not certified.
 
     \b
       shuffledp account plan.toml
-      shuffledp account plan.toml --date 2026-01-31 --out account.md
+      shuffledp account plan.toml --owner "Measurement team" --date 2026-01-31 --out account.html
       shuffledp account plan.toml --json --plot ledger.png
       shuffledp account years.toml --at 2027-07-01
       shuffledp account plan.toml --find colluding
@@ -226,7 +256,8 @@ def account(
             raise InvalidParameter(
                 f"--{name} does not go with CSV, which has the entries only; use --json."
             )
-    check_date(date)
+    details = {name.removeprefix("document_"): value for name, value in details.items()}
+    DocumentDetails().updated(**details)  # refuses what cannot be printed before the work is done
     day = None if at is None else read_day("at", at)
     read = Plan.read(plan)
     ledger = read.ledger(rtol=rtol, at=day)
@@ -243,11 +274,12 @@ def account(
         draw(partial(plot_ledger, ledger), picture)
     shortfall = _shortfall(ledger, rtol)
     if form == "json":
-        text = json_report("account", _answer(ledger, rtol, date), error=shortfall)
+        shown = ledger.details.updated(**details)
+        text = json_report("account", _answer(ledger, rtol, shown), error=shortfall)
     elif form == "csv":
         text = ledger.to_csv().rstrip("\n")
     else:
-        text = getattr(document(ledger, date), form)()
+        text = getattr(document(ledger, **details), form)()
     if out is None:
         click.echo(text)
     else:
@@ -274,7 +306,7 @@ def _shortfall(ledger: Ledger, rtol: float) -> NotCertified | None:
     return next(filter(None, problems), None)
 
 
-def _answer(ledger: Ledger, rtol: float, date: str | None) -> AccountAnswer:
+def _answer(ledger: Ledger, rtol: float, details: DocumentDetails) -> AccountAnswer:
     def cost(bounds: Any, of: Entry | Population | PeriodAccount) -> dict[str, Any]:
         return {**bounds._asdict(), "remaining": of.remaining, "fits": of.fits}
 
@@ -338,7 +370,8 @@ def _answer(ledger: Ledger, rtol: float, date: str | None) -> AccountAnswer:
             for line in timeline(ledger, rtol=rtol)
         ],
         "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
-        "date": date,
+        "date": details.as_dict()["date"],
+        "document": cast(DocumentReport, details.as_dict()),
         "rtol": rtol,
     }
 

@@ -44,7 +44,7 @@ class AdversariesAnswer(RoundsAsked):
 def adversaries(
     delta: float, users: int, rounds: int, rtol: float, form: str, **given: Any
 ) -> None:
-    """What each piece of the adversary's knowledge costs.
+    """How epsilon depends on what the adversary knows.
 
     With --view aggregate: from seeing every message down to the sums.
 

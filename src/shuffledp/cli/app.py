@@ -92,19 +92,19 @@ _SUMMARIES = """\
 epsilon: Which epsilon holds at a given delta; exit code 3 if none is certified.
 delta: Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.
 risk: How much an attacker can find out: advantage, error rates, Renyi divergences.
-adversaries: What each piece of the adversary's knowledge costs.
-compare: Every bound of the literature that applies, beside ours, and why the others do not.
-calibrate: The largest or smallest value of one parameter that meets a target.
-choose: Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.
-account: The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if that is open.
+adversaries: How epsilon depends on what the adversary knows.
+compare: Compare with every bound of the literature that applies, and say why others do not.
+calibrate: Find the largest or smallest value of one parameter that meets a target.
+choose: Rank all randomizers that meet a target by the error of their estimate.
+account: The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if not certified.
 sweep: A table of certified values for every combination of parameters.
 plot: Pictures of certified values, with their brackets as bands.
-verify: Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.
-client: A client as data, for devices that do not run Python: a program, its form, test vectors.
-audit: Ask a client for many messages and hold them against its claim; exit code 1 if it fails.
-simulate: One round on data of your own: true against estimated, beside the certified guarantee.
+verify: Enumerate a small round exactly and check the bounds; exit code 1 if one does not hold.
+client: Export a client as data, for devices without Python: a program, its form, test vectors.
+audit: Test many messages of a client against its claimed eps0; exit code 1 if it fails.
+simulate: Simulate a round on your own data: true and estimated values, with the guarantee.
 reproduce: Regenerate the paper "Tight Accounting in the Shuffle Model of Differential Privacy".
-serve: A page on this machine: the numbers of all commands to look at, and their JSON by HTTP.
+serve: Serve a page and an HTTP API with the answers of all commands, on this machine.
 """
 COMMANDS = dict(line.split(": ", 1) for line in _SUMMARIES.splitlines())
 #: A shell that completes a command line asks through this variable, and gives no arguments.
@@ -124,7 +124,7 @@ def cli() -> None:
     """Certified (epsilon, delta) for the shuffle model of differential privacy.
 
     \b
-    Users randomize their own data, all alike (eps0-LDP), a shuffler strips identities:
+    Every user applies the same eps0-LDP randomizer; a shuffler then removes identities:
       shuffledp epsilon --eps0 4 --users 10000 --delta 1e-6
       shuffledp epsilon --eps0 4 --users 1e6 --rounds 100 --delta 1e-6 --json
       shuffledp delta   --eps0 2 --users 1e5 --rounds 8 --epsilon 0.5,1

@@ -45,7 +45,9 @@ _DEVICE = (
     number("timeout", "Seconds to wait for the next answer of --command.", default="10"),
 )
 _TRIALS = number("trials", "How many messages are asked for.", whole=True, default="1e6")
-_CONFIDENCE = number("confidence", "With which all intervals hold at once.", default=0.999)
+_CONFIDENCE = number(
+    "confidence", "Confidence with which all intervals hold together.", default=0.999
+)
 
 
 class AuditRow(TypedDict):
@@ -104,7 +106,7 @@ def audit(
     form: str,
     **given: Any,
 ) -> None:
-    """Ask a client for many messages and hold them against its claim; exit code 1 if it fails.
+    """Test many messages of a client against its claimed eps0; exit code 1 if it fails.
 
     \b
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize --trials 1e6
@@ -204,7 +206,7 @@ def _loaded(name: str | None) -> Callable[..., Any] | None:
             raise
         except Exception as error:
             raise InvalidParameter(
-                f"client={name} failed: {type(error).__name__}: {error}; mend it and ask again."
+                f"client={name} failed: {type(error).__name__}: {error}; correct it."
             ) from None
 
     return call

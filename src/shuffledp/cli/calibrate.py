@@ -89,7 +89,7 @@ class CalibrateAnswer(Bracket, RoundsAsked):
 def calibrate(
     find: str, epsilon: float, delta: float, rtol: float, form: str, **given: Any
 ) -> None:
-    """The largest or smallest value of one parameter that meets a target.
+    """Find the largest or smallest value of one parameter that meets a target.
 
     \b
       shuffledp calibrate --find eps0 --users 1e6 --rounds 8 --epsilon 1 --delta 1e-8
@@ -208,13 +208,13 @@ def _sentences(found: Calibration, relation: str) -> str:
         ),
         "",
         wrapped(
-            f"{bracket(found.achieved)}; room left: {rounded_down(found.room, 3)}",
-            *("  there        ", 15),
+            f"{bracket(found.achieved)}; slack: {rounded_down(found.room, 3)}",
+            *("  bracket      ", 15),
         ),
     ]
     if found.beyond is None or found.beyond_achieved is None:
-        lines.append("  beyond       nothing: it is the last value that is supported")
+        lines.append("  next value   none: this is the last value that is supported")
     else:
         step = f"{name} = {_shown(found.beyond)} has {bracket(found.beyond_achieved)}"
-        lines.append(wrapped(step, "  one step on  ", 15))
+        lines.append(wrapped(step, "  next value   ", 15))
     return "\n".join(lines)

@@ -93,7 +93,7 @@ class ChooseAnswer(RoundsAsked):
     *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
 )
 def choose(form: str, picture: str | None, **given: Any) -> None:
-    """Which randomizer to deploy: all that meet a target, ranked by the error of the estimate.
+    """Rank all randomizers that meet a target by the error of their estimate.
 
     The exit code is 1 if none does.
 

@@ -59,7 +59,7 @@ class ClientAnswer(TypedDict):
 @command()
 @options(*randomizer_options("rr"), _OUT, JSON)
 def client(out: str | None, form: str, **given: Any) -> None:
-    """A client as data, for devices that do not run Python: a program, its form, test vectors.
+    """Export a client as data, for devices without Python: a program, its form, test vectors.
 
     \b
       shuffledp client --randomizer rr --k 100 --eps0 9.69 --out client.json

@@ -21,9 +21,7 @@ def _listed(values: Sequence[float]) -> str:
     return ",".join(f"{value:g}" for value in values)
 
 
-_RATES = numbers(
-    "false-positive-rate", "Shares of the innocent that are accused.", default=_listed(RATES)
-)
+_RATES = numbers("false-positive-rate", "False positive rates.", default=_listed(RATES))
 _ORDERS = numbers("order", "Orders of the Renyi divergences, from 1 on.", default=_listed(ORDERS))
 
 
@@ -63,7 +61,7 @@ def risk(
 ) -> None:
     """How much an attacker can find out: advantage, error rates, Renyi divergences.
 
-    The picture is the trade-off curve: which share of the guilty every attacker misses.
+    The picture is the trade-off curve: no attacker has a smaller false negative rate.
 
     \b
       shuffledp risk --eps0 4 --users 10000 --rounds 4

@@ -32,7 +32,7 @@ _NAME = click.option(
 def serve(
     host: str, port: int, names: tuple[str, ...], show: bool, seconds: float, workers: int | None
 ) -> None:
-    """A page on this machine: the numbers of all commands to look at, and their JSON by HTTP.
+    """Serve a page and an HTTP API with the answers of all commands, on this machine.
 
     No request leaves the machine. Needs the extra web: pip install 'shuffledp[web]'.
 

@@ -65,7 +65,7 @@ def simulate(
     picture: str | None,
     **given: Any,
 ) -> None:
-    """One round on data of your own: true against estimated, beside the certified guarantee.
+    """Simulate a round on your own data: true and estimated values, with the guarantee.
 
     Without --users there are as many as values.
 

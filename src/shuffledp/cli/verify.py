@@ -52,7 +52,7 @@ def verify(
     epsilon: list[float] | None,
     **given: Any,
 ) -> None:
-    """Enumerate a small round exactly and hold the bounds against it; exit code 1 if one fails.
+    """Enumerate a small round exactly and check the bounds; exit code 1 if one does not hold.
 
     \b
       shuffledp verify --matrix R.csv --users 5

@@ -486,7 +486,7 @@ def _planned_error(estimate: Estimate | MeanEstimate) -> float:
         error = estimate.rare_error / estimate.users
     if not error > 0:
         raise InvalidParameter(
-            "an estimate has no error, so that no other would weigh anything; choose "
+            "an estimate has no error, so that all others would have no weight; choose "
             "weights='users'."
         )
     return error

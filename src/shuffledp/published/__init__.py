@@ -74,7 +74,8 @@ def _clone_rdp(analysis: str, source: str) -> PublishedBound:
     def rule(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
         if sample_rate != 1:
             raise OutOfRange(
-                f"sample_rate={sample_rate:g} is below 1, and this bound knows no sampling; give 1."
+                f"sample_rate={sample_rate:g} is below 1, and this bound does not cover sampling; "
+                "give 1."
             )
         eps0 = local_epsilon_of(randomizer)
         return clone_rdp.epsilon(eps0, users, rounds, delta, analysis=analysis)
@@ -84,7 +85,9 @@ def _clone_rdp(analysis: str, source: str) -> PublishedBound:
 
 def _amplified(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
     if sample_rate == 1:
-        raise OutOfRange("sample_rate=1 means no sampling, which this bound is for; give less.")
+        raise OutOfRange(
+            "sample_rate=1 means no sampling, which this bound is for; give a sample_rate below 1."
+        )
     everyone = PureLDP(local_epsilon_of(randomizer))
     round_ = Shuffle(everyone, users, "stronger-clones", sample_rate)
     return accountant.repeated(round_, rounds).get_epsilon(delta)

@@ -25,7 +25,9 @@ def epsilon(eps0: float, users: int, delta: float) -> float:
     """
     eps0, (users, delta) = validate.local_epsilon(eps0), checked(users, delta)
     if eps0 > 0.5:
-        raise OutOfRange(f"eps0={eps0:g} is above 1/2, where the theorem ends; take a smaller one.")
+        raise OutOfRange(
+            f"eps0={eps0:g} is above 1/2, the limit of the theorem; give a smaller eps0."
+        )
     if users < 1000:
         raise OutOfRange(f"users={users} is below 1000, where the theorem starts; give more users.")
     if delta >= 0.01:

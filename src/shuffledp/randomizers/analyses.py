@@ -8,6 +8,16 @@ from typing import Any
 
 from .. import laws
 
+
+def chapter(title: str) -> str:
+    """How a proof is cited: the chapter by its title, since whoever reads a statement has no files.
+
+    >>> chapter("Sampling")
+    'theory of shuffledp, chapter "Sampling"'
+    """
+    return f'theory of shuffledp, chapter "{title}"'
+
+
 SEES_ALL_BUT_ONE = (
     "sees all shuffled messages of every round and knows the value of every user but one; "
     "does not see who sent which message, or which messages have the same sender"
@@ -16,8 +26,8 @@ SEES_ALL_BUT_ONE = (
 FRESH = "with randomness that is independent of the other users' and fresh for every message"
 #: What follows the theorem of a round of all users if only a sample of them sends.
 SAMPLED = (
-    "then amplified by sampling, as a bound, for each number of honest senders (Zhu, Dong, Wang "
-    "2022, Proposition 30; docs/theory/sampling.md)"
+    "then an upper bound by amplification by sampling, for each number of honest senders (Zhu, "
+    f"Dong, Wang 2022, Proposition 30; {chapter('Sampling')})"
 )
 #: The names of all analyses of shuffled messages, from the most to the least that the adversary is
 #: given.
@@ -69,11 +79,11 @@ EXACT = Analysis(
     name="exact",
     theorem=(
         "exact hockey-stick divergence of the worst neighbouring datasets of binary messages; "
-        "proof in docs/theory/binary-messages.md"
+        f"proof: {chapter('Binary messages')}"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=_THIS_RANDOMIZER,
-    gist="is told nothing: the worst datasets of all",
+    gist="is told nothing; the worst datasets",
     law=lambda randomizer: randomizer.binary_law(),
     as_one=False,
 )
@@ -81,10 +91,11 @@ BLANKET = Analysis(
     name="blanket",
     theorem=(
         "privacy blanket of the randomizer (Balle, Bell, Gascon, Nissim 2019), as an exact "
-        "hockey-stick divergence; proof in docs/theory/scores.md"
+        f"hockey-stick divergence; proof: {chapter('A shuffled round is a sum of scores')}"
     ),
     adversary=(
-        f"{SEES_ALL_BUT_ONE}; is told which other users' messages are independent of their values"
+        f"{SEES_ALL_BUT_ONE}; is also told which other users' messages are independent of their "
+        "values"
     ),
     assumption=_THIS_RANDOMIZER,
     gist="is told which other messages are independent of their senders' values",
@@ -94,16 +105,16 @@ BLANKET = Analysis(
 SEVERAL = replace(
     BLANKET,
     theorem=(
-        "privacy blanket of all questions together, as an exact hockey-stick divergence, for the "
-        "worst way in which the answers of two users differ, or a law above all ways; proof in "
-        "docs/theory/several-questions.md"
+        "privacy blanket of all questions together, as an exact hockey-stick divergence for the "
+        "worst set of questions whose answers differ, or as an upper bound for all such sets; "
+        f"proof: {chapter('Several questions')}"
     ),
 )
 STRONGER_CLONES = Analysis(
     name="stronger-clones",
     theorem=(
-        "stronger clones with p = 1/(e^eps0 + 1) (Feldman, McMillan, Talwar 2023; proof for every "
-        "eps0-LDP randomizer in docs/theory/clone-pairs.md)"
+        "stronger clones with p = 1/(e^eps0 + 1) (Feldman, McMillan, Talwar 2023); proof for every "
+        f"eps0-LDP randomizer: {chapter('The clone pairs')}"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
@@ -117,14 +128,15 @@ VARIATION_RATIO = Analysis(
     name="variation-ratio",
     theorem=(
         "the largest divergence that the ratio p, the total variation beta and the ratio q allow "
-        "(conditions of Wang et al. 2024; proof in docs/theory/three-numbers.md)"
+        f"(conditions of Wang et al. 2024); proof: {chapter('Three numbers')}"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "the two values in which neighbouring datasets differ are such that the laws of the "
-        "message for them are within the factor p of each other, at most beta apart in total "
-        "variation, and nowhere above q times the law of any other user's message; all users of a "
-        f"round apply this randomizer, chosen before any message of that round is seen, {FRESH}"
+        "for the two values in which neighbouring datasets differ, the distributions of the "
+        "message are within a factor of p of each other, have a total variation distance of at "
+        "most beta, and are nowhere above q times the distribution of any other user's message; "
+        "all users of a round apply this randomizer, chosen before any message of that round is "
+        f"seen, {FRESH}"
     ),
     gist="faces the worst randomizer with these three numbers",
     law=lambda randomizer: randomizer.three_numbers_law(),
@@ -132,8 +144,8 @@ VARIATION_RATIO = Analysis(
 APPROXIMATE = Analysis(
     name="approximate",
     theorem=(
-        "stronger clones for every (eps0, delta0)-LDP randomizer, at most 2 delta0 and, for n "
-        "users, about 4 n delta0^2 of delta paid on top; proof in docs/theory/approximate-ldp.md"
+        "stronger clones for every (eps0, delta0)-LDP randomizer, which adds at most 2 delta0 and, "
+        f"for n users, about 4 n delta0^2 to delta; proof: {chapter('(eps0, delta0)-LDP')}"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
@@ -148,9 +160,9 @@ CLONES = Analysis(
     theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "all users of a round apply the same eps0-LDP randomizer; or they answer one after another "
-        "in random order, and it depends on the place in that order and on earlier messages, not "
-        f"on the user; {FRESH}"
+        "all users of a round apply the same eps0-LDP randomizer, or they answer one after another "
+        "in random order and apply eps0-LDP randomizers that depend on the place in that order and "
+        f"on earlier messages, but not on the user; in both cases {FRESH}"
     ),
     gist="faces the worst randomizer with this eps0, adaptive within the round",
     law=lambda randomizer: laws.class_law.ThreePointLaw.clones(randomizer.eps0),
@@ -162,8 +174,8 @@ STRONG = Analysis(
         "exact hockey-stick divergence"
     ),
     adversary=(
-        f"{SEES_ALL_BUT_ONE}; is told of every user, the one in question included, whether they "
-        "answered at random"
+        f"{SEES_ALL_BUT_ONE}; is also told which users, including the one in question, answered "
+        "at random"
     ),
     assumption=_THIS_RANDOMIZER,
     gist="is told who answered at random, the user in question included",
@@ -181,8 +193,8 @@ KNOWN_AND_PURE: Mapping[str, Analysis] = {
 SUMS = Analysis(
     name="sums",
     theorem=(
-        "upper bound of the hockey-stick divergence of the sums: the exact ones of all columns in "
-        "which two values differ, composed; proof in docs/theory/sums.md"
+        "upper bound of the hockey-stick divergence of the sums: the composition of the exact ones "
+        f"of all columns in which two values differ; proof: {chapter('Only the sums are seen')}"
     ),
     adversary=(
         "sees the sums over all users of every round and knows the value of every user but one; "
@@ -201,12 +213,12 @@ SENSITIVITY = (
 )
 #: What is assumed of users with different randomizers.
 GROUPS_ARE_KNOWN = (
-    "which user is in which group does not change with the value in question and is not protected"
+    "which user is in which group does not depend on the value in question and is not protected"
 )
 #: The same, of groups that hide each other.
 SAME_MESSAGES = (
-    "in groups that hide each other equal outputs are equal messages, and nothing about a message "
-    "tells the group"
+    "in groups that hide each other, equal outputs are sent as equal messages, and nothing about a "
+    "message reveals the group"
 )
 #: What is said of all users, where it is true of those of one group.
 _OF_THE_GROUP = {
@@ -221,14 +233,14 @@ SHARED_BLANKET = Analysis(
     name="shared-blanket",
     theorem=(
         "privacy blanket that the randomizers of several groups share, averaged over the number of "
-        "users who provide cover, for {whom}; proof in docs/theory/mixed.md"
+        "users who provide cover, for {whom}; proof: " + chapter("Users with different randomizers")
     ),
     adversary=(
-        f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is told which other users' "
-        "messages are independent of their values"
+        f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is also told which other "
+        "users' messages are independent of their values"
     ),
     assumption=(
-        "every honest user applies the randomizer of the own group, "
+        "every honest user applies the randomizer of the group that the user is in, "
         f"{FRESH}; {SAME_MESSAGES}; {GROUPS_ARE_KNOWN}"
     ),
     gist="is told which other messages are independent of their senders' values",

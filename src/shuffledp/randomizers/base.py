@@ -229,8 +229,8 @@ class Randomizer(ABC):
     def client(self) -> Client:
         """Client: what a device runs, and how its messages are counted."""
         raise InvalidParameter(
-            f"{self!r} has no client; randomize with your own, and hold it against this one's "
-            "claim with audit."
+            f"{self!r} has no client; use one of your own, and test it against the claimed eps0 "
+            "with audit."
         )
 
     def randomize(self, values: Any, *, rng: np.random.Generator | None = None) -> NDArray[Any]:

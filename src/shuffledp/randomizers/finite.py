@@ -124,7 +124,7 @@ class MatrixRandomizer(Randomizer):
 
 
 def read_matrix(path: str) -> Array:
-    """A CSV file: one row of probabilities a value."""
+    """A CSV file with one row of probabilities per value."""
     from .._support.files import read_numbers
 
     return read_numbers(path, f"matrix {path}")
@@ -160,7 +160,7 @@ class FiniteRandomizer(MatrixRandomizer):
 
     matrix: Annotated[
         Sequence[Sequence[float]],
-        Parameter("CSV file: one row of probabilities a value", read=read_matrix),
+        Parameter("CSV file with one row of probabilities per value", read=read_matrix),
     ]
     _unscaled: Array = field(init=False, repr=False)
 

@@ -97,8 +97,8 @@ class Gaussian(DensityRandomizer):
         if self.dimension is None:
             return super().analyses
         raise InvalidParameter(
-            f"{self!r} hides vectors in sums only: no bound is known of shuffled noisy vectors; "
-            "use Aggregate."
+            f"{self!r} protects vectors in sums only: no bound is known for shuffled noisy "
+            "vectors; use Aggregate."
         )
 
     @property
@@ -123,8 +123,8 @@ class Gaussian(DensityRandomizer):
     @property
     def sum_remarks(self) -> Mapping[str, str]:
         real = (
-            "proven for shares that are real numbers; rounded shares come close, without a proof: "
-            "NoiseShares are proven as they are drawn, on integers"
+            "proven for shares that are real numbers; for rounded shares there is no proof: use "
+            "NoiseShares, whose shares are integers, if the shares are rounded"
         )
         bound = {"sensitivity": SENSITIVITY.format(norm=1, twice=2)}
         return {**({} if self.dimension is None else bound), "noise": real}
@@ -144,7 +144,7 @@ class Gaussian(DensityRandomizer):
         noise = f"Gaussian noise of standard deviation {plain(self.sigma)}"
         if self.dimension is None:
             return f"values in [0, 1] plus {noise}"
-        return f"vectors of {self.dimension:,} numbers, of L2 norm 1 at most, plus {noise} in each"
+        return f"vectors of {self.dimension:,} numbers, of L2 norm at most 1, plus {noise} in each"
 
     def __repr__(self) -> str:
         return spelled(self)

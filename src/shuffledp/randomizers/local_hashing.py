@@ -55,7 +55,9 @@ class LocalHashing(MembershipRandomizer):
     # no output contains all values if there are more than a few; then their number plays no part
     k: ClassVar[int] = 3  # type: ignore[misc]
 
-    g: Annotated[int, Parameter("values of the hash functions", 2, 10**12, whole=True)] = None  # type: ignore[assignment]
+    g: Annotated[
+        int, Parameter("number of values of the hash functions", 2, 10**12, whole=True)
+    ] = None  # type: ignore[assignment]
     eps0: NeededEpsilon = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from .. import laws
 from .._support.text import plain, several
 from ..errors import InvalidParameter
-from .analyses import SENSITIVITY, SUMS, Analysis
+from .analyses import SENSITIVITY, SUMS, Analysis, chapter
 from .base import SUMMED, Randomizer, spelled
 from .parameter import Family, Parameter, Search
 
@@ -25,14 +25,14 @@ _KINDS = ("discrete_gaussian", "skellam", "binomial", "discrete_laplace")
 SHARES = Analysis(
     name="integer-noise",
     theorem=(
-        "exact hockey-stick divergence of the summed integer noise and its shift, in every column "
-        "in which two values differ; proof in docs/theory/integer-noise.md"
+        "exact hockey-stick divergence between the summed integer noise and its shift, in every "
+        f"column in which two values differ; proof: {chapter('Noise on integers')}"
     ),
     adversary=SUMS.adversary,
     assumption=(
-        "every honest user, also one without a value, draws a share from exactly this law for "
-        "every column, independently of the other users and afresh in every round, and adds it; "
-        "sums may be reduced modulo the size of a group, which is post-processing"
+        "every honest user, also one without a value, draws a share from exactly this distribution "
+        "for every column, independently of the other users and afresh in every round, and adds "
+        "it; sums may be reduced modulo the size of a finite group, which is post-processing"
     ),
     gist=SUMS.gist,
     law=SUMS.law,
@@ -42,9 +42,9 @@ _VECTORS = replace(
     SHARES,
     name="integer-vectors",
     theorem=(
-        "upper bound, not exact, of the hockey-stick divergence of the summed integer noise and "
-        "its shift by any vector up to the L2 sensitivity: that of Gaussian noise which hides less "
-        "in every coordinate; proof in docs/theory/integer-vectors.md"
+        "upper bound, not exact, of the hockey-stick divergence between the summed integer noise "
+        "and its shift by any vector up to the L2 sensitivity, by Gaussian noise that protects "
+        f"less in every coordinate; proof: {chapter('Vectors of integers')}"
     ),
 )
 #: Numbers in [0, 1] are rounded to multiples of 2 to minus this, at the finest.
@@ -130,17 +130,25 @@ class NoiseShares(Randomizer):
         Parameter("mean of each Poisson variable", 1e-12, 1e6, search=Search(1.0, grows=False)),
     ] = None  # type: ignore[assignment]
     binomial: Annotated[
-        int, Parameter("fair coins of a share", 1, 1000, True, search=Search(40, grows=False))
+        int,
+        Parameter("number of fair coins of a share", 1, 1000, True, search=Search(40, grows=False)),
     ] = None  # type: ignore[assignment]
     discrete_laplace: Annotated[
         float,
-        Parameter("scale of the noise of all shares", 0.01, 1e3, search=Search(1.0, grows=False)),
+        Parameter(
+            "scale of the noise to which the shares add up",
+            0.01,
+            1e3,
+            search=Search(1.0, grows=False),
+        ),
     ] = None  # type: ignore[assignment]
     complete: Annotated[
-        int, Parameter("shares that add up to discrete Laplace noise", 1, 10**12, True)
+        int, Parameter("number of shares that add up to discrete Laplace noise", 1, 10**12, True)
     ] = None  # type: ignore[assignment]
     k: Annotated[int, Parameter("number of values", 2, 10**12, whole=True)] = None  # type: ignore[assignment]
-    largest: Annotated[int, Parameter("largest value of a sum", 1, 10**6, whole=True)] = None  # type: ignore[assignment]
+    largest: Annotated[
+        int, Parameter("largest whole number that a user may hold", 1, 10**6, whole=True)
+    ] = None  # type: ignore[assignment]
     dimension: Annotated[int, Parameter("length of the vectors", 1, 10**6, whole=True)] = None  # type: ignore[assignment]
     norm: Annotated[float, Parameter("largest L2 norm of a vector", 1.0, 1e6)] = None  # type: ignore[assignment]
 
@@ -217,8 +225,8 @@ class NoiseShares(Randomizer):
     @property
     def analyses(self) -> Mapping[str, Analysis]:
         raise InvalidParameter(
-            f"{self!r} hides values in sums only: whoever sees its messages one by one sees the "
-            "noise of one user; use Aggregate."
+            f"{self!r} protects values in sums only: a single message has the noise of one user "
+            "only; use Aggregate."
         )
 
     @property
@@ -284,10 +292,10 @@ class NoiseShares(Randomizer):
             scale, shares = plain(self.discrete_laplace), f"{self.complete:,}"
             noise = f"one of {shares} shares of discrete Laplace noise of scale {scale}"
         if self.norm is not None:
-            vectors = f"a vector of {self.dimension:,} whole numbers of L2 norm {plain(self.norm)}"
-            return f"{vectors} at most, plus in each {noise}"
+            vector = f"a vector of {self.dimension:,} whole numbers whose L2 norm is at most "
+            return f"{vector}{plain(self.norm)}, and in every coordinate {noise}"
         if self.k is None:
-            return f"a whole number in 0 .. {self.largest:,} plus {noise}"
+            return f"a whole number from 0 to {self.largest:,} plus {noise}"
         return f"1 in one of {self.k:,} columns, and in every column {noise}"
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from .. import laws
 from .._support import validate
 from .._support.text import plain
 from ..errors import InvalidParameter
-from .analyses import SEES_ALL_BUT_ONE, Analysis
+from .analyses import SEES_ALL_BUT_ONE, Analysis, chapter
 from .base import Randomizer, register
 from .exact import ExactMatrix
 from .parameter import Family, Parameter, Search, parameters_of
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 NOISE = Analysis(
     name="exact",
     theorem=(
-        "exact hockey-stick divergence of the counts with noise, one more or less of them; proof "
-        "in docs/theory/noise-messages.md"
+        "exact hockey-stick divergence between the noisy counts of neighbouring datasets; "
+        f"proof: {chapter('Noise messages')}"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "every honest user, also one without a value, draws the noise from exactly this law, "
-        "independently of the other users and afresh in every round, and sends it; no user sends "
-        "more values in a round than is said; of several values of a user, each comes with noise "
-        "of its own, or all differ"
+        "every honest user, also one without a value, draws the noise from exactly this "
+        "distribution, independently of the other users and afresh in every round, and sends it; "
+        "no user sends more values in a round than stated; if a user sends several values, each of "
+        "them has noise of its own, or all of them differ"
     ),
-    gist="is told nothing: all datasets are alike",
+    gist="is told nothing; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
 DUMMIES = Analysis(
     name="exact",
     theorem=(
-        "exact hockey-stick divergence of one message among uniform dummies; proof in "
-        "docs/theory/noise-messages.md"
+        "exact hockey-stick divergence of one message among uniform dummies; "
+        f"proof: {chapter('Noise messages')}"
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
         "the dummies are uniform, independent and drawn afresh in every round, and the adversary "
         "does not know any of them, whoever sends them; no user sends more values in a round than "
-        "is said; of several values of a user, each comes with so many dummies of its own"
+        "stated; if a user sends several values, each of them has that many dummies of its own"
     ),
-    gist="is told nothing: all datasets are alike",
+    gist="is told nothing; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
@@ -57,20 +57,20 @@ DUMMIES = Analysis(
 ADDED = Analysis(
     name="exact",
     theorem=(
-        "exact hockey-stick divergence of the counts with noise, of a value that is kept at random "
-        "and one more or less of them; proof in docs/theory/noise-messages.md"
+        "exact hockey-stick divergence between the noisy counts of neighbouring datasets, whose "
+        f"values are kept at random; proof: {chapter('Noise messages')}"
     ),
     adversary=(
         "sees all shuffled messages of every round, dummies among them, and knows the value of "
         "every user but one; does not see which messages are dummies or which values were kept"
     ),
     assumption=(
-        "the shuffler keeps every value with exactly the probability that is said, draws the "
-        "dummies from exactly this law, independently for every value, and does both afresh in "
-        "every round; no user sends more values in a round than is said; the values of a user in a "
+        "the shuffler keeps every value with exactly the stated probability, draws the dummies "
+        "from exactly this distribution, independently for every value, and does both afresh in "
+        "every round; no user sends more values in a round than stated; the values of a user in a "
         "round all differ"
     ),
-    gist="is told nothing: the worst datasets of all",
+    gist="is told nothing; the worst datasets",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
@@ -142,7 +142,7 @@ class NoisyHistogram(Randomizer):
     poisson: Annotated[
         float,
         Parameter(
-            "mean number of dummies of each value from each user",
+            "mean of the Poisson number of dummies per value and user",
             *(1e-12, 1e3),
             search=Search(1.0, grows=False),
         ),
@@ -150,7 +150,7 @@ class NoisyHistogram(Randomizer):
     bernoulli: Annotated[
         float,
         Parameter(
-            "probability of a dummy of each value from each user",
+            "probability of a dummy, per value and user",
             *(1e-12, 0.5),  # beyond 1/2 there is less noise again: nobody looks for that
             search=Search(0.25, grows=False),
             check=validate.probability,
@@ -159,18 +159,19 @@ class NoisyHistogram(Randomizer):
     negative_binomial: Annotated[
         float,
         Parameter(
-            "r of the number of dummies of each value from each user, with theta",
+            "shape r of the negative binomial number of dummies per value and user, with theta",
             *(1e-12, 1e3),
             search=Search(1.0, grows=False),
         ),
     ] = None  # type: ignore[assignment]
     theta: Annotated[
-        float, Parameter("factor from one number of dummies to the next", 1e-9, 1 - 1e-9)
+        float,
+        Parameter("parameter theta of the negative binomial number of dummies", 1e-9, 1 - 1e-9),
     ] = None  # type: ignore[assignment]
     dummies: Annotated[
         int,
         Parameter(
-            "dummies of a round in all, each any of k values",
+            "total number of dummies in a round, each uniform over k values",
             *(1, 10**11),
             whole=True,
             search=Search(1000, grows=False),
@@ -179,7 +180,7 @@ class NoisyHistogram(Randomizer):
     binomial: Annotated[
         int,
         Parameter(
-            "fair coins whose heads are the dummies of each value that the shuffler adds",
+            "number of fair coins whose heads the shuffler adds as dummies of each value",
             *(1, 4_000_000),
             whole=True,
             search=Search(40, grows=False),
@@ -188,7 +189,7 @@ class NoisyHistogram(Randomizer):
     geometric: Annotated[
         float,
         Parameter(
-            "theta of the geometric number of dummies of each value that the shuffler adds",
+            "parameter theta of the geometric number of dummies per value that the shuffler adds",
             *(1e-9, 0.999),
             search=Search(0.9, grows=False),
         ),
@@ -213,7 +214,9 @@ class NoisyHistogram(Randomizer):
                 f"{kind}."
             )
         if self.dummies is not None and self.k is None:
-            raise InvalidParameter("dummies are any of k values; give k, too.")
+            raise InvalidParameter(
+                "dummies needs k, the number of values from which they are drawn; give k."
+            )
 
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
@@ -304,26 +307,24 @@ class NoisyHistogram(Randomizer):
 
     def describe(self) -> str:
         if self.dummies is not None:
-            return f"the value itself, among {self.dummies:,} dummies of {self.k:,} values"
+            return f"the true value, among {self.dummies:,} dummies of {self.k:,} values"
         if self.is_added:
             kept = f", which the shuffler keeps with probability {plain(self._kept)}"
-            law = (
-                f"heads of {self.binomial:,} fair coins"
+            number = (
+                f"the number of heads of {self.binomial:,} fair coins"
                 if self.binomial is not None
-                else f"geometric number, theta = {plain(self.geometric)},"
+                else f"geometric with theta = {plain(self.geometric)}"
             )
-            return (
-                f"the value itself{kept if self._kept < 1 else ''}; of every value the shuffler "
-                f"adds a random number of dummies, the {law}"
-            )
+            value = f"the true value{kept if self._kept < 1 else ''}"
+            return f"{value}; the shuffler adds dummies of every value, their number being {number}"
         if self.poisson is not None:
-            law = f"a Poisson number with mean {plain(self.poisson)}"
+            number = f"Poisson with mean {plain(self.poisson)}"
         elif self.bernoulli is not None:
-            law = f"one with probability {plain(self.bernoulli)}"
+            number = f"1 with probability {plain(self.bernoulli)} and otherwise 0"
         else:
-            law = f"a negative binomial number, r = {plain(self.negative_binomial)}, "
-            law += f"theta = {plain(self.theta)}"
-        return f"the value itself, and of every value {law} of dummies"
+            number = f"negative binomial with r = {plain(self.negative_binomial)} and "
+            number += f"theta = {plain(self.theta)}"
+        return f"the true value, and dummies of every value, their number being {number}"
 
     @property
     def client(self) -> Client:
@@ -394,8 +395,8 @@ class NoisyHistogram(Randomizer):
 
     def exact(self) -> ExactMatrix:
         raise InvalidParameter(
-            f"{self!r} is no matrix: users send any number of messages; give a randomizer that "
-            "sends one."
+            f"{self!r} has no matrix of probabilities: users send any number of messages; "
+            "give a randomizer that sends one."
         )
 
     def __repr__(self) -> str:

@@ -67,7 +67,7 @@ class OneOf(Questionnaire):
     questions: Questions = field()
     weights: Annotated[
         tuple[float, ...],
-        Parameter("weights of the questions, with commas between them", text=True, needed=False),
+        Parameter("weights of the questions, separated by commas", text=True, needed=False),
     ] = field(default=())
 
     def __init__(self, *asked: Any, questions: Any = None, weights: Any = None) -> None:

@@ -40,7 +40,7 @@ _TOO_MANY = 10**9  # values and outputs, beyond which nobody enumerates
 
 Questions = Annotated[
     tuple[Randomizer, ...],
-    Parameter("questions, as rr k=4 eps0=1, with semicolons between them", text=True),
+    Parameter("questions such as rr k=4 eps0=1, separated by semicolons", text=True),
 ]
 
 
@@ -282,8 +282,8 @@ def _checked(question: Randomizer) -> Randomizer:
     if several or not isinstance(question, (MembershipRandomizer, MatrixRandomizer)):
         raise InvalidParameter(
             f"questions={question!r} cannot be one of several: densities, noise messages, vectors, "
-            "other questionnaires and pure-ldp have no known law of finitely many classes of "
-            "outputs; give rr, subset, unary, oue, hashing, hadamard, one-bit, piecewise, "
+            "other questionnaires and pure-ldp have no known distribution on finitely many classes "
+            "of outputs; give rr, subset, unary, oue, hashing, hadamard, one-bit, piecewise, "
             "square-wave or matrix, or compose separate shuffles."
         )
     return question
@@ -351,8 +351,8 @@ def _symmetric_laws(question: Randomizer) -> Sequence[laws.class_law.ClassLaw]:
     known = law.laws if isinstance(law, laws.class_law.ClassLaws) else ()
     if len(known) != 1 or not known[0].is_symmetric:  # then equal answers may be worse
         raise InvalidParameter(
-            f"questions={question!r} has not one law that is the same in both orders of two "
-            "values; give its probabilities as a matrix."
+            f"questions={question!r} has no single distribution of outputs that is the same in "
+            "both orders of two values; give its probabilities as a matrix."
         )
     return known
 

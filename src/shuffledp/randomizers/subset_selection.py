@@ -54,7 +54,7 @@ class SubsetSelection(MembershipRandomizer):
     two_of_two: ClassVar[bool] = True
 
     k: Values
-    size: Annotated[int, Parameter("values in a subset", 1, 10**12, whole=True)] = None  # type: ignore[assignment]
+    size: Annotated[int, Parameter("number of values in a subset", 1, 10**12, whole=True)] = None  # type: ignore[assignment]
     eps0: NeededEpsilon = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:

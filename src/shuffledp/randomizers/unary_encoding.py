@@ -84,8 +84,8 @@ class UnaryEncoding(MembershipRandomizer):
     eps0: LocalEpsilon = None  # type: ignore[assignment]
     p: Probability = field(default=None, kw_only=True)  # type: ignore[assignment]
     q: FalseOne = field(default=None, kw_only=True)  # type: ignore[assignment]
-    ones: Annotated[int, Parameter("ones in a vector, at most", 1, 100, whole=True)] = field(
-        default=1, kw_only=True
+    ones: Annotated[int, Parameter("largest number of ones in a vector", 1, 100, whole=True)] = (
+        field(default=1, kw_only=True)
     )
     #: Were p or q given? Then these are exact and eps0 was rounded up; otherwise eps0 is exact.
     by_bits: bool = field(default=False, init=False)

@@ -68,10 +68,16 @@ class VariationRatio(UnknownRandomizer):
 
     p: Annotated[
         float,
-        Parameter("largest ratio of the laws of two values of the user", 1 + 1e-6, 1e87),
+        Parameter(
+            "largest ratio of the message distributions of two values of the user", 1 + 1e-6, 1e87
+        ),
     ]
-    beta: Annotated[float, Parameter("largest total variation distance of these laws", 1e-9, 1.0)]
-    q: Annotated[float, Parameter("largest ratio of these laws to that of another user", 1.0, 1e87)]
+    beta: Annotated[
+        float, Parameter("largest total variation distance of these distributions", 1e-9, 1.0)
+    ]
+    q: Annotated[
+        float, Parameter("largest ratio of these distributions to that of another user", 1.0, 1e87)
+    ]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,8 +89,9 @@ class VariationRatio(UnknownRandomizer):
             )
         if Fraction(self.q) < (1 + self._distance) * (1 - _ROUNDED):
             raise InvalidParameter(
-                f"q={self.q!r} is below 1 + beta = {float(1 + self._distance):.9g}: no law is at "
-                "least 1/q of two laws so far apart; give a larger q or a smaller beta."
+                f"q={self.q!r} is below 1 + beta = {float(1 + self._distance):.9g}: no "
+                "distribution is at least 1/q of two distributions so far apart; give a larger q "
+                "or a smaller beta."
             )
 
     @property
@@ -139,7 +146,8 @@ class VariationRatio(UnknownRandomizer):
 
     def describe(self) -> str:
         return (
-            f"any randomizer whose laws for two values of a user differ by a factor of at most "
-            f"{plain(self.p)} and by at most {plain(self.beta)} in total variation, and exceed "
-            f"the law of no other user by more than a factor of {plain(self.q)}"
+            "any randomizer whose message distributions for two values of a user differ by a "
+            f"factor of at most {plain(self.p)} and by at most {plain(self.beta)} in total "
+            "variation, and exceed the distribution of no other user by more than a factor of "
+            f"{plain(self.q)}"
         )

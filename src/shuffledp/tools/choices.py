@@ -251,15 +251,15 @@ class Choices(RowSequence[Choice], style.Drawable):
         ]
         capped = [each for each in spare if cap < math.inf and each.local_eps0 >= _MOST_OF_IT * cap]
         told = [
-            f"{choice.randomizer!r}, view {choice.view}, spends {rounded_up(choice.epsilon.upper)} "
-            f"only: no further {list(choice.parameters)[-1]} is supported, or the next one exceeds "
-            "the target."
+            f"{choice.randomizer!r}, view {choice.view}, has an epsilon of only "
+            f"{rounded_up(choice.epsilon.upper)}: no further {list(choice.parameters)[-1]} is "
+            "supported, or the next one exceeds the target."
             for choice in spare
             if choice not in capped
         ]
         many = f"{len(capped)} of {len(self)} choices" if len(self) > 1 else "The only choice"
         if capped:
-            told.append(f"{many} could spend more of the target without max_eps0={plain(cap)}.")
+            told.append(f"{many} could use more of the target without max_eps0={plain(cap)}.")
         return told
 
     def _repr_html_(self) -> str:

@@ -18,6 +18,7 @@ from ..accountant import repeated
 from ..allocation import RandomAllocation
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, best_effort
+from ..randomizers.analyses import chapter
 from ..rounds import Round
 from ..shuffle import Shuffle
 from . import style
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..published.random_allocation import TrainingBound
 
 
-_NOT_PROVEN = "printed as a bound, but not one: see docs/theory/errata.md"
+_NOT_PROVEN = f"printed as a bound, but not one: {chapter('Errata of the literature')}"
 
 
 class ComparisonRow(NamedTuple):
@@ -183,7 +184,7 @@ def _comparable(round_: Round) -> Shuffle:
     if sampled and round_.sampling == "poisson":
         raise OutOfRange("it is for samples of a fixed size, not for Poisson sampling.")
     if sampled and round_.honest < round_.users:
-        raise OutOfRange("it says nothing of samples with colluding or missing users.")
+        raise OutOfRange("it does not cover samples with colluding or missing users.")
     if round_.messages > 1:
         raise OutOfRange("it is for one message of each user in a round.")
     return round_

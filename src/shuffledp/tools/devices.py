@@ -41,7 +41,7 @@ _CHUNK = 1 << 16
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _BYTES_SHOWN = 24  # of a test vector, in hexadecimal digits
 
-_MEND = "mend the program and ask again."
+_MEND = "correct the program and run it again."
 
 
 class DeviceProcess:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._support.numeric import Bounds
@@ -13,6 +13,7 @@ from .._support.tables import Table, html_table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..bounds.target import Calibration
 from .dates import Duration
+from .document import DocumentDetails
 from .participation import Participation
 from .periods import PeriodAccount, Standing
 from .signed import DISJOINT, EVERYBODY, document
@@ -151,36 +152,43 @@ class Ledger(Records):
     no_colluding: str = ""
     exceeded_in: str | None = None
     surely_exceeded: tuple[datetime.date, str | None] | None = None
+    #: What the document of the plan says about itself.
+    details: DocumentDetails = field(default_factory=DocumentDetails)
 
-    def to_markdown(self, date: str | None = None) -> str:
-        """Document to sign: guarantee, relation, adversaries, assumptions, analyses and inputs.
+    def to_markdown(self, date: str | None = None, **details: Any) -> str:
+        """Document to sign, as Markdown; needs the extra `documents`.
 
         Parameters
         ----------
         date : str, optional
-            Date to print; the program looks at no clock.
+            The date of the document; no clock is read.
+        **details : object
+            The other fields of `DocumentDetails`: title, owner, purpose, version, signatures. They
+            replace those of the plan.
 
         Returns
         -------
         str
             Markdown.
         """
-        return document(self, date).markdown()
+        return document(self, date=date, **details).markdown()
 
-    def to_html(self, date: str | None = None) -> str:
-        """Document to sign, as a page of its own.
+    def to_html(self, date: str | None = None, **details: Any) -> str:
+        """Document to sign, as a page of its own, made for printing; needs the extra `documents`.
 
         Parameters
         ----------
         date : str, optional
-            Date to print; the program looks at no clock.
+            The date of the document; no clock is read.
+        **details : object
+            The other fields of `DocumentDetails`, as of `to_markdown`.
 
         Returns
         -------
         str
             HTML.
         """
-        return document(self, date).html()
+        return document(self, date=date, **details).html()
 
     @property
     def fits(self) -> bool:
@@ -314,24 +322,17 @@ class Ledger(Records):
                 f"{entry.planned.rounds:,}",
                 entry.planned.round.crowd,
                 rounded_up(entry.running.upper),
-                _signed_down(entry.remaining),
-                "yes" if entry.fits else "no",
+                *_left(entry),
             )
             for entry in self.entries
         ]
 
-    def table_of_populations(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+    def table_of_populations(self) -> Table:
         """Head and rows of a table: what each population loses by the whole plan."""
         rows = [
-            (
-                each.name,
-                rounded_up(each.total.upper),
-                _signed_down(each.remaining),
-                "yes" if each.fits else "no",
-            )
-            for each in self.populations
+            (each.name, rounded_up(each.total.upper), *_left(each)) for each in self.populations
         ]
-        return ("population", "epsilon", *_LEFT), [*rows]
+        return ("population", "epsilon", *_LEFT), rows
 
     def table_of_periods(self) -> Table:
         """Head and rows of a table: what a person can lose in the worst period of each budget."""
@@ -343,8 +344,7 @@ class Ledger(Records):
                 rounded_up(each.total.upper),
                 plain(each.budget.epsilon),
                 plain(each.budget.delta),
-                _signed_down(each.remaining),
-                "yes" if each.fits else "no",
+                *_left(each),
             )
             for each in self.periods
         ]
@@ -410,7 +410,8 @@ class Ledger(Records):
             least, most = rounded_down(total.lower, 7), rounded_up(total.upper, 7)
             known = f"{least} <= epsilon of the analyzed pairs <= {most}"
             known += f" is certified{people} ({relation} neighbours)"
-            return f"The plan is not certified to fit {budget}{among}: {known}; narrow it by rtol."
+            why = f"{known}; a smaller rtol gives a narrower bracket"
+            return f"The plan is not certified to fit {budget}{among}: {why}."
         over = rounded_up(total.upper - self.epsilon)
         if worst:
             first, people = worst.exceeded_from, f" in the population {worst.name!r}"
@@ -425,14 +426,12 @@ class Ledger(Records):
         return f"As analyzed, the plan exceeds {budget} by epsilon {over}{people}, {from_}."
 
     def __str__(self) -> str:
-        tables = [text_table(self.head, self.rows(), left=[0])]
-        if self.populations:
-            tables.append(text_table(*self.table_of_populations(), left=[0]))
-        if self.periods:
-            tables.append(text_table(*self.table_of_periods(), left=[0]))
-        if self.standing is not None:
-            tables.append(text_table(*self.table_of_standing(), left=[0]))
-        return "\n\n".join([*tables, wrapped(self.verdict)])
+        tables: list[Table] = [(self.head, self.rows())]
+        tables += [self.table_of_populations()] if self.populations else []
+        tables += [self.table_of_periods()] if self.periods else []
+        tables += [self.table_of_standing()] if self.standing else []
+        shown = (text_table(*table, left=[0]) for table in tables)
+        return "\n\n".join([*shown, wrapped(self.verdict)])
 
     def _repr_html_(self) -> str:
         return html_table(self.verdict, self.head, self.rows(), named_by=0)
@@ -440,6 +439,10 @@ class Ledger(Records):
 
 #: The last columns of both tables.
 _LEFT = ("remaining", "fits")
+
+
+def _left(cost: Entry | Population | PeriodAccount) -> tuple[str, str]:
+    return _signed_down(cost.remaining), "yes" if cost.fits else "no"
 
 
 def _signed_down(value: float) -> str:

@@ -4,6 +4,13 @@
 epsilon = 1.0
 delta = 1e-8
 
+[document]                  # optional: what the document to sign says about itself
+title = "Telemetry 2027"
+owner = "Measurement team"
+purpose = "Which features are used"
+version = "1.0"
+signatures = ["Ada Byron, data protection officer"]
+
 [[rounds]]
 name = "weekly telemetry"   # optional
 randomizer = "rr"           # as on the command line, with its parameters
@@ -45,7 +52,7 @@ import os
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +67,7 @@ from ..mixed import MixedShuffle
 from ..randomizers.base import parameter_names
 from ..rounds import Round
 from .dates import DATE_KEYS, Duration, Schedule, check_day, take_days
+from .document import DocumentDetails, check_line
 from .ledger import Entry, Inputs, Ledger, worst_of
 from .participation import Costs, Participation
 from .periods import (
@@ -131,9 +139,9 @@ class PlannedRound:
     at_most: int | None = None
 
     def __post_init__(self) -> None:
-        _check_line("name", self.name)
+        check_line("name", self.name)
         if self.population is not None:
-            _check_line("population", self.population)
+            check_line("population", self.population)
         validate.instance(self.round, Round, "is not a round; give a Shuffle.", "round")
         if isinstance(self.round, MixedShuffle) and self.round.protects is not None:
             raise InvalidParameter(
@@ -198,6 +206,8 @@ class Plan:
     inputs: Inputs = field(default=(), compare=False)
     stays: Duration | None = None
     budgets: tuple[PeriodBudget, ...] = ()
+    #: What its document says about itself.
+    details: DocumentDetails = field(default_factory=DocumentDetails)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
@@ -291,9 +301,8 @@ class Plan:
 
     @classmethod
     def _parse(cls, content: dict[str, Any], folder: Path) -> Plan:
-        _check_keys(
-            "the plan", content, ("target", "rounds", "people", "budgets"), ("target", "rounds")
-        )
+        known = ("target", "rounds", "people", "budgets", "document")
+        _check_keys("the plan", content, known, ("target", "rounds"))
         target = _table("target", content["target"])
         _check_keys("target", target, _TARGET)
         for key in _TARGET:
@@ -309,7 +318,13 @@ class Plan:
         budgets = [
             _budget(f"budgets[{i}]", item, target["delta"]) for i, item in enumerate(listed, 1)
         ]
-        return cls(**target, rounds=tuple(rounds), **people, budgets=tuple(budgets))
+        details = _table("document", content.get("document", {}))
+        _check_keys("document", details, [each.name for each in fields(DocumentDetails)], ())
+        try:
+            made = DocumentDetails(**details)
+        except InvalidParameter as error:
+            raise InvalidParameter(f"document.{error}") from None
+        return cls(**target, rounds=tuple(rounds), **people, budgets=tuple(budgets), details=made)
 
     def ledger(self, *, rtol: float = DEFAULT_RTOL, at: datetime.date | None = None) -> Ledger:
         """Ledger: the certified epsilon after every entry, and that of each budget for periods.
@@ -365,7 +380,7 @@ class Plan:
         day, population = first or (None, None)
         return Ledger(
             *given, self.stays, tuple(periods), spent, day,
-            exceeded_in=population, surely_exceeded=surely,
+            exceeded_in=population, surely_exceeded=surely, details=self.details,
         )  # fmt: skip
 
 
@@ -439,12 +454,6 @@ def _known_keys(fields: dict[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
     return [*own, *ROUND_OPTIONS], needed(fields)
 
 
-def _check_line(what: str, text: Any) -> None:
-    if not isinstance(text, str) or not text.strip() or not text.isprintable():
-        wrong = "is not a line of text; give one that can be printed"
-        raise InvalidParameter(f"{what}={validate.show(text)} {wrong}.")
-
-
 def _check_populations(names: Iterable[str]) -> None:
     """Names that look alike would count one population as two, and compose nothing."""
     seen: dict[str, str] = {}
@@ -452,7 +461,7 @@ def _check_populations(names: Iterable[str]) -> None:
         plainly = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
         if plainly == EVERYBODY:
             raise InvalidParameter(
-                f"population={name!r} is no part of all people; leave the population out."
+                f"population={name!r} is the name for all people; leave the population out."
             )
         if seen.setdefault(plainly, name) != name:
             raise InvalidParameter(

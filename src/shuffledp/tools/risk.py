@@ -37,7 +37,7 @@ from .statement import AIMS, protected_group
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Shares of the innocent that an attacker accuses, and orders of Rényi divergences, if not told.
+#: False positive rates of an attacker, and orders of Rényi divergences, unless others are given.
 RATES = (0.001, 0.01, 0.1)
 ORDERS = (2.0, 4.0, 8.0, 16.0, 32.0)
 
@@ -125,7 +125,7 @@ class Risk(Records, style.Drawable):
 
     @property
     def _achieved(self) -> list[tuple[float, float, float]]:
-        """For each rate: the shares of the guilty that are caught and missed."""
+        """For each false positive rate: the true positive and the false negative rate."""
         rates = self.false_positive_rates, self.true_positive_rates, self.false_negative_rates
         return list(zip(*rates, strict=True))
 
@@ -136,8 +136,8 @@ class Risk(Records, style.Drawable):
     def __str__(self) -> str:
         best = f"right at most {percent_up((1 + self.advantage.upper) / 2)} of the time"
         attacker = (
-            f"An attacker who tries {AIMS[self.guarantee.neighbours]} has an advantage of at "
-            f"most {rounded_up(self.advantage.upper)}: {best} if both are as likely."
+            f"An attacker who decides {AIMS[self.guarantee.neighbours]} has an advantage of at "
+            f"most {rounded_up(self.advantage.upper)}: {best} if both are equally likely."
         )
         parts = [wrapped(f"{self.title}.", piped=PAGE), wrapped(attacker, piped=PAGE)]
         parts += [
@@ -147,7 +147,8 @@ class Risk(Records, style.Drawable):
 
     @property
     def _rates_table(self) -> Table:
-        head = ("innocent accused", "guilty caught, at most", "guilty missed, at least")
+        rates = ("true positive rate, at most", "false negative rate, at least")
+        head = ("false positive rate", *rates)
         return head, [
             (percent(rate), percent_up(found), percent_down(missed))
             for rate, found, missed in self._achieved
@@ -175,7 +176,7 @@ class Risk(Records, style.Drawable):
         axes.fill_between(places, missed, color=style.BLUE, alpha=0.12, linewidth=0)
         size = style.points(axes, 9.5)
         axes.annotate("no attacker is here", (0.06, 0.05), color=style.BLUE, fontsize=size)
-        axes.set(xlabel="share of the innocent accused", ylabel="share of the guilty missed")
+        axes.set(xlabel="false positive rate", ylabel="false negative rate")
         axes.set(xlim=(0, 1), ylim=(0, 1))
         style.finish(axes)
         style.legend_below(axes)

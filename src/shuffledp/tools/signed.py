@@ -2,143 +2,72 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import resources
-from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .._support import validate
-from .._support.tables import Table, html_table, text_table
-from .._support.text import PAGE, line_width, plain, rounded_down, rounded_up, wrapped
-from ..errors import InvalidParameter
+from .._support.text import plain, rounded_down, rounded_up
 from ..guarantee import NEIGHBOURS
 from .dates import MONTHS_LATER
+from .document import Document, DocumentDetails, Section, terms_of
 from .participation import CountedRounds, Participation
-from .statement import ADAPTIVE, caution, facts, local_epsilon, none_trusted, without_trust
+from .statement import (
+    ADAPTIVE,
+    CERTIFIED,
+    EXACT_COMPOSITION,
+    caution,
+    facts,
+    local_epsilon,
+    none_trusted,
+    without_trust,
+)
 
 if TYPE_CHECKING:
     from .ledger import Entry, Ledger
 
-
-@dataclass(frozen=True)
-class Section:
-    """A heading, and what stands below it in this order."""
-
-    heading: str
-    paragraphs: Sequence[str] = ()
-    table: Table | None = None
-    facts: Sequence[tuple[str, str]] = ()
-    level: int = 2
-    claims: bool = False  # does the first paragraph say what all of it is about?
-
-
-@dataclass(frozen=True)
-class Document:
-    """Sections below a title."""
-
-    title: str
-    sections: Sequence[Section]
-
-    def text(self) -> str:
-        lines = [wrapped(self.title, piped=PAGE)]
-        for section in self.sections:
-            lines += ["", wrapped(section.heading, piped=PAGE)]
-            lines += [wrapped(text, "  ", 2, piped=PAGE) for text in section.paragraphs]
-            if section.table:
-                table = text_table(*section.table, left=[0], room=line_width() - 2).splitlines()
-                lines += [f"  {line}" for line in table]
-            width = max((len(name) for name, _ in section.facts), default=0) + 2
-            for name, text in section.facts:
-                lines.append(wrapped(text, f"  {name:<{width}}", width + 2, piped=PAGE))
-        return "\n".join(lines)
-
-    def markdown(self) -> str:
-        parts = [f"# {_escape_markdown(self.title)}"]
-        for section in self.sections:
-            parts.append(f"{'#' * section.level} {_escape_markdown(section.heading)}")
-            parts += map(_escape_markdown, section.paragraphs)
-            if section.table:
-                head, rows = section.table
-                lines = [head, ["---"] * len(head), *(map(_escape_markdown, row) for row in rows)]
-                parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-            if section.facts:
-                facts = (f"* **{name}**: {_escape_markdown(text)}" for name, text in section.facts)
-                parts.append("\n".join(facts))
-        return "\n\n".join(parts)
-
-    def html(self) -> str:
-        """A page of its own, for a screen and for A4 or letter paper; the template is beside this
-        module: no entry of the account is torn apart between pages."""
-        template = resources.files(__package__).joinpath("document.html").read_text("utf-8")
-        body = "\n".join(map(_section_html, self.sections))
-        return Template(template).substitute(title=html.escape(self.title), body=body)
-
-
-def _section_html(section: Section) -> str:
-    parts = [_tag(f"h{section.level}", section.heading)]
-    for number, text in enumerate(section.paragraphs):
-        is_claim = section.claims and number == 0
-        parts.append(_tag("p", text, ' class="claim"' if is_claim else ""))
-    if section.table:
-        parts.append(f'<div class="scroll">{html_table("", *section.table, named_by=0)}</div>')
-    if section.facts:
-        facts = "".join(_tag("dt", name) + _tag("dd", text) for name, text in section.facts)
-        parts.append(f"<dl>{facts}</dl>")
-    return "\n".join(parts)
-
-
-def _tag(name: str, text: str, more: str = "") -> str:
-    return f"<{name}{more}>{html.escape(text)}</{name}>"
-
-
-def _escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
+#: Where something is to be filled in by hand.
+_BLANK = "." * 28
+#: Lines for signatures if nobody is named.
+_UNNAMED = 2
 
 
 #: Whom entries without a population concern.
 EVERYBODY = "everybody"
 #: What has to be true for populations to be accounted for one by one.
 DISJOINT = "no person is in two populations"
-_MEANINGS = {
-    "shuffled": "the messages of a round come in random order, without their senders",
-    "LDP": (
-        "locally differentially private: a message by itself, with its sender known, changes the "
-        "odds of any two values of that sender by a factor of at most e^eps0"
-    ),
-    "hockey-stick divergence": (
-        "of two laws, in one order: the smallest delta that holds at an epsilon"
-    ),
-    "bracket": "two numbers between which the exact value of the analyzed pairs is proven to be",
-    "analyzed pair": (
-        "two laws that are at least as easy to tell apart as the results of any two neighbouring "
-        "datasets: the epsilon of the plan itself may be smaller than theirs, never larger"
-    ),
-}
 
 
-def document(ledger: Ledger, date: str | None = None) -> Document:
-    """Guarantee, relation, who is protected against what, what was assumed, how it was computed."""
-    check_date(date)
+def document(ledger: Ledger, **details: Any) -> Document:
+    """Guarantee, relation, who is protected against what, what was assumed, how it was computed,
+    with the details of the plan or those that are given."""
+    known = ledger.details.updated(**details)
     entries = [_entry(entry, ledger) for entry in ledger.entries]
     more = [_populations(ledger)] if ledger.populations else []
     more += [_limits(ledger)] if ledger.is_limited or ledger.stays else []
     more += [_periods(ledger)] if ledger.periods else []
     more += [_standing(ledger)] if ledger.standing else []
     more += [_colluding(ledger)] if ledger.colluding or ledger.no_colluding else []
-    sections = [_guarantee(ledger), *more, _ledger(ledger), *entries, _computed(ledger)]
-    return Document("Privacy account", [*sections, _words(sections), _origin(ledger, date)])
+    sections = [_front(known), _guarantee(ledger), *more, _ledger(ledger), *entries]
+    sections += [_computed(ledger)]
+    sections += [_origin(ledger, sections)]
+    used = terms_of(text for section in sections for text in section.texts)
+    glossary = Section("Glossary", facts=used)
+    return Document(known.title, [*sections, glossary, _signatures(known)])
 
 
-def check_date(date: str | None) -> None:
-    """Anything that can be printed in a line."""
-    if date is not None and (not isinstance(date, str) or not date.isprintable()):
-        shown = validate.show(date)
-        raise InvalidParameter(f"date={shown} is not a line of text; write it like 2026-01-31.")
+def _front(details: DocumentDetails) -> Section:
+    names = ("owner", "purpose", "date", "version")
+    rows = [(name, str(getattr(details, name) or _BLANK)) for name in names]
+    return Section("About this document", facts=rows)
+
+
+def _signatures(details: DocumentDetails) -> Section:
+    lines = details.signatures or (_BLANK,) * _UNNAMED
+    rows = [(line, _BLANK[:14], _BLANK) for line in lines]
+    return Section(
+        "Signatures", table=(("name and role", "date", "signature"), rows), kind="signatures"
+    )
 
 
 def _guarantee(ledger: Ledger) -> Section:
@@ -169,7 +98,7 @@ def _guarantee(ledger: Ledger) -> Section:
         ("local", f"{none_trusted([_rounds(ledger, name) for name in _names(ledger)])}{same}"),
         *caution([entry.planned.round for entry in ledger.entries], [delta]),
     ]
-    return Section("Guarantee", [claim, ledger.verdict], facts=rows, claims=True)
+    return Section("Guarantee", [claim, ledger.verdict], facts=rows, kind="claim")
 
 
 def _names(ledger: Ledger) -> list[str | None]:
@@ -191,15 +120,15 @@ def _local_epsilon(rounds: CountedRounds) -> float:
 def _populations(ledger: Ledger) -> Section:
     """What each of them loses, and what is assumed of them."""
     said = (
-        "A person of a population is concerned by its entries and by those of everybody: these are "
-        f"composed; a person of none, by those of {EVERYBODY} only. Entries of other populations "
-        "use nothing of the person's data, so they cost the person nothing. The worst population "
-        "counts."
+        f"The entries of a person's population and those for {EVERYBODY} are composed; a person in "
+        f"no population is concerned by those for {EVERYBODY} only. Entries of other populations "
+        "use none of the person's data and so cost the person nothing. The guarantee is that of "
+        "the worst population."
     )
     meaning = (
-        "which population a person is in is fixed, does not depend on the data that are protected, "
-        "and may be known to the adversary: it is not protected, and neighbouring datasets have "
-        "the same people in the same populations"
+        "neighbouring datasets have the same people in the same populations; the population of a "
+        "person is fixed, does not depend on the protected data, may be known to the adversary and "
+        "is not itself protected"
     )
     rows = [("assumed", DISJOINT), ("relation", meaning)]
     return Section("Populations", [said], table=ledger.table_of_populations(), facts=rows)
@@ -209,29 +138,28 @@ def _limits(ledger: Ledger) -> Section:
     """In how many rounds a person is, and what is assumed of that."""
     if not ledger.is_limited:
         whole = (
-            f"The last round of the plan is less than {ledger.stays} after the first: that this "
-            "is so for every person limits nothing."
+            f"The last round of the plan is less than {ledger.stays} after the first, so that "
+            "limiting every person to this time changes nothing."
         )
         return Section("Who takes part", [whole])
     said = (
-        "A person loses what the rounds cost in which the person takes part. Of all sets of rounds "
-        "that the assumption allows, the worst counts."
+        "Only the rounds in which a person takes part concern the person. The guarantee is for the "
+        "worst set of rounds that the assumption allows."
     )
     meaning = (
-        "a person takes part in a round who is among its users, also if the round draws some of "
-        "them at random and the person is not drawn; in all other rounds nothing of the person's "
-        "data is used, also nothing that was stored"
+        "a person takes part in a round if the person is among its users, even if the round draws "
+        "some of them at random and the person is not drawn; no other round uses any of the "
+        "person's data, including stored data"
     )
     pauses = (
-        "; the time runs from the day of the person's first round on, also while the person "
-        f"pauses, and no round of the person is on the day on which it is over or later: in "
-        f"months, {MONTHS_LATER}"
+        "; the time starts on the day of the person's first round and includes pauses, and all "
+        f"rounds of the person are before the day on which it ends: in months, {MONTHS_LATER}"
     )
     relation = (
         "neighbouring datasets have the same people in the same rounds; whether a person takes "
-        "part may depend on everything that was revealed before, but neither on the data that are "
-        "protected nor on noise, samples or messages of any round that were not revealed, may be "
-        "known to the adversary and is not itself protected"
+        "part may depend on everything that was revealed before, but neither on the protected data "
+        "nor on noise, samples or messages of any round that were not revealed; it may be known to "
+        "the adversary and is not itself protected"
     )
     rows = [
         ("assumed", ledger.limits.removeprefix(" if ")),
@@ -244,7 +172,7 @@ def _limits(ledger: Ledger) -> Section:
 def _periods(ledger: Ledger) -> Section:
     """What a person can lose in a period, and for what that stands."""
     said = (
-        "The rounds of a period are composed, those of the worst period are shown. A period of "
+        "The rounds of every period are composed, and the worst period is shown. A period of "
         f"months ends before {MONTHS_LATER}."
     )
     short = [period.name for period in ledger.periods if period.is_whole_plan]
@@ -255,10 +183,10 @@ def _periods(ledger: Ledger) -> Section:
         "the epsilon and delta of the period"
     )
     longer = (
-        "a person who takes part for longer loses as much again in other periods; what the person "
-        "contributes in several of them, such as a value that stays the same or data that are "
-        "stored and used again, is protected by the guarantee of all entries together, and by no "
-        "budget for a period"
+        "a person who takes part for longer may lose as much again in other periods; what the "
+        "person contributes in several of them, such as a value that stays the same or data that "
+        "are stored and used again, is protected by the guarantee of all entries together, and by "
+        "no budget for a period"
     )
     rows = [("what it says", meaning), ("what it does not say", longer)]
     return Section("Periods", [said, *whole], table=ledger.table_of_periods(), facts=rows)
@@ -271,8 +199,8 @@ def _standing(ledger: Ledger) -> Section:
     done = f"{spent.rounds:,} of {spent.planned:,} rounds have taken place"
     said = (
         f"Up to and including {spent.day}, {done}. Periods are those that contain this day. "
-        "Epsilons do not add up: what remains is the difference to the budget, not the epsilon of "
-        "what can still be done."
+        "Epsilons do not add up: the remaining value is the difference to the budget, not the "
+        "epsilon that further rounds may have."
     )
     return Section(f"By {spent.day}", [said], table=ledger.table_of_standing())
 
@@ -283,13 +211,13 @@ def _colluding(ledger: Ledger) -> Section:
     if found is None:
         reason = ledger.no_colluding
         return Section("Colluding users", [reason[:1].upper() + reason[1:]])
-    most = f"up to {_percent(found.value)} of the users of every round collude"
+    most = f"at most {_percent(found.value)} of the users of every round collude"
     same = " on the same condition" if ledger.condition else ""
     fits = "also fits" if ledger.fits else "would fit"
-    beyond = f"; with {_percent(found.beyond)} it is not certified to" if found.beyond else ""
+    beyond = f"; with {_percent(found.beyond)} it is not certified to fit" if found.beyond else ""
     said = (
-        f"The plan {fits}{same} if {most} with the adversary, whoever they are{beyond}. What "
-        "the entries say of colluding users is replaced for that."
+        f"The plan {fits}{same} if {most} with the adversary, whichever users they are{beyond}. "
+        "This share replaces what the entries say about colluding users."
     )
     return Section("Colluding users", [said])
 
@@ -300,8 +228,8 @@ def _percent(share: float) -> str:
 
 def _ledger(ledger: Ledger) -> Section:
     own = " that concern the same population" if ledger.populations else ""
-    worst = f"; for an entry of {EVERYBODY}, the worst population's" if ledger.populations else ""
-    said = f"The running epsilon is that of all entries{own} up to and including the line{worst}."
+    worst = f"; for an entry for {EVERYBODY}, the worst population's" if ledger.populations else ""
+    said = f"The running epsilon is that of all entries{own} up to and including this line{worst}."
     return Section("Ledger", [said], table=(ledger.head, ledger.rows()))
 
 
@@ -316,19 +244,9 @@ def _entry(entry: Entry, ledger: Ledger) -> Section:
         *([("population", planned.population)] if planned.population else ()),
         *([("when", str(planned.schedule))] if planned.schedule else ()),
         *([("one person", limit)] if most < planned.rounds else ()),
-        ("what is done", known.pop("protocol")),
-        ("protected against", f"anyone who {known.pop('adversary')}"),
-        ("what was assumed", known.pop("assumed")),
-        *(item for item in known.items() if item[0] != "analysis"),
-        ("how it was computed", known["analysis"]),
+        *known.items(),
     ]
     return Section(f"Entry: {planned.name}", facts=rows, level=3)
-
-
-def _words(sections: Sequence[Section]) -> Section:
-    """The technical words that were used."""
-    said = " ".join(text for section in sections for _, text in section.facts)
-    return Section("Words", facts=[item for item in _MEANINGS.items() if item[0] in said])
 
 
 def _computed(ledger: Ledger) -> Section:
@@ -337,19 +255,21 @@ def _computed(ledger: Ledger) -> Section:
     whose = "the worst rounds that one person can be in" if ledger.is_limited else whose
     bracket = f"{rounded_down(low, 7)} <= exact epsilon of the analyzed pairs <= "
     rows = [
-        ("composition", f"of {whose}; {ADAPTIVE}; exact for the analyzed pairs up to the bracket"),
+        ("composition", f"of {whose}; {ADAPTIVE}; {EXACT_COMPOSITION}"),
         ("bracket", f"{bracket}{rounded_up(high, 7)} at delta = {plain(ledger.delta)}"),
-        (
-            "rounding",
-            "numerical errors are charged to the safe side; upper values are rounded up",
-        ),
+        ("rounding", CERTIFIED),
     ]
     return Section("How it was computed", facts=rows)
 
 
-def _origin(ledger: Ledger, date: str | None) -> Section:
+def _origin(ledger: Ledger, sections: Sequence[Section]) -> Section:
+    """The program, the files that it read, and the chapters of the theory that are cited."""
     from .. import __version__
 
-    rows = [("date", date or "not given"), ("software", f"shuffledp {__version__}")]
+    said = " ".join(text for section in sections for text in section.texts)
+    chapters = dict.fromkeys(re.findall(r'theory of shuffledp, chapter ("[^"]+")', said))
+    rows = [("software", f"shuffledp {__version__}")]
     rows += [("input", f"{name}, sha256 {digest}") for name, digest in ledger.inputs]
-    return Section("Origin", facts=[*rows, ("signed", "." * 28)])
+    where = f"in docs/theory of its source distribution, shuffledp-{__version__}.tar.gz"
+    cited = f"theory of shuffledp {__version__}, {where}: {', '.join(chapters)}"
+    return Section("Sources", facts=[*rows, *([("proofs", cited)] if chapters else [])])

@@ -15,33 +15,37 @@ from ..mixed import MixedShuffle
 from ..rounds import Round, RoundOfUsers
 from .protocol import round_of_users
 
-_ACCUSED = 0.01  # of the innocent, in plain words
+_FALSE_POSITIVES = 0.01  # the rate at which an attacker's success is stated
 _CAUTION = (
-    "delta = {} is at least 1/users: even to publish the value of one user, drawn at random, has "
-    "that delta, with epsilon = 0; far below 1/users is usual"
+    "delta = {} is at least 1/users: publishing the value of one user drawn at random would "
+    "satisfy that delta with epsilon = 0; choose a delta far below 1/users"
 )
 _LEAKS = (
     "{} users times delta0 = {} is {}, at least delta = {}: (eps0, delta0)-LDP allows a randomizer "
-    "that publishes every user's value with probability delta0, and so somebody's with about that "
-    "probability; delta0 far below delta/users is usual"
+    "that publishes every user's value with probability delta0, so that some value is published "
+    "with about that probability; choose a delta0 far below delta/users"
 )
 #: Who has to be trusted, by the view.
 _TRUSTED = {
     "shuffle": "the shuffler",
     "aggregate": "the aggregator",
-    "threshold": "whoever counts the reports",
-    "allocation": "whoever trains",
-    "central": "whoever holds the data",
+    "threshold": "the server that counts the reports",
+    "allocation": "the trainer",
+    "central": "the curator",
 }
 #: What a composition of a fixed number of rounds covers.
 ADAPTIVE = (
-    "adaptive: what a round asks may depend on the results of earlier rounds, but how many rounds "
-    "there are and what is said of them here may not"
+    "adaptive: the question of a round may depend on the results of earlier rounds; the number of "
+    "rounds, and all that is stated about them here, may not"
 )
-#: What an attacker tries, for each relation of neighbours.
+EXACT_COMPOSITION = "exact for the analyzed pair up to the width of the bracket"
+#: What printed numbers are, and where the proofs are that are cited by their chapters.
+CERTIFIED = "the bracket includes all numerical errors, and guarantees are rounded up"
+SOURCE = "the theory of shuffledp is part of the source distribution of this version"
+#: What an attacker decides, for each relation of neighbours.
 AIMS = {
-    "replace": "to tell two values of a user apart",
-    "remove": "to tell whether a user's value is there",
+    "replace": "which of two values a user holds",
+    "remove": "whether a user's value is present",
 }
 
 
@@ -62,7 +66,7 @@ def statement(
     relation = ": ".join(NEIGHBOURS[round_.neighbours]) + whom.removeprefix(" for the users")
     rows = [("relation", relation), *facts(round_, rounds)]
     if rounds > 1:
-        rows.append(("composition", f"{ADAPTIVE}; exact for the analyzed pair up to the bracket"))
+        rows.append(("composition", f"{ADAPTIVE}; {EXACT_COMPOSITION}"))
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
     rows += more
     pairs = [(e, d) for e, d, _ in guarantees if e != "infinity" and float(d) < 1]
@@ -70,9 +74,7 @@ def statement(
         numbers = [(float(e), float(d)) for e, d in pairs]
         rows.append(("meaning", in_plain_words(round_.neighbours, numbers)))
     rows += caution([round_], [d for _, d in pairs])
-    rows.append(
-        ("computed by", f"shuffledp {__version__}; numerical errors are charged to the safe side")
-    )
+    rows.append(("computed by", f"shuffledp {__version__}; {CERTIFIED}; {SOURCE}"))
     lines = [*(claim(*guarantee, whom) for guarantee in guarantees), ""]
     lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
     return "\n".join(lines)
@@ -124,19 +126,20 @@ def claim(epsilon: str, delta: str, why: str, whom: str = "") -> str:
 def in_plain_words(neighbours: str, pairs: Sequence[tuple[float, float]]) -> str:
     """What guarantees (epsilon, delta) together say of an attacker.
 
-    >>> in_plain_words("replace", [(0.5, 1e-6)])[61:]
-    'accuses 1 % of the innocent catches at most 1.649 % of the guilty'
+    >>> in_plain_words("replace", [(0.5, 1e-6)])[57:]
+    'with a false positive rate of 1 % has a true positive rate of at most 1.649 %'
     """
     epsilon, delta = np.array(pairs).T
-    caught = float(true_positive_rates(epsilon, delta, np.array([_ACCUSED]))[0])
+    found = float(true_positive_rates(epsilon, delta, np.array([_FALSE_POSITIVES]))[0])
     return (
-        f"an attacker who tries {AIMS[neighbours]} and accuses {percent(_ACCUSED)} of the innocent "
-        f"catches at most {percent_up(caught)} of the guilty"
+        f"an attacker who decides {AIMS[neighbours]} with a false positive rate of "
+        f"{percent(_FALSE_POSITIVES)} has a true positive rate of at most {percent_up(found)}"
     )
 
 
 def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
-    """What is done, by which theorem, against whom, and what was assumed, each with its name."""
+    """What is done, against whom, what is assumed, what is not covered, what is left without trust,
+    and by which theorem, each with its name."""
     analysis = round_.explained
     times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
     return [
@@ -144,12 +147,23 @@ def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
             "protocol",
             f"{times} of {round_.participants}; {round_.mechanism_label}: {round_.described}",
         ),
-        ("analysis", f"{analysis.name}: {analysis.theorem}"),
         ("adversary", analysis.adversary),
         ("assumed", "; ".join(round_.assumptions)),
         *round_.remarks,
+        ("not covered", _not_covered(round_)),
         ("local", without_trust(round_, rounds)),
+        ("analysis", f"{analysis.name}: {analysis.theorem}"),
     ]
+
+
+def _not_covered(round_: Round) -> str:
+    """What the guarantee says nothing about, whatever the protocol is. That a user takes part is
+    covered only where removing the value removes all that the user sends."""
+    is_hidden = round_.neighbours == "remove" and not isinstance(round_, RoundOfUsers)
+    whether = [] if is_hidden else ["whether a user takes part"]
+    beside = f"anything revealed beyond {round_.seen}, such as times or network addresses"
+    everybody = "what the results say about people in general"
+    return "; ".join([*whether, beside, everybody])
 
 
 def without_trust(round_: Round, rounds: int) -> str:
@@ -157,29 +171,29 @@ def without_trust(round_: Round, rounds: int) -> str:
 
     >>> from shuffledp import PureLDP, Shuffle
     >>> without_trust(Shuffle(PureLDP(4.0), users=10_000), rounds=5)
-    'if the shuffler is not honest, epsilon = 20 at delta = 0 is left: 5 rounds times eps0 = 4'
+    'if the shuffler is not honest, epsilon = 20 at delta = 0 remains: 5 rounds times eps0 = 4'
     """
     if_not = f"if {_TRUSTED[round_.view]} is not honest"
     if isinstance(round_, MixedShuffle):
         total = local_epsilon(round_, rounds)
         if math.isinf(total):
-            return f"{if_not}, no epsilon at delta = 0 is left: a message has no local eps0"
+            return f"{if_not}, no epsilon at delta = 0 remains: a message has no local eps0"
         return f"{if_not}, {_left(total)} for {round_.whom}"
     if not isinstance(round_, RoundOfUsers):
-        return f"{if_not}, nothing is left: values arrive there as they are"
+        return f"{if_not}, no guarantee remains: true values are sent there"
     randomizer, messages = round_.randomizer, round_.messages
     truth = randomizer.truth_probability
     if truth == 1:
-        return f"{if_not}, nothing is left: every user sends the own value as it is"
+        return f"{if_not}, no guarantee remains: every user sends the true value"
     if math.isinf(randomizer.local_eps0):
-        return f"{if_not}, no epsilon at delta = 0 is left: {randomizer.no_local_eps0}"
+        return f"{if_not}, no epsilon at delta = 0 remains: {randomizer.no_local_eps0}"
     times = [f"{rounds:,} rounds"] if rounds > 1 else []
     times += [f"{messages:,} {round_.sent}"] if messages > 1 else []
     product = " times ".join([*times, f"eps0 = {at_most(_local_eps0(round_))}"])
     left = f"{if_not}, {_left(local_epsilon(round_, rounds))}"
     said = [f"{left}: {product}" if times else left]
     if round_.sample_rate < 1 or round_.honest < round_.users:
-        said.append("neither sampling nor what other users do changes that")
+        said.append("this does not depend on sampling or on other users")
     if truth is not None:
         said.append(f"a message is the true value with probability at most {_percent(truth)}")
     return "; ".join(said)
@@ -189,8 +203,8 @@ def none_trusted(populations: Sequence[Sequence[tuple[Round, int]]]) -> str:
     """The same for a user who takes part in all entries of the worst of some populations."""
     total = max(sum(local_epsilon(*entry) for entry in entries) for entries in populations)
     which = "together" if len(populations) == 1 else "of the worst population"
-    left = "no epsilon is left" if math.isinf(total) else _left(total)
-    return f"if nobody but the users is honest, {left} for all entries {which}"
+    left = "no epsilon at delta = 0 remains" if math.isinf(total) else _left(total)
+    return f"if only the users are honest, {left} for all entries {which}"
 
 
 def local_epsilon(round_: Round, rounds: int) -> float:
@@ -214,7 +228,7 @@ def _local_eps0(round_: RoundOfUsers) -> float:
 
 
 def _left(epsilon: float) -> str:
-    return f"epsilon = {at_most(epsilon)} at delta = 0 is left"
+    return f"epsilon = {at_most(epsilon)} at delta = 0 remains"
 
 
 def _percent(share: Fraction) -> str:
