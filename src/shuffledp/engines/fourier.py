@@ -34,9 +34,10 @@ from .characteristic_function import (
     Quadrature,
     cosine_less_one_and_sine,
     evaluate,
+    evaluate_first_nodes,
+    number_of_relevant_nodes,
     relevant_blocks,
 )
-from .nonuniform_fft import evaluate_first_nodes, number_of_relevant_nodes
 from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
 from .tilted_law import Aliases, TiltedLaw
 
