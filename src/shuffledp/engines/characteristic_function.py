@@ -54,14 +54,8 @@ class NodeBlocks(NamedTuple):
     row: NDArray[np.intp]
     first: NDArray[np.int64]
 
-    def where(self, chosen: NDArray[np.bool_]) -> NodeBlocks:
+    def where(self, chosen: NDArray[np.bool_] | slice) -> NodeBlocks:
         return NodeBlocks(self.row[chosen], self.first[chosen])
-
-    @property
-    def rank(self) -> NDArray[np.intp]:
-        """The place of each block among those of its row, which are consecutive."""
-        counts = np.bincount(self.row)
-        return np.arange(len(self.row)) - (np.cumsum(counts) - counts)[self.row]
 
 
 class OmittedNodes:
@@ -103,7 +97,7 @@ def relevant_blocks(
         size *= parts
     counts = rule.number // size + 1
     row = np.repeat(np.arange(len(counts)), counts)
-    blocks = NodeBlocks(row, size * NodeBlocks(row, row).rank)
+    blocks = NodeBlocks(row, size * (np.arange(len(row)) - (np.cumsum(counts) - counts)[row]))
     others, spread = float(law.sums.users - 1), spread_of_others(law)
     while True:
         half = rule.step[blocks.row] * (size / 2)
@@ -198,7 +192,7 @@ def weights_of_means(law: TiltedLaw) -> dict[str, tuple[Array, Array]]:
     return kinds
 
 
-def evaluate(law: TiltedLaw, step: Array, first: Array) -> CharacteristicFunction:
+def evaluate(law: TiltedLaw, step: Array, blocks: NodeBlocks) -> CharacteristicFunction:
     """Return the characteristic function at the nodes of blocks.
 
     Parameters
@@ -207,74 +201,56 @@ def evaluate(law: TiltedLaw, step: Array, first: Array) -> CharacteristicFunctio
         The law of each row.
     step : Array
         The distance of the nodes of each row.
-    first : Array
-        First nodes of the blocks, [rows, blocks].
+    blocks : NodeBlocks
+        Blocks of BLOCK_NODES nodes.
 
     Returns
     -------
     CharacteristicFunction
-        Shape [rows, blocks * BLOCK_NODES].
+        Shape [blocks, BLOCK_NODES].
 
     Notes
     -----
     At node first + j, e^(itz) = (1 + a_j)(1 + b) with b taken at the first node of the block: a
-    product of two small matrices. a and b are small where the angles are, so nothing cancels.
+    product of small matrices. a and b are small where the angles are, so nothing cancels.
     """
-    scores, weights = law.sums.scores, law.weights
-
-    def rotation(place: Array) -> Array:
-        """Return e^(itz) - 1."""
-        angles = (step[:, None] * place)[:, :, None] * scores[:, None, :]
-        change: Array = np.empty(angles.shape, dtype=complex)
-        change.real, change.imag = cosine_less_one_and_sine(angles)
-        return change
-
-    within, rows, blocks = np.arange(tuning.BLOCK_NODES), len(step), first.shape[1]
-    t = step[:, None] * (first[:, :, None] + within).reshape(rows, -1)
-    a, start = rotation(np.broadcast_to(within, (rows, len(within)))), rotation(first)
-    kinds = weights_of_means(law)
-    parts = [start * weights[:, None, :]]
-    parts += [(1 + start) * weight[:, None, :] for weight, _ in kinds.values()]
-    product = _product(np.concatenate([weights[:, None, :], *parts], axis=1), a)
-    sums = [
-        product[:, 1 + i * blocks : 1 + (i + 1) * blocks] + part.sum(axis=2)[:, :, None]
-        for i, part in enumerate(parts)
-    ]
-    sums[0] = sums[0] + product[:, :1]
-    change, *others = (part.reshape(rows, -1) for part in sums)
-    values: dict[str, Array] = dict(zip(kinds, others, strict=True))
-    for kind, (weight, relative) in kinds.items():
-        values[f"{kind}_error"] = mean_error(law, weight, relative, t)
-    return CharacteristicFunction(change, change_error(law, np.arange(rows)[:, None], t), **values)
+    rows, row = np.unique(blocks.row, return_inverse=True)
+    row, within = row.reshape(-1), np.arange(tuning.BLOCK_NODES)
+    scores, kinds = law.sums.scores[rows], weights_of_means(law)
+    t = step[blocks.row, None] * (blocks.first[:, None] + within)
+    start = _rotation(t[:, :1] * scores[row])  # b: [blocks, values]
+    a = _rotation((step[rows, None] * within)[:, :, None] * scores[:, None, :])
+    parts = [start * law.weights[blocks.row]]
+    parts += [(1 + start) * weight[blocks.row] for weight, _ in kinds.values()]
+    columns = np.stack(parts, axis=2)  # [blocks, values, means]
+    sums = a[row] @ columns + columns.sum(axis=1)[:, None, :]
+    change = sums[:, :, 0] + (a @ law.weights[rows, :, None])[row, :, 0]
+    values: dict[str, Array] = {}
+    for i, (kind, (weight, relative)) in enumerate(kinds.items()):
+        values[kind] = sums[:, :, 1 + i]
+        values[f"{kind}_error"] = mean_error(law, weight, relative, blocks.row, t)
+    return CharacteristicFunction(change, change_error(law, blocks.row[:, None], t), **values)
 
 
-def mean_error(law: TiltedLaw, weights: Array, relative: Array, t: Array) -> Array:
-    """Return a bound on the error of a sum of weights >= 0 times e^(itz), [rows, nodes].
+def _rotation(angles: Array) -> Array:
+    """Return e^(i angle) - 1."""
+    change: Array = np.empty(angles.shape, dtype=complex)
+    change.real, change.imag = cosine_less_one_and_sine(angles)
+    return change
 
-    The weights have a relative error; the sums and the angles are rounded.
+
+def mean_error(
+    law: TiltedLaw, weights: Array, relative: Array, row: NDArray[np.intp], t: Array
+) -> Array:
+    """Return a bound on the error of a sum of weights >= 0 times e^(itz), like t [rows, nodes].
+
+    The weights have a relative error; the sums and the angles are rounded. `row` is the row of the
+    law for each row of t.
     """
-    rounding = relative + (96 + 4 * weights.shape[1]) * UNIT
+    rounding = (relative + (96 + 4 * weights.shape[1]) * UNIT) * weights.sum(axis=1)
     angles = 32 * UNIT * np.sum(weights * np.abs(law.sums.scores), axis=1)
-    error: Array = (rounding * weights.sum(axis=1))[:, None] + angles[:, None] * t
+    error: Array = rounding[row, None] + angles[row, None] * t
     return error
-
-
-def _product(b: Array, a: Array) -> Array:
-    """Multiply the matrices b by the transposed a, in tiles for which no threads are started.
-
-    OpenBLAS starts threads for products of more than about 2^15 multiplications, and for vectors
-    earlier; on a busy machine, waiting for them takes far longer than the work.
-    """
-    most = 1 << 15
-    product: Array = np.zeros((len(b), b.shape[1], a.shape[1]), dtype=complex)
-    transposed = a.transpose(0, 2, 1)
-    depth = min(max(most // (4 * a.shape[1]), 1), b.shape[2])
-    side = max(most // (depth * a.shape[1]), 4)
-    for rows in np.array_split(np.arange(b.shape[1]), -(-b.shape[1] // side)):
-        tile = slice(rows[0], rows[-1] + 1)
-        for j in range(0, b.shape[2], depth):
-            product[:, tile] += b[:, tile, j : j + depth] @ transposed[:, j : j + depth]
-    return product
 
 
 class SpreadingGrid(NamedTuple):
@@ -329,6 +305,7 @@ def evaluate_first_nodes(law: TiltedLaw, step: Array, nodes: int) -> Characteris
         Shape [rows, nodes].
     """
     kinds, t = weights_of_means(law), step[:, None] * np.arange(nodes)
+    every = np.arange(len(step))
     each = np.stack([law.weights, *(weight for weight, _ in kinds.values())])
     (change, *others), (error, *other_errors) = _spread_sums(each, law.sums.scores, step, nodes)
     values: dict[str, Array] = {}
@@ -336,8 +313,8 @@ def evaluate_first_nodes(law: TiltedLaw, step: Array, nodes: int) -> Characteris
         kinds.items(), others, other_errors, strict=True
     ):
         values[kind] = total + weight.sum(axis=1)[:, None]
-        values[f"{kind}_error"] = mean_error(law, weight, relative, t) + extra[:, None]
-    direct = change_error(law, np.arange(len(step))[:, None], t)
+        values[f"{kind}_error"] = mean_error(law, weight, relative, every, t) + extra[:, None]
+    direct = change_error(law, every[:, None], t)
     return CharacteristicFunction(change, direct + error[:, None], **values)
 
 
