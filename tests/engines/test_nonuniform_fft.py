@@ -13,10 +13,14 @@ from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from shuffledp import Gaussian
 from shuffledp._support.numeric import Array
-from shuffledp.engines import nonuniform_fft, tuning
-from shuffledp.engines.characteristic_function import OmittedNodes, Quadrature
+from shuffledp.engines import characteristic_function, tuning
+from shuffledp.engines.characteristic_function import (
+    OmittedNodes,
+    Quadrature,
+    evaluate_first_nodes,
+    number_of_relevant_nodes,
+)
 from shuffledp.engines.fourier import stop_loss
-from shuffledp.engines.nonuniform_fft import evaluate_first_nodes, number_of_relevant_nodes
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.tilted_law import TiltedLaw
 from shuffledp.laws.density_law import DensityLaw
@@ -50,7 +54,7 @@ def test_every_error_is_within_its_bound(
 ) -> None:
     """Also where grids are too coarse and kernels too short: the bound says so."""
     for name, value in zip(("_OVERSAMPLING", "_DEVIATION", "_REACH"), kernel, strict=True):
-        monkeypatch.setattr(nonuniform_fft, name, value)
+        monkeypatch.setattr(characteristic_function, name, value)
     draw = random.Random(f"gridded {seed}")
     law, nodes = some_law(draw, draw.choice([3, 80]), last=seed % 2 == 0), draw.choice([5, 300])
     step = np.array([10 ** draw.uniform(-3, 0.5)])

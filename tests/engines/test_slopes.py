@@ -14,7 +14,7 @@ from shuffledp.engines import tuning
 from shuffledp.engines.big_scores import Engine, _condition_on_big, large_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums, StopLossBounds
-from shuffledp.engines.score_lattice import lattice_stop_loss
+from shuffledp.engines.tilted_lattice import lattice_stop_loss
 
 MOVES = [Fraction(k, 64) for k in (-32, -8, -1, 1, 8, 32)]
 HELD = Fraction(1, 4)

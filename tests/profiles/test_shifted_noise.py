@@ -11,7 +11,7 @@ import pytest
 from oracles import integer_noise as oracle
 from shuffledp._support.numeric import Array
 from shuffledp.bounds.one_round import epsilon_bounds
-from shuffledp.engines.lattice_inversion import masses, tails
+from shuffledp.engines.tails import noise_masses, noise_tails
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins, IntegerNoise, SkellamLaw
 from shuffledp.laws.noise_law import BinomialCounts
 from shuffledp.profiles.one_more import one_more
@@ -53,8 +53,8 @@ def test_against_the_definition(law: IntegerNoise) -> None:
         sums = [mpmath.fsum(known[middle + int(place) :]) for place in x]
         above = 1 if law.offset == 0 else 0  # tails start above 0
         for found, values in (
-            (zip(*masses(law, x), strict=True), truth),
-            (zip(*tails(law, x[above:]), strict=True), sums[above:]),
+            (zip(*noise_masses(law, x), strict=True), truth),
+            (zip(*noise_tails(law, x[above:]), strict=True), sums[above:]),
         ):
             for (log, error), value in zip(found, values, strict=True):
                 if value > (max(1e35 * known[-1], 1e-290) if is_cut else 0):
@@ -154,7 +154,7 @@ def test_wide_skellam_noise_and_coins_in_many_digits(size: int) -> None:
             (FairCoins(size), _coins_cf, size**0.5 / 2),
         ):
             first = np.array([1.0, math.ceil(5 * deviation), math.ceil(21 * deviation)])
-            found = tails(law, first)
+            found = noise_tails(law, first)
             for place, log, error in zip(first, *found, strict=True):
                 truth = oracle.untilted_tail(partial(log_cf, size), deviation, one * int(place))
                 assert abs(mpmath.exp(mpmath.mpf(float(log))) / truth - 1) <= error < 1e-10
@@ -232,7 +232,7 @@ def test_tails_many_deviations_away() -> None:
                 (DiscreteGaussianLaw(1.0), mpmath.fsum(terms) / scale),
                 (SkellamLaw(1.0), mpmath.fsum(skellam)),
             ):
-                (log,), (error,) = tails(law, np.array([float(x)]))
+                (log,), (error,) = noise_tails(law, np.array([float(x)]))
                 assert abs(mpmath.log(truth) - mpmath.mpf(float(log))) <= error < 1e-7
 
 

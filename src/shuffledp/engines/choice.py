@@ -23,7 +23,7 @@ from .big_scores import jump_stop_loss
 from .one_positive import one_positive_stop_loss
 from .problem import ScoreSums, StopLossBounds, is_every_row, one_user_stop_loss, without_slope
 from .rare_scores import rare_stop_loss
-from .score_lattice import lattice_stop_loss
+from .tilted_lattice import lattice_stop_loss
 
 
 @dataclass(frozen=True)

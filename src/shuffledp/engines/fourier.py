@@ -34,9 +34,10 @@ from .characteristic_function import (
     Quadrature,
     cosine_less_one_and_sine,
     evaluate,
+    evaluate_first_nodes,
+    number_of_relevant_nodes,
     relevant_blocks,
 )
-from .nonuniform_fft import evaluate_first_nodes, number_of_relevant_nodes
 from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
 from .tilted_law import Aliases, TiltedLaw
 
@@ -212,36 +213,25 @@ def _noise_if_all_scores_are_zero(law: TiltedLaw) -> Array:
 def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
     """Return the trapezoidal sums of each row and their errors, as `_sums_at`: [5, rows].
 
-    Rows with similar numbers of relevant blocks are evaluated together.
+    The relevant blocks of all rows are evaluated one after the other, as if each were a row.
     """
-    sums, order, size = np.zeros((5, len(law.theta))), np.argsort(rule.number), tuning.BLOCK_NODES
-    values = law.sums.scores.shape[1]
-    while len(order):
-        together = max(1, tuning.AT_ONCE * size // int(rule.number[order[-1]] + size))
-        rows, order = np.sort(order[-together:]), order[:-together]
-        part, nodes = law.rows(rows), rule.rows(rows)
-        omitted = OmittedNodes(part, nodes)
-        blocks = relevant_blocks(part, nodes, cut[rows], omitted)
-        sums[3, rows] += omitted.value
-        sums[4, rows] += omitted.slope * part.largest_fall
-        rank, counts = blocks.rank, np.bincount(blocks.row, minlength=len(rows))
-        left = np.argsort(counts)
-        while len(left):
-            most = max(int(counts[left[-1]]), 1)
-            # about twenty arrays of this number of (row, node) pairs should stay in the cache
-            pairs = most * size + (size + 3 * most) * values // 8
-            batch = max(1, tuning.AT_ONCE // 8 // pairs)
-            chosen, left = np.sort(left[-batch:]), left[:-batch]
-            place = np.full(len(rows), -1)
-            place[chosen] = np.arange(len(chosen))
-            mine = place[blocks.row] >= 0
-            first = np.full((len(chosen), most), -1)
-            first[place[blocks.row[mine]], rank[mine]] = blocks.first[mine]
-            index = (first[:, :, None] + np.arange(size)).reshape(len(chosen), -1)
-            index[np.repeat(first < 0, size, axis=1)] = -1
-            laws, step = part.rows(chosen), nodes.step[chosen]
-            at_nodes = evaluate(laws, step, np.maximum(first, 0))
-            sums[:, rows[chosen]] += _sums_at(laws, step, index, at_nodes)
+    rows = len(law.theta)
+    if rows > 1 and rows * int(rule.number.max()) > 256 * tuning.AT_ONCE:  # to bound the memory
+        halves = np.array_split(np.arange(rows), 2)
+        parts = [_node_sums(law.rows(half), rule.rows(half), cut[half]) for half in halves]
+        return np.concatenate(parts, axis=1)
+    omitted = OmittedNodes(law, rule)
+    blocks = relevant_blocks(law, rule, cut, omitted)
+    sums, within = np.zeros((5, rows)), np.arange(tuning.BLOCK_NODES)
+    sums[3:] = omitted.value, omitted.slope * law.largest_fall
+    # about twenty arrays of this number of nodes should stay in the cache
+    together = max(1, tuning.AT_ONCE // 8 // (len(within) * (1 + law.sums.scores.shape[1] // 8)))
+    for i in range(0, len(blocks.row), together):
+        part = blocks.where(slice(i, i + together))
+        at_nodes = evaluate(law, rule.step, part)
+        index = part.first[:, None] + within
+        found = _sums_at(law.rows(part.row), rule.step[part.row], index, at_nodes)
+        sums += [np.bincount(part.row, column, rows) for column in found]
     return sums
 
 

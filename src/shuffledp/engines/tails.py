@@ -1,13 +1,19 @@
-"""Certified point masses and tails of binomial, Poisson and negative binomial laws.
+"""Certified point masses and tails, at a cost that does not grow with the law.
 
 Every function states a bound on its relative error, and none relies on a special-function
-library. Point masses use Loader's form of Stirling's formula. A tail is a point mass times a sum of
-decreasing positive ratios, which is evaluated as an incomplete beta or gamma integral by
-Gauss-Legendre quadrature with a proven error.
+library.
+
+*Binomial, Poisson and negative binomial laws.* Point masses use Loader's form of Stirling's
+formula. A tail is a point mass times a sum of decreasing positive ratios, which is evaluated as an
+incomplete beta or gamma integral by Gauss-Legendre quadrature with a proven error.
+
+*Integer noise.* The law is tilted until the place in question is about its mean. The characteristic
+function is then added up at equidistant angles around 0, about 30 of them however wide the law is.
+What the other angles, the distance of the angles and rounding contribute is bounded and charged.
 
 Assumptions: IEEE arithmetic, and numpy's exp, log and log1p within 4 units in the last place.
 
-Theory: docs/theory/tails.md.
+Theory: docs/theory/tails.md, docs/theory/integer-noise.md.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, log_share
 from .._support.transforms import gauss_legendre
+from ..laws.integer_noise import IntegerNoise
 
 # proof constants: docs/theory/constants.md
 #: Nodes of every Gauss-Legendre rule in this module.
@@ -35,6 +42,9 @@ _QUADRATURE = 2e-11
 _EXPONENT = 32 * UNIT
 #: Exponents are capped here, near the end of the range of a double.
 _STEEPEST = 700.0
+#: Inverted characteristic functions: rounding errors of a term, of its exponent and phase in units
+#: of their size and absolute; and of the tilt times the place, relative.
+_SIZE, _TERM, _PRODUCT = 32 * UNIT, 64 * UNIT, 4 * UNIT
 
 # log(k!) - (k + 1/2) log k + k - log(2 pi)/2 for k < 16; the value at 0 is never used
 _STIRLING_TABLE = np.array(
@@ -311,3 +321,119 @@ def tail_sums(trials: Array, start: Array, odds: float) -> Integrals:
         np.concatenate(part)[which].reshape(j.shape) for part in zip(*parts, strict=True)
     )
     return Integrals(j * (zeroth + odds * first), j * odds * (m - j) * first, error + 8 * UNIT)
+
+
+class Inverted(NamedTuple):
+    """Positive numbers e^log_value, each with a bound on its relative error; shape [places]."""
+
+    log_value: Array
+    error: Array
+
+    def times(self, log_factor: Array) -> tuple[Array, Array]:
+        """Return lower and upper bounds of the numbers times e^log_factor.
+
+        The error of log_factor is charged too. What is below e^-700 is between 0 and that.
+        """
+        exponent = self.log_value + log_factor
+        error = self.error + 8 * UNIT * (1 + np.abs(log_factor) + np.abs(self.log_value))
+        value = np.exp(np.clip(exponent, -_STEEPEST, _STEEPEST))
+        lower = np.where(exponent > -_STEEPEST, value * np.maximum(1 - error, 0.0), 0.0)
+        return lower, value * (1 + error)
+
+
+def noise_masses(law: IntegerNoise, x: Array) -> Inverted:
+    """Return Pr[X = x] at places of the lattice, at most the largest one in modulus."""
+    return _inverted(law, np.abs(x), tail=False)
+
+
+def noise_tails(law: IntegerNoise, x: Array) -> Inverted:
+    """Return Pr[X >= x] at places 0 < x <= law.top of the lattice."""
+    return _inverted(law, x, tail=True)
+
+
+def _inverted(law: IntegerNoise, x: Array, tail: bool) -> Inverted:
+    """Return masses, or tails, at places of any shape, some of them at a time."""
+    shape, x = np.shape(x), np.ravel(np.asarray(x, dtype=float))
+    rows = 256  # their angles stay in the cache
+    blocks = [_inverted_block(law, x[i : i + rows], tail) for i in range(0, len(x), rows)]
+    columns = [np.concatenate(column).reshape(shape) for column in zip(*blocks, strict=True)]
+    return Inverted(*columns)
+
+
+def _inverted_block(law: IntegerNoise, x: Array, tail: bool) -> tuple[Array, Array]:
+    """Return logarithms of masses, or of tails, at a few places and their relative errors.
+
+    Parameters
+    ----------
+    law : IntegerNoise
+    x : Array
+        Places of the lattice, shape [places].
+    tail : bool
+        Whether Pr[X >= x] is asked for instead of Pr[X = x].
+
+    Notes
+    -----
+    docs/theory/integer-noise.md. The errors are those of the angles that are left out, of the
+    distance of the angles (`_aliased_masses`) and of rounding; infinite where they exceed half the
+    value.
+    """
+    tilt = law.saddle(x)
+    if tail:  # the geometric weights of a tail must fall within one period
+        tilt = np.maximum(tilt, 2 / np.maximum(law.deviation(np.zeros(1)), 1.0))
+    deviation = law.deviation(tilt)
+    # a period of 20 deviations, and more where few values have all the mass
+    half = np.ceil(10 * deviation) + 40
+    period = 2 * half + 1
+    count = np.minimum(half, np.ceil(11 * period / (2 * math.pi * np.maximum(deviation, 0.1))))
+    j = np.arange(float(count.max()) + 1)
+    angle = j * (2 * math.pi / period)[:, None]
+    used, angle = j <= half[:, None], np.minimum(angle, math.pi)
+    lam, place = tilt[:, None], x[:, None]
+    fall, phase, size = law.turned(lam, angle, place)
+    weight = np.where(j > 0, 2.0, 1.0) * used / period[:, None]
+    modulus = np.exp(np.minimum(fall, 0.0))
+    real, error_unit = modulus * np.cos(phase), modulus * (_TERM + _SIZE * size) + _TERM
+    largest = np.ones(len(x))
+    if tail:  # divided by 1 - e^(-tilt - i angle)
+        small = np.exp(-lam)
+        across = -np.expm1(-lam) + 2 * small * np.sin(angle / 2) ** 2
+        up = small * np.sin(angle)
+        squared = across**2 + up**2
+        real = (real * across + modulus * np.sin(phase) * up) / squared
+        error_unit = error_unit / np.sqrt(squared)
+        largest = 1 / -np.expm1(-tilt)
+    value = np.einsum("ij,ij->i", weight, real)
+    error = np.einsum("ij,ij->i", weight, error_unit) * (1 + UNIT * len(j))
+    next_angle = np.minimum((j[-1] + 1) * 2 * math.pi / period, math.pi)[:, None]
+    cut = np.exp(np.minimum(law.log_modulus_bound(lam, next_angle)[:, 0], 0.0))
+    error += np.where(j[-1] < half, cut * largest, 0.0)
+    error += _aliased_masses(law, x, tilt, period, tail)
+    cumulant = law.cumulant(tilt)
+    known = value > 2 * error
+    relative = np.where(known, error / np.where(known, value, 1.0), np.inf)
+    relative += law.cumulant_error(tilt) * cumulant + _PRODUCT * tilt * x + _TERM
+    return np.log(np.where(known, value, 1.0)) + cumulant - tilt * x, 1.01 * relative
+
+
+def _aliased_masses(law: IntegerNoise, x: Array, tilt: Array, period: Array, tail: bool) -> Array:
+    """Return a bound on the masses that equidistant angles add to a place.
+
+    These are the masses a multiple of the period away. Chernoff's bound of the tilted law beyond y
+    is taken, with the untilted law's own tilt for y.
+    """
+    here, bound = law.cumulant(tilt) - tilt * x, np.zeros(len(x))
+    for side in (1.0,) if tail else (1.0, -1.0):
+        y = x + side * period
+        far = np.abs(y)
+        to = law.saddle(np.minimum(far, law.top))
+        to = np.maximum(to, tilt) if side > 0 else np.where(y > 0, np.minimum(to, tilt), to)
+        exponent = law.cumulant(to) - to * far - here + side * tilt * period
+        chernoff = np.exp(np.minimum(exponent, _STEEPEST))
+        bound += np.where(far > law.top, 0.0, chernoff)
+    if tail:  # outcomes below, by Chernoff's bound with a tilt under which the sum converges
+        to = law.saddle(np.maximum(x - period, law.offset))
+        to = np.where((tilt - to) * period > 1, to, 0.0)
+        exponent = law.cumulant(to) - to * x - here - (tilt - to) * period
+        bound /= -np.expm1(-tilt * period)
+        bound += np.exp(np.minimum(exponent, _STEEPEST)) / -np.expm1(-(tilt - to) * period)
+    return bound

@@ -72,17 +72,13 @@ class BitGroup(NamedTuple):
     @classmethod
     def of(cls, users: Array, one: float, zero: float, theta: Array) -> BitGroup:
         """Tilt users who send 1 with probability `one` and 0 with probability `zero`."""
-        small, large = np.exp(-theta), np.exp(np.minimum(theta, 700.0))
+        small, growth = np.exp(-theta), np.expm1(np.minimum(theta, 700.0))
         ones, zeros = one / (one + zero * small), zero * small / (one + zero * small)
         counts_zeros = ones > 0.5
-        change = np.where(counts_zeros, zero * np.expm1(-theta), one * (large - 1))
-        small_change = np.where(
-            counts_zeros, zero * np.expm1(-theta), one * np.expm1(np.minimum(theta, 700.0))
-        )
-        total = np.where(counts_zeros, one + zero * small, zero + one * large)
-        log_mgf = np.where(
-            np.abs(change) < 0.5, np.log1p(np.clip(small_change, -0.5, 0.5)), np.log(total)
-        )
+        change = np.where(counts_zeros, zero * np.expm1(-theta), one * growth)
+        total = np.where(counts_zeros, one + zero * small, zero + one * (1 + growth))
+        is_small = np.abs(change) < 0.5
+        log_mgf = np.where(is_small, np.log1p(np.clip(change, -0.5, 0.5)), np.log(total))
         return cls(users, np.minimum(ones, zeros), np.where(counts_zeros, -1.0, 1.0), log_mgf)
 
     @property

@@ -37,7 +37,7 @@ CUT = 15.0
 #: per node, smaller ones omit more nodes.
 BLOCK_NODES = 16
 
-# Lattices (score_lattice.py, one_positive.py)
+# Lattices (tilted_lattice.py, one_positive.py)
 
 #: Points of a period at most: 16 transforms of this size take 0.1 s; more points narrow the bounds.
 MOST_POINTS = 1 << 17

@@ -2,7 +2,7 @@
 
 All are symmetric and log-concave, and so are their sums. Each law offers its cumulant generating
 function K(lam) = log E[exp(lam X)] and the characteristic function of the law tilted by
-exp(lam x - K(lam)), in forms without cancellation; `engines/lattice_inversion.py` inverts it.
+exp(lam x - K(lam)), in forms without cancellation; `engines/tails.py` inverts it.
 
 Theory: docs/theory/integer-noise.md, docs/theory/integer-vectors.md.
 """

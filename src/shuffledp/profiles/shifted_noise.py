@@ -2,7 +2,7 @@
 
 The masses are log-concave, so that the loss grows with the outcome and the best event is a tail:
 delta(epsilon) = Pr[X >= m - s] - e^epsilon Pr[X >= m]. `IntegerNoiseProfile` finds the threshold m
-and evaluates both by `engines/lattice_inversion.py`. Discrete Laplace noise, whose loss has few
+and evaluates both by `engines/tails.py`. Discrete Laplace noise, whose loss has few
 values, is a polygon; the sum of too few or too many shares of it is added up mass by mass.
 
 Theory: docs/theory/integer-noise.md.
@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines.lattice_inversion import masses, tails
+from ..engines.tails import noise_masses, noise_tails
 from ..errors import OutOfRange
 from ..laws.integer_noise import IntegerNoise, PolyaDifference
 from . import tuning
@@ -107,7 +107,7 @@ class IntegerNoiseProfile(PrivacyProfile):
         known = self.law.loss(x, self.shift)
         if known is not None:
             return known, 8 * UNIT * np.abs(known)
-        before, here = masses(self.law, x - self.shift), masses(self.law, x)
+        before, here = noise_masses(self.law, x - self.shift), noise_masses(self.law, x)
         error = before.error + here.error
         error = error + 4 * UNIT * (np.abs(before.log_value) + np.abs(here.log_value))
         return before.log_value - here.log_value, error
@@ -193,7 +193,7 @@ class IntegerNoiseProfile(PrivacyProfile):
             return self._tail(first - self.shift, zero), self._tail(first, epsilon)
         between = first[:, None] - np.arange(1.0, self.shift + 1)
         inside = np.abs(between) <= self.law.top
-        every = masses(self.law, np.where(inside, between, self.law.offset))
+        every = noise_masses(self.law, np.where(inside, between, self.law.offset))
         gained = (np.where(inside, side, 0.0).sum(axis=1) for side in every.times(0 * between))
         slack = 2 * UNIT * self.shift
         low, high = (side * (1 + sign * slack) for side, sign in zip(gained, (-1, 1), strict=True))
@@ -204,7 +204,9 @@ class IntegerNoiseProfile(PrivacyProfile):
         """Bounds of e^log_factor Pr[X >= x]; log_factor is 0 where x is not positive."""
         inside = np.abs(x - 0.5) < self.law.top + 0.5
         place = np.where(x > 0, x, 1 - x)
-        low, high = tails(self.law, np.where(inside, place, 1 - self.law.offset)).times(log_factor)
+        low, high = noise_tails(self.law, np.where(inside, place, 1 - self.law.offset)).times(
+            log_factor
+        )
         low, high = np.where(inside, low, 0.0), np.where(inside, high, 0.0)
         below = x <= 0
         return (

@@ -18,7 +18,7 @@ from ..clients.bits import BitsClient
 from ..clients.dummies import DummiesClient
 from ..clients.matrix_client import MatrixClient
 from ..clients.noisy import NoisyClient, NoisyVectorClient
-from ..engines.lattice_inversion import tails
+from ..engines.tails import noise_tails
 from ..errors import InvalidParameter
 from ..laws.integer_noise import FairCoins, IntegerShare, PolyaDifference
 from ..profiles.shifted_noise import PolyaProfile
@@ -278,5 +278,5 @@ def _survival(share: IntegerShare, edges: NDArray[Any]) -> Array:
     x = edges - (share.coins / 2 if isinstance(share, FairCoins) else 0.0)
     place = np.where(x > 0, x, 1 - x)
     inside = place <= share.top
-    found = np.exp(tails(share, np.where(inside, place, 1 - share.offset)).log_value) * inside
+    found = np.exp(noise_tails(share, np.where(inside, place, 1 - share.offset)).log_value) * inside
     return np.where(x > 0, found, 1 - found)

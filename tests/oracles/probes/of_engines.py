@@ -16,7 +16,7 @@ from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import rare_stop_loss
-from shuffledp.engines.score_lattice import lattice_stop_loss
+from shuffledp.engines.tilted_lattice import lattice_stop_loss
 
 from .common import Checked
 

@@ -13,7 +13,7 @@ from shuffledp.engines import tuning
 from shuffledp.engines.big_scores import jump_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
-from shuffledp.engines.score_lattice import lattice_stop_loss
+from shuffledp.engines.tilted_lattice import lattice_stop_loss
 
 
 def both_sides(sums: ScoreSums, width: float = 1e-3) -> tuple[float, float]:
