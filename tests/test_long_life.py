@@ -51,4 +51,4 @@ def test_what_is_kept_between_queries_is_bounded() -> None:
     for i in range(12):  # each time another width and depth, hence another lattice
         asked.get_epsilon(10.0 ** -(3 + 5 * i), rtol=1e-3 / (1 + i))
     (composition,) = asked._answers.compositions
-    assert len(composition.lattices.cached) <= tuning.KEPT_LATTICES
+    assert len(composition.cached) <= tuning.KEPT_LATTICES

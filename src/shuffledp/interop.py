@@ -251,7 +251,7 @@ def _of_composition(what: Guarantee, interval: float | None, truncation: float) 
     each = []
     for composition in orders:
         places = np.minimum(epsilon, composition.max_loss)
-        rtol = _EXPENSIVE_RTOL if composition.lattices.is_expensive else _RTOL
+        rtol = _EXPENSIVE_RTOL if composition.is_expensive else _RTOL
         (above,) = composition.deltas(places, truncation, rtol, sides=(Side.UPPER,))
         if above.min() == 1:  # every lattice is too long
             raise not_certified("delta", Bounds(0.0, 1.0), rtol)

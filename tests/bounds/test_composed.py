@@ -15,7 +15,7 @@ from shuffledp.randomizers import NoisyHistogram, Randomizer
 
 def test_expensive_lattices_have_a_finest_one() -> None:
     quick, expensive = (
-        Composition([(Shuffle(randomizer, 100).profile, 2)]).lattices
+        Composition([(Shuffle(randomizer, 100).profile, 2)])
         for randomizer in (PureLDP(1.0), Laplace(1.0))
     )
     assert quick.finest(1e-9) == math.inf
@@ -54,7 +54,7 @@ def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer) -> Non
         assert shared.upper - shared.lower <= 1e-3 * shared.upper
     at_epsilon = composed.delta_bounds(curve, shared.upper, 1e-3, curve=(0.1, 1.0))
     assert at_epsilon.lower <= delta
-    assert len(curve.lattices.cached) < len(each.lattices.cached)
+    assert len(curve.cached) < len(each.cached)
 
 
 def test_arrays_are_answered_like_their_elements() -> None:

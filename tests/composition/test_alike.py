@@ -11,7 +11,8 @@ import oracles
 from shuffledp import Accountant, Laplace, PureLDP, RandomizedResponse, Shuffle
 from shuffledp.bounds import tuning as of_bounds
 from shuffledp.composition import tuning
-from shuffledp.composition.outlines import group_rounds, representatives
+from shuffledp.composition.compose import representatives
+from shuffledp.composition.outlines import group_rounds
 from shuffledp.guarantee import best_effort
 from shuffledp.randomizers import Randomizer
 

@@ -10,20 +10,20 @@ import pytest
 from covering import covering
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import BOTH, Array, Side
-from shuffledp.composition.influence import (
+from shuffledp.composition.lattice import (
+    LatticeSampler,
+    SamplePlaces,
+    cell_widths,
+    on_lattice,
+)
+from shuffledp.composition.outlines import (
     Influence,
     _widened,
+    group_rounds,
     influences,
     log_inverse_delta,
     targets_between,
 )
-from shuffledp.composition.lattice import (
-    SamplePlaces,
-    _LatticeSampler,
-    cell_widths,
-    on_lattice,
-)
-from shuffledp.composition.outlines import group_rounds
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.profiles.base import Sampler
 from shuffledp.profiles.closed_form import GaussianProfile
@@ -218,7 +218,7 @@ def test_samples_are_narrowed_where_they_count(narrowest: float) -> None:
     cells = np.linspace(-9.0, 9.0, 50)
     places = SamplePlaces(outline, cells, np.full(50, 0.1), 30.0)
     profile = _Widths(narrowest)
-    sampler = _LatticeSampler(profile, 0.01, places, None, 0.01)  # type: ignore[arg-type]
+    sampler = LatticeSampler(profile, 0.01, places, None, 0.01)  # type: ignore[arg-type]
     influence = np.where(np.abs(cells - 2) < 0.5, 10.0, 1e-6)
     sampler.weigh(Influence(cells, influence, influence), 1.0)
     before, (first, everywhere) = sampler.costs.sum(), profile.sampled[0]

@@ -15,7 +15,7 @@ import pytest
 
 from shell import run
 from shuffledp import Accountant, Plan, PureLDP, RandomizedResponse, Shuffle, plotting
-from shuffledp.bounds.shared_lattice import SharedLattices
+from shuffledp.bounds.composed import SharedLattices
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import Infeasible, InvalidParameter, OutOfRange
 from shuffledp.tools.colluders import colluding_share

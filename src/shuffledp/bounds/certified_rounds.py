@@ -103,7 +103,7 @@ class OneOrder:
         with self._lock:
             if self._composition is None:
                 self._composition = Composition(self._parts)
-                if not (self._refine or self._composition.lattices.is_expensive):
+                if not (self._refine or self._composition.is_expensive):
                     # single pairs of datasets have few losses, which wide cells do not fit
                     self._composition.fineness = 2.0
             return self._composition

@@ -14,9 +14,8 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from .._support.numeric import Bounds, Side
-from ..composition.compose import Composition
-from ..composition.influence import log_inverse_delta, targets_between
-from ..composition.lattice import PLDBracket
+from ..composition.compose import Composition, PLDBracket
+from ..composition.outlines import log_inverse_delta, targets_between
 from ..composition.tilted_sum import (
     INFINITE_ERROR,
     CountedPLDs,
@@ -26,8 +25,11 @@ from ..composition.tilted_sum import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
+from ..errors import NotCertified
+from ..profiles.base import Parts, merged, swapped
 from . import tuning
 from .certificate import certified, improved, narrower, not_certified
+from .certified_rounds import CertifiedRounds
 from .crossing import crossing
 
 #: The smallest and the largest of several values that are asked for together.
@@ -87,18 +89,10 @@ def delta_bounds(
             return Bounds(0.0, 0.0)
         epsilon = composition.max_loss
     least, most = curve or (epsilon, epsilon)
-    outlines, top = composition.lattices.outlines, composition.max_loss
+    outlines, top = composition.outlines, composition.max_loss
     estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
     log_range = estimates[least], estimates[most]
     return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range, refine)
-
-
-def epsilon_from_plds(
-    composition: Composition, delta: float, rtol: float, upper: CountedPLDs, lower: CountedPLDs
-) -> Bounds[float] | None:
-    """Certified epsilon from PLDs above and below the rounds; None if it is wider than `rtol`."""
-    bounds, excess = _EpsilonAt(composition, delta, rtol).attempt(upper, lower)
-    return bounds if excess <= 1 else None
 
 
 class _Attempt(NamedTuple):
@@ -139,10 +133,6 @@ class _CompositionQuestion(ABC):
         """Bounds from the PLDs above and below the rounds, and how much too wide they are."""
 
     @abstractmethod
-    def upper_value(self, upper: CountedPLDs) -> float:
-        """The upper bound from PLDs above the rounds."""
-
-    @abstractmethod
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         """log(1/delta) to sample for, once `bounds` are known."""
 
@@ -162,7 +152,7 @@ class _EpsilonAt(_CompositionQuestion):
     def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
         """Cross delta by the sums of the lower and of the upper PLDs; the width is in epsilon."""
         low = self._crossing(lower, Side.LOWER)[0]
-        high = self.upper_value(upper)
+        high = self._crossing(upper, Side.UPPER)[1]
         bounds = certified(low, high)
         if low == high:
             return _Attempt(bounds, 1.0)
@@ -172,9 +162,6 @@ class _EpsilonAt(_CompositionQuestion):
             hopeless = mass <= self._at * (1 + rounding)
             return _Attempt(bounds, math.inf) if hopeless else _Attempt.one_sided(bounds)
         return _Attempt(bounds, (high - low) / (self.rtol * max(high, tuning.SMALL_EPSILON)))
-
-    def upper_value(self, upper: CountedPLDs) -> float:
-        return self._crossing(upper, Side.UPPER)[1]
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         return -math.log(self._at)
@@ -204,7 +191,9 @@ class _DeltaAt(_CompositionQuestion):
         """Evaluate both sums; the width is relative to the change of delta over rtol epsilon."""
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
-        high = self.upper_value(upper)
+        high = _delta(upper, epsilon, Side.UPPER)
+        if epsilon == self._composition.max_loss:  # only infinite losses exceed it
+            high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
         bounds = certified(low, high)
         if high <= max((1 + self.rtol) * low, tuning.NEGLIGIBLE_DELTA):
             return _Attempt(bounds, 1.0)
@@ -214,12 +203,6 @@ class _DeltaAt(_CompositionQuestion):
         if not 0 < low < goal:
             return _Attempt.one_sided(bounds)
         return _Attempt(bounds, math.log(high / low) / math.log(goal / low))
-
-    def upper_value(self, upper: CountedPLDs) -> float:
-        high = _delta(upper, self._at, Side.UPPER)
-        if self._at == self._composition.max_loss:  # only infinite losses exceed it
-            high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
-        return high
 
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         # delta may be far smaller than an upper bound that was not sampled for it
@@ -259,20 +242,19 @@ def _search(
     NotCertified
         Carries the narrowest bracket, if a refinement has not narrowed it or is not affordable.
     """
-    lattices = composition.lattices
-    fineness, finest = composition.fineness, lattices.finest(question.rtol)
-    targets = targets_between(lattices.outlines, *log_range)
+    fineness, finest = composition.fineness, composition.finest(question.rtol)
+    targets = targets_between(composition.outlines, *log_range)
     best, last_fineness, is_refined = question.trivial_bounds, 0.0, False
-    patience = 1 if lattices.is_expensive else 2  # refinements without progress
+    patience = 1 if composition.is_expensive else 2  # refinements without progress
     for _ in range(tuning.LATTICES):
         try:
             depth = composition.depth_for(targets[-1])
-            plds = lattices.plds(depth, question.rtol, fineness, targets)
+            plds = composition.plds(depth, question.rtol, fineness, targets)
             bounds, excess = question.attempt(plds.upper, plds.lower)
         except LatticeTooLong:
             # towards the last lattice that was short enough, if there was one
             fineness = math.sqrt(fineness * last_fineness) if last_fineness else fineness / 2
-            if fineness < 1.05 * last_fineness or (last_fineness and lattices.is_expensive):
+            if fineness < 1.05 * last_fineness or (last_fineness and composition.is_expensive):
                 break
             continue
         if excess <= 1:
@@ -285,13 +267,16 @@ def _search(
         if not (patience and refine) or math.isinf(excess):
             break
         log_delta = question.log_inverse_delta(bounds)
-        new_targets = targets_between(lattices.outlines, log_delta, log_delta)
+        new_targets = targets_between(composition.outlines, log_delta, log_delta)
         is_refined = _are_close(new_targets, targets)
         if is_refined:
-            if fineness * math.sqrt(excess) > finest:
+            # half of the width stays if samples cannot be narrower
+            is_hopeless = excess > 2 and not plds.are_samples_narrow
+            if is_hopeless or fineness * math.sqrt(excess) > finest:
                 break  # not even the finest lattice is fine enough
-            factor = _refinement(question, plds, bounds, excess)
-            if factor and not lattices.is_expensive:
+            # the width falls with the square of the fineness; half as much again is in reserve
+            factor = math.sqrt(min(1.5 * excess, 64.0))
+            if not composition.is_expensive:
                 factor = max(factor, 2.0)  # few losses may lie badly on both lattices else
             fineness = min(fineness * factor, finest)
             if fineness <= last_fineness:
@@ -308,23 +293,60 @@ def _are_close(targets: tuple[float, ...], others: tuple[float, ...]) -> bool:
     return max(abs(new / old - 1) for new, old in zip(targets, others, strict=True)) <= 0.03
 
 
-def _refinement(
-    question: _CompositionQuestion, plds: PLDBracket, bounds: Bounds[float], excess: float
-) -> float:
-    """Return how many times finer the next lattice has to be; 0 if none is fine enough.
+class SharedLattices:
+    """Epsilon at one delta of selections of rounds; fastest if the largest are asked for first.
 
-    The width that cells cost falls with the square of the fineness. That of samples does so, too,
-    unless they could not be narrowed as far as this lattice needed it: then it stays. `excess` is
-    the width over the one that was asked for; half as much again is kept in reserve, and no lattice
-    is more than eight times finer than the one before.
+    The PLDs above and below a round bound it in every composition. So the PLDs that were made for
+    all rounds of a plan serve each part of it, such as its first weeks. Where the bracket becomes
+    too wide, because fewer rounds have other losses that matter, a lattice is made for that part,
+    and serves the smaller ones.
+
+    Parameters
+    ----------
+    delta : float
+    rtol : float
+        Relative width to aim for.
     """
-    wanted = excess
-    if not plds.are_samples_narrow and bounds.lower > 0 and bounds.upper < math.inf:
-        if_exact = question.upper_value(plds.upper_if_exact)
-        share = (if_exact - bounds.lower) / (bounds.upper - bounds.lower)
-        of_cells = excess * min(max(share, 0.0), 1.0)
-        left_for_cells = 1 - (excess - of_cells)
-        if left_for_cells <= 0.1:
-            return 0.0
-        wanted = of_cells / left_for_cells
-    return math.sqrt(min(max(1.5 * wanted, 1.2), 64.0))
+
+    def __init__(self, delta: float, rtol: float) -> None:
+        self._delta, self._rtol = delta, rtol
+        self._known: dict[int, PLDBracket] = {}
+
+    def epsilon_bounds(self, parts: Parts) -> Bounds[float]:
+        """Certified bounds of the epsilon of some rounds, as narrow as was achieved."""
+        forward, backward = merged(parts), swapped(parts)
+        orders = [forward] if forward == backward else [forward, backward]
+        if 0 < self._delta < 1 and sum(count for _, count in forward) > 1:
+            each = [self._in_order(number, kinds) for number, kinds in enumerate(orders)]
+            return Bounds(max(b.lower for b in each), max(b.upper for b in each))
+        try:
+            return CertifiedRounds(parts).epsilon_bounds(self._delta, self._rtol)
+        except NotCertified as error:
+            return error.bounds
+
+    def _in_order(self, number: int, kinds: Parts) -> Bounds[float]:
+        """The same in one of the orders of the neighbours."""
+        found = self._from_known(number, kinds)
+        if found is not None:
+            return found
+        composition = Composition(kinds)
+        try:
+            bounds = epsilon_bounds(composition, self._delta, self._rtol)
+        except NotCertified as error:
+            bounds = error.bounds
+        if composition.cached:
+            self._known[number] = [*composition.cached.values()][-1]
+        return bounds
+
+    def _from_known(self, number: int, kinds: Parts) -> Bounds[float] | None:
+        """From the lattice of earlier rounds, if it has these and is fine enough for them."""
+        if number not in self._known:
+            return None
+        plds = self._known[number].selected(dict(kinds))
+        if plds is None:
+            return None
+        try:
+            bounds, excess = _EpsilonAt(Composition(kinds), self._delta, self._rtol).attempt(*plds)
+        except LatticeTooLong:
+            return None
+        return bounds if excess <= 1 else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from .._support.numeric import BOTH, Array
 
 #: Where a function of which little is known is evaluated, relative to where it should cross.
 _AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
-
 
 #: Lower and upper values of a decreasing function at some places, each of shape [places].
 Sides = Callable[[Array], tuple[Array, Array]]
@@ -58,46 +56,20 @@ def crossing(
     return (0.0, 0.0) if low == 0 and f(0.0) <= level else (low, high)
 
 
-class Rough(NamedTuple):
-    """About where a function crosses a level, and how far the crossings of its lower and of its
-    upper values are apart."""
+def rough_crossing(f: Callable[[Array], Array], level: float, guess: float, top: float) -> float:
+    """Return about where a decreasing function on [0, top] crosses a level; nothing is certified.
 
-    place: float
-    gap: float
-
-
-def rough_crossing(sample: Sides, level: float, guess: float, top: float) -> Rough:
-    """Return about where a decreasing function crosses a level; nothing is certified.
-
-    Parameters
-    ----------
-    sample : Sides
-        Lower and upper values of the function at some places, which may be far apart.
-    level : float
-    guess : float
-        Where the search begins.
-    top : float
-        The end of the interval [0, top].
-
-    Returns
-    -------
-    Rough
-        The place, and the distance of the crossings of the lower and the upper values.
+    `guess` is where the search begins.
     """
-    side, lowest, highest = (_OneSidedCrossing(level, top, rough=True) for _ in range(3))
-    x = guess
+    side, x = _OneSidedCrossing(level, top), guess
     for _ in range(100):
         places = np.unique(np.minimum(np.multiply(_AROUND, x), top))
-        lower, upper = sample(places)
-        # smoothing errs on both sides alike: the middle is far nearer than either of them
-        lower = np.where(lower > 0, lower, upper)
-        for which, values in ((lowest, lower), (highest, upper), (side, (lower + upper) / 2)):
-            for place, value in zip(places.tolist(), values.tolist(), strict=True):
-                which.learn(place, value)
+        for place, value in zip(places.tolist(), f(places).tolist(), strict=True):
+            side.learn(place, value)
         x = side.expected()
         if places[0] <= x <= places[-1] or x <= 1e-12 * top:
             break
-    return Rough(x, max(highest.expected() - lowest.expected(), 0.0))
+    return x
 
 
 def enclose(
@@ -161,14 +133,11 @@ def enclose(
 
 
 class _OneSidedCrossing:
-    """What is known of one decreasing function: the last place above the level, the first below.
+    """What is known of one decreasing function: the last place above the level, the first below."""
 
-    A `rough` one was looked at all around the place where it should cross.
-    """
-
-    def __init__(self, level: float, top: float, rough: bool = False) -> None:
+    def __init__(self, level: float, top: float) -> None:
         self.low, self.high = 0.0, top
-        self._top, self._level, self._rough = top, level, rough
+        self._top, self._level = top, level
         self._points: list[tuple[float, float]] = []  # (height, -log(1 - place/top))
         self._widths = [math.inf, math.inf]
 
@@ -189,16 +158,8 @@ class _OneSidedCrossing:
         It is interpolated, place by height, between the known points closest to the level. Heights
         are transformed so that a normal tail is nearly a straight line.
         """
-        best: list[tuple[float, float]] = []
-        for point in sorted(self._points, key=lambda point: abs(point[0])):
-            if all(point[0] != other[0] for other in best):
-                best.append(point)
-        if not self._rough:
-            best = best[:3]
-        elif self.low > 0 and self.high < self._top:
-            best = best[: len(_AROUND)]
-        else:  # beyond all places a line is as good as it gets
-            best = best[:: max(len(best) - 1, 1)]
+        heights = dict(self._points)
+        best = sorted(heights.items(), key=lambda point: abs(point[0]))[:3]
         if len(best) < 2:
             return self._middle()
         place = 0.0

@@ -41,18 +41,16 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     """
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
-    rough_width, width = _rough_width(profile), _width(profile, rtol)
-    rough = profile.values(depth, rough_width)
+    width, loose = _width(profile, rtol), min(tuning.LOOSE, 0.05 * rtol)
+    search_width = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
     at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    normal = min(_normal_epsilon(at_zero, delta), top)
-    loose = min(tuning.LOOSE, 0.05 * rtol)
-    search_width = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
-    guess, gap = rough_crossing(_sides(rough), delta, normal, top)
-    # where both sides should have crossed delta: the distance between them goes with the width
-    margin = loose * guess + gap / 2 * min(width / rough_width, 1.0)
-    start = np.clip([guess - margin, guess + margin], 0.0, top)
+    rough = profile.values(depth, _rough_width(profile))
+    guess = rough_crossing(_middle(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
+    # both sides should have crossed delta there: they are about `width` apart
+    margin = width / 2 + loose
+    start = np.clip(np.multiply(guess, (1 - margin, 1 + margin)), 0.0, top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
         sampler = profile.values(depth, width / 4**refinement)
@@ -153,29 +151,17 @@ def _resolving_depth(profile: PrivacyProfile, epsilon: Array) -> float:
 
 
 def _normal_epsilon(at_zero: float, delta: float) -> float:
-    """The epsilon at delta if losses were normal, with delta(0) = `at_zero`: a guess.
+    """About the epsilon at delta if losses were normal, with delta(0) = `at_zero`: a guess.
 
-    Their mean is m^2/2 and their deviation m, and erf(m / sqrt 8) = delta(0). The guess is good if
+    Their mean is m^2/2 and their deviation m, with delta(0) about m / sqrt(2 pi) if that is small,
+    and delta falls z deviations from the mean about as e^(-z^2/2) / (1 + z^2). The guess is good if
     many users hide one.
     """
-
-    def normal_delta(epsilon: float, m: float) -> float:
-        x, shift = epsilon / m / math.sqrt(2), m / math.sqrt(8)
-        return (math.erfc(x - shift) - math.exp(epsilon) * math.erfc(x + shift)) / 2
-
-    at_zero = min(at_zero, 1 - 1e-12)
-    most = math.sqrt(-8 * math.log1p(-at_zero))
-    m = _bisect(lambda m: normal_delta(0.0, m) >= at_zero, math.sqrt(2 * math.pi) * at_zero, most)
-    most = m * m / 2 + m * math.sqrt(-2 * math.log(delta))
-    return _bisect(lambda epsilon: normal_delta(epsilon, m) <= delta, 0.0, most)
-
-
-def _bisect(beyond: Callable[[float], bool], low: float, high: float) -> float:
-    """About the first number in [low, high] that is beyond, to 20 bits of the interval."""
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (low, middle) if beyond(middle) else (middle, high)
-    return high
+    fall, z = math.log(at_zero / delta), 0.0
+    for _ in range(4):
+        z = math.sqrt(2 * max(fall - math.log1p(z * z), 0.1))
+    m = math.sqrt(2 * math.pi) * at_zero / math.sqrt(max(1 - at_zero, 1e-3))
+    return m * (m / 2 + z)
 
 
 def _sides(sampler: Sampler, both: bool = True) -> Sides:
@@ -186,3 +172,15 @@ def _sides(sampler: Sampler, both: bool = True) -> Sides:
         return samples.lower, samples.upper if both else samples.lower
 
     return sides
+
+
+def _middle(sampler: Sampler) -> Callable[[Array], Array]:
+    """Values between the two sides: smoothing errs on both alike, so that these are far nearer."""
+
+    def middle(epsilon: Array) -> Array:
+        samples = sampler(epsilon)
+        # a wide sample may know its upper side only
+        lower = np.where(samples.lower > 0, samples.lower, samples.upper)
+        return (lower + samples.upper) / 2
+
+    return middle

@@ -87,7 +87,8 @@ class Hiding:
     -----
     docs/theory/bundles.md. The fall of a composition from one number of senders to the next is a
     mean of binomial masses, whose logarithms bend by no more than a known constant. Falls over two
-    neighbouring ranges then tell how they are spread within each of them.
+    neighbouring ranges then tell how they are spread within each of them. With chords alone, four
+    of six samples of users with 3 to 10 messages are not certified to 1e-3.
     """
 
     chance: float

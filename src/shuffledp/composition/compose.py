@@ -1,55 +1,210 @@
-"""Rounds and mixtures of rounds: from profiles to certified delta of the composition.
+"""Rounds to be composed: PLDs above and below all of them, on one lattice, and delta of their sum.
 
 Adaptive composition of dominating pairs is dominated by their product (Zhu, Dong, Wang 2022,
-Theorem 10), so the privacy losses of the rounds add up as independent variables.
+Theorem 10), so the privacy losses of the rounds add up as independent variables. The upper and the
+lower PLD of a round bound its profile whatever the lattice and the samples are. These cost time and
+width only, so that they are chosen by the estimates of outlines.py.
 bounds/composed.py has the questions that are answered with it.
 
-Theory: docs/theory/composition.md.
+Theory: docs/theory/composition.md, docs/theory/lattice.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from .._support.numeric import BOTH, Array, Side
+from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
-from ..profiles.base import PrivacyProfile, factored
+from ..profiles.base import Parts, PrivacyProfile, aim, factored
 from . import tuning
-from .lattice import Lattices
-from .outlines import group_rounds
+from .lattice import LatticeSampler, SamplePlaces, cell_widths, narrow_samples
+from .outlines import Influence, RoundGroup, group_rounds, influences
+from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, log_mgf, tilt_for_epsilon
+
+# proof constants: docs/theory/constants.md
+#: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
+_ENDS_BEFORE = 2.0**-46
+
+
+class _Representative(NamedTuple):
+    """A profile that stands for rounds of its group, some from above and some from below."""
+
+    profile: PrivacyProfile
+    group: int
+    members_above: Parts
+    members_below: Parts
+
+    @property
+    def above(self) -> int:
+        return sum(count for _, count in self.members_above)
+
+    @property
+    def below(self) -> int:
+        return sum(count for _, count in self.members_below)
+
+
+def representatives(
+    group: RoundGroup, ratio: float
+) -> Iterator[tuple[PrivacyProfile, Parts, Parts]]:
+    """Yield some profiles of a group, and the rounds that each bounds from above and from below.
+
+    A profile falls with the number of users: those in between two that differ by less than the
+    ratio lie between them. This costs about half the ratio in relative epsilon.
+    """
+    users = [profile.family[1] for profile, _ in group.members]
+    chosen = [0]
+    for i in range(1, len(users)):
+        if i + 1 == len(users) or users[i + 1] > (1 + ratio) * users[chosen[-1]]:
+            chosen.append(i)
+    for before, at, after in zip([-1, *chosen], chosen, [*chosen[1:], len(users)], strict=False):
+        yield group.members[at][0], group.members[at:after], group.members[before + 1 : at + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class PLDBracket:
+    """Upper and lower PLDs of all rounds, on one lattice.
+
+    Attributes
+    ----------
+    upper, lower : CountedPLDs
+        They bound the composition from above and from below.
+    are_samples_narrow : bool
+        Whether samples widen the bracket no more than cells do, by estimate. If not, those of a
+        finer lattice would not be narrower.
+    stand_for : Sequence of _Representative
+        The rounds that each of the PLDs bounds.
+    """
+
+    upper: CountedPLDs
+    lower: CountedPLDs
+    are_samples_narrow: bool
+    stand_for: Sequence[_Representative]
+
+    def selected(
+        self, counts: Mapping[PrivacyProfile, int]
+    ) -> tuple[CountedPLDs, CountedPLDs] | None:
+        """Return upper and lower PLDs of other numbers of the same rounds.
+
+        A PLD bounds each of its rounds, whatever else is composed. None if a profile is not among
+        those of this lattice.
+        """
+        known = {profile for each in self.stand_for for profile, _ in each.members_above}
+        if not counts.keys() <= known:
+            return None
+        upper, lower = [], []
+        for (above, _), (below, _), each in zip(
+            self.upper, self.lower, self.stand_for, strict=True
+        ):
+            upper.append((above, sum(counts.get(profile, 0) for profile, _ in each.members_above)))
+            lower.append((below, sum(counts.get(profile, 0) for profile, _ in each.members_below)))
+        return [pair for pair in upper if pair[1]], [pair for pair in lower if pair[1]]
 
 
 class Composition:
-    """Rounds to be composed. Keeps what questions can share.
+    """Rounds to be composed. Keeps what questions can share: outlines, influences and lattices.
 
     Parameters
     ----------
     rounds : Sequence of (PrivacyProfile, int)
         Profiles, and how many rounds have each.
-    lattices : Lattices, optional
-        Those of the rounds, if they are known.
+    like : Composition, optional
+        Of rounds that differ in the number of users only, and little: its outlines and influences
+        are used again.
     """
 
     def __init__(
-        self, rounds: Sequence[tuple[PrivacyProfile, int]], lattices: Lattices | None = None
+        self, rounds: Sequence[tuple[PrivacyProfile, int]], like: Composition | None = None
     ) -> None:
-        rounds = factored(rounds)
-        self.lattices = lattices or Lattices(group_rounds(rounds))
-        self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in rounds])
-        self.bounded = all(profile.bounded for profile, _ in rounds)
-        self.rounds = sum(count for _, count in rounds)
+        self._parts = factored(rounds)
+        self._like = like
+        self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in self._parts])
+        self.bounded = all(profile.bounded for profile, _ in self._parts)
+        self.rounds = sum(count for _, count in self._parts)
+        # many different rounds are expensive, too: each of them has to be sampled
+        many = len(self._parts) > 8
+        self.is_expensive = many or any(profile.is_expensive for profile, _ in self._parts)
         self.fineness = 1.0  # grows when a query finds the lattice too coarse
+        self.cached: dict[tuple[float, ...], PLDBracket] = {}
+        self._influences: dict[tuple[float, ...], Sequence[Influence]] = (
+            like._influences if like else {}
+        )
+
+    @cached_property
+    def groups(self) -> Sequence[RoundGroup]:
+        """Groups of similar rounds; with a composition that is alike, one round for one of it."""
+        if self._like is None:
+            return group_rounds(self._parts)
+        pairs = zip(self._parts, self._like._parts, strict=True)
+        own = {other: member for member, (other, _) in pairs}
+        return [replace(group, members=[own[group.profile]]) for group in self._like.groups]
+
+    @cached_property
+    def outlines(self) -> CountedPLDs:
+        return [(group.outline, group.count) for group in self.groups]
+
+    @cached_property
+    def _anchor(self) -> float:
+        """The largest loss of the group that counts most, which is a point of every lattice.
+
+        It is that of the other order if that is far larger.
+        """
+        leading = max(self.groups, key=lambda group: group.count * group.spread).profile
+        own, other = leading.max_loss, (leading.reverse or leading).max_loss
+        return own if own > 1e-4 * other else other
 
     def depth_for(self, log_inverse_delta: float) -> float:
         """Return the depth of a round's profile that deltas of the composition need."""
         return min(
             log_inverse_delta + tuning.DEEPER + math.log(self.rounds), of_profiles.DEPTHS[-1]
         )
+
+    def plds(
+        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
+    ) -> PLDBracket:
+        """Return PLDs of the rounds above and below them.
+
+        Parameters
+        ----------
+        depth : float
+            Deltas of a round are resolved down to e^-depth.
+        rtol : float
+            Relative width in epsilon that is asked for. At a fineness of 1 about a third of it
+            goes to cells and as much to samples.
+        fineness : float
+            Both of these widths fall with its square.
+        targets : tuple of float
+            log(1/delta) of the composition for which the PLDs are to be sharp.
+
+        Raises
+        ------
+        LatticeTooLong
+            If no transform has room for the sum of the losses.
+        """
+        key = depth, rtol, fineness, *targets
+        plds = self.cached.get(key)
+        if plds is None:
+            plds = self._make(depth, rtol, fineness, targets)
+            too_many = max(len(self.cached) + 1 - tuning.KEPT_LATTICES, 0)
+            for old in list(self.cached)[:too_many]:  # keep memory bounded
+                self.cached.pop(old, None)
+            self.cached[key] = plds
+        return plds
+
+    def finest(self, rtol: float) -> float:
+        """Return the fineness beyond which lattices are not worth their time."""
+        if not self.is_expensive:
+            return math.inf
+        room = self._target_width(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
+        return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
 
     def deltas(
         self, epsilon: Array, least: float, rtol: float, sides: Sequence[Side] = BOTH
@@ -74,13 +229,134 @@ class Composition:
         targets = tuple(-math.log(least) * share for share in tuning.GRADED)
         for _ in range(8):  # no lattice that is short enough is coarser
             try:
-                plds = self.lattices.plds(depth, rtol, self.fineness, targets)
+                plds = self.plds(depth, rtol, self.fineness, targets)
                 by_side = {Side.LOWER: plds.lower, Side.UPPER: plds.upper}
                 return [_deltas(by_side[side], epsilon, side) for side in sides]
             except LatticeTooLong:
                 self.fineness /= 2
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
+
+    def _target_width(self, rtol: float) -> float:
+        """Return the width in relative epsilon that cells may cost at a fineness of 1."""
+        return aim(rtol, self.is_expensive, any(profile.is_slow for profile, _ in self._parts))
+
+    def _make(
+        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
+    ) -> PLDBracket:
+        """Sample one profile for similar rounds and turn the samples into PLDs; see `plds`."""
+        goal = self._target_width(rtol)
+        influence = self._influence(targets)
+        cells = cell_widths(self.outlines, influence, goal / fineness**2)
+        strides = self._strides(goal, fineness)
+        representing = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
+        places = {
+            profile: SamplePlaces(self.groups[group].outline, *cells[group], depth)
+            for profile, group, *_ in representing
+        }
+        step = self._step(min(strides), places, fineness)
+        samplers: dict[tuple[PrivacyProfile, Side], LatticeSampler] = {}
+        for representative in representing:
+            profile, group = representative.profile, representative.group
+            share = representative.above / self.groups[group].count
+            for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
+                is_known = side is Side.LOWER and (profile.swapped, Side.UPPER) in samplers
+                if sampled is not None and not is_known:
+                    losses = _losses_of(profile, side)
+                    width = self._first_width(goal)
+                    sampler = LatticeSampler(sampled, step, places[profile], losses, width)
+                    sampler.weigh(influence[group], share)
+                    samplers[profile, side] = sampler
+        are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
+        upper, lower = [], []
+        for each in representing:
+            profile = each.profile
+            forward, reverse = samplers[profile, Side.UPPER].sampled, None
+            if profile.reverse is not None:
+                other = samplers.get((profile, Side.LOWER))
+                reverse = (other or samplers[profile.swapped, Side.UPPER]).sampled
+            upper.append((upper_pld(step, forward, reverse), each.above))
+            lower.append((_lower_pld(profile, step, forward, reverse), each.below))
+        return PLDBracket(upper, lower, are_narrow, representing)
+
+    def _first_width(self, goal: float) -> float:
+        """Return the width of the first samples, if cells may cost `goal` at a fineness of 1."""
+        share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
+        return min(share * goal, of_profiles.FIRST_LOOK / 2)  # wider ones may know one side only
+
+    def _influence(self, targets: tuple[float, ...]) -> Sequence[Influence]:
+        """Return how much each loss counts at these log(1/delta), from before if it is known."""
+        if targets not in self._influences:
+            if len(self._influences) >= tuning.KEPT_LATTICES:
+                self._influences.clear()
+            self._influences[targets] = influences(self.outlines, targets)
+        return self._influences[targets]
+
+    def _strides(self, goal: float, fineness: float) -> list[float]:
+        """Return the distance of losses at which each group should be sampled if all are alike.
+
+        A distance h adds about h^2/6 to the variance of a round from above and takes h^2/3 from
+        below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
+        hardly count in the total may be sampled more coarsely.
+        """
+        unit = math.sqrt(4 * goal) / fineness
+        total = sum(group.spread**2 * group.count for group in self.groups)
+        shares = [total / (len(self.groups) * group.count) for group in self.groups]
+        return [
+            unit * math.sqrt(max(group.spread**2, share / fineness**2))
+            for group, share in zip(self.groups, shares, strict=True)
+        ]
+
+    def _representatives(self, strides: Sequence[float], scale: float) -> Iterator[_Representative]:
+        """Yield the profiles to be sampled, of users whose ratio is `scale` stride^2/spread^2."""
+        for i, (group, stride) in enumerate(zip(self.groups, strides, strict=True)):
+            ratio = scale * (stride / group.spread) ** 2
+            for profile, above, below in representatives(group, ratio):
+                yield _Representative(profile, i, above, below)
+
+    def _step(
+        self, stride: float, places: Mapping[PrivacyProfile, SamplePlaces], fineness: float
+    ) -> float:
+        """Return a lattice step, below the stride, that divides the anchor up to rounding."""
+        deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
+        # the longest transform may leave no room for a lattice finer than that
+        longest = 30 * deviation / tuning.MAX_POINTS
+        # cells cost their squared width, but moving atoms to the lattice its step
+        wanted = min(stride, max(stride / tuning.FINER / max(fineness, 1.0), longest))
+        if self.is_expensive:  # a second lattice costs far more than a finer one
+            gaps = (
+                np.diff(graded.losses(profile, _losses_of(profile, Side.UPPER)))
+                for profile, graded in places.items()
+            )
+            narrowest = min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
+            wanted = min(wanted, max(narrowest / 2, stride / 64, longest))
+        divisions = round_up(max(self._anchor / wanted, 16.0))
+        step = self._anchor / divisions
+        if Fraction(step) * divisions < Fraction(self._anchor):
+            step = math.nextafter(step, math.inf)
+        if 12 * deviation > tuning.MAX_POINTS * step or divisions > 1 << 40:
+            raise LatticeTooLong
+        return step
+
+
+def _losses_of(profile: PrivacyProfile, side: Side) -> Side | None:
+    """Return which losses an order stands for: positive, negative, or (None) both alike."""
+    return None if profile.swapped is profile else side
+
+
+def _lower_pld(
+    profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None
+) -> PLD:
+    """Return the lower PLD of one round on a lattice, with the error of its largest loss."""
+    if reverse is not None and reverse.samples.lower[-1] == 0:
+        # how far its place was rounded up is charged to positive losses only
+        samples = reverse.samples
+        samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
+        reverse = replace(reverse, samples=samples)
+    lower = lower_pld(step, forward, reverse)
+    if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
+        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
+    return lower
 
 
 def _deltas(plds: CountedPLDs, epsilon: Array, side: Side) -> Array:

@@ -32,8 +32,6 @@ from ..profiles.closed_form import Polygon
 from ..profiles.samples import Samples, chord_slopes
 from . import tuning
 from .compose import Composition
-from .lattice import Lattices
-from .outlines import RoundGroup, group_rounds
 from .tilted_sum import INFINITE_ERROR, LOSS_ERROR, CountedPLDs, LatticeTooLong, infinite_mass
 
 # proof constants: docs/theory/constants.md
@@ -62,7 +60,8 @@ class ShortSum:
     Notes
     -----
     docs/theory/composition.md. All terms are positive, so that rounding errors are relative. Sums
-    beyond 600 count as infinite from above, and as 600 from below.
+    beyond 600 count as infinite from above, and as 600 from below. Without it, five rounds of three
+    messages of 3 % of 1,311 users are certified to 0.2 % only.
     """
 
     def __init__(self, parts: CountedPLDs, side: Side) -> None:
@@ -208,16 +207,8 @@ class ComposedProfile(PrivacyProfile):
         return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
 
     @cached_property
-    def _groups(self) -> Sequence[RoundGroup]:
-        if self.like is None:
-            return group_rounds(self.rounds)
-        pairs = zip(factored(self.rounds), factored(self.like.rounds), strict=True)
-        own = {other: member for member, (other, _) in pairs}
-        return [replace(group, members=[own[group.profile]]) for group in self.like._groups]
-
-    @cached_property
-    def _lattices(self) -> Lattices:
-        return Lattices(self._groups, None if self.like is None else self.like._lattices)
+    def _composition(self) -> Composition:
+        return Composition(self.rounds, None if self.like is None else self.like._composition)
 
     @property
     def reverse(self) -> PrivacyProfile | None:
@@ -265,11 +256,11 @@ class ComposedProfile(PrivacyProfile):
 
         There are few terms for one or two rounds, or for few users.
         """
-        if not self._few_kinks and not has_few_terms(self._lattices.outlines, 64 * UNIT):
+        if not self._few_kinks and not has_few_terms(self._composition.outlines, 64 * UNIT):
             return None  # what rounding leaves is no term
         targets = tuple(depth * share for share in tuning.GRADED)
         try:
-            made = self._lattices.plds(depth + tuning.DEEPER, rtol, fineness, targets)
+            made = self._composition.plds(depth + tuning.DEEPER, rtol, fineness, targets)
         except LatticeTooLong:
             return None
         if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
@@ -289,9 +280,9 @@ class ComposedProfile(PrivacyProfile):
 
     def _many(self, depth: float, rtol: float, fineness: float) -> Sampler:
         """Return a sampler by a `Table`: the composition is evaluated at some epsilons only."""
-        composition = Composition(self.rounds, self._lattices)
+        composition = self._composition
         composition.fineness = fineness
-        deviation = math.sqrt(sum(group.count * group.spread**2 for group in self._groups))
+        deviation = math.sqrt(sum(group.count * group.spread**2 for group in composition.groups))
         end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
         number = math.ceil(8 * end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))

@@ -1,8 +1,7 @@
-"""From profiles to privacy loss distributions on one lattice: where to sample, and how narrowly.
+"""Where to sample profiles for a lattice of privacy losses, and how narrowly.
 
-The upper and the lower PLD of a round bound its profile whatever the lattice and the samples are.
-These cost time and width only, so that they are chosen by estimates: from coarse outlines of the
-rounds, and from the influence of each loss on the composition.
+Places and widths come from the influence of each loss on the composition. They cost time and width
+only: PLDs made from the samples bound a profile whatever the samples are.
 
 Theory: docs/theory/lattice.md.
 """
@@ -10,8 +9,8 @@ Theory: docs/theory/lattice.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -19,258 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
-from .._support.transforms import round_up
-from ..profiles import tuning as of_profiles
-from ..profiles.base import Parts, PrivacyProfile, aim
+from ..profiles.base import PrivacyProfile
 from ..profiles.samples import Samples, joined
 from . import tuning
-from .influence import Influence, influences
-from .outlines import RoundGroup, representatives
-from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import CountedPLDs, LatticeTooLong, log_mgf
-
-# proof constants: docs/theory/constants.md
-#: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
-_ENDS_BEFORE = 2.0**-46
-
-
-@dataclass(frozen=True, eq=False)
-class PLDBracket:
-    """Upper and lower PLDs of all rounds, on one lattice.
-
-    Attributes
-    ----------
-    upper, lower : CountedPLDs
-        They bound the composition from above and from below.
-    upper_if_exact : CountedPLDs
-        What `upper` would be if the lower values of all samples were exact: what cells alone cost.
-    are_samples_narrow : bool
-        Whether samples widen the bracket no more than they may, by estimate.
-    stand_for : Sequence of _Representative
-        The rounds that each of the PLDs bounds.
-    """
-
-    upper: CountedPLDs
-    lower: CountedPLDs
-    upper_if_exact: CountedPLDs
-    are_samples_narrow: bool
-    stand_for: Sequence[_Representative]
-
-    def selected(self, counts: Mapping[PrivacyProfile, int]) -> tuple[CountedPLDs, CountedPLDs]:
-        """Return upper and lower PLDs of other numbers of the same rounds.
-
-        A PLD bounds each of its rounds, whatever else is composed. Profiles that are not among
-        those of this lattice are not allowed.
-        """
-        upper, lower = [], []
-        for (above, _), (below, _), each in zip(
-            self.upper, self.lower, self.stand_for, strict=True
-        ):
-            upper.append((above, sum(counts.get(profile, 0) for profile, _ in each.members_above)))
-            lower.append((below, sum(counts.get(profile, 0) for profile, _ in each.members_below)))
-        return [pair for pair in upper if pair[1]], [pair for pair in lower if pair[1]]
-
-
-class _Representative(NamedTuple):
-    """A profile that stands for rounds of its group, some from above and some from below."""
-
-    profile: PrivacyProfile
-    group: int
-    members_above: Parts
-    members_below: Parts
-
-    @property
-    def above(self) -> int:
-        return sum(count for _, count in self.members_above)
-
-    @property
-    def below(self) -> int:
-        return sum(count for _, count in self.members_below)
-
-
-class Lattices:
-    """PLDs of groups of rounds for any question, and those made for earlier ones.
-
-    Parameters
-    ----------
-    groups : Sequence of RoundGroup
-    like : Lattices, optional
-        Of groups with the same outlines, from which the influence of losses is known.
-    """
-
-    def __init__(self, groups: Sequence[RoundGroup], like: Lattices | None = None) -> None:
-        self._groups = groups
-        self.outlines: CountedPLDs = [(group.outline, group.count) for group in groups]
-        # a lattice contains the largest loss of the group that counts most, or of its other order
-        leading = max(groups, key=lambda group: group.count * group.spread).profile
-        own, other = leading.max_loss, (leading.reverse or leading).max_loss
-        self._anchor = own if own > 1e-4 * other else other
-        self._deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
-        # many different rounds are expensive, too: each of them has to be sampled
-        many = sum(len(group.members) for group in groups) > 8
-        self.is_expensive = many or any(group.profile.is_expensive for group in groups)
-        self.cached: dict[tuple[float, ...], PLDBracket] = {}
-        self._influences: dict[tuple[float, ...], Sequence[Influence]] = (
-            like._influences if like else {}
-        )
-
-    def plds(
-        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
-    ) -> PLDBracket:
-        """Return PLDs of the rounds above and below them.
-
-        Parameters
-        ----------
-        depth : float
-            Deltas of a round are resolved down to e^-depth.
-        rtol : float
-            Relative width in epsilon that is asked for. At a fineness of 1 about a third of it
-            goes to cells and as much to samples.
-        fineness : float
-            Both of these widths fall with its square.
-        targets : tuple of float
-            log(1/delta) of the composition for which the PLDs are to be sharp.
-
-        Raises
-        ------
-        LatticeTooLong
-            If no transform has room for the sum of the losses.
-        """
-        key = depth, rtol, fineness, *targets
-        plds = self.cached.get(key)
-        if plds is None:
-            plds = self._make(depth, rtol, fineness, targets)
-            too_many = max(len(self.cached) + 1 - tuning.KEPT_LATTICES, 0)
-            for old in list(self.cached)[:too_many]:  # keep memory bounded
-                self.cached.pop(old, None)
-            self.cached[key] = plds
-        return plds
-
-    def finest(self, rtol: float) -> float:
-        """Return the fineness beyond which lattices are not worth their time."""
-        if not self.is_expensive:
-            return math.inf
-        room = self._target_width(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
-        return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
-
-    def _target_width(self, rtol: float) -> float:
-        """Return the width in relative epsilon that cells may cost at a fineness of 1."""
-        return aim(rtol, self.is_expensive, any(group.profile.is_slow for group in self._groups))
-
-    def _make(
-        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
-    ) -> PLDBracket:
-        """Sample one profile for similar rounds and turn the samples into PLDs; see `plds`."""
-        goal = self._target_width(rtol)
-        influence = self._influence(targets)
-        cells = cell_widths(self.outlines, influence, goal / fineness**2)
-        strides = self._strides(goal, fineness)
-        representing = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
-        places = {
-            profile: SamplePlaces(self._groups[group].outline, *cells[group], depth)
-            for profile, group, *_ in representing
-        }
-        step = self._step(min(strides), places, fineness)
-        share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
-        width = min(share * goal, of_profiles.FIRST_LOOK / 2)  # wider ones may know one side only
-        samplers: dict[tuple[PrivacyProfile, Side], _LatticeSampler] = {}
-        for representative in representing:
-            profile, group, above = *representative[:2], representative.above
-            for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
-                is_known = side is Side.LOWER and (profile.swapped, Side.UPPER) in samplers
-                if sampled is not None and not is_known:
-                    sampler = _LatticeSampler(
-                        sampled, step, places[profile], _losses_of(profile, side), width
-                    )
-                    sampler.weigh(influence[group], above / self._groups[group].count)
-                    samplers[profile, side] = sampler
-        are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
-        upper, lower, if_exact = [], [], []
-        for representative in representing:
-            profile, above, below = representative[0], representative.above, representative.below
-            forward, reverse = samplers[profile, Side.UPPER].sampled, None
-            if profile.reverse is not None:
-                other = samplers.get((profile, Side.LOWER))
-                reverse = (other or samplers[profile.swapped, Side.UPPER]).sampled
-            upper.append((upper_pld(step, forward, reverse), above))
-            lower.append((_lower_pld(profile, step, forward, reverse), below))
-            if not are_narrow:
-                exact = upper_pld(step, forward.lowest, reverse and reverse.lowest)
-                if_exact.append((exact, above))
-        return PLDBracket(upper, lower, if_exact or upper, are_narrow, representing)
-
-    def _influence(self, targets: tuple[float, ...]) -> Sequence[Influence]:
-        """Return how much each loss counts at these log(1/delta), from before if it is known."""
-        if targets not in self._influences:
-            if len(self._influences) >= tuning.KEPT_LATTICES:
-                self._influences.clear()
-            self._influences[targets] = influences(self.outlines, targets)
-        return self._influences[targets]
-
-    def _strides(self, goal: float, fineness: float) -> list[float]:
-        """Return the distance of losses at which each group should be sampled if all are alike.
-
-        A distance h adds about h^2/6 to the variance of a round from above and takes h^2/3 from
-        below: h^2 = 4 w times its mean square loss costs about w in relative epsilon. Rounds that
-        hardly count in the total may be sampled more coarsely.
-        """
-        unit = math.sqrt(4 * goal) / fineness
-        total = sum(group.spread**2 * group.count for group in self._groups)
-        shares = [total / (len(self._groups) * group.count) for group in self._groups]
-        return [
-            unit * math.sqrt(max(group.spread**2, share / fineness**2))
-            for group, share in zip(self._groups, shares, strict=True)
-        ]
-
-    def _representatives(self, strides: Sequence[float], scale: float) -> Iterator[_Representative]:
-        """Yield the profiles to be sampled, of users whose ratio is `scale` stride^2/spread^2."""
-        for i, (group, stride) in enumerate(zip(self._groups, strides, strict=True)):
-            ratio = scale * (stride / group.spread) ** 2
-            for profile, above, below in representatives(group, ratio):
-                yield _Representative(profile, i, above, below)
-
-    def _step(
-        self, stride: float, places: Mapping[PrivacyProfile, SamplePlaces], fineness: float
-    ) -> float:
-        """Return a lattice step, below the stride, that divides the anchor up to rounding."""
-        # the longest transform may leave no room for a lattice finer than that
-        longest = 30 * self._deviation / tuning.MAX_POINTS
-        # cells cost their squared width, but moving atoms to the lattice its step
-        wanted = min(stride, max(stride / tuning.FINER / max(fineness, 1.0), longest))
-        if self.is_expensive:  # a second lattice costs far more than a finer one
-            gaps = (
-                np.diff(graded.losses(profile, _losses_of(profile, Side.UPPER)))
-                for profile, graded in places.items()
-            )
-            narrowest = min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
-            wanted = min(wanted, max(narrowest / 2, stride / 64, longest))
-        divisions = round_up(max(self._anchor / wanted, 16.0))
-        step = self._anchor / divisions
-        if Fraction(step) * divisions < Fraction(self._anchor):
-            step = math.nextafter(step, math.inf)
-        if 12 * self._deviation > tuning.MAX_POINTS * step or divisions > 1 << 40:
-            raise LatticeTooLong
-        return step
-
-
-def _lower_pld(
-    profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None
-) -> PLD:
-    """Return the lower PLD of one round on a lattice, with the error of its largest loss."""
-    if reverse is not None and reverse.samples.lower[-1] == 0:
-        # how far its place was rounded up is charged to positive losses only
-        samples = reverse.samples
-        samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
-        reverse = replace(reverse, samples=samples)
-    lower = lower_pld(step, forward, reverse)
-    if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
-        lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
-    return lower
-
-
-def _losses_of(profile: PrivacyProfile, side: Side) -> Side | None:
-    """Return which losses an order stands for: positive, negative, or (None) both alike."""
-    return None if profile.swapped is profile else side
+from .outlines import Influence
+from .pld import PLD, Sampled
+from .tilted_sum import CountedPLDs
 
 
 class CellWidths(NamedTuple):
@@ -393,7 +146,7 @@ def on_lattice(losses: Array, step: float, largest: float) -> NDArray[np.int64]:
     return np.unique(np.concatenate([index, [0, max(top - 2, 0), max(top - 1, 0), top]]))
 
 
-class _LatticeSampler:
+class LatticeSampler:
     """A profile on a lattice: sampled once, and then again where narrower samples are needed."""
 
     def __init__(
@@ -475,7 +228,7 @@ class _LatticeSampler:
         return Sampled(self._index, self._samples, flat)
 
 
-def narrow_samples(samplers: Sequence[_LatticeSampler], goal: float) -> bool:
+def narrow_samples(samplers: Sequence[LatticeSampler], goal: float) -> bool:
     """Narrow samples until all together cost at most `goal`, and say whether they do."""
     total = sum(float(each.costs.sum()) for each in samplers)
     if total > goal:

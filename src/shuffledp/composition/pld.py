@@ -12,7 +12,7 @@ Theory: docs/theory/pld.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -85,11 +85,6 @@ class Sampled:
     samples: Samples
     flat: bool = False
 
-    @property
-    def lowest(self) -> Sampled:
-        """The same if the lower values were exact."""
-        return replace(self, samples=replace(self.samples, upper=self.samples.lower))
-
 
 @dataclass(frozen=True, eq=False)
 class LatticePolygon:
@@ -141,16 +136,15 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
     steep, flat = _end_slopes(samples, excess, steepest)
     bend = steep - flat
     t = np.clip(np.divide(-(chord + flat) * width, bend, out=0 * bend, where=bend > 0), 0, width)
-    # How far the chord must be lowered at the crossing, and hence at its ends: most at the nearer.
+    # How far the chord must be lowered at the crossing; it is lowered as much at both ends.
     drop = np.maximum(t * (steep + chord), (width - t) * -(flat + chord))
     drop = np.maximum(drop, 0.0) + 16 * _ULP * f[:-1]
-    left, right = _shares(drop, t / width, f[:-1])
-    value = np.maximum(f - np.maximum(np.append(left, 0.0), np.append(0.0, right)), 0.0)
+    value = np.maximum(f - np.maximum(np.append(drop, 0.0), np.append(0.0, drop)), 0.0)
     value[-1] = 0.0
     # Where that would be below 0, the cell's line goes through 0 at the right end and the crossing.
     crossing = np.minimum(f[:-1] - steep * t, f[1:] + flat * (width - t)) * (1 - 16 * _ULP)
     cap = np.maximum(crossing, 0.0) * width / np.maximum(width - t, _ULP * width)
-    value[:-1] = np.where(f[1:] < right, np.minimum(value[:-1], cap), value[:-1])
+    value[:-1] = np.where(f[1:] < drop, np.minimum(value[:-1], cap), value[:-1])
     # The line from the right end, taken to the left one, serves whatever the next corner is.
     alone = np.minimum(f[1:] + flat * width, f[:-1]) * (1 - 16 * _ULP)
     line, chords = (np.maximum(side, 1e-300) for side in (alone, value[:-1]))
@@ -164,19 +158,6 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
 
     corner = convex_corners(excess, value)
     return LatticePolygon(index[corner], value[corner] + floor)
-
-
-def _shares(drop: Array, place: Array, most: Array) -> tuple[Array, Array]:
-    """Drops at the left and the right end of cells that lower the chord by `drop` at a place, as a
-    share of the cell, with the least sum of squares; or both `drop`, if the left one exceeds the
-    value there."""
-    squares = (1 - place) ** 2 + place**2
-    left, right = drop * (1 - place) / squares, drop * place / squares
-    fits = left * (1 + 16 * _ULP) <= most
-    return (
-        np.where(fits, left * (1 + 16 * _ULP), drop),
-        np.where(fits, right * (1 + 16 * _ULP), drop),
-    )
 
 
 def _steepest(step: float, at_one: float, other: Sampled) -> float:

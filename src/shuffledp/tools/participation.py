@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Bounds
 from ..accountant import Accountant
-from ..bounds.shared_lattice import SharedLattices
+from ..bounds.composed import SharedLattices
 from ..guarantee import best_effort
 from ..profiles.base import Parts
 from ..rounds import Round
