@@ -224,8 +224,8 @@ def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
     blocks = relevant_blocks(law, rule, cut, omitted)
     sums, within = np.zeros((5, rows)), np.arange(tuning.BLOCK_NODES)
     sums[3:] = omitted.value, omitted.slope * law.largest_fall
-    # about twenty arrays of this number of nodes should stay in the cache
-    together = max(1, tuning.AT_ONCE // 8 // (len(within) * (1 + law.sums.scores.shape[1] // 8)))
+    # smaller batches have more overhead, larger ones leave the cache
+    together = max(1, tuning.AT_ONCE // 2 // (len(within) * (1 + law.sums.scores.shape[1] // 8)))
     for i in range(0, len(blocks.row), together):
         part = blocks.where(slice(i, i + together))
         at_nodes = evaluate(law, rule.step, part)
