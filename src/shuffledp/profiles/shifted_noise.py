@@ -11,7 +11,6 @@ Theory: docs/theory/integer-noise.md.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,7 +22,7 @@ from ..errors import OutOfRange
 from ..laws.integer_noise import IntegerNoise, PolyaDifference
 from . import tuning
 from .base import PrivacyProfile, Sampler
-from .closed_form import Polygon, PolygonProfile
+from .closed_form import BetweenPolygons, Polygon, polygon_above, polygon_below
 from .samples import Samples, joined
 
 # proof constants: docs/theory/constants.md
@@ -243,47 +242,8 @@ def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyP
     return PolyaProfile(law, shift)
 
 
-def _below(losses: Array, masses: Array) -> Polygon:
-    """A polygon below the profile of these losses: those above the largest supported are less."""
-    return Polygon.of_losses(np.minimum(losses, _LARGEST), masses, 0.0)
-
-
-def _above(losses: Array, masses: Array) -> Polygon:
-    """A polygon above it: losses above the largest supported are infinite."""
-    far = losses > _LARGEST
-    infinite = min(float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT), 1.0)
-    return Polygon.of_losses(losses[~far], masses[~far], infinite)
-
-
-class _BetweenPolygons(PrivacyProfile):
-    """A profile between two polygons; no loss is infinite but those that are not supported."""
-
-    @property
-    @abstractmethod
-    def _polygons(self) -> tuple[Polygon, Polygon]:
-        """Below and above."""
-
-    @property
-    def max_loss(self) -> float:
-        return float(self._polygons[1].epsilon[-1]) if self.bounded else _LARGEST
-
-    @property
-    def bounded(self) -> bool:
-        return bool(self._polygons[1].value[-1] == 0)
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Samples whatever the depth and the width."""
-        return self._sample
-
-    def _sample(self, epsilon: Array) -> Samples:
-        epsilon = np.asarray(epsilon, dtype=float)
-        below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
-        low, high = below(epsilon), above(epsilon)
-        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)
-
-
 @dataclass(frozen=True)
-class DiscreteLaplaceProfile(_BetweenPolygons):
+class DiscreteLaplaceProfile(BetweenPolygons):
     """The profile of discrete Laplace noise against its shift: a polygon with `shift` corners.
 
     The loss of an outcome x in 0 .. shift is (2x - shift)/scale, and no other is larger. The
@@ -310,13 +270,13 @@ class DiscreteLaplaceProfile(_BetweenPolygons):
         masses = rest / (1 + theta) * np.exp((inner - shift) * (loss / shift))
         losses = (2 * inner - shift) * (loss / shift)
         every = np.append(losses, loss), np.append(masses, 1 / (1 + theta))
-        polygon = _below(*every) if towards < 0 else _above(*every)
+        polygon = polygon_below(*every) if towards < 0 else polygon_above(*every)
         # exponents up to the loss, and the differences of two outcomes
         return replace(polygon, error=polygon.error + 16 * UNIT * (2 + loss))
 
 
 @dataclass(frozen=True)
-class PolyaProfile(_BetweenPolygons):
+class PolyaProfile(BetweenPolygons):
     """The profile of the sum of too few or too many shares of discrete Laplace noise.
 
     Masses are sums of positive terms. Above and below the profile is a polygon with the losses of
@@ -347,7 +307,7 @@ class PolyaProfile(_BetweenPolygons):
             moved = np.minimum(np.append(losses, farthest) + side * slack, largest)
             if is_convex:  # that of the outcome s, which was rounded up
                 moved[s - x[0]] = largest if side > 0 else largest * (1 - 16 * UNIT)
-            polygon = (_below if side < 0 else _above)(moved, np.append(mass, beyond))
+            polygon = (polygon_below if side < 0 else polygon_above)(moved, np.append(mass, beyond))
             both.append(replace(polygon, error=polygon.error + error))
         return both[0], both[1]
 
