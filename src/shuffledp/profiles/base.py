@@ -71,19 +71,24 @@ class PrivacyProfile(ABC):
         return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
 
     @property
+    def inner(self) -> Sequence[PrivacyProfile]:
+        """Profiles that this one evaluates: it is as expensive as they are."""
+        return ()
+
+    @property
     def depths(self) -> Sequence[float]:
         """The depths that make a difference to a sampler; one if it resolves every delta."""
-        return tuning.DEPTHS[-1:]
+        return max((each.depths for each in self.inner), key=len, default=tuning.DEPTHS[-1:])
 
     @property
     def is_expensive(self) -> bool:
         """Whether narrow samples are so expensive that they should be no narrower than needed."""
-        return False
+        return any(each.is_expensive for each in self.inner)
 
     @property
     def is_slow(self) -> bool:
         """Whether a sample takes so long that there should be no more samples than needed."""
-        return False
+        return any(each.is_slow for each in self.inner)
 
     @property
     def kinks(self) -> Array | None:
@@ -118,6 +123,14 @@ class PrivacyProfile(ABC):
     def may_be_positive(self, epsilon: Array) -> NDArray[np.bool_]:
         """Where delta may be above 0, shape [epsilons]."""
         return (epsilon < self.max_loss) | (not self.bounded)
+
+    def inside(self, samples: Samples, epsilon: Array) -> Samples:
+        """The samples, with 0 where delta cannot be above 0; all have the shape [epsilons]."""
+        positive = self.may_be_positive(epsilon)
+        lower, upper, low = (
+            side * positive for side in (samples.lower, samples.upper, samples.slope_low)
+        )
+        return Samples(lower, upper, low, samples.slope_high)
 
 
 @dataclass(frozen=True)
@@ -165,16 +178,8 @@ class PairProfile(PrivacyProfile):
         return self.forward.bounded
 
     @property
-    def depths(self) -> Sequence[float]:
-        return self.forward.depths
-
-    @property
-    def is_expensive(self) -> bool:
-        return self.forward.is_expensive
-
-    @property
-    def is_slow(self) -> bool:
-        return self.forward.is_slow
+    def inner(self) -> Sequence[PrivacyProfile]:
+        return (self.forward,)
 
     @property
     def kinks(self) -> Array | None:

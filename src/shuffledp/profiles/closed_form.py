@@ -211,16 +211,8 @@ class RevealedProfile(PrivacyProfile):
         return self.paid == 0
 
     @property
-    def depths(self) -> Sequence[float]:
-        return self.hidden.depths
-
-    @property
-    def is_expensive(self) -> bool:
-        return self.hidden.is_expensive
-
-    @property
-    def is_slow(self) -> bool:
-        return self.hidden.is_slow
+    def inner(self) -> Sequence[PrivacyProfile]:
+        return (self.hidden,)
 
     @property
     def factors(self) -> Parts:

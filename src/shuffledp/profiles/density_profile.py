@@ -84,12 +84,12 @@ class _DensitySampler:
         # the mean of a score is 1 - alpha
         sums = population * np.expm1(np.minimum(epsilon, 600.0))
         one_large = np.array([self._cutting.one_score_reaches(total) for total in sums.tolist()])
-        found, is_inside = np.empty((4, len(epsilon))), self._profile.may_be_positive(epsilon)
+        found = np.empty((4, len(epsilon)))
         for large in (False, True):
             rows = np.flatnonzero(one_large == large)
             if len(rows):
                 found[:, rows] = self._sample(epsilon[rows], large)
-        return Samples(found[0] * is_inside, found[1] * is_inside, found[2], found[3])
+        return self._profile.inside(Samples(*found), epsilon)
 
     def _sample(self, epsilon: Array, one_large: bool) -> Array:
         lower, upper = self._samplers(one_large)

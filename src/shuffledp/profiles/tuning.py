@@ -45,9 +45,6 @@ MOST_BUCKETS = 2000
 #: The expected number of users who provide cover from which on it is compared with binomial
 #: numbers: more of them are counted one by one, which is narrower and takes longer.
 MANY_COVER = 200.0
-#: The relative width in epsilon that a binomial number may cost: a better one is looked for, 1 ms
-#: each, unless it costs less.
-NEAR_ENOUGH = 5e-5
 
 # Binary messages (binary_profile.py)
 
