@@ -27,7 +27,7 @@ from .rounds import RoundOfReports
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:  # loaded with the first question
-    from .laws.shared_blanket import SharedLaw
+    from .laws.matrix_law import SharedLaw
     from .profiles.base import Parts, PrivacyProfile
 
 #: More groups than anybody has releases in use.

@@ -20,9 +20,8 @@ import numpy as np
 from .._support.numeric import BOTH, UNIT, Array, Side, erfc
 from ..laws.class_law import ClassLaw, ClassLaws, sampled_loss
 from ..profiles import tuning as of_profiles
-from ..profiles.base import PairProfile, PrivacyProfile, Sampler
+from ..profiles.base import PairProfile, PrivacyProfile, Sampler, Samples
 from ..profiles.class_profile import ClassSampler, LawTable
-from ..profiles.samples import Samples
 from ..profiles.subsampled import missing_loss
 from . import tuning
 from .lattice import beside_kinks, on_lattice

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from .._support.numeric import Array, Side
 from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
-from ..profiles.base import Parts, PrivacyProfile, aim
-from ..profiles.samples import Samples, joined
+from ..profiles.base import Parts, PrivacyProfile, Samples, aim, joined
 from . import tuning
 from .influence import Influence, influences
 from .outlines import RoundGroup, representatives

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..profiles.base import Parts, PrivacyProfile, factored
-from ..profiles.samples import Samples
+from ..profiles.base import Parts, PrivacyProfile, Samples, factored
 from . import tuning
 from .pld import PLD, Sampled, upper_pld
 

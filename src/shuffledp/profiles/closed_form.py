@@ -14,8 +14,7 @@ from functools import reduce
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, erfc
-from .base import Parts, PrivacyProfile, Sampler
-from .samples import Samples, convex_corners, larger_of
+from .base import Parts, PrivacyProfile, Sampler, Samples, convex_corners, larger_of
 
 # proof constants: docs/theory/constants.md
 #: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..laws.base import Law
+from ..laws.class_law import Law
 from . import tuning
-from .base import NothingLost, PrivacyProfile, Sampler
+from .base import NothingLost, PrivacyProfile, Sampler, Samples, chord_slopes
 from .parts import round_profile
-from .samples import Samples, chord_slopes
 from .sender_count import Bucket, SenderCount, TotalCount
 
 

@@ -28,9 +28,8 @@ from ..engines.tails import (
 )
 from ..laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from . import tuning
-from .base import PrivacyProfile, Sampler
+from .base import PrivacyProfile, Sampler, Samples
 from .closed_form import BetweenPolygons, Polygon, polygon_above, polygon_below
-from .samples import Samples
 
 # proof constants: docs/theory/constants.md
 #: Of the epsilon that a rounded threshold belongs to, in units of 1, epsilon and the largest loss.

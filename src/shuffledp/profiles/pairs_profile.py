@@ -21,9 +21,8 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import ClassLaw
 from ..laws.matrix_law import Matrix, dominating_law, pair_law
 from . import tuning
-from .base import PrivacyProfile
+from .base import PrivacyProfile, Samples, joined, larger_of
 from .class_profile import ClassSampler, LawTable, last_slope
-from .samples import Samples, joined, larger_of
 
 # proof constants: docs/theory/constants.md
 _BERRY_ESSEEN = 0.5  # 0.4748 has been proven

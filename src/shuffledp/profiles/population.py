@@ -22,10 +22,9 @@ import numpy as np
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import ClassLaw, ClassLaws
 from . import tuning
-from .base import NothingLost, PairProfile, PrivacyProfile, Sampler
+from .base import NothingLost, PairProfile, PrivacyProfile, Sampler, Samples, larger_of
 from .mixture import CoveredRounds, MixtureProfile
 from .parts import round_profile
-from .samples import Samples, larger_of
 from .sender_count import CountCells, SenderCount, TotalCount
 
 # proof constants: docs/theory/constants.md

@@ -13,8 +13,7 @@ import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import sampled_loss
-from .base import PrivacyProfile, Sampler
-from .samples import Samples
+from .base import PrivacyProfile, Sampler, Samples
 
 # proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT

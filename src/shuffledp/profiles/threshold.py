@@ -16,9 +16,8 @@ import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.tails import Shape, integrals, log_pmf
-from .base import PrivacyProfile, Sampler
+from .base import PrivacyProfile, Sampler, Samples
 from .one_more import THRESHOLD_ERROR, Event, divergences, mass_error
-from .samples import Samples
 
 # proof constants: docs/theory/constants.md
 #: More other reports than this never leave a count below the threshold, with p K >= 1e-9.

@@ -22,7 +22,7 @@ DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 #: of the time of one of 1e-4, and a wider one excludes fewer epsilons and laws.
 FIRST_LOOK = 0.01
 
-# Laws over densities (density_profile.py)
+# Laws over densities (class_profile.py)
 
 #: The width of an outline of a density: a narrower one costs time, a wider one later steps.
 OUTLINE_WIDTH = 0.037

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from .. import laws
 from .._support.text import plain
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import APPROXIMATE, Analysis
 from .base import UnknownRandomizer, register
 from .parameter import LocalEpsilon, Parameter
@@ -61,7 +61,7 @@ class ApproximateLDP(UnknownRandomizer):
         return f"each message by itself is {each}-differentially private"
 
     def leaky_law(self) -> Law:
-        return laws.leaky_law.LeakyLaw(self.eps0, self.delta0)
+        return laws.class_law.LeakyLaw(self.eps0, self.delta0)
 
     def attained_law(self) -> Law:
         # two values, of which the others hold the second, in both orders; or a third value
