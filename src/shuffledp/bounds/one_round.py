@@ -42,8 +42,8 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     top = profile.max_loss
     depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
     rough_width, width = _rough_width(profile), _width(profile, rtol)
-    rough = profile.values(depth, rough_width)
-    at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
+    rough = profile.sampler(depth, rough_width)
+    at_zero = float(profile.sampler(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
     normal = min(_normal_epsilon(at_zero, delta), top)
@@ -55,7 +55,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     start = np.clip([guess - margin, guess + margin], 0.0, top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
-        sampler = profile.values(depth, width / 4**refinement)
+        sampler = profile.sampler(depth, width / 4**refinement)
         # beyond the largest finite loss only the infinite one is left
         end = None if profile.bounded else sampler(np.array([top]))
         if end is not None and end.lower[0] > delta:
@@ -109,7 +109,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
     depth = _resolving_depth(profile, point)
     best = Bounds(0.0, 1.0)
     for refinement in range(tuning.REFINEMENTS):
-        sampler = profile.values(depth, _width(profile, rtol) / 4**refinement)
+        sampler = profile.sampler(depth, _width(profile, rtol) / 4**refinement)
         s = sampler(point)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
@@ -147,7 +147,7 @@ def _rough_width(profile: PrivacyProfile) -> float:
 def _resolving_depth(profile: PrivacyProfile, epsilon: Array) -> float:
     """The first depth at which this delta, at one epsilon, is resolved."""
     for depth in profile.depths[:-1]:
-        if profile.values(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
+        if profile.sampler(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
             return depth
     return profile.depths[-1]
 

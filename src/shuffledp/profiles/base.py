@@ -182,13 +182,9 @@ class PrivacyProfile(ABC):
             Relative width in epsilon to aim for. Samples may be wider, never wrong.
         """
 
-    def values(self, depth: float, rtol: float) -> Sampler:
-        """The same as `sampler` for callers that need no slopes, which may be missing."""
-        return self.sampler(depth, rtol)
-
     def outlined(self, epsilon: Array, width: float) -> Array:
         """A rough delta at each epsilon, however small it is; nothing is proven with it."""
-        return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
+        return self.sampler(tuning.DEPTHS[-1], width)(epsilon).upper
 
     @property
     def inner(self) -> Sequence[PrivacyProfile]:

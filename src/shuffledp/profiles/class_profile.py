@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 
@@ -72,15 +72,7 @@ class ClassProfile(PrivacyProfile):
         return super().family if self.idle or self.of_all else (self.laws, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return self._sampler(depth, rtol, slopes=True)
-
-    def values(self, depth: float, rtol: float) -> Sampler:
-        return self._sampler(depth, rtol, slopes=False)
-
-    def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
-        first, *others = (
-            ClassSampler(table, rtol, depth=depth, slopes=slopes) for table in self._tables
-        )
+        first, *others = (ClassSampler(table, rtol, depth) for table in self._tables)
         if not others:
             return first
         return lambda epsilon: larger_of(first(epsilon), others[0](epsilon))
@@ -159,8 +151,6 @@ class ClassSampler:
         Deltas below e^-depth need not be resolved.
     sides : sequence of Side
         Bounds on other sides than these may be trivial.
-    slopes : bool
-        Whether slopes are needed; otherwise they may be trivial.
 
     Notes
     -----
@@ -173,14 +163,12 @@ class ClassSampler:
         width: float,
         depth: float = 700.0,
         sides: Sequence[Side] = BOTH,
-        slopes: bool = True,
     ) -> None:
         from ..engines.choice import (
             EngineChoice,  # loads all engines, which an import can do without
         )
 
         self._table, self._sides = table, sides
-        self._slopes = slopes and Side.LOWER in sides
         self._width = min(width, 0.1)  # wider brackets take as long
         self._choice = EngineChoice(table.users * math.exp(-depth))
 
@@ -258,7 +246,7 @@ class ClassSampler:
                 table.idle * np.expm1(epsilon[positive]),  # each of them scores 1 - alpha
                 table.users,
                 table.error,
-                b[positive] if self._slopes else None,
+                b[positive] if Side.LOWER in self._sides else None,
                 table.idle,
                 sides=self._sides,
             )
@@ -339,62 +327,33 @@ class DensityProfile(PrivacyProfile):
         return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return self._sampler(depth, rtol, slopes=True)
-
-    def values(self, depth: float, rtol: float) -> Sampler:
-        return self._sampler(depth, rtol, slopes=False)
-
-    def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
         # An outline has coarse cells and stops early, so that the far tail does not make the rest
         # wide: without this, Gaussian noise takes twice as long.
         if rtol >= tuning.FIRST_LOOK:
             depth, rtol = min(depth, tuning.DEPTHS[1]), tuning.OUTLINE_WIDTH
-        return _DensitySampler(self, depth, rtol, slopes)
+        return _DensitySampler(self, depth, rtol)
 
 
 class _DensitySampler:
-    """Samples of a density between laws over cells.
+    """Samples of a density between laws over cells. An outline has an upper side only."""
 
-    Sums that a single score reaches have cells of their own. An outline has an upper side only.
-    """
-
-    def __init__(self, profile: DensityProfile, depth: float, width: float, slopes: bool) -> None:
-        self._profile, self._depth, self._width, self._slopes = profile, depth, width, slopes
+    def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
+        self._profile, self._is_outline = profile, width >= tuning.OUTLINE_WIDTH
         # cells get 0.4 of the width: with 0.27 compositions take a third longer, with 0.6 more of
         # them miss the width at first
-        self._cutting = profile.law.cut(width * 0.4, depth, profile.users)
-        self._made: dict[bool, tuple[ClassSampler, ClassSampler]] = {}
+        cutting = profile.law.cut(width * 0.4, depth, profile.users)
+        laws = profile.law.enclosed(cutting)
+        tables = (LawTable(side.laws, profile.users, profile.idle) for side in laws)
+        # engines may cost an eighth of what cells do
+        self._lower, self._upper = (
+            ClassSampler(table, cutting.width / 8, depth, (side,))
+            for table, side in zip(tables, BOTH, strict=True)
+        )
 
     def __call__(self, epsilon: Array) -> Samples:
-        population = self._profile.users + self._profile.idle
-        # the mean of a score is 1 - alpha
-        sums = population * np.expm1(np.minimum(epsilon, 600.0))
-        one_large = np.array([self._cutting.one_score_reaches(total) for total in sums.tolist()])
-        found = np.empty((4, len(epsilon)))
-        for large in (False, True):
-            rows = np.flatnonzero(one_large == large)
-            if len(rows):
-                found[:, rows] = self._sample(epsilon[rows], large)
-        return self._profile.inside(Samples(*found), epsilon)
-
-    def _sample(self, epsilon: Array, one_large: bool) -> Array:
-        lower, upper = self._samplers(one_large)
-        high = upper(epsilon)
-        if self._width >= tuning.OUTLINE_WIDTH:
-            return np.array(Samples.without_slopes(0 * high.lower, high.upper).columns)
-        low = lower(epsilon)
-        return np.array([low.lower, high.upper, low.slope_low, low.slope_high])
-
-    def _samplers(self, one_large: bool) -> tuple[ClassSampler, ClassSampler]:
-        """Samplers of the laws below and above, made once for each set of cells."""
-        if one_large not in self._made:
-            profile, cutting = self._profile, self._cutting
-            below, above = profile.law.enclosed(cutting, one_large)
-            width = cutting.width / 8  # engines may cost an eighth of what cells do
-            tables = (LawTable(side.laws, profile.users, profile.idle) for side in (below, above))
-            lower, upper = (
-                ClassSampler(table, width, self._depth, (side,), self._slopes)
-                for table, side in zip(tables, BOTH, strict=True)
-            )
-            self._made[one_large] = lower, upper
-        return self._made[one_large]
+        upper = self._upper(epsilon).upper
+        if self._is_outline:
+            found = Samples.without_slopes(0 * upper, upper)
+        else:
+            found = replace(self._lower(epsilon), upper=upper)
+        return self._profile.inside(found, epsilon)

@@ -310,7 +310,7 @@ class LargestProfile(PrivacyProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """The profile that leads by a rough estimate first; then those that may be larger."""
-        rough = [profile.values(depth, tuning.FIRST_LOOK) for profile in self.profiles]
+        rough = [profile.sampler(depth, tuning.FIRST_LOOK) for profile in self.profiles]
         fine = [profile.sampler(depth, rtol) for profile in self.profiles]
 
         def sample(epsilon: Array) -> Samples:
