@@ -16,7 +16,7 @@ from shuffledp.central import GaussianNoise
 from shuffledp.clients import Counts
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins, IntegerNoise, SkellamLaw
-from shuffledp.profiles.shifted_vectors import normal_shift, shifts_within
+from shuffledp.profiles.shifted_noise import normal_shift, shifts_within
 from shuffledp.randomizers import NoiseShares
 from shuffledp.records import described
 

@@ -77,7 +77,7 @@ def test_what_answers_is_loaded_with_the_first_question() -> None:
     answers = tuple(f"shuffledp.{part}." for part in parts)
     round_ = "shuffledp; survey = shuffledp.Shuffle(shuffledp.PureLDP(eps0=1.0), users=100)"
     loaded = [module for module in loaded_by(round_) if module.startswith(answers)]
-    assert loaded == ["shuffledp.laws.base"]  # what a law is
+    assert loaded == ["shuffledp.laws.class_law"]  # what a law is
     loaded = loaded_by(f"{round_}; survey.get_epsilon(1e-6)")
     assert {"shuffledp.bounds.one_round", "shuffledp.profiles.parts"} <= set(loaded)
     assert "shuffledp.composition.compose" not in loaded  # one round is no composition

@@ -23,8 +23,7 @@ from .composition.pld import Sampled, upper_pld
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Guarantee, Mechanism
 from .mechanisms import MAX_LOSS, GivenPLD
-from .profiles.base import depth_for
-from .profiles.samples import Samples, larger_of
+from .profiles.base import Samples, depth_for, larger_of
 
 try:
     import attr

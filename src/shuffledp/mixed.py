@@ -22,7 +22,7 @@ from .rounds import DEVIATIONS, DRAWN, RoundOfReports, deviating
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:  # loaded with the first question
-    from .laws.shared_blanket import SharedLaw
+    from .laws.matrix_law import SharedLaw
     from .profiles.base import Parts, PrivacyProfile
 
 #: More groups than anybody has releases in use.
@@ -300,7 +300,7 @@ class MixedShuffle(RoundOfReports):
         epsilon = best_effort(alone.epsilon_bounds, _TYPICAL, rtol=0.1).upper
         at = np.array([min(epsilon, 1.0) / 2])
         together = self._covered(group, law)
-        deltas = [p.values(60.0, 0.01)(at).upper[0] for p in (together, alone.profile)]
+        deltas = [p.sampler(60.0, 0.01)(at).upper[0] for p in (together, alone.profile)]
         return law if deltas[0] <= deltas[1] else None
 
     def _surely_helps(self, group: Group) -> bool:

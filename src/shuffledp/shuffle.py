@@ -18,7 +18,7 @@ from .randomizers.parameter import parameters_of
 from .rounds import RoundOfUsers
 
 if TYPE_CHECKING:  # loaded with the first question
-    from .laws.base import Law
+    from .laws.class_law import Law
     from .profiles.base import Parts, PrivacyProfile
 
 #: Shares of the largest loss, and of one that counts, at which datasets are compared.

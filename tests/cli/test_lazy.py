@@ -70,7 +70,7 @@ def test_help_needs_none_of_the_core() -> None:
     """The engines and the laws are imported with the first question, not with the options."""
     loaded = loaded_by("epsilon", "--help")
     assert in_folder(loaded, "engines") == set()
-    assert in_folder(loaded, "laws") == {"base"}
+    assert in_folder(loaded, "laws") == {"class_law"}
 
 
 def test_completing_the_name_of_a_command_imports_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,8 @@ from shuffledp.guarantee import best_effort
 from shuffledp.laws.density_law import DensityLaw
 from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile
 from shuffledp.profiles.base import PairProfile, merged, swapped
+from shuffledp.profiles.class_profile import DensityProfile
 from shuffledp.profiles.closed_form import GaussianProfile
-from shuffledp.profiles.density_profile import DensityProfile
 
 F = Fraction
 #: P- and Q-masses of the outcomes of one step.

@@ -20,7 +20,7 @@ from shuffledp.composition.compose import Composition
 from shuffledp.errors import InvalidParameter
 from shuffledp.laws.density_law import DensityLaw
 from shuffledp.profiles.base import PairProfile
-from shuffledp.profiles.density_profile import DensityProfile
+from shuffledp.profiles.class_profile import DensityProfile
 from shuffledp.randomizers import NoisyHistogram
 
 Kind = tuple[int, float, str]  # users, eps0, analysis

@@ -25,9 +25,8 @@ from shuffledp.composition.outlines import (
     targets_between,
 )
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
-from shuffledp.profiles.base import Sampler
+from shuffledp.profiles.base import Sampler, Samples
 from shuffledp.profiles.closed_form import GaussianProfile
-from shuffledp.profiles.samples import Samples
 
 
 def symmetric_pair(rng: random.Random) -> tuple[Array, Array]:

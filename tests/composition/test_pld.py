@@ -14,8 +14,8 @@ from shuffledp import Accountant, Gaussian, Shuffle
 from shuffledp._support.numeric import Array
 from shuffledp.composition.pld import PLD, Sampled, lower_pld, upper_pld
 from shuffledp.laws.class_law import ThreePointLaw
+from shuffledp.profiles.base import Samples
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
-from shuffledp.profiles.samples import Samples
 
 
 def discretize(users: int, eps0: float, top: float, divisions: int) -> tuple[PLD, PLD]:

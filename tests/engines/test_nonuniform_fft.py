@@ -158,7 +158,7 @@ def test_asking_for_more_than_nodes_can_give_costs_little(epsilon: float) -> Non
     law = Gaussian(0.3).law("blanket")
     assert isinstance(law, DensityLaw)
     cutting = law.cut(1.9e-4, 37.0, 1000)
-    laws = law.enclosed(cutting, cutting.one_score_reaches(1000 * math.expm1(epsilon))).below.laws
+    laws = law.enclosed(cutting).below.laws
     coarse, fine = (
         ClassSampler(LawTable(laws, 1000), width, 37.0)(np.array([epsilon]))
         for width in (2.3e-5, 1e-6)

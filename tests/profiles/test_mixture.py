@@ -21,7 +21,7 @@ from shuffledp._support.numeric import Array
 from shuffledp.composition.bundle import BundledRounds, _below
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.laws.noise_law import PoissonNoise
-from shuffledp.profiles.samples import Samples
+from shuffledp.profiles.base import Samples
 from shuffledp.profiles.sender_count import SenderCount
 
 

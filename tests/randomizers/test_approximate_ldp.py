@@ -27,7 +27,7 @@ from shell import ok, run
 from shuffledp import Accountant, PureLDP, Shuffle, compare
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.laws.leaky_law import LeakyLaw
+from shuffledp.laws.class_law import LeakyLaw
 from shuffledp.profiles.base import PrivacyProfile
 from shuffledp.profiles.closed_form import RevealedProfile
 from shuffledp.profiles.parts import round_profile

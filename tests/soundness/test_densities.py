@@ -44,7 +44,7 @@ def test_both_orders_of_attained_profiles_enclose_the_truth(
         truths = attained(ratio, users, epsilon)
         for width in (0.02, 1e-5):
             profile = round_profile(randomizer.attained_law(), users)
-            samples = profile.values(25.0, width)(np.array([epsilon]))
+            samples = profile.sampler(25.0, width)(np.array([epsilon]))
             assert samples.lower[0] <= max(truths) * (1 + ACCURATE)
             assert max(truths) * (1 - ACCURATE) <= samples.upper[0]
 

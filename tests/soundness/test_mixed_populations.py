@@ -15,7 +15,7 @@ from oracles import as_pair, hockey_stick, shuffled_users
 from oracles import randomizers as written
 from oracles.mixed_response import ERROR, divergence
 from shuffledp import FiniteRandomizer, Group, MixedShuffle, RandomizedResponse, UnaryEncoding
-from shuffledp.laws.shared_blanket import Cover, shared_law
+from shuffledp.laws.matrix_law import Cover, shared_law
 from shuffledp.profiles.base import PrivacyProfile
 from shuffledp.profiles.population import CoveredProfile, covered_profile
 from shuffledp.randomizers import HadamardResponse, OneBit, Randomizer, SubsetSelection

@@ -14,9 +14,8 @@ from oracles import randomizers as written
 from shuffledp import FiniteRandomizer, PureLDP, RandomizedResponse, Shuffle, UnaryEncoding, verify
 from shuffledp.cli.app import main
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.laws.base import Law
 from shuffledp.laws.binary_law import BinaryLaw
-from shuffledp.laws.class_law import ClassLaw, ClassLaws
+from shuffledp.laws.class_law import ClassLaw, ClassLaws, Law
 from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, SubsetSelection
 from shuffledp.randomizers.exact import exp_bracket
 

@@ -160,7 +160,7 @@ class OneOrder:
             (upper,) = whole.deltas(places, least, rtol, sides=(Side.UPPER,))
             return np.where((epsilon < whole.max_loss) | (not whole.bounded), upper, 0.0)
         depth = depth_for(-math.log(least) + 6, profile.depths)
-        sampler = profile.values(depth, aim(rtol, profile.is_expensive, profile.is_slow))
+        sampler = profile.sampler(depth, aim(rtol, profile.is_expensive, profile.is_slow))
         return sampler(np.minimum(epsilon, profile.max_loss)).upper * profile.may_be_positive(
             epsilon
         )

@@ -43,17 +43,17 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
     width, loose = _width(profile, rtol), min(tuning.LOOSE, 0.05 * rtol)
     search_width = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
-    at_zero = float(profile.values(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
+    at_zero = float(profile.sampler(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    rough = profile.values(depth, _rough_width(profile))
+    rough = profile.sampler(depth, _rough_width(profile))
     guess = rough_crossing(_middle(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
     # both sides should have crossed delta there: they are about `width` apart
     margin = width / 2 + loose
     start = np.clip(np.multiply(guess, (1 - margin, 1 + margin)), 0.0, top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
-        sampler = profile.values(depth, width / 4**refinement)
+        sampler = profile.sampler(depth, width / 4**refinement)
         # beyond the largest finite loss only the infinite one is left
         end = None if profile.bounded else sampler(np.array([top]))
         if end is not None and end.lower[0] > delta:
@@ -107,7 +107,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
     depth = _resolving_depth(profile, point)
     best = Bounds(0.0, 1.0)
     for refinement in range(tuning.REFINEMENTS):
-        sampler = profile.values(depth, _width(profile, rtol) / 4**refinement)
+        sampler = profile.sampler(depth, _width(profile, rtol) / 4**refinement)
         s = sampler(point)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
@@ -145,7 +145,7 @@ def _rough_width(profile: PrivacyProfile) -> float:
 def _resolving_depth(profile: PrivacyProfile, epsilon: Array) -> float:
     """The first depth at which this delta, at one epsilon, is resolved."""
     for depth in profile.depths[:-1]:
-        if profile.values(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
+        if profile.sampler(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
             return depth
     return profile.depths[-1]
 

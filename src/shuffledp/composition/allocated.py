@@ -20,9 +20,8 @@ import numpy as np
 from .._support.numeric import BOTH, UNIT, Array, Side, erfc
 from ..laws.class_law import ClassLaw, ClassLaws, sampled_loss
 from ..profiles import tuning as of_profiles
-from ..profiles.base import PairProfile, PrivacyProfile, Sampler
+from ..profiles.base import PairProfile, PrivacyProfile, Sampler, Samples
 from ..profiles.class_profile import ClassSampler, LawTable
-from ..profiles.samples import Samples
 from ..profiles.subsampled import missing_loss
 from . import tuning
 from .lattice import beside_kinks, on_lattice
@@ -133,12 +132,6 @@ class AllocatedProfile(PrivacyProfile):
         return super().family if self.skipped else ((self.step, self.is_there), self.steps)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        return self._sampler(depth, rtol, slopes=True)
-
-    def values(self, depth: float, rtol: float) -> Sampler:
-        return self._sampler(depth, rtol, slopes=False)
-
-    def _sampler(self, depth: float, rtol: float, slopes: bool) -> Sampler:
         """Return a sampler between the laws of the two PLDs that enclose one step.
 
         An outline (a width of FIRST_LOOK or more) has an upper side only.
@@ -148,7 +141,7 @@ class AllocatedProfile(PrivacyProfile):
             depth = min(depth, of_profiles.DEPTHS[1])
         plds = _enclosing(self.step, depth, width)
         low, high = (
-            ClassSampler(self._table(pld, side), width / 8, depth, (side,), slopes)
+            ClassSampler(self._table(pld, side), width / 8, depth, (side,))
             for pld, side in zip(plds, BOTH, strict=True)
         )
 

@@ -24,13 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
-from ..laws.class_law import ClassLaws, ThreePointLaw
-from ..laws.leaky_law import LeakyLaw
+from ..laws.class_law import ClassLaws, LeakyLaw, ThreePointLaw
 from ..profiles import tuning as of_profiles
-from ..profiles.base import PrivacyProfile, Sampler
+from ..profiles.base import PrivacyProfile, Sampler, Samples
 from ..profiles.mixture import Between, Ends, Remembered
 from ..profiles.parts import replaced_parts
-from ..profiles.samples import Samples
 from ..profiles.sender_count import Bucket, SenderCount, bernstein
 from ..profiles.subsampled import SubsampledProfile, magnified, subsampled
 from . import tuning

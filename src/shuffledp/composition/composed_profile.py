@@ -24,12 +24,13 @@ from ..profiles.base import (
     Parts,
     PrivacyProfile,
     Sampler,
+    Samples,
+    chord_slopes,
     factored,
     merged,
     swapped,
 )
 from ..profiles.closed_form import Polygon
-from ..profiles.samples import Samples, chord_slopes
 from . import tuning
 from .compose import Composition
 from .tilted_sum import INFINITE_ERROR, LOSS_ERROR, CountedPLDs, LatticeTooLong, infinite_mass

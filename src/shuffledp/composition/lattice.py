@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import Array, Side
-from ..profiles.base import PrivacyProfile
-from ..profiles.samples import Samples, joined
+from ..profiles.base import PrivacyProfile, Samples, joined
 from . import tuning
 from .outlines import Influence
 from .pld import PLD, Sampled

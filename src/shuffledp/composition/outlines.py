@@ -24,8 +24,7 @@ import numpy as np
 from .._support.numeric import Array, Side
 from .._support.transforms import running
 from ..profiles import tuning as of_profiles
-from ..profiles.base import Parts, PrivacyProfile, factored
-from ..profiles.samples import Samples
+from ..profiles.base import Parts, PrivacyProfile, Samples, factored
 from . import tuning
 from .pld import PLD, Sampled, upper_pld
 from .tilted_sum import (

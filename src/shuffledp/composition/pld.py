@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
-from ..profiles.samples import Samples, chord_slopes, convex_corners
+from ..profiles.base import Samples, chord_slopes, convex_corners
 
 # proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
         combined_law,
         density_law,
         integer_noise,
-        leaky_law,
         matrix_law,
         noise_law,
-        shared_blanket,
         tuning,
     )
 else:

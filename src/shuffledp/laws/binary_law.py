@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple, NoReturn
 
 from .._support.numeric import UNIT, Side
-from .base import Law
+from .class_law import Law
 
 # proof constants: docs/theory/constants.md
 #: Relative error of the probabilities that a law is made from, unless they are exact.

@@ -61,14 +61,12 @@ class _LossScale(NamedTuple):
     """How much cells at each loss widen a profile, in equal bins of losses between `edges`.
 
     `share` is the relative widening of E[(S)_+] over h^2/8 for cells of width h, `hazard` the
-    hazard of the loss, both per bin. A score r with log(r - 1) > `reach` outweighs all other scores
-    of a round together.
+    hazard of the loss, both per bin.
     """
 
     edges: Array
     share: Array
     hazard: Array
-    reach: float
 
 
 def largest_loss(density: Density, depth: float = math.inf) -> float:
@@ -119,22 +117,9 @@ class Cutting:
     width: float
     depth: float
 
-    def one_score_reaches(self, total: float) -> bool:
-        """Whether a single score may reach a sum that is far beyond the deviation of all others."""
-        scale = self._scale
-        return min(math.log(max(total, 1e-300)), float(scale.edges[-1])) > scale.reach
-
-    def cells(self, one_large: bool) -> CellMasses:
-        """The cells for sums that a single score reaches (`one_large`), or for all other sums."""
-        return self._large_cells if one_large else self._usual_cells
-
     @cached_property
-    def _usual_cells(self) -> CellMasses:
-        return self._masses(self._edges(one_large=False))
-
-    @cached_property
-    def _large_cells(self) -> CellMasses:
-        return self._masses(self._edges(one_large=True))
+    def cells(self) -> CellMasses:
+        return self._masses(self._edges())
 
     def _masses(self, edges: Array) -> CellMasses:
         """The masses of cells between these edges, with their errors."""
@@ -165,7 +150,8 @@ class Cutting:
         senders = self.users * self.rate
         squares = senders * float(spread @ (senders * tails.one[:-1] >= 0.1))
         log_deviation = (math.log(max(squares, 1e-300)) + end) / 2
-        reach = math.log(4.0) + log_deviation  # four standard deviations of a sum
+        # four standard deviations of a sum: larger scores outweigh all others together
+        reach = math.log(4.0) + log_deviation
         reach = reach if reach < end + math.log(-math.expm1(-end)) else math.inf  # no score does
         log_score = loss + np.log(-np.expm1(-loss))
         usual = np.exp(-np.exp(2 * np.minimum(log_score - reach, 2.5)) / 2)
@@ -186,9 +172,9 @@ class Cutting:
             np.exp(np.minimum(log_mass + 2 * loss + cancelling - total, 600.0)),
         )
         hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], LEAST)
-        return _LossScale(edges, share, np.maximum(hazard, 0.0), reach)
+        return _LossScale(edges, share, np.maximum(hazard, 0.0))
 
-    def _edges(self, one_large: bool) -> Array:
+    def _edges(self) -> Array:
         """Losses that separate cells, close to each other where cells would widen a profile.
 
         With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
@@ -198,15 +184,14 @@ class Cutting:
         a single score has to reach a sum, it contributes a stop-loss, which cells move by h^2/4
         times the hazard of the loss.
         """
-        edges, share, hazard, _ = self._scale
+        edges, share, hazard = self._scale
         gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2
         root = np.cbrt(share / gap)
         count = root * math.sqrt(float(root.sum()) * gap / (8 * self.width))  # per unit of loss
-        if one_large:
-            # a sum of such a score has about this epsilon, and the width is relative to it;
-            # these profiles come out narrower than asked for, so that 6 takes the place of 4
-            epsilon = np.maximum(loss - math.log(self.users), 1.0)
-            count = np.maximum(count, np.sqrt(hazard / gap / (6 * self.width * epsilon)))
+        # a sum that such a score reaches has about this epsilon, and the width is relative to it;
+        # these profiles come out narrower than asked for, so that 6 takes the place of 4
+        epsilon = np.maximum(loss - math.log(self.users), 1.0)
+        count = np.maximum(count, np.sqrt(hazard / gap / (6 * self.width * epsilon)))
         count = np.maximum(count, 24 / edges[-1])  # at least 24 cells
         place = np.append(0.0, np.cumsum(count * gap))
         number = math.ceil(min(place[-1], tuning.MOST_CELLS))
@@ -256,7 +241,7 @@ class DensityLaw:
     def worst(self, epsilon: float, users: int) -> DensityLaw:
         if not self.attained:
             return self
-        cells = self.cut(0.02, 40.0, users).cells(one_large=False)  # a rough comparison
+        cells = self.cut(0.02, 40.0, users).cells  # a rough comparison
         both = [self._attained_below(cells, order, users) for order in (0, 1)]
         return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
 
@@ -268,16 +253,9 @@ class DensityLaw:
         """Cells with which `enclosed` has profiles about a relative `width` apart in epsilon."""
         return Cutting(self.density, self.rate, users, width, depth)
 
-    def enclosed(self, cutting: Cutting, one_large: bool = False) -> Enclosure:
-        """Laws over cells below and above this law.
-
-        Parameters
-        ----------
-        cutting : Cutting
-        one_large : bool
-            Whether the laws are used for sums that a single score reaches.
-        """
-        cells = cutting.cells(one_large)
+    def enclosed(self, cutting: Cutting) -> Enclosure:
+        """Laws over cells below and above this law."""
+        cells = cutting.cells
         if not self.attained:
             return Enclosure(*(self._sent((law,)) for law in self._blanket(cells)))
         orders = (0, 1) if self.order is None else (self.order,)

@@ -75,7 +75,7 @@ class BinomialCounts:
         return self.trials
 
     def ratio(self, count: Array) -> Array:
-        left = np.maximum(self.trials + 1 - count, 1e-300)  # of one more than all: infinite
+        left = np.maximum(self.trials + 1 - count, 1e-250)  # of one more than all: infinite
         return count * self.zero / (left * self.one)
 
     def count_at(self, ratio: Array) -> Array:
@@ -118,7 +118,7 @@ class NegativeBinomialNoise:
     def count_at(self, ratio: Array) -> Array:
         left = 1 - ratio * self.theta
         return np.where(left > 0, ratio * self.theta * (self.shape - 1), 1.0) / np.maximum(
-            left, 1e-300
+            left, 1e-15
         )
 
     @property

@@ -1,5 +1,6 @@
 """Privacy profiles: delta as a function of epsilon for one round, certified both ways.
 
+`Samples` are a profile at some epsilons, from both sides, with what its convexity in alpha implies.
 `PrivacyProfile` is what every profile offers; `PairProfile` adds the other order of the neighbours,
 and `NothingLost` is the profile of a round that reveals nothing. `aim` and `depth_for` say how
 accurately a profile is sampled for a question.
@@ -20,7 +21,126 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from . import tuning
-from .samples import Samples
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A profile f(alpha) = delta(log alpha) at some epsilons, certified.
+
+    All columns have the shape [epsilons]. lower <= f <= upper. Through each (alpha, lower) goes a
+    line that is nowhere above f; minus its slope lies in [slope_low, slope_high], which is [0, inf]
+    if nothing is known of it.
+    """
+
+    lower: Array
+    upper: Array
+    slope_low: Array
+    slope_high: Array
+
+    def __post_init__(self) -> None:
+        # a value that is no number, after an overflow, must not count as a bound
+        if np.isnan(self.lower).any() or np.isnan(self.upper).any():
+            unknown = np.isnan(self.lower) | np.isnan(self.upper)
+            names = ("lower", "upper", "slope_low", "slope_high")
+            trivial = zip(names, (0.0, 1.0, 0.0, np.inf), strict=True)
+            for name, value in trivial:
+                object.__setattr__(self, name, np.where(unknown, value, getattr(self, name)))
+
+    @classmethod
+    def without_slopes(cls, lower: Array, upper: Array) -> Samples:
+        return cls(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
+
+    @property
+    def columns(self) -> tuple[Array, Array, Array, Array]:
+        return self.lower, self.upper, self.slope_low, self.slope_high
+
+    @property
+    def relative_widths(self) -> Array:
+        """(upper - lower) / upper of each sample."""
+        width: Array = (self.upper - self.lower) / np.maximum(self.upper, 1e-300)
+        return width
+
+    def rows(self, index: NDArray[np.intp]) -> Samples:
+        return Samples(*(column[index] for column in self.columns))
+
+    def narrowed(self, index: NDArray[np.intp], others: Samples) -> Samples:
+        """Return the samples with those at `index` replaced by the narrower ones of two.
+
+        `others` are of the same profile, at the epsilons of `index`. Both are certified, so that
+        the larger lower value, with its line, and the smaller upper value are.
+        """
+        lower, upper, low, high = (column.copy() for column in self.columns)
+        larger = index[others.lower >= lower[index]]
+        taken = others.rows(np.flatnonzero(others.lower >= lower[index]))
+        lower[larger], low[larger], high[larger] = taken.lower, taken.slope_low, taken.slope_high
+        upper[index] = np.minimum(upper[index], others.upper)
+        return Samples(lower, upper, low, high)
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """Samples at the epsilons of all parts, one after the other."""
+    columns = zip(*(part.columns for part in parts), strict=True)
+    return Samples(*(np.concatenate(column) for column in columns))
+
+
+def larger_of(a: Samples, b: Samples) -> Samples:
+    """Samples of the pointwise larger of two profiles, at the same epsilons."""
+    first, lower = a.lower >= b.lower, np.maximum(a.lower, b.lower)
+    low, high = (
+        np.where(first, getattr(a, side), getattr(b, side)) for side in ("slope_low", "slope_high")
+    )
+    return Samples(lower, np.maximum(a.upper, b.upper), low, high)
+
+
+def chord_slopes(
+    lower: Array, upper: Array, excess: Array, steepest: float | None = None
+) -> tuple[Array, Array]:
+    """Bounds on minus the slope of a profile, from chords between its lower and upper values.
+
+    Parameters
+    ----------
+    lower, upper : Array, shape [points]
+        Bounds of the profile.
+    excess : Array, shape [points]
+        alpha - 1 of the points, increasing from 0.
+    steepest : float, optional
+        An upper bound of minus the slope at alpha = 1; (1 - f)/2 by default, which holds of
+        symmetric profiles.
+
+    Returns
+    -------
+    tuple of Array
+        An upper bound of minus the slope to the right of each point, and a lower bound to its left.
+
+    Notes
+    -----
+    A convex function is at most as steep as any chord that ends at the point, and at least as steep
+    as any that starts there. The shortest chord fits best, but the width of the brackets matters
+    less in a longer one, so that chords of all powers of two are tried.
+    """
+    if steepest is None:
+        steepest = (1 - lower[0]) / 2
+    steep, flat = np.full(len(excess), steepest), np.zeros(len(excess))
+    span = 1
+    while span < len(excess):
+        width = excess[span:] - excess[:-span]
+        steep[span:] = np.minimum(steep[span:], (upper[:-span] - lower[span:]) / width)
+        flat[:-span] = np.maximum(flat[:-span], (lower[:-span] - upper[span:]) / width)
+        span *= 2
+    return steep, flat
+
+
+def convex_corners(x: Array, y: Array) -> NDArray[np.intp]:
+    """Indices of the corners of the greatest convex minorant of the points (x increasing)."""
+    corner = np.arange(len(x))
+    while True:
+        slope = np.diff(y[corner]) / np.diff(x[corner])
+        dent = np.flatnonzero(np.diff(slope) < 0) + 1
+        if len(dent) == 0:
+            return corner
+        # a point above the chord of its neighbours is no corner, whatever else is removed
+        corner = np.delete(corner, dent)
+
 
 #: Evaluates a profile at epsilons, shape [epsilons].
 Sampler = Callable[[Array], Samples]
@@ -62,28 +182,29 @@ class PrivacyProfile(ABC):
             Relative width in epsilon to aim for. Samples may be wider, never wrong.
         """
 
-    def values(self, depth: float, rtol: float) -> Sampler:
-        """The same as `sampler` for callers that need no slopes, which may be missing."""
-        return self.sampler(depth, rtol)
-
     def outlined(self, epsilon: Array, width: float) -> Array:
         """A rough delta at each epsilon, however small it is; nothing is proven with it."""
-        return self.values(tuning.DEPTHS[-1], width)(epsilon).upper
+        return self.sampler(tuning.DEPTHS[-1], width)(epsilon).upper
+
+    @property
+    def inner(self) -> Sequence[PrivacyProfile]:
+        """Profiles that this one evaluates: it is as expensive as they are."""
+        return ()
 
     @property
     def depths(self) -> Sequence[float]:
         """The depths that make a difference to a sampler; one if it resolves every delta."""
-        return tuning.DEPTHS[-1:]
+        return max((each.depths for each in self.inner), key=len, default=tuning.DEPTHS[-1:])
 
     @property
     def is_expensive(self) -> bool:
         """Whether narrow samples are so expensive that they should be no narrower than needed."""
-        return False
+        return any(each.is_expensive for each in self.inner)
 
     @property
     def is_slow(self) -> bool:
         """Whether a sample takes so long that there should be no more samples than needed."""
-        return False
+        return any(each.is_slow for each in self.inner)
 
     @property
     def kinks(self) -> Array | None:
@@ -118,6 +239,14 @@ class PrivacyProfile(ABC):
     def may_be_positive(self, epsilon: Array) -> NDArray[np.bool_]:
         """Where delta may be above 0, shape [epsilons]."""
         return (epsilon < self.max_loss) | (not self.bounded)
+
+    def inside(self, samples: Samples, epsilon: Array) -> Samples:
+        """The samples, with 0 where delta cannot be above 0; all have the shape [epsilons]."""
+        positive = self.may_be_positive(epsilon)
+        lower, upper, low = (
+            side * positive for side in (samples.lower, samples.upper, samples.slope_low)
+        )
+        return Samples(lower, upper, low, samples.slope_high)
 
 
 @dataclass(frozen=True)
@@ -165,16 +294,8 @@ class PairProfile(PrivacyProfile):
         return self.forward.bounded
 
     @property
-    def depths(self) -> Sequence[float]:
-        return self.forward.depths
-
-    @property
-    def is_expensive(self) -> bool:
-        return self.forward.is_expensive
-
-    @property
-    def is_slow(self) -> bool:
-        return self.forward.is_slow
+    def inner(self) -> Sequence[PrivacyProfile]:
+        return (self.forward,)
 
     @property
     def kinks(self) -> Array | None:

@@ -23,8 +23,7 @@ from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
 from ..laws.binary_law import BinaryLaw, BinaryPair, ValueOrder
 from . import tuning
-from .base import PrivacyProfile, Sampler
-from .samples import Samples, convex_corners
+from .base import PrivacyProfile, Sampler, Samples, convex_corners
 
 # proof constants: docs/theory/constants.md
 _SLACK = 64 * UNIT

@@ -6,6 +6,7 @@ Theory: docs/theory/closed-form.md.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -13,8 +14,7 @@ from functools import reduce
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, erfc
-from .base import Parts, PrivacyProfile, Sampler
-from .samples import Samples, convex_corners, larger_of
+from .base import Parts, PrivacyProfile, Sampler, Samples, convex_corners, larger_of
 
 # proof constants: docs/theory/constants.md
 #: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.
@@ -210,16 +210,8 @@ class RevealedProfile(PrivacyProfile):
         return self.paid == 0
 
     @property
-    def depths(self) -> Sequence[float]:
-        return self.hidden.depths
-
-    @property
-    def is_expensive(self) -> bool:
-        return self.hidden.is_expensive
-
-    @property
-    def is_slow(self) -> bool:
-        return self.hidden.is_slow
+    def inner(self) -> Sequence[PrivacyProfile]:
+        return (self.hidden,)
 
     @property
     def factors(self) -> Parts:
@@ -301,3 +293,42 @@ class PolygonProfile(PrivacyProfile):
         corners = sum(len(polygon.epsilon) for polygon in self.polygons)
         at_one = max(float(polygon.value[0]) for polygon in self.polygons)
         return f"<PolygonProfile: {corners} corners, delta(0) = {at_one!r}>"
+
+
+def polygon_below(losses: Array, masses: Array) -> Polygon:
+    """A polygon below the profile of these losses: those above the largest supported are less."""
+    return Polygon.of_losses(np.minimum(losses, _LARGEST), masses, 0.0)
+
+
+def polygon_above(losses: Array, masses: Array) -> Polygon:
+    """A polygon above it: losses above the largest supported are infinite."""
+    far = losses > _LARGEST
+    infinite = min(float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT), 1.0)
+    return Polygon.of_losses(losses[~far], masses[~far], infinite)
+
+
+class BetweenPolygons(PrivacyProfile):
+    """A profile between two polygons; no loss is infinite but those that are not supported."""
+
+    @property
+    @abstractmethod
+    def _polygons(self) -> tuple[Polygon, Polygon]:
+        """Below and above."""
+
+    @property
+    def max_loss(self) -> float:
+        return float(self._polygons[1].epsilon[-1]) if self.bounded else _LARGEST
+
+    @property
+    def bounded(self) -> bool:
+        return bool(self._polygons[1].value[-1] == 0)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Samples whatever the depth and the width."""
+        return self._sample
+
+    def _sample(self, epsilon: Array) -> Samples:
+        epsilon = np.asarray(epsilon, dtype=float)
+        below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
+        low, high = below(epsilon), above(epsilon)
+        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)

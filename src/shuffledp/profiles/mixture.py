@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..laws.base import Law
+from ..laws.class_law import Law
 from . import tuning
-from .base import NothingLost, PrivacyProfile, Sampler
+from .base import NothingLost, PrivacyProfile, Sampler, Samples, chord_slopes
 from .parts import round_profile
-from .samples import Samples, chord_slopes
 from .sender_count import Bucket, SenderCount, TotalCount
 
 
@@ -112,18 +111,9 @@ class SampledRounds:
 
     def bracket(self, depth: float, rtol: float) -> Ends:
         """Buckets lie between the rounds of their node and of their last count."""
-
-        def evaluate(senders: int, epsilon: Array) -> Samples:
-            return self.profile(senders).sampler(depth, rtol)(epsilon)
-
-        sample_of = Remembered(evaluate)
-
-        def ends(bucket: Bucket, epsilon: Array) -> Between:
-            below = sample_of(bucket.node, epsilon)
-            above = sample_of(bucket.last, epsilon).upper
-            return Between(below, above, np.maximum(above - below.upper, 0.0), below.slope_low)
-
-        return ends
+        return _between(
+            self.profile, lambda bucket: bucket.node, lambda bucket: bucket.last, depth, rtol
+        )
 
 
 @dataclass(frozen=True)
@@ -152,18 +142,32 @@ class CoveredRounds:
         """Buckets lie between the rounds of their last count and of their node."""
         rounded_off, largest = self.count.rounded_off, self.count.most
 
-        def evaluate(others: int, epsilon: Array) -> Samples:
-            return self.profile(others).sampler(depth, rtol)(epsilon)
+        def most(bucket: Bucket) -> int:
+            return min(bucket.last + rounded_off, largest)
 
-        sample_of = Remembered(evaluate)
+        return _between(self.profile, most, lambda bucket: bucket.node, depth, rtol)
 
-        def ends(bucket: Bucket, epsilon: Array) -> Between:
-            above = sample_of(bucket.node, epsilon)
-            below = sample_of(min(bucket.last + rounded_off, largest), epsilon)
-            gap = np.maximum(above.upper - below.upper, 0.0)
-            return Between(below, above.upper, gap, below.slope_low)
 
-        return ends
+def _between(
+    profile: Callable[[int], PrivacyProfile],
+    smaller: Callable[[Bucket], int],
+    larger: Callable[[Bucket], int],
+    depth: float,
+    rtol: float,
+) -> Ends:
+    """Bounds of buckets by the rounds of two counts, with smaller and with larger profiles."""
+
+    def evaluate(senders: int, epsilon: Array) -> Samples:
+        return profile(senders).sampler(depth, rtol)(epsilon)
+
+    sample_of = Remembered(evaluate)
+
+    def ends(bucket: Bucket, epsilon: Array) -> Between:
+        below, above = (sample_of(count(bucket), epsilon) for count in (smaller, larger))
+        gap = np.maximum(above.upper - below.upper, 0.0)
+        return Between(below, above.upper, gap, below.slope_low)
+
+    return ends
 
 
 @dataclass(frozen=True)
@@ -204,14 +208,7 @@ class MixtureProfile(PrivacyProfile):
         ends = self.rounds.bracket(depth, 0.3 * rtol)
         mixed = _Mixed(self.count, ends, depth, 0.5 * rtol, self.rounds.most)
 
-        def sample(epsilon: Array) -> Samples:
-            is_inside, found = (
-                self.may_be_positive(epsilon),
-                mixed(np.asarray(epsilon, dtype=float)),
-            )
-            return replace(found, lower=found.lower * is_inside, upper=found.upper * is_inside)
-
-        return sample
+        return lambda epsilon: self.inside(mixed(np.asarray(epsilon, dtype=float)), epsilon)
 
 
 class _Mixed:

@@ -1,10 +1,9 @@
 """One message more or less among noise: the pair (N + 1, N) of counts of one value.
 
-Pr[N = s-1] / Pr[N = s] is a quotient of linear functions of s for Poisson, binomial and negative
-binomial noise, so that the divergence is a stop-loss of a law of the same kind: a point mass times
-integrals of positive functions (engines/tails.py). Nothing cancels, however many users
-there are. Negative binomial noise with a shape below 1 has log-convex masses, and a polygon as its
-profile.
+If the masses are log-concave, the best event is a tail of N, and the divergence is a point mass
+less (alpha - 1) times that tail (engines/tails.py). An error of the tail counts like one of
+epsilon, however many users there are. Negative binomial noise with a shape below 1 has log-convex
+masses, and a polygon as its profile.
 
 Theory: docs/theory/noise-messages.md.
 """
@@ -12,18 +11,25 @@ Theory: docs/theory/noise-messages.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines.tails import Shape, integrals, log_negative_binomial, log_pmf, log_poisson
+from ..engines.tails import (
+    Shape,
+    integrals,
+    log_negative_binomial,
+    log_pmf,
+    log_poisson,
+    tail_sums,
+)
 from ..laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from . import tuning
-from .base import PrivacyProfile, Sampler
-from .samples import Samples
+from .base import PrivacyProfile, Sampler, Samples
+from .closed_form import BetweenPolygons, Polygon, polygon_above, polygon_below
 
 # proof constants: docs/theory/constants.md
 #: Of the epsilon that a rounded threshold belongs to, in units of 1, epsilon and the largest loss.
@@ -37,18 +43,20 @@ _NO_LOSS = 1e-6
 #: Errors of the masses, corners and sums of a polygon.
 _ERROR = 64 * UNIT
 
-Line = tuple[Array, Array, Array]
 
+class Event(NamedTuple):
+    """The event that tells P from Q best at each epsilon, in units of e^log_mass: [epsilons].
 
-class Terms(NamedTuple):
-    """H and Q's mass of its event: each a point mass times z I0 + y I1 + a constant."""
+    The event has P - alpha Q = `value`, up to `value_error`, and `tail` is its mass under Q.
+    """
 
     log_mass: Array
-    shape: Shape
-    value: Line
-    slope: Line
-    distance: Array  # of the point mass from the mean
-    error: float = 0.0  # relative, of the factors
+    mass_error: Array  # relative
+    value: Array
+    value_error: Array
+    tail: Array
+    tail_error: Array  # relative
+    ties: Array | float = 0.0  # further counts that a slightly smaller epsilon adds to the event
 
 
 def one_more(noise: Noise, more: bool) -> PrivacyProfile:
@@ -78,7 +86,7 @@ class OneMoreProfile(PrivacyProfile):
         if loss == 0 or self.bounded or self.noise.log_infinite(self.more) > -_DEEPEST:
             return loss
         losses = loss * np.geomspace(1e-10, 1.0, 150)  # steps of a sixth
-        upper = evaluated(_terms(self.noise, self.more, losses), losses, 1 + losses + loss)[1]
+        upper = self._divergences(losses, loss)[1]
         vanishing = np.flatnonzero(upper <= 2 * UNDERFLOW)
         return float(losses[vanishing[0]]) if len(vanishing) else loss
 
@@ -98,8 +106,8 @@ class OneMoreProfile(PrivacyProfile):
         """Samples by stop-losses up to the largest visible loss, then of infinite losses only."""
         epsilon = np.asarray(epsilon, dtype=float)
         is_inside = epsilon < self._visible_loss * (1 + THRESHOLD_ERROR)
-        terms = _terms(self.noise, self.more, np.where(is_inside, epsilon, 0.0))
-        lower, upper, low, high = evaluated(terms, epsilon, 1 + epsilon + self.max_loss)
+        places = np.where(is_inside, epsilon, 0.0)
+        lower, upper, low, high = self._divergences(places, self.max_loss)
         last = self._last(np.ones(len(epsilon)))
         return Samples(
             np.where(is_inside, np.maximum(lower, last.lower), last.lower),
@@ -109,6 +117,11 @@ class OneMoreProfile(PrivacyProfile):
             ),
             np.where(is_inside, high, 1.0 * (epsilon <= self.max_loss)),
         )
+
+    def _divergences(self, epsilon: Array, largest: float) -> tuple[Array, Array, Array, Array]:
+        """Bounds at epsilons up to the largest loss: see `divergences`."""
+        moved = 2 * THRESHOLD_ERROR * (1 + epsilon + largest)
+        return divergences(_best_event(self.noise, self.more, epsilon, moved), epsilon, moved)
 
     @property
     def _last_slope(self) -> float:
@@ -130,87 +143,45 @@ class OneMoreProfile(PrivacyProfile):
         return Samples(lower * one, upper * one, 0 * one, 0 * one)
 
 
-class _Corners(NamedTuple):
-    """Corners of counts 1, 2, ...: alpha, decreasing; the profile; minus the slope to the left."""
-
-    alpha: Array
-    value: Array
-    slope: Array
-
-
 @dataclass(frozen=True)
-class LogConvexProfile(PrivacyProfile):
-    """The profile of (N + 1, N) for negative binomial noise with a shape below 1.
+class LogConvexProfile(BetweenPolygons):
+    """The profile of (N + 1, N) for negative binomial noise with a shape r below 1.
 
-    The masses are log-convex and the losses fall with the count: the profile is a polygon with a
-    corner for every count s >= 1, at alpha = s / ((s - 1 + shape) theta). It is summed up from the
-    top. Counts beyond FEW_DUMMIES have nearly the same loss.
+    The masses are log-convex and the losses fall with the count: N + 1 = s has the loss
+    -log(theta (s - 1 + r)/s), down to -log theta. Counts beyond FEW_DUMMIES have nearly the same
+    loss. From below they have their mean ratio Q/P, from above they are split between the ends of
+    the range of these ratios so that they keep it.
     """
 
     noise: NegativeBinomialNoise
 
-    @property
-    def max_loss(self) -> float:
-        return -(self.noise.log_theta + math.log(self.noise.shape)) * (1 + _ERROR)
-
-    @property
-    def bounded(self) -> bool:
-        return True
-
     @cached_property
-    def _corners(self) -> _Corners:
-        r, theta = self.noise.shape, self.noise.theta
-        s = np.arange(1.0, max(tuning.FEW_DUMMIES, 2) + 1)
-        masses = math.exp(self._log_none) * np.cumprod(theta * (s - 1 + r) / s)
-        slope = np.cumsum(masses)
-        width = (1 - r) / ((s - 1 + r) * (s + r) * theta)
-        value = np.append(0.0, np.cumsum(width * slope)[:-1])
-        return _Corners(s / ((s - 1 + r) * theta), value, slope)
-
-    @property
-    def _log_none(self) -> float:
-        return self.noise.log_infinite(more=False)
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        return self._sample
-
-    def _sample(self, epsilon: Array) -> Samples:
-        """The polygon: in closed form up to alpha = 1/theta, a chord, then corner by corner."""
-        epsilon = np.asarray(epsilon, dtype=float)
-        alpha, excess = np.exp(epsilon), np.expm1(epsilon)
-        # all counts but 0 matter: 1 - alpha Pr[N > 0], which is exact up to alpha = 1/theta
-        log_none = self._log_none
-        none, positive = math.exp(log_none), -math.expm1(log_none)  # Pr[N = 0], Pr[N > 0]
-        error = _ERROR * (1 - log_none)
-        before = alpha * none - excess
-        before_error = error * (alpha * none + excess)
-        # from the corner to the right, or from the last one that is evaluated
-        corners = self._corners
-        at = np.maximum(np.searchsorted(-corners.alpha, -alpha, side="right") - 1, 0)
-        corner, value, slope = (column[at] for column in corners)
-        after = value + np.maximum(corner - alpha, 0.0) * slope
-        relative = error + _ERROR * (len(corners.alpha) + 1 / (1 - self.noise.shape))
-        after_error = relative * after + _ERROR * alpha * slope
-        # between 1/theta and that corner: the chord
-        first, last = 1 / self.noise.theta, float(corners.alpha[-1])
-        at_first = (none - self.noise.rest + 2 * error * (none + self.noise.rest)) * first
-        share = np.clip((alpha - first) / max(last - first, UNIT), 0.0, 1.0)
-        chord = (1 - share) * at_first + share * corners.value[-1] * (1 + relative)
-        chord = chord * (1 + _ERROR) + _ERROR * alpha * positive
-        upper = np.where(
-            alpha < last, np.maximum(before + before_error, chord), after + after_error
-        )
-        lower = np.maximum(before - before_error, after - after_error)
-        steep, is_inside = np.where(before > after, positive, slope), epsilon < self.max_loss
-        # where it reaches 0: Q's mass of the largest loss
-        steep = np.where(epsilon == self.max_loss, corners.slope[0], steep)
-        sloping = epsilon <= self.max_loss
-        return Samples(
-            np.where(is_inside & (lower > UNDERFLOW), lower, 0.0),
-            np.where(is_inside, np.minimum(upper + UNDERFLOW, 1.0), 0.0),
-            np.where(sloping, steep * max(1 - relative, 0.0), 0.0),
-            np.where(sloping, np.minimum(steep * (1 + relative) + UNDERFLOW, 1.0), 0.0),
-        )
+    def _polygons(self) -> tuple[Polygon, Polygon]:
+        r, theta, rest = self.noise.shape, self.noise.theta, self.noise.rest
+        log_none, few = self.noise.log_infinite(more=False), max(tuning.FEW_DUMMIES, 2)
+        s = np.arange(1.0, few + 1)
+        # Pr[N = 0], ..., Pr[N = few]
+        masses = math.exp(log_none) * np.append(1.0, np.cumprod(theta * (s - 1 + r) / s))
+        error = _ERROR * (few + 1 - log_none)
+        mass, following = masses[:-1], float(masses[-1])
+        # ratios of the counts beyond lie between these, those of neighbouring masses too
+        first, last = theta * ((few + r) / (few + 1)), theta
+        left = 1 - math.fsum(mass)
+        least = max(left - error, following / (rest + theta * (1 - r) / (few + 1)) * (1 - error))
+        most = min(left + error, following / rest * (1 + error)) + UNDERFLOW
+        # their mean ratio is 1 - following/mass, unless the masses underflow
+        highest = min(1 - following * (1 - error) / most, last)
+        share = 1.0
+        if min(following, last - first) > UNDERFLOW:
+            lowest = max(1 - following * (1 + error) / least - _ERROR, first)
+            share = min((last - lowest) / (last - first) * (1 + _ERROR), 1.0)
+        losses = -self.noise.log_theta - np.log1p((r - 1) / s)
+        slack = _ERROR * (1 + losses[0])
+        beyond = -np.log([highest, first, last])
+        low = polygon_below(np.append(losses, beyond[0]) - slack, np.append(mass, least))
+        parted = np.append(mass, [share * most, (1 - share) * most])
+        high = polygon_above(np.append(losses, beyond[1:]) + slack, parted)
+        return replace(low, error=low.error + error), replace(high, error=high.error + error)
 
 
 def _largest_loss(noise: Noise, more: bool) -> float:
@@ -239,46 +210,41 @@ def _deepest_loss(mean: float) -> float:
     return high
 
 
-def evaluated(terms: Terms, epsilon: Array, scale: Array) -> tuple[Array, Array, Array, Array]:
-    """Lower and upper values and slopes of the terms, each of shape [epsilons].
+def mass_error(distance: Array) -> Array:
+    """The relative error of point masses at this distance from the mean."""
+    return _SERIES + _MASS * (1 + distance)
+
+
+def divergences(event: Event, epsilon: Array, moved: Array) -> tuple[Array, Array, Array, Array]:
+    """Lower and upper divergences and slopes, each of shape [epsilons].
 
     Parameters
     ----------
-    terms : Terms
-        Stop-losses as point masses times integrals.
-    epsilon : Array
+    event : Event
+        With its ties, the best one at epsilons that are smaller than the given ones by at most
+        twice `moved`.
+    epsilon, moved : Array
         Shape [epsilons].
-    scale : Array
-        The thresholds in the terms are those of epsilons that differ from the given ones by at
-        most THRESHOLD_ERROR times this.
 
     Notes
     -----
-    docs/theory/noise-messages.md. Errors are relative to the sum of the moduli of all terms.
+    docs/theory/noise-messages.md. The divergence is at most that at the smaller epsilon, of the
+    event with its ties. These add nothing at epsilon, and at the smaller one no more than their
+    mass under Q times the change of alpha: counting away from the event, masses grow at most by a
+    factor alpha.
     """
-    found = integrals(terms.shape)
-    mass = np.exp(terms.log_mass)
-    value, slope = (
-        mass * (zeroth * found.zeroth + first * found.first + rest)
-        for zeroth, first, rest in (terms.value, terms.slope)
+    mass, alpha = np.exp(event.log_mass), np.exp(np.minimum(epsilon, 700.0))
+    error, tail_error = (
+        np.minimum(side, 1e10) for side in (event.mass_error, event.tail_error + event.mass_error)
     )
-    slope_size = mass * (
-        np.abs(terms.slope[0]) * found.zeroth + np.abs(terms.slope[1]) * found.first
-    )
-    size = mass * (
-        np.abs(terms.value[0]) * found.zeroth
-        + np.abs(terms.value[1]) * found.first
-        + np.abs(terms.value[2])
-    )
-    error = found.error + _SERIES + terms.error + _MASS * (1 + terms.distance)
-    error = np.minimum(error, 1e10)
-    high = np.minimum(slope + error * slope_size + UNDERFLOW, 1.0)
+    high = np.minimum(mass * event.tail * (1 + 1.01 * tail_error) + UNDERFLOW, 1.0)
     # where the event is not worth its cost, the line below is flat
-    low = np.maximum(slope - error * slope_size - UNDERFLOW, 0.0) * (value > 0)
-    # df = -alpha Q(loss > epsilon) d epsilon
-    shift = np.exp(np.minimum(epsilon, 700.0)) * THRESHOLD_ERROR * scale * high
-    upper = np.clip(value + error * size + shift + UNDERFLOW, 0.0, 1.0)
-    lower = value - error * size - shift
+    low = np.maximum(mass * event.tail * (1 - tail_error) - UNDERFLOW, 0.0) * (event.value > 0)
+    tied = event.ties * mass * np.exp(np.minimum(event.ties * epsilon, 700.0))
+    shift = alpha * np.expm1(2 * moved) * (high + tied)
+    upper = mass * np.maximum(event.value + event.value_error, 0.0) * (1 + error)
+    lower = mass * (event.value - event.value_error) * (1 - error)
+    upper = np.minimum(upper + shift + UNDERFLOW, 1.0)
     return np.where(lower > UNDERFLOW, lower, 0.0), upper, low, high
 
 
@@ -293,112 +259,68 @@ def point_masses(noise: Noise, count: Array) -> tuple[Array, Array]:
         case NegativeBinomialNoise(shape, theta, rest):
             log_mass = log_negative_binomial(shape, theta, rest, count)
             distance = _from_mean(noise, count)
-    return log_mass, _SERIES + _MASS * (1 + distance)
+    return log_mass, mass_error(distance)
 
 
-def _terms(noise: Noise, more: bool, epsilon: Array) -> Terms:
+def _best_event(noise: Noise, more: bool, epsilon: Array, moved: Array) -> Event:
+    """The counts whose loss exceeds epsilon, of (N + 1, N) if `more`, else of (N, N + 1).
+
+    These are the counts from some j on, which N + 1 exceeds N in by Pr[N = j - 1], or the counts up
+    to j, which N exceeds N + 1 in by Pr[N = j].
+    """
+    if isinstance(noise, BinomialCounts) and not more:  # one failure more
+        noise, more = noise.flipped, True
+    count, other = (_last_count(noise, more, place) for place in (epsilon, epsilon - moved))
+    ties = np.abs(other - count)
+    tail, error = _tail_above(noise, count) if more else _tail_below(noise, count)
+    growth = np.expm1(epsilon)
+    value, value_error = 1 - growth * tail, (error + 8 * UNIT) * (1 + growth * tail)
+    return Event(*point_masses(noise, count - more), value, value_error, tail, error, ties)
+
+
+def _last_count(noise: Noise, more: bool, epsilon: Array) -> Array:
+    """The first count from which on (`more`), or the last up to which losses exceed epsilon."""
+    if not more:
+        last: Array = np.maximum(np.ceil(noise.count_at(np.exp(-epsilon))) - 1, 0.0)
+        return last
+    alpha = np.exp(epsilon)
+    count: Array = np.minimum(np.floor(noise.count_at(alpha)) + 1, noise.most + 1)
+    # close to the largest count, a rounded place may be one too far
+    count -= (count > 1) & (noise.ratio(count - 1) > alpha)
+    count += noise.ratio(count) <= alpha
+    return count
+
+
+def _tail_above(noise: Noise, count: Array) -> tuple[Array, Array]:
+    """Pr[N >= count] / Pr[N = count - 1] for counts above the mode, and its relative error."""
     match noise:
         case PoissonNoise(mean):
-            return (_poisson_more if more else _poisson_less)(mean, epsilon)
-        case BinomialCounts():
-            return _binomial_more(noise if more else noise.flipped, epsilon)
-        case NegativeBinomialNoise():
-            return (_negative_more if more else _negative_less)(noise, epsilon)
+            found = integrals(Shape(count - 1, mean + 0 * count, 0.0, True))
+            factor = mean + 0 * count
+        case BinomialCounts(trials, one, zero):
+            possible = np.minimum(count, float(trials))
+            found = tail_sums(np.asarray(float(trials)), possible, one / zero)
+            factor = (count <= trials) / noise.ratio(possible)
+        case NegativeBinomialNoise(shape, theta, rest):
+            found = integrals(Shape(count - 1, shape - 1 + 0 * count, theta / rest, True))
+            factor = (count - 1 + shape) * (theta / rest)
+    return factor * found.zeroth, found.error + 16 * UNIT
 
 
-def _poisson_more(mean: float, epsilon: Array) -> Terms:
-    """E[(N - k)_+] / mean with k = alpha mean."""
-    k = mean * np.exp(epsilon)
-    j = np.floor(k) + 1
-    none = 0 * j
-    return Terms(
-        log_poisson(mean, j),
-        Shape(j - 1, none + mean, 0.0, True),
-        ((j - k) * j / mean, j, none),
-        (j, none, none),
-        j - mean,
-    )
+def _tail_below(noise: Noise, count: Array) -> tuple[Array, Array]:
+    """Pr[N < count] / Pr[N = count] for counts below the mode, and its relative error.
 
-
-def _poisson_less(mean: float, epsilon: Array) -> Terms:
-    """alpha E[(k - N)_+] / mean with k = mean / alpha."""
-    k = mean * np.exp(-epsilon)
-    j = np.maximum(np.ceil(k) - 1, 0.0)
-    none, gap = 0 * j, k - j
-    return Terms(
-        log_poisson(mean, j),
-        Shape(none + mean, j - 1, 1.0, False),
-        (mean * gap / k, mean * (gap + j) / k, none),
-        (j, none, none),
-        mean - j,
-    )
-
-
-def _binomial_more(noise: BinomialCounts, epsilon: Array) -> Terms:
-    """A stop-loss of Bin(m, q), m one more than there are trials, k = alpha m q / (1-q + alpha q).
-
-    The distance of k from m is computed where that is the accurate one.
+    The noise is Poisson or negative binomial.
     """
-    m, q, p = noise.trials + 1.0, noise.one, noise.zero
-    small = np.exp(-epsilon)
-    total = q + p * small  # (1-q + alpha q) / alpha
-    k, to_top = m * q / total, m * p * small / total
-    from_top = m - np.maximum(np.ceil(to_top) - 1, 0.0)
-    near_top = to_top < k
-    j = np.where(near_top, from_top, np.minimum(np.floor(k) + 1, m))
-    gap = np.where(near_top, to_top - (m - j), j - k)
-    odds = q / p
-    none, factor = 0 * j, total / small / (m * q * p)
-    left = (m - j) * odds
-    return Terms(
-        log_pmf(np.asarray(m), j, q, p),
-        Shape(j - 1, m - j - 1, odds, True),
-        (factor * gap * j, factor * j * (gap * odds + left), none),
-        ((m - j) * j / (m * p), none, none),
-        np.abs(j - m * q),
-    )
-
-
-def _negative_more(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
-    """A stop-loss of a negative binomial law with one less as its shape, below alpha = 1/theta."""
-    theta, rest, less = noise.theta, noise.rest, max(noise.shape - 1, 0.0)
-    # 1 - alpha theta
-    gone = np.maximum(-np.expm1(epsilon + noise.log_theta), 1e-300)
-    k = np.exp(epsilon) * theta * less / gone
-    j = np.floor(k) + 1
-    none, gap = 0 * j, np.clip(j - k, 0.0, 1.0)
-    factor = gone / theta / (j + less) * j / rest
-    return Terms(
-        log_negative_binomial(noise.shape, theta, rest, j),
-        Shape(j - 1, none + less - 1, theta / rest, True),
-        (factor * gap, factor * (j + less) * (theta / rest), none),
-        (j / rest, j * theta / rest**2, none),
-        _from_mean(noise, j),
-    )
-
-
-def _negative_less(noise: NegativeBinomialNoise, epsilon: Array) -> Terms:
-    """A stop-loss below k of the law with one less as its shape, or of the law itself."""
-    theta, rest, less = noise.theta, noise.rest, max(noise.shape - 1, 0.0)
-    over = np.expm1(epsilon) + rest  # alpha - theta
-    k = less * theta / over
-    j = np.maximum(np.ceil(k) - 1, 0.0)
-    none, gap, odds = 0 * j, k - j, rest / theta
-    log_mass = log_negative_binomial(noise.shape, theta, rest, j)
-    distance = _from_mean(noise, j)
-    if less >= 1:  # a stop-loss of the law with one less as its shape
-        shape = Shape(none + less - 1, j - 1, odds, True)
-        factor = over / theta
-        value = factor * gap, factor * (gap * odds + j / theta), none
-        slope = j / theta, -j / theta, none
-        return Terms(log_mass, shape, value, slope, distance)
-    # of the law itself: the same sum, by parts
-    shape, all_of = Shape(none + less, j - 1, odds, True), noise.shape + j
-    factor, add = over / theta * rest / max(less, 1e-300), theta / rest
-    zeroth, first = (gap + add) * all_of, (gap + add) * all_of * odds + j * all_of / theta
-    value = factor * zeroth, factor * first, -factor * add * (1 - gap)
-    slope = all_of, all_of * odds, none - 1
-    return Terms(log_mass, shape, value, slope, distance, 8 * UNIT / max(less, UNIT))
+    if isinstance(noise, NegativeBinomialNoise):
+        fewer = max(noise.shape - 1, 0.0) + 0 * count
+        shape = Shape(fewer, count - 1, noise.rest / noise.theta, True)
+        factor = count / noise.theta
+    else:
+        mean, _ = noise.moments
+        shape, factor = Shape(mean + 0 * count, count - 1, 1.0, False), count
+    found = integrals(shape)
+    return factor * found.zeroth, found.error + 16 * UNIT
 
 
 def _from_mean(noise: NegativeBinomialNoise, count: Array) -> Array:

@@ -21,9 +21,8 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import ClassLaw
 from ..laws.matrix_law import Matrix, dominating_law, pair_law
 from . import tuning
-from .base import PrivacyProfile
+from .base import PrivacyProfile, Samples, joined, larger_of
 from .class_profile import ClassSampler, LawTable, last_slope
-from .samples import Samples, joined, larger_of
 
 # proof constants: docs/theory/constants.md
 _BERRY_ESSEEN = 0.5  # 0.4748 has been proven
@@ -72,9 +71,6 @@ class PairsProfile(PrivacyProfile):
     def sampler(self, depth: float, rtol: float) -> PairsSampler:
         return PairsSampler(self, depth, rtol)
 
-    def values(self, depth: float, rtol: float) -> PairsSampler:
-        return PairsSampler(self, depth, rtol, slopes=False)
-
     @cached_property
     def last_slope(self) -> float:
         """A lower bound of minus the slope where the profile is 0: that of the largest loss."""
@@ -94,10 +90,8 @@ class PairsProfile(PrivacyProfile):
 class PairsSampler:
     """Evaluates a PairsProfile: leading pairs first, then all pairs that may be larger."""
 
-    def __init__(
-        self, profile: PairsProfile, depth: float, rtol: float, slopes: bool = True
-    ) -> None:
-        self._profile, self._depth, self._width, self._slopes = profile, depth, rtol, slopes
+    def __init__(self, profile: PairsProfile, depth: float, rtol: float) -> None:
+        self._profile, self._depth, self._width = profile, depth, rtol
         self._is_rough = rtol >= tuning.FIRST_LOOK  # then the bounds of most pairs suffice
 
     def __call__(self, epsilon: Array) -> Samples:
@@ -163,7 +157,7 @@ class PairsSampler:
 
     def _sampler_of(self, laws: tuple[ClassLaw, ...]) -> ClassSampler:
         table = LawTable(laws, self._profile.users, self._profile.idle)
-        return ClassSampler(table, self._width, self._depth, slopes=self._slopes)
+        return ClassSampler(table, self._width, self._depth)
 
 
 class Candidates(NamedTuple):

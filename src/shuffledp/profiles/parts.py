@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 
 from ..laws import tuning as of_laws
-from ..laws.base import Law
 from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
-from ..laws.class_law import ClassLaws, ThreePointLaw, mixed_laws
+from ..laws.class_law import ClassLaws, Law, LeakyLaw, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
 from ..laws.integer_noise import SharedNoise, SharedVectorNoise
-from ..laws.leaky_law import LeakyLaw
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
     AddedNoise,
@@ -36,13 +34,11 @@ from ..laws.noise_law import (
 from . import tuning
 from .base import NothingLost, PairProfile, Parts, PrivacyProfile, swapped
 from .binary_profile import BinaryProfile
-from .class_profile import ClassProfile
+from .class_profile import ClassProfile, DensityProfile
 from .closed_form import GaussianProfile, RevealedProfile
-from .density_profile import DensityProfile
 from .one_more import one_more
 from .pairs_profile import PairsProfile
-from .shifted_noise import shifted_profile
-from .shifted_vectors import shifts_within, vector_profile
+from .shifted_noise import shifted_profile, shifts_within, vector_profile
 from .subsampled import MissingFromSample, SubsampledProfile
 from .two_counts import TwoCountsProfile, countable
 

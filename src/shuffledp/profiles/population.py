@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -23,18 +22,14 @@ import numpy as np
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import ClassLaw, ClassLaws
 from . import tuning
-from .base import NothingLost, PairProfile, PrivacyProfile, Sampler
+from .base import NothingLost, PairProfile, PrivacyProfile, Sampler, Samples, larger_of
 from .mixture import CoveredRounds, MixtureProfile
 from .parts import round_profile
-from .samples import Samples, larger_of
 from .sender_count import CountCells, SenderCount, TotalCount
 
 # proof constants: docs/theory/constants.md
 #: Users with less of the blanket are left out, which is sound.
 _LEAST_SHARE = 2.0**-30
-#: Of what makes up for the skewness of a sum, which shares of less variance and of more mean are
-#: tried; any are sound.
-_CHOICES = ((0.75, 0.22), (0.75, 0.3), (1.0, 0.15), (0.5, 0.5))
 
 
 def covered_profile(laws: ClassLaws, others: Iterable[tuple[float, int]]) -> PrivacyProfile:
@@ -141,15 +136,15 @@ class CoveredProfile(PrivacyProfile):
         above, below = (bound.profile.sampler(depth, rtol) for bound in bounds)
 
         def sample(epsilon: Array) -> Samples:
-            inside, found = self.may_be_positive(epsilon), below(epsilon)
+            found = below(epsilon)
             upper = above(epsilon).upper * few.factor * (1 + 4 * UNIT) + few.missed
             lower = found.lower * many.factor * (1 - 4 * UNIT) - many.missed
-            lower = np.maximum(lower, 0.0) * inside
             slopes = (
                 side * many.factor * (1 + sign * 4 * UNIT)
                 for side, sign in ((found.slope_low * (lower > 0), -1), (found.slope_high, 1))
             )
-            return Samples(lower, np.minimum(upper, 1.0) * inside, *slopes)
+            bounds = Samples(np.maximum(lower, 0.0), np.minimum(upper, 1.0), *slopes)
+            return self.inside(bounds, epsilon)
 
         return sample
 
@@ -188,23 +183,13 @@ class _Draws:
         self._steps = _Steps.of(cells, certain, count.rounded_off)
 
     def bound(self, side: Side) -> BinomialBound | None:
-        """The bound from one side that costs least, of some binomial variables with about the same
-        mean and variance; None if all fail."""
-        best: BinomialBound | None = None
-        choices = ((0.0, 0.0),) if side is Side.UPPER else _CHOICES
-        offsets = (0.6, 1.0) if self._rounded_off else (0.0,)
-        for (less, more), moved in product(choices, offsets):
-            distance = 0.05 + more * self._more + moved * self._rounded_off
-            found = self._binomial(side, less * self._less, distance)
-            if found is not None and (best is None or found.cost < best.cost):
-                best = found
-            if best is not None and best.cost < tuning.NEAR_ENOUGH:
-                break
-        return best
+        """The bound from one side by a binomial variable with about the same mean and variance.
 
-    def _binomial(self, side: Side, less: float, distance: float) -> BinomialBound | None:
-        """By a binomial variable with a share `less` of its variance taken away, and a mean that
-        is moved by `distance`."""
+        Below, three quarters of what makes up for the skewness are taken from the variance and 0.3
+        of it are added to the mean: any choice is sound. None if it fails.
+        """
+        distance = 0.05 + self._rounded_off + (0.3 * self._more if side is Side.LOWER else 0.0)
+        less = 0.75 * self._less if side is Side.LOWER else 0.0
         mean = self._mean - side * distance
         trials = round(mean / (1 - (1 - self._chance) * (1 - less)))
         if less >= 1 or trials < 1 or not 0 < mean < trials:
@@ -316,16 +301,8 @@ class LargestProfile(PrivacyProfile):
         return all(profile.bounded for profile in self.profiles)
 
     @property
-    def depths(self) -> Sequence[float]:
-        return max((profile.depths for profile in self.profiles), key=len)
-
-    @property
-    def is_expensive(self) -> bool:
-        return any(profile.is_expensive for profile in self.profiles)
-
-    @property
-    def is_slow(self) -> bool:
-        return any(profile.is_slow for profile in self.profiles)
+    def inner(self) -> Sequence[PrivacyProfile]:
+        return self.profiles
 
     def outlined(self, epsilon: Array, width: float) -> Array:
         each = [profile.outlined(epsilon, width) for profile in self.profiles]
@@ -333,24 +310,20 @@ class LargestProfile(PrivacyProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """The profile that leads by a rough estimate first; then those that may be larger."""
-        rough = [profile.values(depth, tuning.FIRST_LOOK) for profile in self.profiles]
+        rough = [profile.sampler(depth, tuning.FIRST_LOOK) for profile in self.profiles]
         fine = [profile.sampler(depth, rtol) for profile in self.profiles]
 
         def sample(epsilon: Array) -> Samples:
-            looks = [self._inside(i, look(epsilon), epsilon) for i, look in enumerate(rough)]
+            looks = [
+                profile.inside(look(epsilon), epsilon)
+                for profile, look in zip(self.profiles, rough, strict=True)
+            ]
             first = max(range(len(looks)), key=lambda i: float(looks[i].lower.sum()))
-            best = self._inside(first, fine[first](epsilon), epsilon)
+            best = self.profiles[first].inside(fine[first](epsilon), epsilon)
             for i, look in enumerate(looks):
                 if i != first and (look.upper > best.lower).any():
-                    best = larger_of(best, self._inside(i, fine[i](epsilon), epsilon))
+                    found = self.profiles[i].inside(fine[i](epsilon), epsilon)
+                    best = larger_of(best, found)
             return best
 
         return sample
-
-    def _inside(self, i: int, samples: Samples, epsilon: Array) -> Samples:
-        """The samples of a profile, which are 0 beyond its own largest loss if that is bounded."""
-        inside = self.profiles[i].may_be_positive(epsilon)
-        lower, upper, low = (
-            side * inside for side in (samples.lower, samples.upper, samples.slope_low)
-        )
-        return Samples(lower, upper, low, samples.slope_high)

@@ -1,18 +1,24 @@
-"""Integer noise against the same noise shifted by an integer: one number with noise on integers.
+"""Integer noise against the same noise shifted: numbers and vectors with noise on integers.
 
 The masses are log-concave, so that the loss grows with the outcome and the best event is a tail:
 delta(epsilon) = Pr[X >= m - s] - e^epsilon Pr[X >= m]. `IntegerNoiseProfile` finds the threshold m
 and evaluates both by `engines/tails.py`. Discrete Laplace noise, whose loss has few
 values, is a polygon; the sum of too few or too many shares of it is added up mass by mass.
 
-Theory: docs/theory/integer-noise.md.
+Of vectors the worst direction is not known, so that the profile is a bound: integer noise whose
+log-masses bend by at most kappa hides a shift s at least as well as a normal variable of variance 1
+hides a shift of s M, M^2 (1 - M^2/12) = kappa. Normal variables compose along every direction
+alike.
+
+Theory: docs/theory/integer-noise.md, docs/theory/integer-vectors.md.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from collections import Counter
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -20,11 +26,10 @@ import numpy as np
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.tails import noise_masses, noise_tails
 from ..errors import OutOfRange
-from ..laws.integer_noise import IntegerNoise, PolyaDifference
+from ..laws.integer_noise import DiscreteGaussianLaw, IntegerNoise, PolyaDifference
 from . import tuning
-from .base import PrivacyProfile, Sampler
-from .closed_form import Polygon, PolygonProfile
-from .samples import Samples, joined
+from .base import PrivacyProfile, Sampler, Samples, joined
+from .closed_form import BetweenPolygons, GaussianProfile, Polygon, polygon_above, polygon_below
 
 # proof constants: docs/theory/constants.md
 #: log(1/probability) beyond which losses count as infinite from above; below 1e-290 in all.
@@ -38,6 +43,8 @@ _NO_LOSS = 1e-6
 _OUTCOMES, _TERMS = 45, 20
 #: How many times more shares than complete noise needs are evaluated.
 _MOST_SHARES = 16
+#: Log-masses that bend by more than this are not compared with a normal variable.
+_MOST_CURVATURE = 3.0
 
 
 @dataclass(frozen=True)
@@ -245,47 +252,8 @@ def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyP
     return PolyaProfile(law, shift)
 
 
-def _below(losses: Array, masses: Array) -> Polygon:
-    """A polygon below the profile of these losses: those above the largest supported are less."""
-    return Polygon.of_losses(np.minimum(losses, _LARGEST), masses, 0.0)
-
-
-def _above(losses: Array, masses: Array) -> Polygon:
-    """A polygon above it: losses above the largest supported are infinite."""
-    far = losses > _LARGEST
-    infinite = min(float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT), 1.0)
-    return Polygon.of_losses(losses[~far], masses[~far], infinite)
-
-
-class _BetweenPolygons(PrivacyProfile):
-    """A profile between two polygons; no loss is infinite but those that are not supported."""
-
-    @property
-    @abstractmethod
-    def _polygons(self) -> tuple[Polygon, Polygon]:
-        """Below and above."""
-
-    @property
-    def max_loss(self) -> float:
-        return float(self._polygons[1].epsilon[-1]) if self.bounded else _LARGEST
-
-    @property
-    def bounded(self) -> bool:
-        return bool(self._polygons[1].value[-1] == 0)
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Samples whatever the depth and the width."""
-        return self._sample
-
-    def _sample(self, epsilon: Array) -> Samples:
-        epsilon = np.asarray(epsilon, dtype=float)
-        below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
-        low, high = below(epsilon), above(epsilon)
-        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)
-
-
 @dataclass(frozen=True)
-class DiscreteLaplaceProfile(_BetweenPolygons):
+class DiscreteLaplaceProfile(BetweenPolygons):
     """The profile of discrete Laplace noise against its shift: a polygon with `shift` corners.
 
     The loss of an outcome x in 0 .. shift is (2x - shift)/scale, and no other is larger. The
@@ -312,13 +280,13 @@ class DiscreteLaplaceProfile(_BetweenPolygons):
         masses = rest / (1 + theta) * np.exp((inner - shift) * (loss / shift))
         losses = (2 * inner - shift) * (loss / shift)
         every = np.append(losses, loss), np.append(masses, 1 / (1 + theta))
-        polygon = _below(*every) if towards < 0 else _above(*every)
+        polygon = polygon_below(*every) if towards < 0 else polygon_above(*every)
         # exponents up to the loss, and the differences of two outcomes
         return replace(polygon, error=polygon.error + 16 * UNIT * (2 + loss))
 
 
 @dataclass(frozen=True)
-class PolyaProfile(_BetweenPolygons):
+class PolyaProfile(BetweenPolygons):
     """The profile of the sum of too few or too many shares of discrete Laplace noise.
 
     Masses are sums of positive terms. Above and below the profile is a polygon with the losses of
@@ -349,7 +317,7 @@ class PolyaProfile(_BetweenPolygons):
             moved = np.minimum(np.append(losses, farthest) + side * slack, largest)
             if is_convex:  # that of the outcome s, which was rounded up
                 moved[s - x[0]] = largest if side > 0 else largest * (1 - 16 * UNIT)
-            polygon = (_below if side < 0 else _above)(moved, np.append(mass, beyond))
+            polygon = (polygon_below if side < 0 else polygon_above)(moved, np.append(mass, beyond))
             both.append(replace(polygon, error=polygon.error + error))
         return both[0], both[1]
 
@@ -388,3 +356,65 @@ class PolyaProfile(_BetweenPolygons):
         log_mass = 2 * r * log_rest - x / b + np.log(total)
         error = UNIT * (8 * (outcomes + terms) + 64 + 16 * r * abs(log_rest) + 8 * _OUTCOMES)
         return log_mass, error + float((rest / total).max())
+
+
+def normal_shift(law: IntegerNoise) -> float:
+    """The shift M of a standard normal variable that is at least as visible as one of X by 1.
+
+    Parameters
+    ----------
+    law : IntegerNoise
+
+    Returns
+    -------
+    float
+        Rounded up. About 1 over the standard deviation, for large ones.
+
+    Raises
+    ------
+    OutOfRange
+        If there is too little noise, or it is in too small shares.
+    """
+    kappa = law.curvature
+    if kappa > _MOST_CURVATURE:
+        raise OutOfRange(_too_little(law))
+    return math.sqrt(2 * kappa / (1 + math.sqrt(1 - kappa / 3))) * (1 + 16 * UNIT)
+
+
+def _too_little(law: IntegerNoise) -> str:
+    """Why there is no bound, and what to do."""
+    if isinstance(law, DiscreteGaussianLaw):
+        steps = (step / 20 for step in range(6, 60))
+        least = next(s for s in steps if replace(law, sigma=s).curvature <= _MOST_CURVATURE)
+        return (
+            f"sigma={law.sigma:g} of {law.shares:,} discrete Gaussian shares is below {least:g}, "
+            "from which on vectors are bounded; give larger shares, or Skellam shares."
+        )
+    return (
+        f"{law!r} is too little noise in a coordinate, and vectors are bounded from a mean of 0.23 "
+        "of Skellam noise on; give larger shares or more users."
+    )
+
+
+def vector_profile(law: IntegerNoise, norm: float, replaced: bool) -> GaussianProfile:
+    """A profile above that of every shift by a vector, for vectors up to this L2 norm.
+
+    Two vectors differ by up to twice their norm (`replaced`), a vector and zeros by the norm.
+    """
+    distance = (2 if replaced else 1) * norm
+    return GaussianProfile(normal_shift(law) * distance * (1 + 4 * UNIT))
+
+
+def shifts_within(norm: float, dimension: int) -> list[dict[int, int]]:
+    """Coordinates of two vectors that are about as long as allowed, and how often each occurs.
+
+    The first has few coordinates that are as large as possible, the second one equal ones in as
+    many places as possible.
+    """
+    square = math.floor(Fraction(norm) ** 2)
+    left, large = square, Counter[int]()
+    while left and large.total() < dimension:
+        large[math.isqrt(left)] += 1
+        left -= math.isqrt(left) ** 2
+    places = min(square, dimension)
+    return [dict(large), {math.isqrt(square // places): places}]

@@ -13,8 +13,7 @@ import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import sampled_loss
-from .base import PrivacyProfile, Sampler
-from .samples import Samples
+from .base import PrivacyProfile, Sampler, Samples
 
 # proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT
@@ -35,16 +34,8 @@ class _SampleProfile(PrivacyProfile):
     rate: float
 
     @property
-    def depths(self) -> Sequence[float]:
-        return self.full.depths
-
-    @property
-    def is_expensive(self) -> bool:
-        return self.full.is_expensive
-
-    @property
-    def is_slow(self) -> bool:
-        return self.full.is_slow
+    def inner(self) -> Sequence[PrivacyProfile]:
+        return (self.full,)
 
 
 @dataclass(frozen=True)
@@ -68,15 +59,7 @@ class SubsampledProfile(_SampleProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
-
-        def sample(epsilon: Array) -> Samples:
-            found, is_inside = sampled(epsilon), self.may_be_positive(epsilon)
-            lower, upper, low = (
-                side * is_inside for side in (found.lower, found.upper, found.slope_low)
-            )
-            return Samples(lower, upper, low, found.slope_high)
-
-        return sample
+        return lambda epsilon: self.inside(sampled(epsilon), epsilon)
 
 
 def subsampled(inner: Sampler, rate: float) -> Sampler:

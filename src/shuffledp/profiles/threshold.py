@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..engines.tails import Shape, log_pmf
-from .base import PrivacyProfile, Sampler
-from .one_more import THRESHOLD_ERROR, Terms, evaluated
-from .samples import Samples
+from ..engines.tails import Shape, integrals, log_pmf
+from .base import PrivacyProfile, Sampler, Samples
+from .one_more import THRESHOLD_ERROR, Event, divergences, mass_error
 
 # proof constants: docs/theory/constants.md
 #: More other reports than this never leave a count below the threshold, with p K >= 1e-9.
@@ -76,10 +75,11 @@ class ThresholdProfile(PrivacyProfile):
         """Samples by stop-losses below the largest loss, and of infinite losses from there on."""
         epsilon = np.asarray(epsilon, dtype=float)
         is_inside = epsilon < self.max_loss
-        terms = self._more if self.more else self._less
+        places = np.where(is_inside, epsilon, 0.0)
         # epsilons err in units of epsilon and of the other order's largest loss
-        scale = epsilon - math.log1p(-self.rate)
-        sides = evaluated(terms(np.where(is_inside, epsilon, 0.0)), epsilon, scale)
+        moved = 2 * THRESHOLD_ERROR * (places - math.log1p(-self.rate))
+        event = (self._more if self.more else self._less)(places, moved)
+        sides = divergences(event, places, moved)
         # all reports are kept and one more than there may be is shown: that tells everything
         infinite = math.exp(max(self._least * math.log(self.rate), -1000.0)) * self.more
         error = infinite * _SLACK * (1 + abs(math.log(infinite))) if infinite else 0.0
@@ -87,46 +87,62 @@ class ThresholdProfile(PrivacyProfile):
         lower, upper, low, high = (np.where(is_inside, side, 0.0) for side in sides)
         return Samples(np.maximum(lower, least), np.where(is_inside, upper, most), low, high)
 
-    def _more(self, epsilon: Array) -> Terms:
-        """E[(X - k)_+; X >= K] alpha / (m (1-p)) with X ~ Bin(m, p), k = m (1 - (1-p)/alpha)."""
-        p, q = self.rate, 1 - self.rate
-        rest = q * np.exp(-epsilon)
-        x = np.exp(-epsilon) * (np.expm1(epsilon) + p)
-        m = worst_reports(p, self.threshold, epsilon)
+    def _more(self, epsilon: Array, moved: Array) -> Event:
+        """E[X - k; X >= K and k] alpha / (m (1-p)) with X ~ Bin(m, p), k = m (1 - (1-p)/alpha).
+
+        The number m of reports and the first count are the worst ones at epsilon - moved.
+        """
+        p = self.rate
+        before = np.maximum(epsilon - moved, 0.0)
+        m = worst_reports(p, self.threshold, before)
         if self.reports is not None:
             m = np.full(len(epsilon), float(self._least))
-        k, to_top = m * x, m * rest
-        near_top = x > 0.5
-        above = np.where(near_top, m - np.maximum(np.ceil(to_top) - 1, 0.0), np.floor(k) + 1)
+        k, to_top = _corner(p, m, before)
+        above = np.where(to_top < k, m - np.maximum(np.ceil(to_top) - 1, 0.0), np.floor(k) + 1)
         start = np.minimum(np.maximum(above, float(self.threshold)), m)
-        gap = np.where(near_top, to_top - (m - start), start - k)
-        odds, factor, none = p / q, 1 / (m * rest), 0 * m
-        return Terms(
-            log_pmf(m, start, p, q),
-            Shape(start - 1, m - start - 1, odds, True),
-            (factor * gap * start, factor * start * odds * (gap + (m - start)), none),
-            (start * (m - start) / (m * q), none, none),
-            np.abs(start - m * p),
-        )
+        k, to_top = _corner(p, m, epsilon)
+        gap = np.where(to_top < k, to_top - (m - start), start - k)
+        return self._event(m, start, gap, np.exp(epsilon), moved)
 
-    def _less(self, epsilon: Array) -> Terms:
+    def _less(self, epsilon: Array, moved: Array) -> Event:
         """E[k - X; X < K or k] / (m (1-p)) with k = m (1 - alpha (1-p)), by the reports that are
         not kept, and m the first with k >= K - 1; if that is below 0, nothing is lost."""
-        p, q, shown = self.rate, 1 - self.rate, float(self.threshold)
-        y = np.maximum(-np.expm1(epsilon + math.log1p(-p)), 1e-300)
-        m = np.maximum(np.ceil((shown - 1) / y), 1.0)
+        p, shown = self.rate, float(self.threshold)
+        before, y = (
+            np.maximum(-np.expm1(place + math.log1p(-p)), 1e-300)
+            for place in (np.maximum(epsilon - moved, 0.0), epsilon)
+        )
+        m = np.maximum(np.ceil((shown - 1) / before), 1.0)
         if self.reports is not None:
             m = np.full(len(epsilon), float(self._least))
         far = m > _MOST_REPORTS
         m = np.where(far, _MOST_REPORTS, m)
-        k = np.where(far, shown - 1, m * y)
-        last = np.maximum(shown, np.ceil(k)) - 1
-        start, gap = m - last, k - last
-        odds, factor, none = q / p, 1 / (m * q), 0 * m
-        return Terms(
-            log_pmf(m, start, q, p),
-            Shape(start - 1, last - 1, odds, True),
-            (factor * gap * start, factor * start * odds * (gap + last), none),
-            (start, start * odds, none),
-            np.abs(start - m * q),
-        )
+        last = np.maximum(shown, np.ceil(np.where(far, shown - 1, m * before))) - 1
+        gap = np.where(far, shown - 1, m * y) - last
+        return self._event(m, m - last, gap, np.ones(len(m)), moved)
+
+    def _event(self, m: Array, start: Array, gap: Array, alpha: Array, moved: Array) -> Event:
+        """E[X - start + gap; X >= start] alpha / (m (1-p)), and Q's mass of X >= start.
+
+        X is the number of the m reports that are kept (`more`) or not kept; Q has m - 1 or m.
+        """
+        kept, lost = self.rate, 1 - self.rate
+        p, q = (kept, lost) if self.more else (lost, kept)
+        odds, left = p / q, m - start
+        found = integrals(Shape(start - 1, left - 1, odds, True))
+        zeroth, first = start * found.zeroth, start * odds * found.first
+        factor, error = alpha / (m * lost), found.error + _SLACK
+        tail = zeroth * left / (m * q) if self.more else zeroth + first
+        value = factor * (gap * (zeroth + first) + left * first)
+        size = factor * (np.abs(gap) * (zeroth + first) + left * first)
+        # k errs like an epsilon
+        value_error = error * size + alpha * moved * tail
+        distance = np.abs(start - m * p)
+        log_mass = log_pmf(m, start, p, q)
+        return Event(log_mass, mass_error(distance), value, value_error, tail, error)
+
+
+def _corner(rate: float, m: Array, epsilon: Array) -> tuple[Array, Array]:
+    """k = m (1 - (1-p)/alpha) and m - k, each to full relative precision."""
+    small = np.exp(-epsilon)
+    return m * (small * (np.expm1(epsilon) + rate)), m * ((1 - rate) * small)

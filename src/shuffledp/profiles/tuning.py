@@ -22,7 +22,7 @@ DEPTHS = (40.0, 60.0, 90.0, 135.0, 200.0, 300.0, 450.0, 680.0)
 #: of the time of one of 1e-4, and a wider one excludes fewer epsilons and laws.
 FIRST_LOOK = 0.01
 
-# Laws over densities (density_profile.py)
+# Laws over densities (class_profile.py)
 
 #: The width of an outline of a density: a narrower one costs time, a wider one later steps.
 OUTLINE_WIDTH = 0.037
@@ -45,9 +45,6 @@ MOST_BUCKETS = 2000
 #: The expected number of users who provide cover from which on it is compared with binomial
 #: numbers: more of them are counted one by one, which is narrower and takes longer.
 MANY_COVER = 200.0
-#: The relative width in epsilon that a binomial number may cost: a better one is looked for, 1 ms
-#: each, unless it costs less.
-NEAR_ENOUGH = 5e-5
 
 # Binary messages (binary_profile.py)
 

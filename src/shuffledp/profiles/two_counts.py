@@ -23,9 +23,8 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import sampled_loss
 from ..laws.noise_law import NegativeBinomialNoise, Noise
 from . import tuning
-from .base import PrivacyProfile, Sampler
+from .base import PrivacyProfile, Sampler, Samples, joined
 from .one_more import one_more, point_masses
-from .samples import Samples, joined
 from .sender_count import bernstein
 
 # proof constants: docs/theory/constants.md

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from .. import laws
 from .._support.text import plain
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import APPROXIMATE, Analysis
 from .base import register
 from .parameter import LocalEpsilon, Parameter
@@ -76,7 +76,7 @@ class ApproximateLDP(UnknownRandomizer):
 
     def leaky_law(self) -> Law:
         """Law of a message that may leak (docs/theory/approximate-ldp.md)."""
-        return laws.leaky_law.LeakyLaw(self.eps0, self.delta0)
+        return laws.class_law.LeakyLaw(self.eps0, self.delta0)
 
     def attained_law(self) -> Law:
         # two values, of which the others hold the second, in both orders; or a third value

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import laws
 from .._support import validate
 from ..errors import InvalidParameter
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import SUMS, Analysis
 from .exact import ExactMatrix
 from .parameter import Family, Parameter, parameters_of

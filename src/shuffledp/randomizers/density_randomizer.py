@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from .. import laws
 from .._support.numeric import Array
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import BLANKET, Analysis
 from .base import Randomizer
 

@@ -15,7 +15,7 @@ from .finite import MatrixRandomizer
 from .membership import MembershipRandomizer
 
 if TYPE_CHECKING:  # loaded with the first question
-    from ..laws.shared_blanket import SharedLaw
+    from ..laws.matrix_law import SharedLaw
 
 
 def family_of(randomizer: Randomizer) -> Hashable | None:
@@ -68,7 +68,7 @@ def shared_by(
     SharedLaw or None
         None if no other group provides cover.
     """
-    randomizer, shared = family[own], laws.shared_blanket
+    randomizer, shared = family[own], laws.matrix_law
     if isinstance(randomizer, MatrixRandomizer):
         matrices = [cast(MatrixRandomizer, each).probabilities for each in family]
         senders = [rate * count for rate, count in zip(rates, users, strict=True)]

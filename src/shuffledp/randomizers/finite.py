@@ -17,7 +17,7 @@ from .._support import validate
 from .._support.numeric import Array
 from .._support.text import at_most
 from ..errors import InvalidParameter
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import BINARY, BLANKET, CLONES, STRONGER_CLONES, Analysis
 from .base import Randomizer, register
 from .exact import ExactMatrix, Fractions

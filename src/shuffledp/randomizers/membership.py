@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from .. import laws
 from .._support.text import at_most
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import BINARY, KNOWN_AND_PURE, Analysis
 from .base import Randomizer
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from .. import laws
 from .._support.text import plain
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
 from .parameter import LocalEpsilon

@@ -20,7 +20,7 @@ from .. import laws
 from .._support import validate
 from .._support.written import written_number
 from ..errors import InvalidParameter, ShuffleDPError
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import CLONES, SEVERAL, STRONGER_CLONES, Analysis
 from .base import Randomizer, named_randomizers
 from .exact import ExactMatrix

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from .. import laws
 from .._support import validate
 from ..errors import InvalidParameter
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import STRONG, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, exp_bracket, of_sets, ratio

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from .. import laws
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .exact import ratio as exact_ratio
 from .membership import MembershipRandomizer
 

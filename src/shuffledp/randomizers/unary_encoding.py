@@ -14,7 +14,7 @@ from .. import laws
 from .._support import validate
 from .._support.text import at_least, at_most
 from ..errors import InvalidParameter
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import CLONES, STRONGER_CLONES, Analysis
 from .base import register
 from .exact import ExactMatrix, Fractions, exp_bracket, of_bits

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from .. import laws
 from .._support.text import plain
 from ..errors import InvalidParameter
-from ..laws.base import Law
+from ..laws.class_law import Law
 from .analyses import VARIATION_RATIO, Analysis
 from .base import register
 from .parameter import Parameter

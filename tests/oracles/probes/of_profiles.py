@@ -26,8 +26,8 @@ from shuffledp.composition.composed_profile import as_one
 from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins
+from shuffledp.laws.matrix_law import Cover, shared_law
 from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
-from shuffledp.laws.shared_blanket import Cover, shared_law
 from shuffledp.profiles.binary_profile import BinaryProfile
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.one_more import one_more
