@@ -21,7 +21,7 @@ from ..tools.plan import Plan
 from ..tools.signed import check_date, document
 from ..tools.timeline import timeline
 from .figure import draw, picture_options
-from .options import CSV, JSON, RTOL, command, options
+from .options import CSV, JSON, RTOL, command, form_of_answer, options
 from .report import ANSWER_IS_NO, end_with, epsilon_shortfall, json_report
 
 #: What a document may be written as, and the ends of names of files that ask for it.
@@ -34,15 +34,11 @@ _OUT = click.option(
 )
 
 
-def _flag(name: str, text: str) -> Any:
-    return click.option(f"--{name}", "form", flag_value=name, help=f"Print {text} instead.")
-
-
 @command()
 @click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
 @options(
-    *(JSON, CSV, _flag("markdown", "Markdown, to be signed,")),
-    *(_flag("html", "a page of HTML, to be signed,"), _OUT),
+    *(JSON, CSV, form_of_answer("markdown", "Markdown, to be signed,")),
+    *(form_of_answer("html", "a page of HTML, to be signed,"), _OUT),
     click.option("--date", metavar="TEXT", help="The date of the document, as you give it."),
     click.option(
         "--at", metavar="DATE", help="Also what is spent by the evening of a day: 2027-07-01."

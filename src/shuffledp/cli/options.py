@@ -379,8 +379,21 @@ ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="
 RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
-JSON = click.option("--json", "form", flag_value="json", help="Print one JSON object instead.")
-CSV = click.option("--csv", "form", flag_value="csv", help="Print CSV instead.")
+
+
+def form_of_answer(name: str, text: str) -> Option:
+    """A flag that asks for another form of the answer."""
+    return click.option(f"--{name}", "form", flag_value=name, help=f"Print {text} instead.")
+
+
+JSON = form_of_answer("json", "one JSON object")
+CSV = form_of_answer("csv", "CSV")
+#: A table for a document, beside text and CSV.
+TYPESET = (
+    form_of_answer("markdown", "a table of Markdown"),
+    form_of_answer("latex", "a table of LaTeX, for the package booktabs,"),
+)
+BIBTEX = form_of_answer("bibtex", "BibTeX of the papers behind the values")
 DELTA = number("delta", "The delta.", required=True)
 TARGET = (
     number("epsilon", "The target: at most this epsilon", required=True),

@@ -12,7 +12,7 @@ from ..tools.risk import ORDERS, RATES, Risk
 from ..tools.risk import risk as readings
 from ..tools.statement import facts
 from .figure import PICTURE, draw
-from .options import CSV, GROUPS, PROTOCOL, command, make_round, numbers, options
+from .options import CSV, GROUPS, PROTOCOL, TYPESET, command, make_round, numbers, options
 from .report import print_answer
 
 
@@ -27,7 +27,7 @@ _ORDERS = numbers("order", "Orders of the Renyi divergences, from 1 on.", defaul
 
 
 @command()
-@options(*PROTOCOL, *GROUPS, _RATES, _ORDERS, CSV, *PICTURE)
+@options(*PROTOCOL, *GROUPS, _RATES, _ORDERS, CSV, *TYPESET, *PICTURE)
 def risk(
     false_positive_rate: Sequence[float],
     order: Sequence[float],

@@ -15,7 +15,17 @@ from ..tools.protocol import files, round_of, split, texts
 from ..tools.sweep import SweepRow
 from ..tools.sweep import sweep as run_sweep
 from .figure import PICTURE, draw
-from .options import JSON, RTOL, Numbers, command, numbers, options, round_options
+from .options import (
+    BIBTEX,
+    JSON,
+    RTOL,
+    TYPESET,
+    Numbers,
+    command,
+    numbers,
+    options,
+    round_options,
+)
 from .report import ANSWER_IS_NO, json_report
 
 
@@ -37,9 +47,14 @@ from .report import ANSWER_IS_NO, json_report
 @click.option(
     "--jobs", type=int, help="Cores; -1 for all.  [all with joblib installed, otherwise 1]"
 )
-@options(JSON)
+@options(JSON, *TYPESET, BIBTEX)
 def sweep(
-    rtol: float, out: str | None, jobs: int | None, form: str, picture: str | None, **given: Any
+    rtol: float,
+    out: str | None,
+    jobs: int | None,
+    form: str | None,
+    picture: str | None,
+    **given: Any,
 ) -> None:
     """A table of certified values for every combination of parameters.
 
@@ -66,10 +81,10 @@ def sweep(
         from ..plotting import plot_sweep
 
         draw(partial(plot_sweep, table), picture)
-    if form:
+    if form == "json":
         click.echo(json_report("sweep", {"rows": [_row(row) for row in table]}, rtol=rtol))
-    elif out is None:
-        click.echo(table.to_csv(), nl=False)
+    elif form is not None or out is None:
+        click.echo(getattr(table, f"to_{form or 'csv'}")(), nl=False)
     if table.failed:
         click.echo(
             f"shuffledp: {len(table.failed)} of {len(table)} rows failed; the column error says "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -12,7 +11,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from .._support import validate
-from .._support.tables import Table, html_table, text_table
+from .._support.tables import Table, escape_markdown, html_table, markdown_table, text_table
 from .._support.text import PAGE, line_width, plain, rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..guarantee import NEIGHBOURS
@@ -57,16 +56,14 @@ class Document:
         return "\n".join(lines)
 
     def markdown(self) -> str:
-        parts = [f"# {_escape_markdown(self.title)}"]
+        parts = [f"# {escape_markdown(self.title)}"]
         for section in self.sections:
-            parts.append(f"{'#' * section.level} {_escape_markdown(section.heading)}")
-            parts += map(_escape_markdown, section.paragraphs)
+            parts.append(f"{'#' * section.level} {escape_markdown(section.heading)}")
+            parts += map(escape_markdown, section.paragraphs)
             if section.table:
-                head, rows = section.table
-                lines = [head, ["---"] * len(head), *(map(_escape_markdown, row) for row in rows)]
-                parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+                parts.append(markdown_table(*section.table))
             if section.facts:
-                facts = (f"* **{name}**: {_escape_markdown(text)}" for name, text in section.facts)
+                facts = (f"* **{name}**: {escape_markdown(text)}" for name, text in section.facts)
                 parts.append("\n".join(facts))
         return "\n\n".join(parts)
 
@@ -93,11 +90,6 @@ def _section_html(section: Section) -> str:
 
 def _tag(name: str, text: str, more: str = "") -> str:
     return f"<{name}{more}>{html.escape(text)}</{name}>"
-
-
-def _escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
 
 
 #: Whom entries without a population concern.

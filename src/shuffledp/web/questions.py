@@ -23,7 +23,7 @@ from ..tools.protocol import WORD_OPTIONS, texts
 #: Options of any text that do nothing but say something.
 _TEXTS = ("randomizer", "date", "at", *WORD_OPTIONS)
 #: How answers may look beside JSON, by the names of the options that ask for it.
-_FORMATS = ("csv", "markdown", "html")
+_FORMATS = ("csv", "markdown", "html", "latex", "bibtex")
 #: What a question is always told: no worker has workers of its own.
 _ALWAYS = {"jobs": "1"}
 

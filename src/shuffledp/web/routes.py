@@ -24,7 +24,9 @@ from .guards import Guard, Refused, body_of
 from .pool import Asked, Busy, Died, Limits, Pool, TooLarge, TooLong
 from .questions import CommandQuestion, questions
 
-_TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown", "text": "text/plain"}
+_TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown"} | dict.fromkeys(
+    ("text", "latex", "bibtex"), "text/plain"
+)
 _ID = re.compile(r"[\w-]{8,64}")
 _JSON = "application/json"
 
