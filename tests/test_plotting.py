@@ -39,6 +39,7 @@ def test_epsilon_against_users_with_bands() -> None:
 def test_epsilon_against_rounds_with_the_literature() -> None:
     axes = plotting.plot_epsilon_vs_rounds(SURVEY, [1, 10], delta=1e-6, published=True)
     assert drawn(axes, "certified")[1][0] == SURVEY.get_epsilon(1e-6)
+    assert axes.get_ylabel() == "epsilon"  # not all of it is certified
     names = {str(line.get_label()) for line in axes.lines}
     assert "Renyi DP of stronger-clones" in names
     assert not names & {bound.name for bound in BOUNDS if not bound.proven}

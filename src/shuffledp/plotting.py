@@ -126,7 +126,7 @@ def plot_epsilon_vs_users(
     style.target_line(axes, target)
     usual = f"{randomizer!r}, {_said(**options)}delta = {plain(delta)}, {_relation(options)}"
     note = f"published bounds, for {_times(rounds[0])}:" if published else ""
-    return finish(axes, "users", "certified epsilon", usual, title, note=note, log="xy")
+    return finish(axes, "users", _epsilon(published), usual, title, note=note, log="xy")
 
 
 def plot_epsilon_vs_rounds(
@@ -153,7 +153,7 @@ def plot_epsilon_vs_rounds(
     draw_epsilons(axes, {label: [(k, round_, k) for k in xs]}, delta, published, at_end=False)
     style.target_line(axes, target)
     usual = f"{_described(round_)}, delta = {plain(delta)}"
-    return finish(axes, "rounds", "certified epsilon", usual, title, log="xy")
+    return finish(axes, "rounds", _epsilon(published), usual, title, log="xy")
 
 
 def plot_amplification(
@@ -195,7 +195,7 @@ def plot_amplification(
     name = called or getattr(family, "__name__", "randomizer")
     usual = f"{name}, one round, {_said(**options)}delta = {plain(delta)}, {_relation(options)}"
     note = f"published bounds, for {users[0]:,} users:" if published else ""
-    return finish(axes, "eps0", "certified epsilon", usual, title, note=note, log="y")
+    return finish(axes, "eps0", _epsilon(published), usual, title, note=note, log="y")
 
 
 def plot_ledger(
@@ -303,6 +303,11 @@ def _name_entries(axes: Axes, ledger: Ledger) -> None:
     names = [f"{name}\n{_times(p.rounds)}" for name, p in zip(short, planned, strict=True)]
     axes.set_xticks(range(1, len(names) + 1), names, **look)
     axes.set_xlim(0.5, len(names) + 0.5)
+
+
+def _epsilon(published: bool) -> str:
+    """The name of an axis: bounds of the literature are not certified."""
+    return "epsilon" if published else "certified epsilon"
 
 
 def _relation(options: Mapping[str, Any]) -> str:

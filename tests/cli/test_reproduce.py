@@ -64,6 +64,15 @@ def test_every_figure_has_its_files(everything: Path) -> None:
             assert min(len(png), len(pdf)) > 10_000
 
 
+@pytest.mark.parametrize("name", ["fig1", "fig4", "supplement"])
+def test_every_curve_of_the_data_is_named(everything: Path, name: str) -> None:
+    """A method and a label say which curve a row of the CSV belongs to: no place is there twice."""
+    with (everything / f"{name}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    places = [(row["panel"], row["method"], row["label"], row["x"]) for row in rows]
+    assert len(set(places)) == len(places) > 20
+
+
 @pytest.mark.parametrize("name", ["fig1", "supplement"])
 def test_the_two_accountants_agree_everywhere(everything: Path, name: str) -> None:
     rows = report(everything, name)["tables"]["agreement"]

@@ -68,6 +68,7 @@ def draw_together(drawings: list[Drawing]) -> None:
         for (_, draw, look), ax in zip(drawings, places, strict=True):
             axes = draw(ax=ax, **look)
     save(axes, file, dpi)
+    click.echo(f"Wrote {file}.")
 
 
 def _once(name: str, given: list[Any], needed: bool = True) -> Any:

@@ -161,7 +161,7 @@ class Comparison(Records, style.Drawable):
         colours = [style.GREY] * (len(bars) - 1) + [style.BLUE]
         axes.barh(range(len(bars)), seen, color=colours)
         width, height = style.room(axes)
-        shown = [style.wrapped(name, max(int(6.5 * width), 12)) for name in names]
+        shown = [style.wrapped(name, max(int(10 * width), 12)) for name in names]
         axes.set_yticks(range(len(bars)), shown)
         axes.set_ylim(-0.6, len(bars) - 0.4)
         least, most = np.nanmin(seen), np.nanmax(seen)
@@ -174,7 +174,7 @@ class Comparison(Records, style.Drawable):
         style.finish(axes)
         lines = len(bars) * (1 + max(name.count("\n") for name in shown))
         # as large as elsewhere, if all lines of all names fit
-        axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 32 * height / lines))
+        axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 40 * height / lines))
         axes.set_xlabel(f"epsilon at delta = {plain(self.delta)}")
         return self._protocol.replace(f", delta = {plain(self.delta)}", "")  # it is on the axis
 

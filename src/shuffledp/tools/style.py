@@ -271,10 +271,10 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, Look], shown: dict[st
         shown.setdefault(curve.method, line)
     if panel.ylim:
         axes.set_ylim(*panel.ylim)
-    for curve in panel.curves:
-        if curve.label:
-            x, y = _label_place(curve, panel)
-            label_at(axes, x, y, curve.label, looks[curve.method].colour)
+    # several methods may share a label, which is written once, beside the last of them
+    for label, curve in {curve.label: curve for curve in panel.curves if curve.label}.items():
+        x, y = _label_place(curve, panel)
+        label_at(axes, x, y, label, looks[curve.method].colour)
     finish(axes)
 
 
