@@ -26,6 +26,7 @@ from ._support import validate
 from ._support.progress import progress
 from ._support.text import plain
 from .accountant import Accountant
+from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Guarantee, best_effort
 from .randomizers import Randomizer
 from .rounds import Round
@@ -59,7 +60,7 @@ def panels(count: int = 2, *, figsize: Size = None) -> list[Axes]:
 
 
 def plot_profile(
-    guarantee: Guarantee,
+    guarantee: Guarantee | Mapping[str, Guarantee],
     epsilons: Sequence[float] | None = None,
     *,
     label: str = "certified",
@@ -70,28 +71,39 @@ def plot_profile(
 ) -> Axes:
     """delta against epsilon, of a round or of an accountant, down to delta = 1e-12 if not told.
 
-    The target is a delta.
+    Several of them, by name, are one curve each: other rounds, analyses or randomizers. The target
+    is a delta.
 
     >>> from shuffledp import PureLDP, Shuffle
     >>> plot_profile(Shuffle(PureLDP(eps0=2.0), users=1_000), [0.1, 0.2]).get_xlabel()
     'epsilon'
     """
-    validate.instance(guarantee, Guarantee, "has no profile; give a round or an accountant.")
+    named = guarantee if isinstance(guarantee, Mapping) else {label: guarantee}
+    if not named:
+        raise InvalidParameter("there is no round; give one or more, by name.")
+    for each in named.values():
+        validate.instance(each, Guarantee, "has no profile; give a round or an accountant.")
     axes = style.axes_for(ax, figsize, _USUAL)
-    if epsilons is None:
-        ends = (guarantee.get_epsilon(delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3))
-        end = next((end for end in ends if 0 < end < math.inf), 10.0)
-        epsilons = np.linspace(0.0, end, 40).tolist()
-    xs: list[float] = ascending("epsilons", epsilons, 0.0)
-    found = []
-    with progress("points", len(xs)) as done:
-        for x in xs:
-            found.append((x, best_effort(guarantee.delta_bounds, x)))
-            done(1)
-    draw_curve(axes, found, None, label)
+    given = None if epsilons is None else ascending("epsilons", epsilons, 0.0)
+    with progress("points", len(named) * (40 if given is None else len(given))) as done:
+        for name, each in named.items():
+            found = []
+            for x in given or np.linspace(0.0, _last_epsilon(each), 40).tolist():
+                found.append((x, best_effort(each.delta_bounds, x)))
+                done(1)
+            draw_curve(axes, found, None, name)
     style.target_line(axes, target)
-    usual = f"Privacy profile, {_described(guarantee)}"
+    relations = dict.fromkeys(getattr(each, "relation", "") for each in named.values())
+    usual = f"Privacy profiles, {' or '.join(filter(None, relations))}"
+    if len(named) == 1:
+        usual = f"Privacy profile, {_described(next(iter(named.values())))}"
     return finish(axes, "epsilon", "certified delta", usual, title, log="y")
+
+
+def _last_epsilon(guarantee: Guarantee) -> float:
+    """Where delta is 1e-12, or as small as it becomes."""
+    ends = (guarantee.get_epsilon(delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3))
+    return next((end for end in ends if 0 < end < math.inf), 10.0)
 
 
 def plot_epsilon_vs_users(

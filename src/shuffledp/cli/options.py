@@ -31,6 +31,7 @@ from ..tools.protocol import (
     randomizer_of,
     round_of,
     split,
+    texts,
 )
 
 _MOST = 10_000
@@ -446,6 +447,19 @@ GROUPS = (
     click.option("--protects", metavar="NAME", help="The one group that the guarantee is about."),
 )
 PROTOCOL = (*round_options(), OPTIONAL_USERS, ROUNDS, RTOL, JSON)
+
+
+def lists_and_values(given: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Of options that take lists: those with several values, and those with one."""
+    over, fixed = {}, {}
+    for name, value in given.items():
+        is_list = isinstance(value, str) and name not in (*files(), *texts())
+        values = value.split(",") if is_list else value
+        if isinstance(values, list) and len(values) > 1:
+            over[name] = values
+        elif value is not None:
+            fixed[name] = values[0] if isinstance(values, list) else values
+    return over, fixed
 
 
 def make_randomizer(given: Mapping[str, Any]) -> Randomizer:

@@ -11,7 +11,7 @@ import click
 from .._support.files import STDIN
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import DESCRIPTION, described
-from ..tools.protocol import files, round_of, split, texts
+from ..tools.protocol import files, round_of, split
 from ..tools.sweep import SweepRow
 from ..tools.sweep import sweep as run_sweep
 from .figure import PICTURE, draw
@@ -22,6 +22,7 @@ from .options import (
     TYPESET,
     Numbers,
     command,
+    lists_and_values,
     numbers,
     options,
     round_options,
@@ -64,18 +65,10 @@ def sweep(
       shuffledp sweep --eps0 1:6:0.5 --users 1e3,1e4,1e5,1e6 --rounds 1,10,100 \\
           --delta 1e-6 --out sweep.csv
     """
-    over, fixed = {}, {}
-    for name, value in given.items():
-        if name in files() and value == STDIN:
+    for name in files():
+        if given.get(name) == STDIN:
             raise InvalidParameter(f"--{name} - can be read only once; give a sweep a file.")
-        if value is None:
-            continue
-        is_list = isinstance(value, str) and name not in (*files(), *texts())
-        values = value.split(",") if is_list else value
-        if isinstance(values, list) and len(values) > 1:
-            over[name] = values
-        else:
-            fixed[name] = values[0] if isinstance(values, list) else values
+    over, fixed = lists_and_values(given)
     table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
     if picture is not None:
         from ..plotting import plot_sweep

@@ -379,7 +379,7 @@ def sweep_curves(rows: Sequence[Mapping[str, Any]]) -> SweepCurves:
     others = [name for name in values if name != axis and len(values[name]) > 1]
     curves: dict[str, list[tuple[float, Bounds[float]]]] = {}
     for row in rows:
-        label = ", ".join(_said(name, row[name]) for name in others)
+        label = ", ".join(in_words(name, row[name]) for name in others)
         low, up = row[f"{query}_lower"], row[f"{query}_upper"]
         bounds = Bounds(0.0, math.inf) if up is None else Bounds(low, up)
         curves.setdefault(label, []).append((row[axis], bounds))
@@ -409,7 +409,7 @@ def _swept(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _in_common(values: Mapping[str, Sequence[Any]]) -> str:
-    return ", ".join(_said(name, each[0]) for name, each in values.items() if len(each) == 1)
+    return ", ".join(in_words(name, each[0]) for name, each in values.items() if len(each) == 1)
 
 
 def _numbers(values: Sequence[Any]) -> bool:
@@ -421,7 +421,8 @@ def _wide(values: Sequence[float]) -> bool:
     return bool(values) and 0 < 10 * min(values) < max(values)
 
 
-def _said(name: str, value: Any) -> str:
+def in_words(name: str, value: Any) -> str:
+    """A parameter and its value, as a label."""
     if not isinstance(value, (int, float)):
         return f"{value}" if name == "randomizer" else f"{name} {value}"
     shown = f"{value:,}" if isinstance(value, int) else plain(value)
