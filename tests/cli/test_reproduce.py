@@ -268,6 +268,26 @@ def test_missing_matplotlib_names_the_extra(
     assert "pip install 'shuffledp[plot]'" in result.stderr and result.stderr.count("\n") == 1
 
 
+def test_the_size_of_a_column_and_no_title(tmp_path: Path) -> None:
+    """Panels below each other; nothing is cut off, and nothing stands above."""
+    figures: list[Picture] = []
+
+    def keep(self: Picture, path: Path, **how: Any) -> None:
+        figures.append(self)
+        path.write_bytes(b"drawn")
+
+    few = ("--quick", "--grid-points", "10000", "--figsize", "3.3x5", "--title", "")
+    with patch.object(Picture, "savefig", keep):
+        ok("reproduce", "fig1", "--out", str(tmp_path), *few)
+    figure = figures[0]
+    assert tuple(figure.get_size_inches()) == (3.3, 5.0) and figure.get_suptitle() == ""
+    figure.draw_without_rendering()
+    upper, lower = figure.axes
+    assert upper.get_position().y0 > lower.get_position().y1
+    legend = figure.legends[0].get_window_extent()
+    assert legend.x0 >= 0 and legend.x1 <= figure.bbox.x1 and legend.y0 >= 0
+
+
 @pytest.mark.parametrize("kind", ["json", "csv", "png", "pdf"])
 def test_control_c_leaves_the_old_files(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
