@@ -3,11 +3,13 @@
 import math
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from shell import ok
 from shuffledp import Accountant, Plan, PureLDP, RandomizedResponse, Shuffle, compare, plotting
 from shuffledp.errors import InvalidParameter
 from shuffledp.published import BOUNDS
@@ -39,6 +41,7 @@ def test_epsilon_against_users_with_bands() -> None:
 def test_epsilon_against_rounds_with_the_literature() -> None:
     axes = plotting.plot_epsilon_vs_rounds(SURVEY, [1, 10], delta=1e-6, published=True)
     assert drawn(axes, "certified")[1][0] == SURVEY.get_epsilon(1e-6)
+    assert axes.get_ylabel() == "epsilon"  # not all of it is certified
     names = {str(line.get_label()) for line in axes.lines}
     assert "Renyi DP of stronger-clones" in names
     assert not names & {bound.name for bound in BOUNDS if not bound.proven}
@@ -63,6 +66,40 @@ def test_profile_down_to_small_deltas() -> None:
     assert np.all(np.diff(ys) < 0) and ys[-1] == SURVEY.get_delta(xs[-1]) <= 1e-12
     again = plotting.plot_profile(SURVEY, [0.1, 0.2], label="short", ax=axes)
     assert again is axes and list(drawn(axes, "short")[0]) == [0.1, 0.2]
+
+
+def test_several_profiles_in_one_picture() -> None:
+    several = {"one": SURVEY, "three": Accountant().compose(SURVEY, 3)}
+    axes = plotting.plot_profile(several, [0.1, 0.2])
+    for name, each in several.items():
+        assert list(drawn(axes, name)[1]) == [each.get_delta(x) for x in (0.1, 0.2)]
+    legend = axes.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == [*several]
+    with pytest.raises(InvalidParameter, match="give one or more, by name"):
+        plotting.plot_profile({})
+
+
+def test_a_profile_for_every_combination_of_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+
+    def draw(given: Any, **how: Any) -> Any:
+        seen.append(given)
+        assert how["title"].startswith("Privacy profiles, rr, ")
+        assert "100 users" in how["title"] and how["title"].endswith("replace-one")
+        return plotting.panels(1)[0]
+
+    monkeypatch.setattr(plotting, "plot_profile", draw)
+    lists = "--randomizer rr --k 4 --eps0 1 --users 100 --analysis clones,best --rounds 1,4"
+    ok("plot", "profile", *lists.split(), "--out", str(tmp_path / "a.svg"))
+    assert list(seen[0]) == [
+        f"analysis {name}, {count}"
+        for name in ("clones", "best")
+        for count in ("1 round", "4 rounds")
+    ]
+    expected = Accountant().compose(Shuffle(RandomizedResponse(4, eps0=1.0), 100, "clones"), 4)
+    assert seen[0]["analysis clones, 4 rounds"].get_epsilon(1e-6) == expected.get_epsilon(1e-6)
 
 
 def test_ledger_against_its_target() -> None:

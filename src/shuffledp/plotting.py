@@ -26,6 +26,7 @@ from ._support import validate
 from ._support.progress import progress
 from ._support.text import plain
 from .accountant import Accountant
+from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Guarantee, best_effort
 from .randomizers import Randomizer
 from .rounds import Round
@@ -74,7 +75,7 @@ def panels(count: int = 2, *, figsize: Size = None) -> list[Axes]:
 
 
 def plot_profile(
-    guarantee: Guarantee,
+    guarantee: Guarantee | Mapping[str, Guarantee],
     epsilons: Sequence[float] | None = None,
     *,
     label: str = "certified",
@@ -87,8 +88,9 @@ def plot_profile(
 
     Parameters
     ----------
-    guarantee : Guarantee
-        A round, another mechanism or an accountant.
+    guarantee : Guarantee or mapping of str to Guarantee
+        A round, another mechanism or an accountant; or several by name, one curve each: other
+        rounds, analyses or randomizers.
     epsilons : sequence of float, optional
         Two or more, 0 or larger; by default up to about delta = 1e-12.
     label : str
@@ -109,22 +111,32 @@ def plot_profile(
     >>> plot_profile(Shuffle(PureLDP(eps0=2.0), users=1_000), [0.1, 0.2]).get_xlabel()
     'epsilon'
     """
-    validate.instance(guarantee, Guarantee, "has no profile; give a round or an accountant.")
+    named = guarantee if isinstance(guarantee, Mapping) else {label: guarantee}
+    if not named:
+        raise InvalidParameter("there is no round; give one or more, by name.")
+    for each in named.values():
+        validate.instance(each, Guarantee, "has no profile; give a round or an accountant.")
     axes = style.axes_for(ax, figsize, _USUAL)
-    if epsilons is None:
-        ends = (guarantee.get_epsilon(delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3))
-        end = next((end for end in ends if 0 < end < math.inf), 10.0)
-        epsilons = np.linspace(0.0, end, 40).tolist()
-    xs: list[float] = ascending("epsilons", epsilons, 0.0)
-    found = []
-    with progress("points", len(xs)) as done:
-        for x in xs:
-            found.append((x, best_effort(guarantee.delta_bounds, x)))
-            done(1)
-    draw_curve(axes, found, None, label)
+    given = None if epsilons is None else ascending("epsilons", epsilons, 0.0)
+    with progress("points", len(named) * (40 if given is None else len(given))) as done:
+        for name, each in named.items():
+            found = []
+            for x in given or np.linspace(0.0, _last_epsilon(each), 40).tolist():
+                found.append((x, best_effort(each.delta_bounds, x)))
+                done(1)
+            draw_curve(axes, found, None, name)
     style.target_line(axes, target)
-    usual = f"Privacy profile, {_described(guarantee)}"
+    relations = dict.fromkeys(getattr(each, "relation", "") for each in named.values())
+    usual = f"Privacy profiles, {' or '.join(filter(None, relations))}"
+    if len(named) == 1:
+        usual = f"Privacy profile, {_described(next(iter(named.values())))}"
     return finish(axes, "epsilon", "certified delta", usual, title, log="y")
+
+
+def _last_epsilon(guarantee: Guarantee) -> float:
+    """Where delta is 1e-12, or as small as it becomes."""
+    ends = (guarantee.get_epsilon(delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3))
+    return next((end for end in ends if 0 < end < math.inf), 10.0)
 
 
 def plot_epsilon_vs_users(
@@ -183,7 +195,7 @@ def plot_epsilon_vs_users(
     style.target_line(axes, target)
     usual = f"{randomizer!r}, {_said(**options)}delta = {plain(delta)}, {_relation(options)}"
     note = f"published bounds, for {_times(rounds[0])}:" if published else ""
-    return finish(axes, "users", "certified epsilon", usual, title, note=note, log="xy")
+    return finish(axes, "users", _epsilon(published), usual, title, note=note, log="xy")
 
 
 def plot_epsilon_vs_rounds(
@@ -234,7 +246,7 @@ def plot_epsilon_vs_rounds(
     draw_epsilons(axes, {label: [(k, round_, k) for k in xs]}, delta, published, at_end=False)
     style.target_line(axes, target)
     usual = f"{_described(round_)}, delta = {plain(delta)}"
-    return finish(axes, "rounds", "certified epsilon", usual, title, log="xy")
+    return finish(axes, "rounds", _epsilon(published), usual, title, log="xy")
 
 
 def plot_amplification(
@@ -303,7 +315,7 @@ def plot_amplification(
     name = called or getattr(family, "__name__", "randomizer")
     usual = f"{name}, one round, {_said(**options)}delta = {plain(delta)}, {_relation(options)}"
     note = f"published bounds, for {users[0]:,} users:" if published else ""
-    return finish(axes, "eps0", "certified epsilon", usual, title, note=note, log="y")
+    return finish(axes, "eps0", _epsilon(published), usual, title, note=note, log="y")
 
 
 def plot_ledger(
@@ -443,6 +455,11 @@ def _name_entries(axes: Axes, ledger: Ledger) -> None:
     names = [f"{name}\n{_times(p.rounds)}" for name, p in zip(short, planned, strict=True)]
     axes.set_xticks(range(1, len(names) + 1), names, **look)
     axes.set_xlim(0.5, len(names) + 0.5)
+
+
+def _epsilon(published: bool) -> str:
+    """The name of an axis: bounds of the literature are not certified."""
+    return "epsilon" if published else "certified epsilon"
 
 
 def _relation(options: Mapping[str, Any]) -> str:

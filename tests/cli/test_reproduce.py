@@ -64,6 +64,15 @@ def test_every_figure_has_its_files(everything: Path) -> None:
             assert min(len(png), len(pdf)) > 10_000
 
 
+@pytest.mark.parametrize("name", ["fig1", "fig4", "supplement"])
+def test_every_curve_of_the_data_is_named(everything: Path, name: str) -> None:
+    """A method and a label say which curve a row of the CSV belongs to: no place is there twice."""
+    with (everything / f"{name}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    places = [(row["panel"], row["method"], row["label"], row["x"]) for row in rows]
+    assert len(set(places)) == len(places) > 20
+
+
 @pytest.mark.parametrize("name", ["fig1", "supplement"])
 def test_the_two_accountants_agree_everywhere(everything: Path, name: str) -> None:
     rows = report(everything, name)["tables"]["agreement"]
@@ -257,6 +266,26 @@ def test_missing_matplotlib_names_the_extra(
     result = run("reproduce", "fig1", "--out", str(tmp_path))
     assert result.returncode == 2
     assert "pip install 'shuffledp[plot]'" in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_the_size_of_a_column_and_no_title(tmp_path: Path) -> None:
+    """Panels below each other; nothing is cut off, and nothing stands above."""
+    figures: list[Picture] = []
+
+    def keep(self: Picture, path: Path, **how: Any) -> None:
+        figures.append(self)
+        path.write_bytes(b"drawn")
+
+    few = ("--quick", "--grid-points", "10000", "--figsize", "3.3x5", "--title", "")
+    with patch.object(Picture, "savefig", keep):
+        ok("reproduce", "fig1", "--out", str(tmp_path), *few)
+    figure = figures[0]
+    assert tuple(figure.get_size_inches()) == (3.3, 5.0) and figure.get_suptitle() == ""
+    figure.draw_without_rendering()
+    upper, lower = figure.axes
+    assert upper.get_position().y0 > lower.get_position().y1
+    legend = figure.legends[0].get_window_extent()
+    assert legend.x0 >= 0 and legend.x1 <= figure.bbox.x1 and legend.y0 >= 0
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "png", "pdf"])

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from shuffledp import (
     Gaussian,
     Plan,
     PureLDP,
+    RandomAllocation,
     RandomizedResponse,
     SampleThreshold,
     Shuffle,
@@ -34,7 +36,7 @@ from shuffledp import (
     sweep,
     verify,
 )
-from shuffledp._support.tables import html_table
+from shuffledp._support.tables import CaptionedTable, html_table, latex_table
 from shuffledp.bounds import Bounds
 from shuffledp.tools.plan import PlannedRound
 
@@ -185,6 +187,92 @@ def test_html_rounds_outwards_and_says_what_it_leaves_out() -> None:
     assert "the first 100 of 1,000" in many and many.count("<tr>") == 101
     found = simulate(Shuffle(RandomizedResponse(100, eps0=8.0), 100), list(range(100)))
     assert "the largest 20 of 100" in found._repr_html_()
+
+
+def latex_cells(text: str) -> list[list[str]]:
+    """The rows of a table of LaTeX, as they are printed: an own reading of its escapes."""
+    shown = {"textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^"}
+    shown |= {"textless": "<", "textgreater": ">", "textbar": "|"}
+    text = re.sub(r"~\\cite\{[\w,]+\}", "", text)
+    rows = []
+    for line in text.splitlines():
+        if not line.endswith(r" \\"):
+            continue
+        assert not re.search(r"(?<!\\)[#%_~^]", re.sub(r"(?<!\\)\$[^$]*\$", "", line)), line
+        cells = re.split(r"(?<!\\) & ", line.strip().removesuffix(r" \\"))
+        cells = [re.sub(r"\$(?:([\d.]+) \\cdot )?10\^\{(-?\d+)\}\$", r"\1e\2", c) for c in cells]
+        cells = [c.replace(r"$\infty$", "infinity") for c in cells]
+        named = r"\\([a-z]+)\{\}|\\([{}$&#_%])"
+        rows.append([re.sub(named, lambda m: m[2] or shown[m[1]], c) for c in cells])
+    return rows
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_latex_and_markdown_have_the_table_that_people_read(name: str) -> None:
+    found = RESULTS[name]()
+    _, head, rows, _ = found.as_table()
+    latex = found.to_latex()
+    assert latex.count(r"\begin{") == latex.count(r"\end{") == 2
+    kinds = re.search(r"\\begin\{tabular\}\{([lr]+)\}", latex)
+    assert kinds is not None and len(kinds[1]) == len(head)
+
+    def numbers(table: Any) -> list[list[Any]]:
+        return [[number(cell) for cell in row] for row in table]
+
+    assert numbers(latex_cells(latex)) == numbers([head, *rows])
+    if name != "ledger":  # whose Markdown is the document to sign
+        lines = [line for line in found.to_markdown().splitlines() if line.startswith("|")]
+        assert len(lines) == 2 + len(rows)
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {len(head) + 1}
+
+
+def number(cell: str) -> Any:
+    """A number, or a text with its numbers: 1e-06 and e-6 are the same."""
+    return re.sub(r"\b1?e-0*(\d+)\b", r"e-\1", cell)
+
+
+def test_latex_escapes_what_it_has_to() -> None:
+    hostile = [r"\input{x} 50% & #1_$~^", "a<b>c|d", "infinity", "2.5e-07", "{}"]
+    text = latex_table(CaptionedTable("100 % of _all_ {x}", ["a"] * 5, [hostile]))
+    assert latex_cells(text)[1] == [*hostile[:3], "2.5e-7", "{}"]
+    assert r"\caption{100 \% of \_all\_ \{x\}}" in text and r"\input" not in text
+
+
+def test_a_comparison_cites_the_entries_of_its_bibliography() -> None:
+    for compared in (
+        compare(Shuffle(PureLDP(0.4), 2_000), 3, 1e-6),
+        compare(Shuffle(RandomizedResponse(3, eps0=1.0), 1_000), 1, 1e-6),
+        compare(RandomAllocation(1.0, 10), 1, 1e-6),
+    ):
+        cited = re.findall(r"\\cite\{([\w,]+)\}", compared.to_latex())
+        entries = re.findall(r"^@\w+\{(\w+),$", compared.to_bibtex(), re.MULTILINE)
+        assert {key for keys in cited for key in keys.split(",")} == set(entries) > {"shuffledp"}
+    once, often = (compare(Shuffle(PureLDP(0.4), 2_000), k, 1e-6).to_bibtex() for k in (1, 3))
+    assert "Dwork" not in once and "Dwork" in often  # nobody composes one round
+    sampled = compare(Shuffle(PureLDP(0.4), 20_000, sample_rate=0.1), 1, 1e-6).to_bibtex()
+    assert "Gaboardi" in sampled and "Gaboardi" not in often and "Dwork" not in sampled
+    response = compare(Shuffle(RandomizedResponse(3, eps0=1.0), 1_000), 1, 1e-6)
+    for row in response.rows:  # what is no bound says so
+        warned = f"{row.name}~" if "not a bound" in row.name else "(not a bound)~"
+        assert row.epsilon is None or not row.reason or warned in response.to_latex()
+    assert "Poisson batches (not a bound) &" in compared.to_latex()
+
+
+def test_a_bracket_is_rounded_outwards_in_every_form() -> None:
+    table = sweep({"users": [100, 1_000]}, eps0=1.0, delta=1e-6, jobs=1)
+    for row, cells in zip(table, latex_cells(table.to_latex())[1:], strict=True):
+        low, high = map(float, cells[-2:])
+        assert low <= row["epsilon_lower"] <= row["epsilon_upper"] <= high
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "bibtex"])
+def test_tables_for_papers_from_the_shell(form: str) -> None:
+    asked = ["--eps0", "1", "--delta", "1e-6"]
+    compared = compare(Shuffle(PureLDP(1.0), 100), 1, 1e-6)
+    assert ok("compare", *asked, "--users", "100", f"--{form}") == getattr(compared, f"to_{form}")()
+    table = sweep({"users": [100, 200]}, eps0=1.0, delta=1e-6, jobs=1)
+    said = ok("sweep", *asked, "--users", "100,200", "--jobs", "1", f"--{form}")
+    assert said == getattr(table, f"to_{form}")()
 
 
 @pytest.mark.parametrize(

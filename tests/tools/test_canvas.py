@@ -83,7 +83,7 @@ def test_text_of_an_svg_is_text_and_equal_pictures_are_equal_files() -> None:
 
 def test_fonts_of_a_pdf_are_embedded_as_truetype(tmp_path: Path) -> None:
     profile = ["plot", "profile", "--eps0", "1", "--users", "100", "--out"]
-    ok(*profile, str(tmp_path / "a.pdf"))
+    assert ok(*profile, str(tmp_path / "a.pdf")) == f"Wrote {tmp_path / 'a.pdf'}.\n"
     pdf = (tmp_path / "a.pdf").read_bytes()
     assert b"/Type3" not in pdf and b"/FontFile2" in pdf and b"/CreationDate" not in pdf
 

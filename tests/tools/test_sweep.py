@@ -70,7 +70,10 @@ def test_rows_against_the_accountant() -> None:
         assert (row["epsilon_lower"], row["epsilon_upper"]) == accountant.epsilon_bounds(1e-6)
         assert row["error"] == ""
     assert len(table.failed) == 4
-    assert repr(table).splitlines()[-1] == "8 rows, 4 of them failed, replace-one neighbours"
+    assert (
+        repr(table).splitlines()[-1]
+        == "8 rows, 4 of them failed, delta = 1e-06, replace-one neighbours"
+    )
 
 
 def test_delta_of_named_randomizers() -> None:

@@ -1,9 +1,7 @@
-"""Results as rows for other programs: CSV and data frames."""
+"""Results as rows for other programs and for papers: CSV, data frames, HTML, Markdown, LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,7 +9,17 @@ from typing import Any, TypeVar
 
 from .extras import load
 from .files import write_text_atomically, writing
-from .tables import text_table
+from .tables import (
+    MOST_ROWS,
+    CaptionedTable,
+    csv_text,
+    escape_markdown,
+    html_table,
+    latex_table,
+    markdown_table,
+    text_table,
+)
+from .text import several
 
 Row = TypeVar("Row")
 
@@ -31,10 +39,9 @@ class Records(ABC):
         return str(self)  # a table, as a notebook shows it
 
     def __str__(self) -> str:
-        rows = self.records()
-        cells = [[_shown(value) for value in row.values()] for row in rows[:_PRINTED]]
-        more = f"\n... {len(rows):,} rows in all" if len(rows) > _PRINTED else ""
-        return f"{text_table(self.columns, cells)}{more}"
+        caption, head, rows, _ = self.as_table()
+        more = f" (the first {_PRINTED} are shown)" if len(rows) > _PRINTED else ""
+        return f"{text_table(head, rows[:_PRINTED])}\n{caption}{more}"
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
@@ -44,6 +51,14 @@ class Records(ABC):
     def columns(self) -> Sequence[str]:
         """Keys of every row, in order."""
         return tuple(self.records()[0])
+
+    def as_table(self) -> CaptionedTable:
+        """The rows as people read them, upper values rounded up and lower ones down."""
+        rows = [[_shown(value) for value in row.values()] for row in self.records()]
+        return CaptionedTable(several(len(rows), "row"), self.columns, rows, None)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.as_table(), most=MOST_ROWS)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """CSV text of the rows, with a line of column names.
@@ -63,14 +78,20 @@ class Records(ABC):
         InvalidParameter
             If the file cannot be written.
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(record.values() for record in self.records())
+        text = csv_text([self.columns, *(record.values() for record in self.records())])
         if path is not None:
             with writing(path):
-                write_text_atomically(path, text.getvalue())
-        return text.getvalue()
+                write_text_atomically(path, text)
+        return text
+
+    def to_markdown(self) -> str:
+        """The table of Markdown that has what people read, below its caption."""
+        caption, head, rows, _ = self.as_table()
+        return f"{escape_markdown(caption)}\n\n{markdown_table(head, rows)}\n"
+
+    def to_latex(self) -> str:
+        """The same as a table of LaTeX, for the package booktabs."""
+        return f"{latex_table(self.as_table())}\n"
 
     def to_pandas(self) -> Any:
         """Rows as a pandas DataFrame; pandas has to be installed."""

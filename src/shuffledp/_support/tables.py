@@ -1,18 +1,29 @@
-"""Tables as text and as HTML."""
+"""Tables as text, HTML, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from .text import line_width, rounded_down, rounded_up, wrapped
+from .text import line_width, rounded_down, rounded_up, several, wrapped
 
 #: Before what has no room in the first line of a row.
 _INDENT = "    "
-_MOST_ROWS = 100  # of the brackets in a notebook
+MOST_ROWS = 100  # of a table in a notebook
 
 TableRow = Sequence[str]
 #: The names of the columns, and the rows.
 Table = tuple[TableRow, Sequence[TableRow]]
+
+
+class CaptionedTable(NamedTuple):
+    """A table for people; `named_by` is the column that names the rows, if there is one."""
+
+    caption: str
+    head: TableRow
+    rows: Sequence[TableRow]
+    named_by: int | None = 0
 
 
 def text_table(
@@ -62,10 +73,16 @@ def _groups(widths: Sequence[int], room: int) -> list[tuple[int, int]]:
 
 
 def html_table(
-    caption: str, head: TableRow, rows: Sequence[TableRow], named_by: int | None = None
+    caption: str,
+    head: TableRow,
+    rows: Sequence[TableRow],
+    named_by: int | None = None,
+    *,
+    most: int | None = None,
 ) -> str:
     """A plain table, since notebooks bring their own style; screen readers are told which cell is
-    the name of a column and, if there is one, of a row.
+    the name of a column and, if there is one, of a row. Of more than `most` rows the first are
+    shown, and the caption says so.
 
     >>> html_table("a < b", ["name", "value"], [["x", "1"]], named_by=0)
     '<table><caption>a &lt; b</caption><thead><tr><th scope="col">name</th><th scope="col">value</th></tr></thead><tbody><tr><th scope="row">x</th><td>1</td></tr></tbody></table>'
@@ -80,8 +97,10 @@ def html_table(
     names = "".join(cell(name, "col") for name in head)
     lines = (
         "".join(cell(text, "row" if i == named_by else "") for i, text in enumerate(row))
-        for row in rows
+        for row in rows[:most]
     )
+    if most is not None and len(rows) > most:
+        caption += f" (the first {most} of {several(len(rows), 'row')})"
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     top = f"<thead><tr>{names}</tr></thead>" if head else ""
     said = f"<caption>{html.escape(caption)}</caption>" if caption else ""
@@ -94,14 +113,120 @@ def html_facts(caption: str, facts: Sequence[tuple[str, str]]) -> str:
 
 
 def html_bounds(lower: Sequence[float], upper: Sequence[float]) -> str:
-    """Return the first brackets as an HTML table, each side rounded outwards to seven digits.
+    """Return brackets as an HTML table, each side rounded outwards to seven digits.
 
     >>> html_bounds([0.25], [0.5]).partition("<tbody>")[2]
     '<tr><td>0.25</td><td>0.5</td></tr></tbody></table>'
     """
-    shown = zip(lower[:_MOST_ROWS], upper[:_MOST_ROWS], strict=True)
-    rows = [(rounded_down(low, 7), rounded_up(high, 7)) for low, high in shown]
-    count = len(lower)
-    part = f", the first {_MOST_ROWS} of {count:,}" if count > _MOST_ROWS else ""
-    caption = f"lower <= exact value of the analyzed pair <= upper{part}"
-    return html_table(caption, ("lower", "upper"), rows)
+    pairs = zip(lower, upper, strict=True)
+    rows = [(rounded_down(low, 7), rounded_up(high, 7)) for low, high in pairs]
+    caption = "lower <= exact value of the analyzed pair <= upper"
+    return html_table(caption, ("lower", "upper"), rows, most=MOST_ROWS)
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Lines of CSV, numbers in full precision.
+
+    >>> csv_text([["name", "value"], ["a, b", 0.1], [None, 2]])
+    'name,value\\n"a, b",0.1\\n,2\\n'
+    """
+    import csv  # slow to load, as io
+    import io
+
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(rows)
+    return lines.getvalue()
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is.
+
+    >>> print(escape_markdown("delta_upper | 2*k"))
+    delta\\_upper \\| 2\\*k
+    """
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
+
+
+def markdown_table(head: TableRow, rows: Sequence[TableRow]) -> str:
+    """A table of Markdown.
+
+    >>> print(markdown_table(["a", "b"], [["1", "x|y"]]))
+    | a | b |
+    | --- | --- |
+    | 1 | x\\|y |
+    """
+    names, *cells = (map(escape_markdown, row) for row in (head, *rows))
+    return "\n".join(f"| {' | '.join(line)} |" for line in (names, ["---"] * len(head), *cells))
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+        **{sign: f"\\{sign}" for sign in "{}$&#_%"},
+    }
+)  # fmt: skip
+_SCIENTIFIC = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
+_NUMBER = re.compile(r"|-|infinity|-?[\d,.]+(e[+-]?\d+)?")
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX shows as it is, with powers of ten as people write them.
+
+    >>> print(escape_latex("5 % of eps_0 at delta = 1e-06"))
+    5 \\% of eps\\_0 at delta = $10^{-6}$
+    """
+
+    def power(found: re.Match[str]) -> str:
+        times = "" if found[1] == "1" else rf"{found[1]} \cdot "
+        return f"${times}10^{{{int(found[2])}}}$"
+
+    if text == "infinity":
+        return r"$\infty$"
+    return _SCIENTIFIC.sub(power, text.translate(_LATEX))
+
+
+def latex_table(table: CaptionedTable, cited: Mapping[str, str] | None = None) -> str:
+    """A table of LaTeX, for the package booktabs; `cited` has keys of BibTeX by names of rows.
+
+    >>> print(latex_table(CaptionedTable("One row", ["name", "value"], [["a_b", "1e-09"]])))
+    % \\usepackage{booktabs}
+    \\begin{table}
+      \\centering
+      \\caption{One row}
+      \\begin{tabular}{lr}
+        \\toprule
+        name & value \\\\
+        \\midrule
+        a\\_b & $10^{-9}$ \\\\
+        \\bottomrule
+      \\end{tabular}
+    \\end{table}
+    """
+    kinds = "".join(
+        "r" if all(_NUMBER.fullmatch(row[i]) for row in table.rows) else "l"
+        for i in range(len(table.head))
+    )
+
+    def line(row: TableRow) -> str:
+        cells = [
+            escape_latex(cell) + (rf"~\cite{{{cited[cell]}}}" if cited and cell in cited else "")
+            for cell in row
+        ]
+        return rf"    {' & '.join(cells)} \\"
+
+    lines = [
+        r"% \usepackage{booktabs}",
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{escape_latex(table.caption)}}}",
+        rf"  \begin{{tabular}}{{{kinds}}}",
+        r"    \toprule",
+        line(table.head),
+        r"    \midrule",
+        *map(line, table.rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)

@@ -38,7 +38,7 @@ from ..tools.plan import Plan
 from ..tools.signed import document
 from ..tools.timeline import timeline
 from .figure import draw, picture_options
-from .options import CSV, JSON, RTOL, command, options
+from .options import CSV, JSON, RTOL, command, form_of_answer, options
 from .report import ANSWER_IS_NO, end_with, epsilon_shortfall, json_report
 
 #: What a document may be written as, and the ends of names of files that ask for it.
@@ -59,10 +59,6 @@ _DETAILS = {
     "date": "The date of the document: no clock is read.",
     "document-version": "The version of the document.",
 }
-
-
-def _flag(name: str, text: str) -> Any:
-    return click.option(f"--{name}", "form", flag_value=name, help=f"Print {text} instead.")
 
 
 class InputFile(TypedDict):
@@ -204,8 +200,8 @@ class AccountAnswer(Bracket):
 @command()
 @click.argument("plan", type=click.Path(allow_dash=True), metavar="PLAN.toml")
 @options(
-    *(JSON, CSV, _flag("markdown", "the document to sign as Markdown")),
-    *(_flag("html", "the document to sign as an HTML page"), _OUT),
+    *(JSON, CSV, form_of_answer("markdown", "the document to sign as Markdown")),
+    *(form_of_answer("html", "the document to sign as an HTML page"), _OUT),
     *(click.option(f"--{name}", metavar="TEXT", help=text) for name, text in _DETAILS.items()),
     click.option(
         "--signature",

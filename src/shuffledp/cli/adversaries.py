@@ -39,7 +39,7 @@ class AdversariesAnswer(RoundsAsked):
     *o.view_options(),
     o.USERS,
     *o.people_options(),
-    *(o.ROUNDS, o.RTOL, o.JSON, o.CSV, o.DELTA),
+    *(o.ROUNDS, o.RTOL, o.JSON, o.CSV, *o.TYPESET, o.DELTA),
 )
 def adversaries(
     delta: float, users: int, rounds: int, rtol: float, form: str, **given: Any

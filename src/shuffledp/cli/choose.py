@@ -89,7 +89,7 @@ class ChooseAnswer(RoundsAsked):
         "questions", "Questions of this kind that every user answers.", whole=True, default="1"
     ),
     o.number("rtol", "Largest relative width of the certified bracket in epsilon.", default=2e-3),
-    *(o.JSON, o.CSV),
+    *(o.JSON, o.CSV, *o.TYPESET),
     *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
 )
 def choose(form: str, picture: str | None, **given: Any) -> None:

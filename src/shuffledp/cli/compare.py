@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from .._support.json_types import Bracket, Probability, RoundsAsked, Value
 from ..tools.compare import compare as comparison
 from .figure import PICTURE, draw
-from .options import CSV, DELTA, PROTOCOL, command, make_round, options
+from .options import BIBTEX, CSV, DELTA, PROTOCOL, TYPESET, command, make_round, options
 from .report import epsilon_shortfall, print_answer
 
 
@@ -32,7 +32,7 @@ class CompareAnswer(Bracket, RoundsAsked):
 
 
 @command()
-@options(*PROTOCOL, DELTA, CSV, *PICTURE)
+@options(*PROTOCOL, DELTA, CSV, *TYPESET, BIBTEX, *PICTURE)
 def compare(
     rounds: int, delta: float, rtol: float, form: str, picture: str | None, **given: Any
 ) -> None:
@@ -40,6 +40,8 @@ def compare(
 
     \b
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+      shuffledp compare --eps0 4 --users 1e4 --delta 1e-6 --latex > table.tex
+      shuffledp compare --eps0 4 --users 1e4 --delta 1e-6 --bibtex > table.bib
     """
     round_ = make_round(given)
     table = comparison(round_, rounds, delta, rtol=rtol)

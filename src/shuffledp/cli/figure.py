@@ -33,11 +33,16 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 def picture_options(name: str, text: str) -> list[Any]:
     """The file of a picture, and how it is to look; commands are given the file alone."""
+    file = click.option(
+        name, "picture", type=click.Path(), metavar="FILE", help=text, callback=_savable
+    )
+    return [file, *look_options()]
+
+
+def look_options() -> list[Any]:
+    """How a picture is to look."""
     return [
-        click.option(
-            name, "picture", type=click.Path(), metavar="FILE", help=text, callback=_savable
-        ),
-        _look("title", "What stands above it.  [default: the protocol]"),
+        _look("title", "What stands above it; '' for nothing.  [default: the protocol]"),
         _look(
             "figsize",
             "Width and height in inches (--size is that of subsets).",

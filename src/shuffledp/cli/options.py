@@ -32,6 +32,7 @@ from ..tools.protocol import (
     randomizer_of,
     round_of,
     split,
+    texts,
 )
 
 _MOST = 10_000
@@ -367,8 +368,21 @@ ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="
 RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
-JSON = click.option("--json", "form", flag_value="json", help="Print one JSON object instead.")
-CSV = click.option("--csv", "form", flag_value="csv", help="Print CSV instead.")
+
+
+def form_of_answer(name: str, text: str) -> Option:
+    """A flag that asks for another form of the answer."""
+    return click.option(f"--{name}", "form", flag_value=name, help=f"Print {text} instead.")
+
+
+JSON = form_of_answer("json", "one JSON object")
+CSV = form_of_answer("csv", "CSV")
+#: A table for a document, beside text and CSV.
+TYPESET = (
+    form_of_answer("markdown", "a table of Markdown"),
+    form_of_answer("latex", "a table of LaTeX, for the package booktabs,"),
+)
+BIBTEX = form_of_answer("bibtex", "BibTeX of the papers behind the values")
 DELTA = number("delta", "The delta.", required=True)
 TARGET = (
     number("epsilon", "The target: at most this epsilon", required=True),
@@ -421,6 +435,19 @@ GROUPS = (
     click.option("--protects", metavar="NAME", help="The one group that the guarantee is about."),
 )
 PROTOCOL = (*round_options(), OPTIONAL_USERS, ROUNDS, RTOL, JSON)
+
+
+def lists_and_values(given: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Of options that take lists: those with several values, and those with one."""
+    over, fixed = {}, {}
+    for name, value in given.items():
+        is_list = isinstance(value, str) and name not in (*files(), *texts())
+        values = value.split(",") if is_list else value
+        if isinstance(values, list) and len(values) > 1:
+            over[name] = values
+        elif value is not None:
+            fixed[name] = values[0] if isinstance(values, list) else values
+    return over, fixed
 
 
 def make_randomizer(given: Mapping[str, Any]) -> Randomizer:

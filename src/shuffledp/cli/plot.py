@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import click
 
+from .._support.files import STDIN
 from ..accountant import repeated
 from ..errors import InvalidParameter
-from ..tools.protocol import randomizer_of, split
+from ..tools.protocol import files, randomizer_of, split
+from ..tools.sweep import in_words
 from . import options as o
 from .figure import looks, picture_options, save
 
@@ -40,6 +43,7 @@ def plot() -> None:
 
     \b
       shuffledp plot profile --eps0 4 --users 10000 --rounds 4 --out profile.png
+      shuffledp plot profile --eps0 2 --users 1e4 --analysis clones,best --out two.png
       shuffledp plot epsilon-vs-users --eps0 4 --delta 1e-6 --rounds 1,10,100 --out users.pdf
       shuffledp plot epsilon-vs-rounds --eps0 2 --users 1e5 --delta 1e-6 --published --out r.svg
       shuffledp plot amplification --users 1e3,1e4,1e5 --delta 1e-6 --eps0 0.5:6:0.5 --out a.png
@@ -68,6 +72,7 @@ def draw_together(drawings: list[Drawing]) -> None:
         for (_, draw, look), ax in zip(drawings, places, strict=True):
             axes = draw(ax=ax, **look)
     save(axes, file, dpi)
+    click.echo(f"Wrote {file}.")
 
 
 def _once(name: str, given: list[Any], needed: bool = True) -> Any:
@@ -89,10 +94,28 @@ def _drawing(given: dict[str, Any], name: str, *what: Any, **options: Any) -> Dr
 
 
 @plot.command()
-@o.options(*o.round_options(), o.OPTIONAL_USERS, o.ROUNDS, *_OUT)
-def profile(rounds: int, **given: Any) -> Drawing:
-    """delta against epsilon."""
-    return _drawing(given, "plot_profile", repeated(o.make_round(given), rounds))
+@o.options(
+    *o.round_options(None, o.Numbers), o.numbers("users", "Users in each round.", whole=True)
+)
+@o.options(_counts("rounds", "How many rounds are composed.", "1"), *_OUT)
+def profile(picture: str | None, target: float | None, **given: Any) -> Drawing:
+    """delta against epsilon, a curve for every combination of lists, as in a sweep."""
+    over, fixed = o.lists_and_values(given)
+    piped = [name for name in files() if over and fixed.get(name) == STDIN]
+    if piped:
+        raise InvalidParameter(f"--{piped[0]} - can be read only once; give several curves a file.")
+    curves = {}
+    for point in itertools.product(*over.values()):
+        case = fixed | dict(zip(over, point, strict=True))
+        label = ", ".join(in_words(name, case[name]) for name in over) or "certified"
+        curves[label] = repeated(o.make_round(case), case.pop("rounds"))
+    drawing = _drawing({"picture": picture, "target": target}, "plot_profile", curves)
+    if over:  # labels say what differs, and the title what does not
+        relations = dict.fromkeys(each.relation for each in curves.values())
+        same = [in_words(name, value) for name, value in fixed.items()]
+        said = ", ".join(["Privacy profiles", *same, " or ".join(relations)])
+        drawing.look.setdefault("title", said)
+    return drawing
 
 
 @plot.command("epsilon-vs-users")

@@ -103,9 +103,9 @@ def print_answer(
     query : str
         The name of the command.
     found : Any
-        The answer: `str(found)` is its text, `found.to_csv()` its rows.
+        The answer: `str(found)` is its text, `found.to_csv()` its rows, and so on.
     form : str or None
-        "json" or "csv"; text if None.
+        "json", "csv", "markdown", "latex" or "bibtex"; text if None.
     answer, round_
         What the JSON object says: see `json_report`.
     shortfall : NotCertified or None
@@ -115,10 +115,10 @@ def print_answer(
     """
     if form == "json":
         click.echo(json_report(query, answer, round_, error=shortfall))
-    elif form == "csv":
-        click.echo(found.to_csv(), nl=False)
-    else:
+    elif form is None:
         click.echo(str(found))
+    else:
+        click.echo(getattr(found, f"to_{form}")(), nl=False)
     if shortfall is not None:
         end_with(shortfall)
     if not holds:

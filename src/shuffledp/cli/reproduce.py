@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from .options import Number, command
+from .figure import look_options, looks
+from .options import Number, command, options
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
 
@@ -32,6 +33,7 @@ FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
     type=Number(whole=True),
     help="Monte Carlo samples of fig4; 5 10^7 as in the paper, 2 10^5 if quick.",
 )
+@options(*look_options())
 def reproduce(
     figure: str, out: Path, quick: bool, grid_points: int | None, samples: int | None
 ) -> None:
@@ -42,12 +44,13 @@ def reproduce(
     \b
       shuffledp reproduce all --out figures --quick
       shuffledp reproduce fig1 --out figures
+      shuffledp reproduce fig1 --out figures --figsize 3.3x5 --title ''
     """
     from ..reproduce.result import Settings
     from ..tools.style import new_figure
 
     new_figure(1, 1)  # say at once that matplotlib is missing
-    settings = Settings(quick, grid_points, samples)
+    settings = Settings(quick, grid_points, samples, **looks())
     for name in FIGURES if figure == "all" else (figure,):
         start = time.perf_counter()
         result = importlib.import_module(f"shuffledp.reproduce.{name}").run(settings)

@@ -13,7 +13,7 @@ from ..tools.risk import ORDERS, RATES, Risk
 from ..tools.risk import risk as readings
 from ..tools.statement import facts
 from .figure import PICTURE, draw
-from .options import CSV, GROUPS, PROTOCOL, command, make_round, numbers, options
+from .options import CSV, GROUPS, PROTOCOL, TYPESET, command, make_round, numbers, options
 from .report import print_answer
 
 
@@ -49,7 +49,7 @@ class RiskAnswer(RoundsAsked):
 
 
 @command()
-@options(*PROTOCOL, *GROUPS, _RATES, _ORDERS, CSV, *PICTURE)
+@options(*PROTOCOL, *GROUPS, _RATES, _ORDERS, CSV, *TYPESET, *PICTURE)
 def risk(
     false_positive_rate: Sequence[float],
     order: Sequence[float],

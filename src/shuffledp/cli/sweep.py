@@ -13,11 +13,22 @@ from .._support.files import STDIN
 from .._support.json_types import Bracket, Count, ErrorReport, Keywords, Positive, RoundReport
 from ..errors import InvalidParameter, ShuffleDPError
 from ..records import DESCRIPTION, described
-from ..tools.protocol import files, round_of, split, texts
+from ..tools.protocol import files, round_of, split
 from ..tools.sweep import SweepRow, SweepStopped
 from ..tools.sweep import sweep as run_sweep
 from .figure import PICTURE, draw
-from .options import JSON, RTOL, Numbers, command, numbers, options, round_options
+from .options import (
+    BIBTEX,
+    JSON,
+    RTOL,
+    TYPESET,
+    Numbers,
+    command,
+    lists_and_values,
+    numbers,
+    options,
+    round_options,
+)
 from .report import ANSWER_IS_NO, end_with, json_report
 
 
@@ -90,9 +101,14 @@ class SweepAnswer(TypedDict):
 @click.option(
     "--jobs", type=int, help="Cores; -1 for all.  [all with joblib installed, otherwise 1]"
 )
-@options(JSON)
+@options(JSON, *TYPESET, BIBTEX)
 def sweep(
-    rtol: float, out: str | None, jobs: int | None, form: str, picture: str | None, **given: Any
+    rtol: float,
+    out: str | None,
+    jobs: int | None,
+    form: str | None,
+    picture: str | None,
+    **given: Any,
 ) -> None:
     """A table of certified values for every combination of parameters.
 
@@ -102,18 +118,10 @@ def sweep(
       shuffledp sweep --eps0 1:6:0.5 --users 1e3,1e4,1e5,1e6 --rounds 1,10,100 \\
           --delta 1e-6 --out sweep.csv
     """
-    over, fixed = {}, {}
-    for name, value in given.items():
-        if name in files() and value == STDIN:
+    for name in files():
+        if given.get(name) == STDIN:
             raise InvalidParameter(f"--{name} - can be read only once; give a sweep a file.")
-        if value is None:
-            continue
-        is_list = isinstance(value, str) and name not in (*files(), *texts())
-        values = value.split(",") if is_list else value
-        if isinstance(values, list) and len(values) > 1:
-            over[name] = values
-        else:
-            fixed[name] = values[0] if isinstance(values, list) else values
+    over, fixed = lists_and_values(given)
     stopped = None
     try:
         table = run_sweep(over, out=out, jobs=jobs, rtol=rtol, **fixed)
@@ -123,12 +131,12 @@ def sweep(
         from ..plotting import plot_sweep
 
         draw(partial(plot_sweep, table), picture)
-    if form:
+    if form == "json":
         rows = [_row(row) for row in table]
         answer: SweepAnswer = {"rows": rows, "rtol": rtol}
         click.echo(json_report("sweep", answer, error=stopped))
-    elif out is None:
-        click.echo(table.to_csv(), nl=False)
+    elif form is not None or out is None:
+        click.echo(getattr(table, f"to_{form or 'csv'}")(), nl=False)
     if stopped is not None:
         end_with(stopped)
     if table.failed:

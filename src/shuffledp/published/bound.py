@@ -11,6 +11,9 @@ from .._support import validate
 from ..bounds.crossing import crossing
 from ..errors import InvalidParameter, OutOfRange
 
+#: In a source, what follows the theorem for one round of all users: about rounds, about samples.
+ROUNDS_BY, SAMPLES_BY = "; rounds by ", ", sampling by "
+
 
 class EpsilonRule(Protocol):
     """Epsilon of `rounds` rounds; raises OutOfRange, with the reason, where it does not apply."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from .._support import validate
 from ..errors import InvalidParameter, OutOfRange
-from .bound import PublishedBound, checked_delta, sampled_users
+from .bound import ROUNDS_BY, SAMPLES_BY, PublishedBound, checked_delta, sampled_users
 
 
 def epsilon_of_rdp(order: float, rdp: float, delta: float) -> float:
@@ -151,6 +151,6 @@ def for_one_round(
 
         return better(subsampled(single, sample_rate), rounds, delta)
 
-    ways = "; rounds by the better of basic and advanced composition (Dwork, Roth 2014, Theorems "
-    ways += "3.16 and 3.20), sampling by Balle, Barthe, Gaboardi 2018, Theorem 9"
+    ways = f"{ROUNDS_BY}the better of basic and advanced composition (Dwork, Roth 2014, Theorems "
+    ways += f"3.16 and 3.20){SAMPLES_BY}Balle, Barthe, Gaboardi 2018, Theorem 9"
     return PublishedBound(name, source + ways, applies_to, rule, proven)

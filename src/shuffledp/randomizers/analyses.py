@@ -170,8 +170,8 @@ CLONES = Analysis(
 STRONG = Analysis(
     name="strong",
     theorem=(
-        "strong adversary of Balle et al. 2019, Theorem 3.1, and Koskela, Heikkila, Honkela, as an "
-        "exact hockey-stick divergence"
+        "strong adversary of Balle et al. 2019, Theorem 3.1, and Koskela, Heikkila, Honkela 2023, "
+        "as an exact hockey-stick divergence"
     ),
     adversary=(
         f"{SEES_ALL_BUT_ONE}; is also told which users, including the one in question, answered "

@@ -49,7 +49,7 @@ def compare(
     curves, rows = [], []
     for k, (value, low, high) in paper_bracket(pair, grid, rounds, epsilons).items():
         mine = ours.clones(users, eps0, analysis, k).delta_bounds(epsilons)
-        curves.append(Curve(paper_method, epsilons, value, "", low, high))
+        curves.append(Curve(paper_method, epsilons, value, f"n_c = {k}", low, high))
         curves.append(Curve(our_method, epsilons, mine.upper, f"n_c = {k}", *mine))
         columns: dict[str, Any] = {"epsilon": epsilons, "paper": value}
         columns |= {"paper_low": low, "paper_high": high}

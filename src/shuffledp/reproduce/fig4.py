@@ -65,15 +65,16 @@ def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve]
         "law_samples": drawn.samples,
         "plain": plain,
     }
+    label = f"n = {users}"
     curves = [
-        Curve(PLAIN_METHOD, epsilons, plain, f"n = {users}"),
-        Curve(EXACT_METHOD, some, exact),
-        Curve(CUBE_METHOD, epsilons, estimate.mean, "", low, high + beyond),
+        Curve(CUBE_METHOD, epsilons, estimate.mean, label, low, high + beyond),
+        Curve(EXACT_METHOD, some, exact, label),
+        Curve(PLAIN_METHOD, epsilons, plain, label),
     ]
     if users in POINTS:
         points = POINTS[users] // (2 if settings.quick and users > 2 else 1)
         values, evaluations = gaussian_shuffle.on_sorted_grid(users, SIGMA, epsilons, points)
-        curves.append(Curve(GRID_METHOD, epsilons, values))
+        curves.insert(0, Curve(GRID_METHOD, epsilons, values, label))
         row |= {"grid": values, "grid_points": points, "grid_evaluations": evaluations}
     return curves, row
 
@@ -92,7 +93,8 @@ def _many(settings: Settings) -> list[Curve]:
         x = np.geomspace(scale / 30, scale, 5 if settings.quick else 25)
         exact = ours.attained(Gaussian(SIGMA), users, x, _width(settings))
         plain = gaussian_shuffle.one_dimensional(users, SIGMA, x)
-        curves += [Curve(PLAIN_METHOD, x, plain, f"10^{digits}"), Curve(EXACT_METHOD, x, exact)]
+        label = f"10^{digits}"
+        curves += [Curve(PLAIN_METHOD, x, plain, label), Curve(EXACT_METHOD, x, exact, label)]
     return curves
 
 

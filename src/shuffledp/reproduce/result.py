@@ -56,12 +56,15 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How much work to do."""
+    """How much work to do, and how pictures are to look."""
 
     quick: bool = False
     grid_points: int | None = None
     samples: int | None = None
     seed: int = 2021
+    title: str | None = None
+    figsize: tuple[float, float] | None = None
+    dpi: float | None = None
 
     def __post_init__(self) -> None:
         if self.grid_points is not None:
@@ -105,11 +108,12 @@ class Result:
         with replacing(written[1]) as temporary, temporary.open("w", newline="") as file:
             self._write_csv(csv.writer(file))
         if self.panels:
-            figure = style.draw(self.title, self.caption, self.panels, LOOKS)
+            above = f"{self.title}\n{self.caption}" if settings.title is None else settings.title
+            figure = style.draw(above, self.panels, LOOKS, settings.figsize)
             for suffix in ("png", "pdf"):
                 path = folder / f"{self.name}.{suffix}"
                 with replacing(path) as temporary:
-                    figure.savefig(temporary)
+                    figure.savefig(temporary, **({"dpi": settings.dpi} if settings.dpi else {}))
                 written.append(path)
         return written
 

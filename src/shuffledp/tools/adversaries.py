@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .._support.progress import progress
 from .._support.rows import RowSequence
-from .._support.tables import html_table
+from .._support.tables import CaptionedTable
 from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..accountant import repeated
 from ..errors import OutOfRange
@@ -93,13 +93,13 @@ class Ladder(RowSequence[AnalysisRow]):
             lines.append(wrapped(adversary, f"{name:<17}{value:>10}   ", 30))
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
+    def as_table(self) -> CaptionedTable:
         lines = [
             (name, rounded_down(low), "" if up is None else rounded_up(up), adversary)
             for name, low, up, adversary in self.rows
         ]
         head = ("analysis", "epsilon, at least", "at most", "the adversary")
-        return html_table(self.title, head, lines, named_by=0)
+        return CaptionedTable(self.title, head, lines)
 
 
 def adversaries(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._support import validate
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table
+from .._support.tables import CaptionedTable
 from .._support.text import at_most, plain, rounded_down, rounded_up, wrapped
 from ..engines.tails import log_pmf, mass_error, tail_sums
 from ..errors import InvalidParameter
@@ -81,7 +81,6 @@ def _log_tail(successes: int, trials: int, log_p: float) -> tuple[float, float]:
 
 MOST_TRIALS = 10**11
 _BLOCK = 1 << 18  # messages at a time
-_SHOWN = 100  # rows in a notebook
 
 Randomize = Callable[[NDArray[Any]], Any]
 
@@ -215,18 +214,17 @@ class Audit(Records):
     def records(self) -> list[dict[str, Any]]:
         return [{**row._asdict(), "as_expected": row.as_expected} for row in self.rows]
 
-    def _repr_html_(self) -> str:
+    def as_table(self) -> CaptionedTable:
         lines = [
             (
                 _short(row.value), row.event, f"{row.trials:,}", f"{row.seen:,}",
                 *(f"{number:.6g}" for number in (row.expected, row.lower, row.upper)),
                 "yes" if row.as_expected else "NO",
             )
-            for row in self.rows[:_SHOWN]
+            for row in self.rows
         ]  # fmt: skip
-        part = f" The first {_SHOWN} of {len(self.rows):,}." if len(self.rows) > _SHOWN else ""
         head = ("value", "event", "trials", "seen", "expected", "lower", "upper", "as expected")
-        return html_table(f"{self.verdict}{part}", head, lines, named_by=1)
+        return CaptionedTable(self.verdict, head, lines, 1)
 
     def __str__(self) -> str:
         asked = f"{self.trials:,} messages of values {self._values()}."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import RowSequence
-from .._support.tables import html_table, text_table
+from .._support.tables import CaptionedTable, text_table
 from .._support.text import PAGE, at_most, plain, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..guarantee import NEIGHBOURS
@@ -262,9 +262,9 @@ class Choices(RowSequence[Choice], style.Drawable):
             told.append(f"{many} could use more of the target without max_eps0={plain(cap)}.")
         return told
 
-    def _repr_html_(self) -> str:
+    def as_table(self) -> CaptionedTable:
         head, rows = self.table()
-        return html_table(self.title, head, rows, named_by=len(head) - 1)
+        return CaptionedTable(self.title, head, rows, len(head) - 1)
 
     @property
     def columns(self) -> Sequence[str]:

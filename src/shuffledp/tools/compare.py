@@ -12,7 +12,7 @@ from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table
+from .._support.tables import CaptionedTable, latex_table
 from .._support.text import plain, rounded_up, wrapped
 from ..accountant import repeated
 from ..allocation import RandomAllocation
@@ -68,6 +68,12 @@ def _ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
+def _named(row: ComparisonRow) -> str:
+    """The name of a bound, with a warning if it is none for this protocol."""
+    is_none = bool(row.reason) and "not a bound" not in row.name
+    return f"{row.name} (not a bound)" if is_none else row.name
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison(Records, style.Drawable):
     """Our certified bounds and the rows of the literature, from the smallest epsilon on.
@@ -102,17 +108,11 @@ class Comparison(Records, style.Drawable):
 
     def __str__(self) -> str:
         lines = [
-            wrapped(
-                f"{self.rounds:,} x {self.round.participants}, {self.round.inside}, "
-                f"delta = {plain(self.delta)}, {self.round.relation}."
-            ),
+            wrapped(f"{self._protocol}."),
             "",
             f"{'epsilon':>10}  {'ratio':>8}  bound",
         ]
-        ours = ComparisonRow(
-            f"shuffledp, {self.round.explained.name}", self.ours.upper, 1.0, "", ""
-        )
-        for row in (ours, *self.rows):
+        for row in self._all:
             if row.epsilon is not None:
                 note = f" ({row.reason})" if row.reason else ""
                 numbers = f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  "
@@ -123,24 +123,67 @@ class Comparison(Records, style.Drawable):
             lines += [wrapped(f"{row.name}: {row.reason}", "  ", 4) for row in others]
         return "\n".join(lines)
 
-    def records(self) -> list[dict[str, Any]]:
+    @property
+    def _protocol(self) -> str:
+        what = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
+        return f"{what}, delta = {plain(self.delta)}, {self.round.relation}"
+
+    @property
+    def _all(self) -> list[ComparisonRow]:
+        """The rows with ours first."""
         name = f"shuffledp, {self.round.explained.name}"
         ratio = 1.0 if 0 < self.ours.upper < math.inf else None
         ours = ComparisonRow(name, self.ours.upper, ratio, "certified by this package", "")
-        each = (row._asdict() for row in (ours, *self.rows))
+        return [ours, *self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        each = (row._asdict() for row in self._all)
         return [{"bound": row.pop("name"), **row} for row in each]
 
-    def _repr_html_(self) -> str:
-        cells = [("shuffledp", self.ours.upper, 1.0), *(row[:3] for row in self.rows)]
+    def as_table(self) -> CaptionedTable:
+        """The bounds that apply."""
         rows = [
-            (name, rounded_up(epsilon), _ratio(ratio))
-            for name, epsilon, ratio in cells
-            if epsilon is not None
+            (_named(row), rounded_up(row.epsilon), _ratio(row.ratio))
+            for row in self._all
+            if row.epsilon is not None
         ]
-        caption = (
-            f"{self.rounds:,} rounds, delta = {self.delta!r}, {self.round.relation} neighbours"
-        )
-        return html_table(caption, ("bound", "epsilon", "ratio"), rows, named_by=0)
+        return CaptionedTable(self._protocol, ("bound", "epsilon", "ratio"), rows)
+
+    def to_latex(self) -> str:
+        """As a table of LaTeX, for the package booktabs, that cites the entries of `to_bibtex`."""
+        from ..published.references import PACKAGE, citation
+
+        ours, *others = self._all
+        cited = {ours.name: ",".join(filter(None, [PACKAGE, citation(self._theorem)]))}
+        cited |= {_named(row): key for row in others if (key := citation(self._used(row)))}
+        return f"{latex_table(self.as_table(), cited)}\n"
+
+    def to_bibtex(self) -> str:
+        """Entries of BibTeX: this package, and the papers of its analysis and of the bounds.
+
+        >>> from shuffledp import PureLDP, Shuffle, compare
+        >>> compared = compare(Shuffle(PureLDP(eps0=1.0), users=10_000), delta=1e-6)
+        >>> "@inproceedings{feldman2023stronger," in compared.to_bibtex()
+        True
+        """
+        from ..published.references import bibliography
+
+        sources = (self._used(row) for row in self.rows if row.epsilon is not None)
+        return bibliography([self._theorem, *sources])
+
+    def _used(self, row: ComparisonRow) -> str:
+        """The source, without theorems about several rounds or samples where there are none."""
+        from ..published.bound import ROUNDS_BY, SAMPLES_BY
+
+        paper, _, ways = row.source.partition(ROUNDS_BY)
+        rounds, _, samples = ways.partition(SAMPLES_BY)
+        is_sampled = getattr(self.round, "sample_rate", 1.0) < 1
+        parts = paper, rounds if self.rounds > 1 else "", samples if is_sampled else ""
+        return "; ".join(filter(None, parts))
+
+    @property
+    def _theorem(self) -> str:
+        return self.round.explained.theorem
 
     def draw_on(self, axes: Axes) -> str:
         # the epsilons that apply as bars, ours first
@@ -155,7 +198,7 @@ class Comparison(Records, style.Drawable):
         colours = [style.GREY] * (len(bars) - 1) + [style.BLUE]
         axes.barh(range(len(bars)), seen, color=colours)
         width, height = style.room(axes)
-        shown = [style.wrapped(name, max(int(6.5 * width), 12)) for name in names]
+        shown = [style.wrapped(name, max(int(10 * width), 12)) for name in names]
         axes.set_yticks(range(len(bars)), shown)
         axes.set_ylim(-0.6, len(bars) - 0.4)
         least, most = np.nanmin(seen), np.nanmax(seen)
@@ -168,10 +211,9 @@ class Comparison(Records, style.Drawable):
         style.finish(axes)
         lines = len(bars) * (1 + max(name.count("\n") for name in shown))
         # as large as elsewhere, if all lines of all names fit
-        axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 32 * height / lines))
+        axes.tick_params("y", labelsize=min(style.points(axes, 9.5), 40 * height / lines))
         axes.set_xlabel(f"epsilon at delta = {plain(self.delta)}")
-        what = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
-        return f"{what}, {self.round.relation}"
+        return self._protocol.replace(f", delta = {plain(self.delta)}", "")  # it is on the axis
 
 
 def _comparable(round_: Round) -> Shuffle:

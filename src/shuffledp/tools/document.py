@@ -13,7 +13,7 @@ from typing import Any
 
 from .._support import validate
 from .._support.extras import load
-from .._support.tables import Table, text_table
+from .._support.tables import Table, escape_markdown, text_table
 from .._support.text import PAGE, line_width, wrapped
 from ..errors import InvalidParameter
 
@@ -147,17 +147,12 @@ def _template(name: str) -> Any:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("shuffledp.tools", "templates"),
         autoescape=is_html,
-        finalize=None if is_html else _escape_markdown,
+        finalize=None if is_html else escape_markdown,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return environment.get_template(name)
-
-
-def _escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.numeric import Bounds
 from .._support.rows import Records
-from .._support.tables import Table, html_table, text_table
+from .._support.tables import CaptionedTable, Table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..bounds.target import Calibration
 from .dates import Duration
@@ -433,8 +433,8 @@ class Ledger(Records):
         shown = (text_table(*table, left=[0]) for table in tables)
         return "\n\n".join([*shown, wrapped(self.verdict)])
 
-    def _repr_html_(self) -> str:
-        return html_table(self.verdict, self.head, self.rows(), named_by=0)
+    def as_table(self) -> CaptionedTable:
+        return CaptionedTable(self.verdict, self.head, self.rows())
 
 
 #: The last columns of both tables.

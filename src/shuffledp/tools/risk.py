@@ -14,7 +14,7 @@ from .._support import validate
 from .._support.numeric import Array, Bounds
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import Table, html_table, text_table
+from .._support.tables import CaptionedTable, Table, html_table, text_table
 from .._support.text import (
     PAGE,
     percent,
@@ -159,13 +159,13 @@ class Risk(Records, style.Drawable):
         rows = [(plain(order), rounded_up(value)) for order, value in self._renyi]
         return ("order", "Renyi divergence, at most"), rows
 
-    def _repr_html_(self) -> str:
+    def as_table(self) -> CaptionedTable:
         advantage = f"advantage at most {rounded_up(self.advantage.upper)}"
-        head, rows = self._rates_table
-        tables = [html_table(f"{self.title}: {advantage}", head, rows, named_by=0)]
-        if self.orders:
-            tables.append(html_table("Rényi divergences", *self._orders_table, named_by=0))
-        return "".join(tables)
+        return CaptionedTable(f"{self.title}: {advantage}", *self._rates_table)
+
+    def _repr_html_(self) -> str:
+        orders = html_table("Rényi divergences", *self._orders_table, named_by=0)
+        return super()._repr_html_() + (orders if self.orders else "")
 
     def draw_on(self, axes: Axes) -> str:
         # the trade-off curve: no attacker gets below it

@@ -12,7 +12,7 @@ from .._support import validate
 from .._support.numeric import Array
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import Table, html_table, text_table
+from .._support.tables import CaptionedTable, Table, text_table
 from .._support.text import wrapped
 from ..clients import Estimate, MeanEstimate
 from ..errors import InvalidParameter
@@ -131,9 +131,9 @@ class Simulation(Records, style.Drawable):
     def _part(self) -> str:
         return f"the largest {_SHOWN} of {len(self.true):,}"
 
-    def _repr_html_(self) -> str:
+    def as_table(self) -> CaptionedTable:
         part = f", {self._part}" if len(self.true) > _SHOWN else ""
-        return html_table(f"{self.title}{part}", *self._table(), named_by=0)
+        return CaptionedTable(f"{self.title}{part}", *self._table())
 
     def draw_on(self, axes: Axes) -> str:
         # true values as bars, estimates with 95 % intervals

@@ -32,6 +32,7 @@ INDIGO = "#332288"
 OURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 NEUTRAL = ("#222222", "#666666", "#999999")
 MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "*")
+_LEAST_WIDTH = 2.3  # inches of a panel beside others
 _INCHES = (1.5, 60.0)  # that a picture may be wide or high
 
 
@@ -215,8 +216,8 @@ def label_at(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
     """Write next to a point, legibly over lines."""
     box = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
     axes.annotate(
-        text, (x, y), (5, 0), textcoords="offset points", va="center", color=colour, fontsize=8,
-        bbox=box,
+        text, (x, y), (5, 0), textcoords="offset points", va="center", color=colour,
+        fontsize=points(axes, 8), bbox=box,
     )  # fmt: skip
 
 
@@ -249,21 +250,38 @@ def legend_below(axes: Axes, title: str = "") -> None:
     )  # fmt: skip
 
 
-def draw(title: str, caption: str, panels: Sequence[Panel], looks: dict[str, Look]) -> Picture:
-    """All panels of a figure, one legend for the methods, direct labels for the rest."""
+def draw(
+    title: str,
+    panels: Sequence[Panel],
+    looks: dict[str, Look],
+    size: tuple[float, float] | None = None,
+) -> Picture:
+    """All panels of a figure, one legend for the methods, direct labels for the rest.
+
+    In a figure that is as narrow as a column of a paper, the panels stand below each other.
+    """
     columns = len(panels) if len(panels) <= 3 else 2
+    if size is not None:
+        columns = max(min(columns, int(size[0] / _LEAST_WIDTH)), 1)
     rows = math.ceil(len(panels) / columns)
-    figure = new_figure((7.0, 11.0, 13.5)[columns - 1], 4.2 * rows + 1.0)
-    figure.suptitle(f"{title}\n{caption}", fontsize=9.5)
+    usual = (7.0, 11.0, 13.5)[columns - 1], 4.2 * rows + 1.0
+    width, height = usual if size is None else size
+    figure = new_figure(width, height)
+    scale = min(max(math.sqrt(width / usual[0]), 0.65), 1.0)
+    if title:
+        letters = int(72 * width / (0.5 * 9.5 * scale))
+        figure.suptitle(wrapped(title, letters), fontsize=9.5 * scale)
     shown: dict[str, Any] = {}
     all_axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for panel, axes in zip(panels, all_axes, strict=False):
         _draw_panel(axes, panel, looks, shown)
     for axes in all_axes[len(panels) :]:
         axes.set_visible(False)
+    fitting = int(72 * width / (8 * scale * (0.55 * max(map(len, shown)) + 6)))
     figure.legend(
-        list(shown.values()), list(shown), loc="outside lower center", ncols=min(columns + 1, 3),
-        fontsize=8, frameon=False, handlelength=4,
+        list(shown.values()), list(shown), loc="outside lower center",
+        ncols=max(min(columns + 1, 3, fitting), 1), fontsize=8 * scale, frameon=False,
+        handlelength=4,
     )  # fmt: skip
     return figure
 
@@ -273,7 +291,7 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, Look], shown: dict[st
         title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel,
         xscale=panel.xscale, yscale=panel.yscale,
     )  # fmt: skip
-    axes.title.set_fontsize(9.5)
+    axes.title.set_fontsize(points(axes, 9.5))
     for curve in panel.curves:
         look = looks[curve.method]
         (line,) = axes.plot(
@@ -287,10 +305,10 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, Look], shown: dict[st
         shown.setdefault(curve.method, line)
     if panel.ylim:
         axes.set_ylim(*panel.ylim)
-    for curve in panel.curves:
-        if curve.label:
-            x, y = _label_place(curve, panel)
-            label_at(axes, x, y, curve.label, looks[curve.method].colour)
+    # several methods may share a label, which is written once, beside the last of them
+    for label, curve in {curve.label: curve for curve in panel.curves if curve.label}.items():
+        x, y = _label_place(curve, panel)
+        label_at(axes, x, y, label, looks[curve.method].colour)
     finish(axes)
 
 

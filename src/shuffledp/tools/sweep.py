@@ -6,7 +6,6 @@ The file of a sweep is written row by row: a run that was cut short can be conti
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import math
 import os
@@ -19,7 +18,7 @@ from .._support.files import parse_json, writing
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table, text_table
+from .._support.tables import CaptionedTable, csv_text
 from .._support.text import json_text, known_instead, plain, rounded_down, rounded_up, several
 from .._support.validate import instance, show, tolerance
 from ..accountant import repeated
@@ -106,9 +105,7 @@ class SweepFile:
     def _line(self, values: Sequence[Any]) -> str:
         if not self._csv:
             return json_text(dict(zip(self._columns, values, strict=True))) + "\n"
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(values)
-        return line.getvalue()
+        return csv_text([values])
 
     def _another(self, why: str) -> InvalidParameter:
         return InvalidParameter(
@@ -118,7 +115,6 @@ class SweepFile:
 
 
 _MAX_ROWS = 10**7
-_SHOWN, _PRINTED = 1000, 20  # rows in a notebook, and on a terminal
 
 
 class SweepTable(Sequence[SweepRow], Records):
@@ -164,19 +160,31 @@ class SweepTable(Sequence[SweepRow], Records):
     def records(self) -> list[dict[str, Any]]:
         return list(self._rows)
 
-    def __str__(self) -> str:
-        return f"{text_table(self.columns, self._cells(_PRINTED))}\n{self._caption(_PRINTED)}"
-
-    def _repr_html_(self) -> str:
-        return html_table(self._caption(_SHOWN), self.columns, self._cells(_SHOWN))
-
-    def _cells(self, most: int) -> list[list[str]]:
-        return [[_shown(name, row[name]) for name in self.columns] for row in self._rows[:most]]
-
-    def _caption(self, most: int) -> str:
-        part = f", of which the first {most:,} are shown" if len(self) > most else ""
+    def as_table(self) -> CaptionedTable:
+        """The columns that differ; what all rows have in common is in the caption."""
+        values = _swept(self._rows)
+        left_out = ("rtol", *(name for name, each in values.items() if len(each) == 1))
+        names = [name for name in self.columns if name not in left_out]
+        names = names if self.failed else names[:-1]
         failed = f", {len(self.failed):,} of them failed" if self.failed else ""
-        return f"{several(len(self), 'row')}{failed}, {self.relation} neighbours{part}"
+        said = [f"{several(len(self), 'row')}{failed}", _in_common(values)]
+        caption = ", ".join(filter(None, [*said, f"{self.relation} neighbours"]))
+        rows = [[_shown(name, row[name]) for name in names] for row in self._rows]
+        return CaptionedTable(caption, names, rows, None)
+
+    def to_bibtex(self) -> str:
+        """Entries of BibTeX: this package, and the papers of the analyses of the rows.
+
+        >>> from shuffledp import sweep
+        >>> table = sweep({"users": [100, 1000]}, eps0=1.0, delta=1e-6, jobs=1)
+        >>> [line for line in table.to_bibtex().splitlines() if line.startswith("@")]
+        ['@misc{shuffledp,', '@inproceedings{feldman2023stronger,']
+        """
+        from ..published.references import bibliography
+
+        upper = self.columns[-2]  # the value: what failed rests on nothing
+        known = (row for row in self._rows if row[upper] is not None)
+        return bibliography({round_of(row).explained.theorem for row in known})
 
 
 class SweepStopped(KeyboardInterrupt):
@@ -199,7 +207,7 @@ def _shown(name: str, value: Any) -> str:
         return rounded_up(value)
     if name.endswith("_lower"):
         return rounded_down(value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value).removesuffix(".0")
 
 
 def sweep(
@@ -410,20 +418,18 @@ def sweep_curves(rows: Sequence[Mapping[str, Any]]) -> SweepCurves:
     A row that failed is a gap.
     """
     query = "epsilon" if "epsilon_upper" in rows[0] else "delta"
-    results = (f"{query}_lower", f"{query}_upper", "error", "rtol")
-    asked = [name for name in rows[0] if name not in results]
-    values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in asked}
-    numeric = [name for name in asked if len(values[name]) > 1 and _numbers(values[name])]
+    values = _swept(rows)
+    numeric = [name for name in values if len(values[name]) > 1 and _numbers(values[name])]
     if not numeric:
         raise InvalidParameter(
             "no number takes two values in this sweep; give one with several for a picture."
         )
     axis = max(numeric, key=lambda name: len(values[name]))
-    others = [name for name in asked if name != axis and len(values[name]) > 1]
+    others = [name for name in values if name != axis and len(values[name]) > 1]
     curves: dict[str, list[tuple[float, Bounds[float]]]] = {}
     for row in rows:
-        label = ", ".join(_said(name, row[name]) for name in others)
-        low, up = row[results[0]], row[results[1]]
+        label = ", ".join(in_words(name, row[name]) for name in others)
+        low, up = row[f"{query}_lower"], row[f"{query}_upper"]
         bounds = Bounds(0.0, math.inf) if up is None else Bounds(low, up)
         curves.setdefault(label, []).append((row[axis], bounds))
     if len(curves) > _MOST:
@@ -432,14 +438,27 @@ def sweep_curves(rows: Sequence[Mapping[str, Any]]) -> SweepCurves:
         )
     for points in curves.values():
         points.sort(key=lambda point: point[0])
-    same = ", ".join(_said(name, values[name][0]) for name in asked if len(values[name]) == 1)
     high = [b.upper for points in curves.values() for _, b in points if 0 < b.upper < math.inf]
     if not high:
         raise InvalidParameter(
             "no row of this sweep is positive and finite; its column error may say why."
         )
     log = ("x" if _wide(values[axis]) else "") + ("y" if _wide(high) else "")
-    return SweepCurves(axis, query, curves, same, log)
+    return SweepCurves(axis, query, curves, _in_common(values), log)
+
+
+def _swept(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The values of each parameter, without those of results."""
+    asked = [name for name in rows[0] if not name.endswith(("_lower", "_upper"))]
+    return {
+        name: list(dict.fromkeys(row[name] for row in rows))
+        for name in asked
+        if name not in ("rtol", "error")
+    }
+
+
+def _in_common(values: Mapping[str, Sequence[Any]]) -> str:
+    return ", ".join(in_words(name, each[0]) for name, each in values.items() if len(each) == 1)
 
 
 def _numbers(values: Sequence[Any]) -> bool:
@@ -451,7 +470,8 @@ def _wide(values: Sequence[float]) -> bool:
     return bool(values) and 0 < 10 * min(values) < max(values)
 
 
-def _said(name: str, value: Any) -> str:
+def in_words(name: str, value: Any) -> str:
+    """A parameter and its value, as a label."""
     if not isinstance(value, (int, float)):
         return f"{value}" if name == "randomizer" else f"{name} {value}"
     shown = f"{value:,}" if isinstance(value, int) else plain(value)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .._support import validate
 from .._support.progress import progress
 from .._support.rows import Records
-from .._support.tables import html_table, text_table
+from .._support.tables import CaptionedTable, text_table
 from .._support.text import rounded_down, rounded_up, wrapped
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, best_effort
@@ -143,11 +143,11 @@ class Verification(Records):
         verdict = "Every bound holds" if self.holds else "A BOUND IS VIOLATED; report this as a bug"
         return f"{verdict}: attained <= truth <= upper."
 
-    def _repr_html_(self) -> str:
+    def as_table(self) -> CaptionedTable:
         what = f"{self.randomizer.describe()}; {self.users} users, analysis {self.analysis}"
         pairs = f"{self.datasets:,} pairs of datasets with {self.inputs:,} values"
         caption = f"{what}; delta on {pairs}. {self._verdict}"
-        return html_table(caption, _HEAD, self._cells(), named_by=0)
+        return CaptionedTable(caption, _HEAD, self._cells())
 
     def __str__(self) -> str:
         table = text_table(_HEAD, self._cells())

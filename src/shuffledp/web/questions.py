@@ -30,7 +30,7 @@ from .answers import in_fields
 #: Options of any text that do nothing but say something.
 _TEXTS = ("randomizer", "date", "at", *WORD_OPTIONS)
 #: How answers may look beside JSON, by the names of the options that ask for it.
-_FORMATS = ("csv", "markdown", "html")
+_FORMATS = ("csv", "markdown", "html", "latex", "bibtex")
 #: What a question is always told: no worker has workers of its own.
 _ALWAYS = {"jobs": "1"}
 

@@ -24,7 +24,9 @@ from .guards import Guard, Refused, body_of
 from .pool import Asked, Busy, Died, Limits, Pool, TooLarge, TooLong
 from .questions import CommandQuestion, WrittenNumber, questions
 
-_TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown", "text": "text/plain"}
+_TYPES = {"csv": "text/csv", "html": "text/html", "markdown": "text/markdown"} | dict.fromkeys(
+    ("text", "latex", "bibtex"), "text/plain"
+)
 #: What HTTP says of exit codes that are no answers as asked; an interrupted sweep has its rows.
 _STATUS = {BAD_INPUT: 422, INTERRUPTED: 504}
 #: The name of a question, by which it can be asked after and cancelled.
