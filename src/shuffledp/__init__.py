@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .tools.sweep import sweep
     from .tools.verify import verify
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Accountant",

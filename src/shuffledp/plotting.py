@@ -104,6 +104,11 @@ def plot_profile(
     matplotlib.axes.Axes
         The axes that were drawn into.
 
+    Raises
+    ------
+    InvalidParameter
+        If there is no round, or an argument has no meaning.
+
     Examples
     --------
     >>> from shuffledp import PureLDP, Shuffle

@@ -130,6 +130,8 @@ class Ledger(Records):
     surely_exceeded : tuple or None
         Day and population for the lower value: from then on the target is exceeded for certain, as
         analyzed.
+    details : DocumentDetails
+        What the document of the plan says about itself.
 
     Examples
     --------
@@ -152,7 +154,6 @@ class Ledger(Records):
     no_colluding: str = ""
     exceeded_in: str | None = None
     surely_exceeded: tuple[datetime.date, str | None] | None = None
-    #: What the document of the plan says about itself.
     details: DocumentDetails = field(default_factory=DocumentDetails)
 
     def to_markdown(self, date: str | None = None, **details: Any) -> str:

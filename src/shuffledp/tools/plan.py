@@ -185,6 +185,8 @@ class Plan:
         The last round of a person is less than that time after the first.
     budgets : sequence of PeriodBudget
         Budgets for periods, of a plan with dates.
+    details : DocumentDetails
+        What the document of the plan says about itself.
 
     Raises
     ------
@@ -206,7 +208,6 @@ class Plan:
     inputs: Inputs = field(default=(), compare=False)
     stays: Duration | None = None
     budgets: tuple[PeriodBudget, ...] = ()
-    #: What its document says about itself.
     details: DocumentDetails = field(default_factory=DocumentDetails)
 
     def __post_init__(self) -> None:
