@@ -311,7 +311,7 @@ def _exported(orders: _Orders, neighbours: str) -> PrivacyLossDistribution:
 class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
     """A shuffled round, or any other mechanism of shuffledp, as a dp-accounting event.
 
-    Parameters
+    Attributes
     ----------
     mechanism : Mechanism
         A round, or a mechanism such as `ApproximateDP`.

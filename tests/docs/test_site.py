@@ -33,7 +33,7 @@ if not all(map(importlib.util.find_spec, ("mkdocs", "material", "mkdocstrings", 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     # material tells of its successor on every run
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     result = subprocess.run(

@@ -57,7 +57,7 @@ def digest(numbers: Array) -> str:
 class Bounds(NamedTuple, Generic[FloatOrArray]):
     """Certified bounds: lower <= exact value of the analyzed pair <= upper.
 
-    Parameters
+    Attributes
     ----------
     lower : float or ndarray
         Not above the exact value; an array for array queries.

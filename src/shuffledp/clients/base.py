@@ -30,7 +30,7 @@ MOST_COUNTED = 10**8
 class MessageForm(NamedTuple):
     """What messages look like to whoever counts them, and what their tally is.
 
-    Parameters
+    Attributes
     ----------
     kind : str
         What the tally counts. "value": how often each whole number was sent; "set": how many
@@ -60,7 +60,7 @@ class MessageForm(NamedTuple):
 class Support(NamedTuple):
     """Probabilities that a message supports the true value, and any other value.
 
-    Parameters
+    Attributes
     ----------
     own : float
         Probability that it supports the true value.

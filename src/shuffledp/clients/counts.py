@@ -166,7 +166,7 @@ def _exact_sum(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 class Interval(NamedTuple):
     """Ends of confidence intervals.
 
-    Parameters
+    Attributes
     ----------
     lower : float or ndarray
         Lower ends.
