@@ -38,14 +38,14 @@ def deviating(said: Sequence[str], sampled: bool) -> str:
     """Who is assumed not to follow the protocol, for a statement: nobody, or those who are said.
 
     >>> deviating(["at most 3 users drop out"], sampled=False)[:69]
-    'at most 3 users drop out, and no other user colludes or drops out; th'
+    'in each round at most 3 users drop out, and no other user colludes or'
     """
     if not said:
         return "no user colludes with the adversary or drops out"
     drawn = ", or on who is drawn" if sampled else ""
     return (
-        f"{' and '.join(said)}, and no other user colludes or drops out; these may be any users, "
-        f"but which ones does not depend on any user's value or message{drawn}"
+        f"in each round {' and '.join(said)}, and no other user colludes or drops out; these may "
+        f"be any users, but which ones does not depend on any user's value or message{drawn}"
     )
 
 

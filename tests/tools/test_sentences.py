@@ -88,7 +88,7 @@ def check(round_: Round, chapters: set[str]) -> None:
     whole = " ".join(statement(round_, 5, [("1", "1e-06", "0.9 <= e <= 1")]).split())
     assert f"{round_.relation}: neighbouring datasets differ" in whole
     assert whole.startswith("The protocol is (1, 1e-06)-differentially private")
-    assert ("whether a user takes part" in whole) or round_.neighbours == "remove"
+    assert ("whether somebody is one of the users" in whole) or round_.neighbours == "remove"
 
 
 def cited(text: str) -> set[str]:

@@ -146,22 +146,31 @@ def test_a_plan_that_may_fit_is_not_said_to_exceed() -> None:
     ("round_", "rounds", "said"),
     [
         # 52 * 6.608 and 2 * 3 * 1.5
-        (Shuffle(RandomizedResponse(40, eps0=6.608), 2000), 52, "shuffler * epsilon = 343.616 at"),
-        (Aggregate(UnaryEncoding(4, eps0=1.5), 9, messages=3), 2, "aggregator * epsilon = 9 at"),
-        (Shuffle(PureLDP(4.0), 9), 1, "shuffler * epsilon = 4 at delta = 0 remains"),
+        (
+            Shuffle(RandomizedResponse(40, eps0=6.608), 2000),
+            52,
+            "shuffler * only epsilon = 343.616 at",
+        ),
+        (
+            Aggregate(UnaryEncoding(4, eps0=1.5), 9, messages=3),
+            2,
+            "aggregator * only epsilon = 9 at",
+        ),
+        (Shuffle(PureLDP(4.0), 9), 1, "shuffler * only epsilon = 4 at delta = 0"),
         # log(1 + 4 * 0.75 / 0.25) = log 13 = 2.5649493..., rounded up
-        (Shuffle(RandomizedResponse(4, gamma=0.25), 9), 1, "shuffler * epsilon = 2.56495 at"),
-        (Shuffle(Gaussian(3.0), 9), 1, "shuffler * no epsilon at delta = 0 remains"),
-        (Shuffle(NoisyHistogram(poisson=0.5), 9), 5, "shuffler * no guarantee remains: every user"),
-        (Shuffle(FiniteRandomizer([[1, 0], [0.5, 0.5]]), 9), 1, "shuffler * no epsilon at delta"),
-        (SampleThreshold(0.1, 20), 1, "server that counts the reports * no guarantee remains"),
-        (GaussianNoise(9.0), 1, "curator * no guarantee remains"),
+        (Shuffle(RandomizedResponse(4, gamma=0.25), 9), 1, "shuffler * only epsilon = 2.56495 at"),
+        (Shuffle(Gaussian(3.0), 9), 1, "shuffler * no guarantee at delta = 0"),
+        (Shuffle(NoisyHistogram(poisson=0.5), 9), 5, "shuffler * no guarantee: every user"),
+        (Shuffle(FiniteRandomizer([[1, 0], [0.5, 0.5]]), 9), 1, "shuffler * no guarantee at delta"),
+        (SampleThreshold(0.1, 20), 1, "server that counts the reports * no guarantee: true values"),
+        (GaussianNoise(9.0), 1, "curator * no guarantee: true values"),
     ],
 )
 def test_what_is_left_without_trust(round_: Round, rounds: int, said: str) -> None:
     who, _, left = said.partition(" * ")
-    text = without_trust(round_, rounds).replace("if the ", "if ")
-    assert text.startswith(f"if {who} is not honest, {left}")
+    text = without_trust(round_, rounds)
+    assert text.startswith(f"against the {who} itself, and anyone who learns what it receives, ")
+    assert f" the guarantee is {left}" in text or f" there is {left}" in text
 
 
 def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> None:
@@ -189,12 +198,12 @@ def test_an_account_says_what_is_left_of_all_entries_without_trust() -> None:
     first = PlannedRound("first", Shuffle(PureLDP(2.0), 1000), 3)
     second = PlannedRound("second", Shuffle(PureLDP(1.0), 1000, messages=3), 2)
     said = Plan(9.0, 1e-3, (first, second)).ledger(rtol=0.1).to_markdown()
-    total = "if only the users are honest, epsilon = 12 at delta = 0 remains for all"
+    total = "if only the users are trusted, the guarantee is only epsilon = 12 at delta = 0 for all"
     assert total in said and said.count("* **local**: ") == 3
     clear = PlannedRound("clear", Shuffle(NoisyHistogram(poisson=0.5), 1000))
     said = Plan(9.0, 1e-3, (first, clear)).ledger(rtol=0.1).to_markdown()
-    assert "no epsilon at delta = 0 remains for all entries together" in said
+    assert "there is no guarantee at delta = 0 for all entries together" in said
     apart = tuple(replace(one, population=one.name) for one in (first, second))
     common = PlannedRound("common", Shuffle(PureLDP(0.5), 1000))
     said = Plan(9.0, 1e-3, (*apart, common)).ledger(rtol=0.1).to_markdown()
-    assert "epsilon = 6.5 at delta = 0 remains for all entries of the worst population" in said
+    assert "only epsilon = 6.5 at delta = 0 for all entries of the worst population" in said

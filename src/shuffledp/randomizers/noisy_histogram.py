@@ -316,7 +316,7 @@ class NoisyHistogram(Randomizer):
                 else f"geometric with theta = {plain(self.geometric)}"
             )
             value = f"the true value{kept if self._kept < 1 else ''}"
-            return f"{value}; the shuffler adds dummies of every value, their number being {number}"
+            return f"{value}; for each value the shuffler adds dummies, their number being {number}"
         if self.poisson is not None:
             number = f"Poisson with mean {plain(self.poisson)}"
         elif self.bernoulli is not None:
@@ -324,7 +324,7 @@ class NoisyHistogram(Randomizer):
         else:
             number = f"negative binomial with r = {plain(self.negative_binomial)} and "
             number += f"theta = {plain(self.theta)}"
-        return f"the true value, and dummies of every value, their number being {number}"
+        return f"the true value, and for each value dummies, their number being {number}"
 
     @property
     def client(self) -> Client:

@@ -404,7 +404,7 @@ class Ledger(Records):
         among = self.condition
         people = f" in the worst one, {worst.name!r}" if worst else ""
         if self._meets_target:
-            left = f"epsilon {rounded_down(self.epsilon - total.upper)} remains{people}"
+            left = f"epsilon {rounded_down(self.epsilon - total.upper)} is unspent{people}"
             every = " and all budgets for periods" if self.periods else ""
             return f"The plan fits {budget}{every}{among}: {left} ({relation} neighbours)."
         if not self._misses_target:

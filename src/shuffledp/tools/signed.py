@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._support.text import plain, rounded_down, rounded_up
-from ..guarantee import NEIGHBOURS
 from .dates import MONTHS_LATER
 from .document import Document, DocumentDetails, Section, terms_of
 from .participation import CountedRounds, Participation
@@ -18,8 +17,10 @@ from .statement import (
     EXACT_COMPOSITION,
     caution,
     facts,
+    in_plain_words,
     local_epsilon,
     none_trusted,
+    relation_of,
     without_trust,
 )
 
@@ -65,13 +66,20 @@ def _front(details: DocumentDetails) -> Section:
 def _signatures(details: DocumentDetails) -> Section:
     lines = details.signatures or (_BLANK,) * _UNNAMED
     rows = [(line, _BLANK[:14], _BLANK) for line in lines]
+    declared = (
+        "The undersigned confirm that the protocol is carried out as described, and that the "
+        "assumptions stated for each entry hold."
+    )
     return Section(
-        "Signatures", table=(("name and role", "date", "signature"), rows), kind="signatures"
+        "Signatures",
+        [declared],
+        table=(("name and role", "date", "signature"), rows),
+        kind="signatures",
     )
 
 
 def _guarantee(ledger: Ledger) -> Section:
-    relation, meaning = NEIGHBOURS[ledger.entries[0].planned.round.neighbours]
+    neighbours = ledger.entries[0].planned.round.neighbours
     upper, delta = ledger.total.upper, plain(ledger.delta)
     if math.isinf(upper):
         claim = f"No epsilon is certified at delta = {delta} for all entries together."
@@ -85,15 +93,18 @@ def _guarantee(ledger: Ledger) -> Section:
         "with the one is at most e^epsilon times that with the other, plus delta"
     )
     own = " that concerns their population" if ledger.populations else ""
-    always = "every user, also one who takes part in every round of every entry"
+    always = "every user, drawn in a round or not, also one of the users of every entry"
     how = "every user who takes part as assumed below, also in the worst such rounds"
     same = ", on the same condition" if ledger.is_limited else ""
     people = how if ledger.is_limited else f"{always}{own}"
-    seen = "against anyone who sees all results, under the assumptions stated for each entry"
+    seen = "against the adversary and under the assumptions stated for each entry"
     protected = f"{people}, {seen}"
+    pair = (float(rounded_up(upper)), ledger.delta) if math.isfinite(upper) else (0.0, 1.0)
+    meaning = [("meaning", in_plain_words(neighbours, [pair]))] if pair[1] < 1 else []
     rows = [
-        ("relation", f"{relation}: {meaning}"),
+        ("relation", relation_of(neighbours, sum(e.planned.rounds for e in ledger.entries))),
         ("what it says", says),
+        *meaning,
         ("who is protected", protected),
         ("local", f"{none_trusted([_rounds(ledger, name) for name in _names(ledger)])}{same}"),
         *caution([entry.planned.round for entry in ledger.entries], [delta]),

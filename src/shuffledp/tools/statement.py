@@ -35,8 +35,8 @@ _TRUSTED = {
 }
 #: What a composition of a fixed number of rounds covers.
 ADAPTIVE = (
-    "adaptive: the question of a round may depend on the results of earlier rounds; the number of "
-    "rounds, and all that is stated about them here, may not"
+    "adaptive: the question of a round may depend on the results of earlier rounds; the largest "
+    "number of rounds, and all that is stated about them here, may not"
 )
 EXACT_COMPOSITION = "exact for the analyzed pair up to the width of the bracket"
 #: What printed numbers are, and where the proofs are that are cited by their chapters.
@@ -63,7 +63,7 @@ def statement(
     from .. import __version__
 
     whom = protected_group(round_)
-    relation = ": ".join(NEIGHBOURS[round_.neighbours]) + whom.removeprefix(" for the users")
+    relation = relation_of(round_.neighbours, rounds) + whom.removeprefix(" for the users")
     rows = [("relation", relation), *facts(round_, rounds)]
     if rounds > 1:
         rows.append(("composition", f"{ADAPTIVE}; {EXACT_COMPOSITION}"))
@@ -78,6 +78,16 @@ def statement(
     lines = [*(claim(*guarantee, whom) for guarantee in guarantees), ""]
     lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
     return "\n".join(lines)
+
+
+def relation_of(neighbours: str, rounds: int) -> str:
+    """Which datasets are neighbours, also those of several rounds.
+
+    >>> relation_of("replace", 1)
+    'replace-one: neighbouring datasets differ in the value of one user'
+    """
+    text = ": ".join(NEIGHBOURS[neighbours])
+    return f"{text}; with several rounds, in all values of this user" if rounds > 1 else text
 
 
 def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, str]]:
@@ -160,37 +170,37 @@ def _not_covered(round_: Round) -> str:
     """What the guarantee says nothing about, whatever the protocol is. That a user takes part is
     covered only where removing the value removes all that the user sends."""
     is_hidden = round_.neighbours == "remove" and not isinstance(round_, RoundOfUsers)
-    whether = [] if is_hidden else ["whether a user takes part"]
+    whether = [] if is_hidden else ["whether somebody is one of the users"]
     beside = f"anything revealed beyond {round_.seen}, such as times or network addresses"
     everybody = "what the results say about people in general"
     return "; ".join([*whether, beside, everybody])
 
 
 def without_trust(round_: Round, rounds: int) -> str:
-    """What is left of the guarantee if whoever is trusted with the messages is not honest.
+    """The guarantee against whoever is trusted with the messages, which needs no trust.
 
     >>> from shuffledp import PureLDP, Shuffle
-    >>> without_trust(Shuffle(PureLDP(4.0), users=10_000), rounds=5)
-    'if the shuffler is not honest, epsilon = 20 at delta = 0 remains: 5 rounds times eps0 = 4'
+    >>> without_trust(Shuffle(PureLDP(4.0), users=10_000), rounds=5)[69:]
+    'the guarantee is only epsilon = 20 at delta = 0: 5 rounds times eps0 = 4'
     """
-    if_not = f"if {_TRUSTED[round_.view]} is not honest"
+    against = f"against {_TRUSTED[round_.view]} itself, and anyone who learns what it receives"
     if isinstance(round_, MixedShuffle):
         total = local_epsilon(round_, rounds)
         if math.isinf(total):
-            return f"{if_not}, no epsilon at delta = 0 remains: a message has no local eps0"
-        return f"{if_not}, {_left(total)} for {round_.whom}"
+            return f"{against}, there is no guarantee at delta = 0: a message has no local eps0"
+        return f"{against}, {_left(total)} for {round_.whom}"
     if not isinstance(round_, RoundOfUsers):
-        return f"{if_not}, no guarantee remains: true values are sent there"
+        return f"{against}, there is no guarantee: true values are sent there"
     randomizer, messages = round_.randomizer, round_.messages
     truth = randomizer.truth_probability
     if truth == 1:
-        return f"{if_not}, no guarantee remains: every user sends the true value"
+        return f"{against}, there is no guarantee: every user sends the true value"
     if math.isinf(randomizer.local_eps0):
-        return f"{if_not}, no epsilon at delta = 0 remains: {randomizer.no_local_eps0}"
+        return f"{against}, there is no guarantee at delta = 0: {randomizer.no_local_eps0}"
     times = [f"{rounds:,} rounds"] if rounds > 1 else []
     times += [f"{messages:,} {round_.sent}"] if messages > 1 else []
     product = " times ".join([*times, f"eps0 = {at_most(_local_eps0(round_))}"])
-    left = f"{if_not}, {_left(local_epsilon(round_, rounds))}"
+    left = f"{against}, {_left(local_epsilon(round_, rounds))}"
     said = [f"{left}: {product}" if times else left]
     if round_.sample_rate < 1 or round_.honest < round_.users:
         said.append("this does not depend on sampling or on other users")
@@ -203,8 +213,8 @@ def none_trusted(populations: Sequence[Sequence[tuple[Round, int]]]) -> str:
     """The same for a user who takes part in all entries of the worst of some populations."""
     total = max(sum(local_epsilon(*entry) for entry in entries) for entries in populations)
     which = "together" if len(populations) == 1 else "of the worst population"
-    left = "no epsilon at delta = 0 remains" if math.isinf(total) else _left(total)
-    return f"if only the users are honest, {left} for all entries {which}"
+    left = "there is no guarantee at delta = 0" if math.isinf(total) else _left(total)
+    return f"if only the users are trusted, {left} for all entries {which}"
 
 
 def local_epsilon(round_: Round, rounds: int) -> float:
@@ -228,7 +238,7 @@ def _local_eps0(round_: RoundOfUsers) -> float:
 
 
 def _left(epsilon: float) -> str:
-    return f"epsilon = {at_most(epsilon)} at delta = 0 remains"
+    return f"the guarantee is only epsilon = {at_most(epsilon)} at delta = 0"
 
 
 def _percent(share: Fraction) -> str:
