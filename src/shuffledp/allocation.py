@@ -76,9 +76,10 @@ class RandomAllocation(RoundOfReports):
     """One epoch of training in which every example takes part in random steps.
 
     Every example takes part in `selected` of the `steps` steps, drawn uniformly at random, and each
-    step releases a noisy sum over its examples. This is how batches of DP-SGD are drawn where they
-    are not Poisson samples ("random allocation", "balls and bins"). Steps may depend on the results
-    of earlier ones.
+    step releases a noisy sum over its examples ("random allocation", "balls and bins"). Steps may
+    depend on the results of earlier ones. Batches that a data loader cuts from shuffled examples
+    are another protocol, which can lose much more: `ShuffledBatches`. Poisson batches are
+    `mechanisms.PoissonSampled`.
 
     Parameters
     ----------
@@ -329,7 +330,9 @@ class ShuffledBatches(Mechanism):
 
     Most data loaders do this. `attained_epsilon` says what is lost at least. No guarantee that
     makes use of the shuffling is known. What holds is that of a single step without amplification:
-    `GaussianNoise(noise_multiplier, neighbours="remove")` for each epoch.
+    `GaussianNoise(noise_multiplier, neighbours="remove")` for each epoch, if a missing example
+    keeps its place in the order, with a zero gradient. If the batches are cut anew without it,
+    other examples change their batches, and this guarantee does not hold.
 
     Parameters
     ----------

@@ -14,8 +14,10 @@ import pytest
 import shuffledp
 from shell import ok, run
 from shuffledp import (
+    Accountant,
     Plan,
     PureLDP,
+    RandomAllocation,
     RandomizedResponse,
     Shuffle,
     UnaryEncoding,
@@ -26,9 +28,11 @@ from shuffledp import (
 )
 from shuffledp.cli.app import cli
 from shuffledp.errors import InvalidParameter
+from shuffledp.mechanisms import GaussianNoise, PoissonSampled
 from shuffledp.tools.plan import PlannedRound
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "plan.toml"
+SAMPLED = "--find sigma --mechanism gaussian --sample-rate 0.1"
 
 
 def of_eps0(eps0: float) -> Shuffle:
@@ -79,12 +83,54 @@ def test_calibrate_users() -> None:
         ("--find sigma --users 1e4 --epsilon 1 --delta 1e-6", "which has eps0"),
         ("--find users --eps0 4 --epsilon 0 --delta 1e-6", "epsilon=0"),
         ("--find size --users 1e4 --epsilon 1 --delta 1e-6", "'size' is not one of"),
+        ("--find steps --view allocation --epsilon 1 --delta 1e-6", "needs --noise-multiplier"),
+        (f"{SAMPLED} --sampling fixed --epsilon 1 --delta 1e-6", "use sampling='poisson'"),
+        (f"{SAMPLED} --neighbours replace --epsilon 1 --delta 1e-6", "neighbours='remove'"),
+        (f"{SAMPLED} --users 1e4 --epsilon 1 --delta 1e-6", "--users does not go with"),
     ],
 )
 def test_calibrate_refuses_in_one_sentence(arguments: str, words: str) -> None:
     result = run("calibrate", *arguments.split())
     assert result.returncode == 2 and result.stdout == ""
     assert words in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("asked", ["--find sigma", "--find noise-multiplier"])
+def test_calibrate_knows_sigma_of_training_by_both_names(asked: str) -> None:
+    """And takes it as given by either name, when the steps are looked for."""
+    target = ("--view", "allocation", *["--epsilon", "1", "--delta", "1e-6", "--json"])
+    report = json.loads(ok("calibrate", *asked.split(), "--steps", "50", *target))
+    found = calibrate(
+        "noise_multiplier", lambda each: RandomAllocation(each, 50), epsilon=1, delta=1e-6
+    )
+    assert (report["find"], report["value"]) == ("noise_multiplier", found.value)
+    known = asked.replace("--find ", "--")
+    steps = json.loads(ok("calibrate", "--find", "steps", known, str(found.value), *target))
+    assert steps["value"] <= 50
+
+
+@pytest.mark.parametrize(
+    ("find", "given"), [("sigma", {"rate": 0.1}), ("sample_rate", {"sigma": 2.0})]
+)
+def test_calibrate_poisson_samples(find: str, given: dict[str, float]) -> None:
+    """In a shell as in Python, and one step beyond the answer the target is missed."""
+
+    def step(value: float) -> PoissonSampled:
+        sigma, rate = given.get("sigma", value), given.get("rate", value)
+        return PoissonSampled(GaussianNoise(sigma, neighbours="remove"), rate)
+
+    spelled = {"sigma": "--sigma", "rate": "--sample-rate"}
+    options = [word for name, value in given.items() for word in (spelled[name], str(value))]
+    report = json.loads(
+        ok(
+            *("calibrate", "--find", find.replace("_", "-"), "--mechanism", "gaussian", *options),
+            *["--rounds", "30", "--epsilon", "1", "--delta", "1e-6", "--json"],
+        )
+    )
+    assert report["value"] == calibrate(find, step, rounds=30, epsilon=1, delta=1e-6).value
+    assert report["mechanism"] == "poisson-sampled" and report["neighbours"] == "remove"
+    assert Accountant().compose(step(report["value"]), 30).get_epsilon(1e-6) <= 1
+    assert Accountant().compose(step(report["beyond"]), 30).get_epsilon(1e-6) > 1
 
 
 def test_account_on_the_example_is_what_python_says(tmp_path: Path) -> None:

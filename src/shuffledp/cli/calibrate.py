@@ -8,6 +8,7 @@ import click
 
 from .._support.json_types import Bracket, Finite, Probability, RoundsAsked, Value
 from .._support.text import plain, rounded_down, wrapped
+from ..allocation import RandomAllocation
 from ..bounds.target import bracket
 from ..central import CentralNoise
 from ..errors import InvalidParameter
@@ -24,6 +25,7 @@ from ..tools.protocol import (
     central_parameters,
     needed,
     split,
+    with_noise_multiplier,
 )
 from .options import (
     JSON,
@@ -100,11 +102,15 @@ def calibrate(
         --users 1e4 --epsilon 1 --delta 1e-6
       shuffledp calibrate --find coins --mechanism binomial --epsilon 1 --delta 1e-6
       shuffledp calibrate --find rounds --mechanism skellam --mu 100 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --find sigma --mechanism gaussian --sample-rate 0.001 --rounds 10000 \\
+        --epsilon 1 --delta 1e-6
       shuffledp calibrate --find threshold --view threshold --rate 0.1 --epsilon 1 --delta 1e-8
       shuffledp calibrate --find noise-multiplier --view allocation --steps 1000 --rounds 10 \\
           --epsilon 1 --delta 1e-6
     """
-    name = find.replace("-", "_")
+    if find == "sigma" and given["view"] == RandomAllocation.view:
+        find = "noise-multiplier"
+    name, given = find.replace("-", "_"), dict(with_noise_multiplier(given))
     _check(find, name, given)
 
     def made(value: float) -> Round:
@@ -133,7 +139,7 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
     for other in needed(given):
         if name != other and given[other] is None:
-            raise InvalidParameter(f"--find {find} needs --{other}; add it.")
+            raise InvalidParameter(f"--find {find} needs --{other.replace('_', '-')}; add it.")
     kind = split(given)[0]
     if "randomizer" not in needed(given):
         return
@@ -157,17 +163,16 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
 
 
 def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
-    """Of what describes a round of users, nothing goes with central noise but its neighbours."""
-    mechanism = given["mechanism"]
-    known = {"mechanism", "rounds", "neighbours", *central_parameters(given)}
+    """Of what describes a round of users, only neighbours and sampling go with central noise."""
+    mechanism, own = given["mechanism"], central_parameters(given)
+    known = {"mechanism", "rounds", "neighbours", "sample_rate", "sampling", *own}
     for other in sorted(key for key, value in given.items() if value is not None):
         if other not in known and (other, given[other]) != ("randomizer", DEFAULT_RANDOMIZER):
             raise InvalidParameter(
                 f"--{other.replace('_', '-')} does not go with --mechanism {mechanism}; leave it "
                 "out."
             )
-    own = central_parameters(given)
-    if name != "rounds" and (name not in own or name == "sensitivity"):
+    if name not in ("rounds", "sample_rate") and (name not in own or name == "sensitivity"):
         raise InvalidParameter(
             f"--find {find} does not go with --mechanism {mechanism}, which has "
             f"{', '.join(own)}; look for another parameter."

@@ -21,6 +21,7 @@ from ..accountant import Accountant, repeated
 from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
+from ..mechanisms import PoissonSampled
 from ..mixed import MixedShuffle
 from ..randomizers.base import SUMMED, known_parameters, parameter_named
 from ..randomizers.parameter import Parameter, parameters_of
@@ -254,7 +255,8 @@ def _own_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter |
         parameter = parameters_of(kind).get(find)
         if parameter is not None and parameter.search is not None:
             made = make(parameter.search.start)
-            own: Any = type(made.randomizer if isinstance(made, RoundOfUsers) else made)
+            inside = made.mechanism if isinstance(made, PoissonSampled) else made
+            own: Any = type(inside.randomizer if isinstance(inside, RoundOfUsers) else inside)
             return parameters_of(own).get(find) if issubclass(own, kinds) else None
     return None
 

@@ -155,7 +155,7 @@ def options_of(view: str) -> set[str]:
 
 def missing_parameters(given: Mapping[str, Any], prefix: str = "") -> list[str]:
     """What a round needs beside the names and values that are given."""
-    given = _with_noise_multiplier(given)
+    given = with_noise_multiplier(given)
     names = [name for name in needed(given) if name != "randomizer"]
     if given.get("view", VIEWS[0]) not in VIEW_PARAMETERS:
         named = parameters_of(class_named(given.get("randomizer") or DEFAULT_RANDOMIZER, prefix))
@@ -169,7 +169,7 @@ def round_of(given: Mapping[str, Any], prefix: str = "") -> Round:
         return mixed_of(given, prefix)
     if given.get("protects") is not None:
         raise InvalidParameter(f"{prefix}protects names one of several groups; give groups, too.")
-    given = _with_noise_multiplier(given)
+    given = with_noise_multiplier(given)
     kind, parameters, options = split(given)
     view = validate.choice(f"{prefix}view", options.get("view", VIEWS[0]), VIEWS)
     if view in USER_ROUNDS:
@@ -237,7 +237,7 @@ def _group_of(given: Mapping[str, Any], kind: str, parameters: Mapping[str, Any]
     return Group(randomizer_of(own_kind, own), **options)
 
 
-def _with_noise_multiplier(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_noise_multiplier(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Of training, sigma is the noise multiplier: the noise of a step over the clipping norm."""
     if given.get("view") != RandomAllocation.view or given.get("sigma") is None:
         return given
@@ -285,14 +285,12 @@ def central_from(given: Mapping[str, Any]) -> Given:
     in_training = given.get("view") == RandomAllocation.view or "sample_rate" in given
     usual = "remove" if in_training else "replace"
     made = central_of(name, own, given.get("neighbours", usual))
-    if "sample_rate" not in given:
-        return made
     if given.get("sampling", "poisson") != "poisson":
         raise InvalidParameter(
             f"sampling={validate.show(given['sampling'])} is not known for a central mechanism; "
             "use sampling='poisson'."
         )
-    return PoissonSampled(made, given["sample_rate"])
+    return PoissonSampled(made, given["sample_rate"]) if "sample_rate" in given else made
 
 
 def _read_pld(path: str) -> dict[str, Any]:
