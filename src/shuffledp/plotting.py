@@ -6,12 +6,8 @@ are embedded. `title` replaces what stands above, `target` is a dashed line at a
 vertical axis. Needs the extra `plot`; pyplot and its global state are never touched.
 
 >>> from shuffledp import PureLDP, Shuffle
->>> from shuffledp.plotting import panels, plot_epsilon_vs_rounds, plot_profile
->>> survey = Shuffle(PureLDP(eps0=2.0), users=1_000)
->>> left, right = panels(2)
->>> _ = plot_profile(survey, [0.1, 0.2, 0.3], target=1e-6, ax=left)
->>> plot_epsilon_vs_rounds(survey, [1, 10], delta=1e-6, target=1.0, ax=right).get_ylabel()
-'certified epsilon'
+>>> from shuffledp.plotting import panels, plot_profile
+>>> _ = plot_profile(Shuffle(PureLDP(eps0=2.0), users=1_000), [0.1, 0.2], ax=panels(2)[0])
 """
 
 from __future__ import annotations
@@ -89,8 +85,7 @@ def plot_profile(
     Parameters
     ----------
     guarantee : Guarantee or mapping of str to Guarantee
-        A round, another mechanism or an accountant; or several by name, one curve each: other
-        rounds, analyses or randomizers.
+        A round, another mechanism or an accountant; or several by name, one curve each.
     epsilons : sequence of float, optional
         Two or more, 0 or larger; by default up to about delta = 1e-12.
     label : str
