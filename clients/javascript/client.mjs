@@ -295,7 +295,10 @@ export class Client {
       right = /^-?[0-9]+$/.test(text) && BigInt(text) >= BigInt(least) && BigInt(text) <= BigInt(most);
       if (right) machine.slots[0] = BigInt(text) < 0n ? [] : [short(BigInt(text))];
     }
-    if (!right) refuse(`the value '${text.slice(0, 40)}' is not one of this client; give another.`);
+    if (!right) {
+      const bits = `a list of ${length} bits with 1 to ${ones} ones`, whole = `a whole number in ${least} .. ${most}`;
+      refuse(`the value '${text.slice(0, 40)}' is not ${{ number: "a number in [0, 1]", bits, whole }[kind]}; give another.`);
+    }
     let found;
     try { found = this.run(machine); } catch (error) { if (error instanceof SpecificationError) throw error; fail(); }
     if (!this.isMessage(found)) fail();

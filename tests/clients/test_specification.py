@@ -335,17 +335,33 @@ def test_javascript_refuses_the_same_in_one_sentence(tmp_path: Path) -> None:
         assert part in found[name] and found[name].endswith("."), (name, found[name])
 
 
+REFUSED: dict[str, list[Any]] = {
+    "rr": [100, -1, 2**70],
+    "one bit": [1.5, -0.5],
+    "ones": [[0] * 8, [1] * 8, [1]],
+}
+
+
 def test_values_that_are_none_are_refused() -> None:
-    cases: dict[str, list[Any]] = {
-        "rr": [100, -1, 2**70],
-        "one bit": [1.5, -0.5],
-        "ones": [[0] * 8, [1] * 8, [1]],
-    }
-    for name, values in cases.items():
+    for name, values in REFUSED.items():
         specification = SPECIFIED[name].client_spec()
         for value in values:
             with pytest.raises(InvalidParameter, match="is not a"):
                 specification.message(value)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_javascript_refuses_values_with_the_same_sentence(name: str, tmp_path: Path) -> None:
+    """Which names the values that the client takes."""
+    specification, file = SPECIFIED[name].client_spec(), tmp_path / "client.json"
+    specification.save(file)
+    for value in REFUSED[name]:
+        line = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        with pytest.raises(InvalidParameter) as told:
+            specification.value_of(line)
+        command = [node(), str(MODULE), str(file)]
+        done = subprocess.run(command, input=f"{line}\n", capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (1, f"{told.value}\n")
 
 
 @pytest.mark.parametrize(

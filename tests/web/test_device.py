@@ -143,7 +143,9 @@ def test_a_value_and_its_message(page: Page) -> None:
     )
     page.fill("#field-value", "9")
     told = "[data-field=value] .problem"
-    until(page, f"document.querySelector('{told}')?.textContent.includes('not one of this client')")
+    until(
+        page, f"document.querySelector('{told}')?.textContent.includes('a whole number in 0 .. 3')"
+    )
     page.fill("#field-value", "3")
     until(
         page,

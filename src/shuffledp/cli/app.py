@@ -115,9 +115,9 @@ _COMPLETION = "_SHUFFLEDP_COMPLETE"
     cls=LazyGroup,
     summaries=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-    epilog="Every printed upper value is rounded up: it is safe to publish. The exit code is 0 "
-    "only if the question was answered as asked; 1: the answer is no; 2: bad input; 3: not "
-    "certified.",
+    epilog="account is also called plan. Every printed upper value is rounded up: it is safe to "
+    "publish. The exit code is 0 only if the question was answered as asked; 1: the answer is no; "
+    "2: bad input; 3: not certified.",
 )
 @click.version_option(__version__, package_name="shuffledp", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -134,6 +134,7 @@ def cli() -> None:
       shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8
+      shuffledp plan plan.toml
       shuffledp verify --matrix R.csv --users 5
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize
       shuffledp serve --open

@@ -61,9 +61,13 @@ class ClientAnswer(TypedDict):
 def client(out: str | None, form: str, **given: Any) -> None:
     """Export a client as data, for devices without Python: a program, its form, test vectors.
 
+    The JavaScript module client.mjs runs the document. It reads one value per line from the
+    standard input and writes one message per line. The package contains it as
+    web/static/client.mjs; the tab Client of `shuffledp serve` offers it for download.
+
     \b
       shuffledp client --randomizer rr --k 100 --eps0 9.69 --out client.json
-      node clients/javascript/client.mjs client.json
+      echo 42 | node client.mjs client.json
     """
     randomizer = make_randomizer(given)
     specification = randomizer.client_spec()

@@ -231,13 +231,13 @@ class Candidate:
 
     def _above_cap(self, option: int, find: str, value: float) -> Infeasible:
         cap, least = plain(self.question.max_eps0), self._local_eps0(option, value)
-        wrong = f"its messages have no local eps0, and max_eps0={cap} asks for one"
+        told = f"its messages have no local eps0, and max_eps0={cap} asks for one; leave max_eps0 "
+        told += "out to have it ranked."
         if least < math.inf:
-            wrong = f"no {find} has a local eps0 of at most max_eps0={cap}: {find}={plain(value)}, "
-            wrong += f"the nearest to it, has {at_most(least)}"
-        return Infeasible(
-            f"{wrong}; allow a larger one, or leave it out.", value, Bounds(0.0, math.inf)
-        )
+            told = f"no {find} has a local eps0 of at most max_eps0={cap}: {find}={plain(value)}, "
+            told += f"the nearest to it, has {at_most(least)}; "
+            told += "allow a larger max_eps0, or leave it out."
+        return Infeasible(told, value, Bounds(0.0, math.inf))
 
 
 def lowest(count: int, height: Callable[[int], float]) -> int:
