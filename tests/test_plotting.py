@@ -182,7 +182,7 @@ def test_a_picture_says_what_it_shows() -> None:
     assert "analysis clones" in axes.get_title().replace("\n", " ")
     assert "100 users" in [text.get_text() for text in axes.texts]
     title = compare(Shuffle(PureLDP(2.0), 100), 4, 1e-6).plot().get_title()
-    assert title == "4 x 100 users, PureLDP(eps0=2.0), replace-one"
+    assert title == "4 shuffled rounds of 100 users, PureLDP(eps0=2.0), replace-one"
 
 
 def test_names_of_a_plan_are_not_formulas_and_fit() -> None:

@@ -228,8 +228,8 @@ def test_shell_and_plan(tmp_path: Any) -> None:
     words = ["--randomizer", "noisy-histogram", "--users", "1e5", "--delta", "1e-6"]
     added = ["--binomial", "2000", "--value-rate", "0.5"]
     text = " ".join(ok("epsilon", *words, *added).split())
-    assert "keeps with probability 0.5; of every value the shuffler adds" in text
-    assert "the shuffler keeps every value with exactly the probability" in text
+    assert "keeps with probability 0.5; for each value the shuffler adds" in text
+    assert "the shuffler keeps every value with exactly the stated probability" in text
     wrong = run("epsilon", *words, "--poisson", "1", "--value-rate", "0.5")
     assert (wrong.returncode, "instead of poisson" in wrong.stderr) == (2, True)
     found = ok(

@@ -93,7 +93,7 @@ epsilon: Which epsilon holds at a given delta; exit code 3 if none is certified.
 delta: Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.
 risk: How much an attacker can find out: advantage, error rates, Renyi divergences.
 adversaries: How epsilon depends on what the adversary knows.
-compare: Compare with every bound of the literature that applies, and say why others do not.
+compare: Compare with the published bounds that apply, and say why others do not.
 calibrate: Find the largest or smallest value of one parameter that meets a target.
 choose: Rank all randomizers that meet a target by the error of their estimate.
 account: The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if not certified.

@@ -36,7 +36,7 @@ class CompareAnswer(Bracket, RoundsAsked):
 def compare(
     rounds: int, delta: float, rtol: float, form: str, picture: str | None, **given: Any
 ) -> None:
-    """Compare with every bound of the literature that applies, and say why others do not.
+    """Compare with the published bounds that apply, and say why others do not.
 
     \b
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .._support.progress import progress
 from .._support.rows import RowSequence
 from .._support.tables import CaptionedTable
-from .._support.text import plain, rounded_down, rounded_up, wrapped
+from .._support.text import plain, rounded_down, rounded_up, several, wrapped
 from ..accountant import repeated
 from ..errors import OutOfRange
 from ..guarantee import DEFAULT_RTOL, best_effort
@@ -162,7 +162,7 @@ def adversaries(
         attained = repeated(round_, rounds).attained_epsilon(delta, rtol=rtol)
     gist = f"is told nothing; {randomizer.attained_by}"
     rows.append(AnalysisRow("attained", attained, None, gist))
-    crowd = f"{int(rounds):,} x {round_.participants}"
+    crowd = f"{several(int(rounds), round_.noun)} of {round_.participants}"
     title = f"{randomizer!r}, {crowd}, delta = {plain(delta)}, {round_.relation}"
     return Ladder(title, tuple(rows), view)
 

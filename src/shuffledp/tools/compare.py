@@ -1,4 +1,4 @@
-"""Our bound beside every bound of the literature, for one protocol."""
+"""Our bound beside published bounds, for one protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import CaptionedTable, latex_table
-from .._support.text import plain, rounded_up, wrapped
+from .._support.text import plain, rounded_up, several, wrapped
 from ..accountant import repeated
 from ..allocation import RandomAllocation
 from ..errors import InvalidParameter, OutOfRange
@@ -125,7 +125,8 @@ class Comparison(Records, style.Drawable):
 
     @property
     def _protocol(self) -> str:
-        what = f"{self.rounds:,} x {self.round.participants}, {self.round.inside}"
+        times = several(self.rounds, self.round.noun)
+        what = f"{times} of {self.round.participants}, {self.round.inside}"
         return f"{what}, delta = {plain(self.delta)}, {self.round.relation}"
 
     @property

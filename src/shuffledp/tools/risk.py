@@ -109,7 +109,8 @@ class Risk(Records, style.Drawable):
         if len(rounds) == 1 and isinstance(rounds[0][0], Round):
             round_ = rounds[0][0]
             relation = f"{round_.relation}{protected_group(round_)}"
-            return f"{total:,} x {round_.participants}, {round_.inside}, {relation}"
+            who = f"{several(total, round_.noun)} of {round_.participants}"
+            return f"{who}, {round_.inside}, {relation}"
         kinds = several(len(rounds), "kind")
         return f"{several(total, 'round')} of {kinds}, {self.guarantee.relation}"
 

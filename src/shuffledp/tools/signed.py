@@ -99,8 +99,9 @@ def _guarantee(ledger: Ledger) -> Section:
     people = how if ledger.is_limited else f"{always}{own}"
     seen = "against the adversary and under the assumptions stated for each entry"
     protected = f"{people}, {seen}"
-    pair = (float(rounded_up(upper)), ledger.delta) if math.isfinite(upper) else (0.0, 1.0)
-    meaning = [("meaning", in_plain_words(neighbours, [pair]))] if pair[1] < 1 else []
+    known = math.isfinite(upper) and ledger.delta < 1
+    published = [(float(rounded_up(upper)), ledger.delta)]
+    meaning = [("meaning", in_plain_words(neighbours, published))] if known else []
     rows = [
         ("relation", relation_of(neighbours, sum(e.planned.rounds for e in ledger.entries))),
         ("what it says", says),
