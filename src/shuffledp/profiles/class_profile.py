@@ -177,18 +177,17 @@ class ClassSampler:
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
         end, slope = table.max_loss, table.last_slope
+        lower, upper, low, high = found.columns
+        if slope > 0:
+            # the profile is convex: at least its tangent at the largest loss, where it is 0
+            left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
+            # two exponentials and three products err by at most 20 units
+            tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - 2 * _SLACK)
+            better = tangent > lower
+            low = np.where(better | (epsilon == end), slope, low)
+            lower, high = np.maximum(lower, tangent), np.where(better, slope, high)
         # a law above several others may have a little more mass than 1
-        lower, upper = (np.minimum(side, 1.0) for side in (found.lower, found.upper))
-        low, high = found.slope_low, found.slope_high
-        if slope == 0:
-            return Samples(lower, upper, low, high)
-        # the profile is convex, so it is at least its tangent at the largest loss, where it is 0
-        left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
-        # two exponentials and three products err by at most 20 units
-        tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - 2 * _SLACK)
-        better = tangent > found.lower
-        low = np.where(better | (epsilon == end), slope, low)
-        return Samples(np.maximum(found.lower, tangent), upper, low, np.where(better, slope, high))
+        return Samples(np.minimum(lower, 1.0), np.minimum(upper, 1.0), low, high)
 
     def largest(
         self, epsilon: Array, wanted: NDArray[np.bool_], known: Array | None = None
