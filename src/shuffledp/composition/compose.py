@@ -170,7 +170,7 @@ class Composition:
     def plds(
         self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
     ) -> PLDBracket:
-        """Return PLDs of the rounds above and below them.
+        """Return PLDs above and below the rounds, those of an earlier question or new ones.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Composition:
         """Return the fineness beyond which lattices are not worth their time."""
         if not self.is_expensive:
             return math.inf
-        room = self._target_width(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
+        room = self._width_goal(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
         return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
 
     def deltas(
@@ -237,7 +237,7 @@ class Composition:
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
 
-    def _target_width(self, rtol: float) -> float:
+    def _width_goal(self, rtol: float) -> float:
         """Return the width in relative epsilon that cells may cost at a fineness of 1."""
         return aim(rtol, self.is_expensive, any(profile.is_slow for profile, _ in self._parts))
 
@@ -245,7 +245,7 @@ class Composition:
         self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
     ) -> PLDBracket:
         """Sample one profile for similar rounds and turn the samples into PLDs; see `plds`."""
-        goal = self._target_width(rtol)
+        goal = self._width_goal(rtol)
         influence = self._influence(targets)
         cells = cell_widths(self.outlines, influence, goal / fineness**2)
         strides = self._strides(goal, fineness)
