@@ -50,5 +50,5 @@ def test_what_is_kept_between_queries_is_bounded() -> None:
     asked = accountant(users=20, rounds=2)
     for i in range(12):  # each time another width and depth, hence another lattice
         asked.get_epsilon(10.0 ** -(3 + 5 * i), rtol=1e-3 / (1 + i))
-    (composition,) = asked._answers.compositions
+    (composition,) = asked._certified_rounds.compositions
     assert len(composition.cached) <= tuning.KEPT_LATTICES

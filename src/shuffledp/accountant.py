@@ -398,7 +398,7 @@ class Accountant(Guarantee):
         return html_table(caption, head, rows, named_by=3)
 
     @property
-    def _answers(self) -> CertifiedRounds:
+    def _certified_rounds(self) -> CertifiedRounds:
         with self._lock:
             if self._known is None:
                 each = (_times(round_.parts, count) for round_, count in self.rounds)

@@ -60,7 +60,8 @@ class Guarantee(ABC):
             If an argument has no meaning or is outside the supported range.
         """
         values = validate.deltas(delta)
-        return _each("epsilon", values, self._answers.epsilon_bounds, rtol, wide=True).upper
+        ask = self._certified_rounds.epsilon_bounds
+        return _each("epsilon", values, ask, rtol, wide=True).upper
 
     @overload
     def get_delta(self, epsilon: float, *, rtol: float = ...) -> float: ...
@@ -89,7 +90,7 @@ class Guarantee(ABC):
             If an argument has no meaning or is outside the supported range.
         """
         values = validate.epsilons(epsilon)
-        return _each("delta", values, self._answers.delta_bounds, rtol, wide=True).upper
+        return _each("delta", values, self._certified_rounds.delta_bounds, rtol, wide=True).upper
 
     @overload
     def epsilon_bounds(self, delta: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -122,7 +123,7 @@ class Guarantee(ABC):
         InvalidParameter, OutOfRange
             If an argument has no meaning or is outside the supported range.
         """
-        return _each("epsilon", validate.deltas(delta), self._answers.epsilon_bounds, rtol)
+        return _each("epsilon", validate.deltas(delta), self._certified_rounds.epsilon_bounds, rtol)
 
     @overload
     def delta_bounds(self, epsilon: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -155,12 +156,12 @@ class Guarantee(ABC):
         InvalidParameter, OutOfRange
             If an argument has no meaning or is outside the supported range.
         """
-        return _each("delta", validate.epsilons(epsilon), self._answers.delta_bounds, rtol)
+        return _each("delta", validate.epsilons(epsilon), self._certified_rounds.delta_bounds, rtol)
 
     @property
     @abstractmethod
-    def _answers(self) -> CertifiedRounds:
-        """The rounds that are asked about."""
+    def _certified_rounds(self) -> CertifiedRounds:
+        """What certifies epsilon and delta of these rounds."""
 
 
 #: What neighbouring datasets are: how a relation is called, and what it means.
@@ -269,7 +270,7 @@ class Mechanism(Guarantee):
         return ()
 
     @property
-    def _answers(self) -> CertifiedRounds:
+    def _certified_rounds(self) -> CertifiedRounds:
         return bounds.certified_rounds.CertifiedRounds(self.parts)
 
 

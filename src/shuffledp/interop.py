@@ -243,7 +243,7 @@ def _of_profile(mechanism: Mechanism, interval: float | None, truncation: float)
 
 
 def _of_composition(what: Guarantee, interval: float | None, truncation: float) -> _Orders:
-    orders = what._answers.compositions
+    orders = what._certified_rounds.compositions
     largest = max(composition.max_loss for composition in orders)
     step, index = _lattice(what, largest, interval, truncation)
     epsilon = step * index.astype(float)

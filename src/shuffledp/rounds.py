@@ -163,6 +163,7 @@ class RoundOfUsers(Round):
     dropouts: float
 
     def __post_init__(self) -> None:
+        """Check all fields, and replace shares of users by the numbers that they stand for."""
         if not isinstance(self.randomizer, Randomizer):
             raise InvalidParameter(
                 f"randomizer={validate.show(self.randomizer)} is not a randomizer; "

@@ -91,6 +91,7 @@ class Shuffle(RoundOfUsers):
     neighbours: str = field(default="replace", kw_only=True)
 
     def _check_view(self) -> None:
+        """Refuse an unknown analysis, and what no theorem covers if messages are shuffled."""
         known = self.randomizer.analyses
         if not isinstance(self.analysis, str) or self.analysis not in known:
             raise InvalidParameter(

@@ -81,7 +81,7 @@ def test_encloses_with_certificates(
 ) -> None:
     f = Recorder(falling(root)[shape], gap)
     level = f.f(root) * (1.0005 if shape == "step" else 1.0)
-    low, high = enclose(f, level, np.array(start), 10.0, 1e-9, 1e-4)
+    low, high = enclose(f, level, np.array(start), 10.0, 1e-9, enough=1e-4)
     assert low <= root <= high
     assert low == 0 or f.lower[low] > level
     assert high == 10.0 or f.upper[high] <= level
@@ -98,14 +98,14 @@ def test_encloses_with_certificates(
 
 def test_few_calls_from_a_good_guess() -> None:
     f = Recorder(lambda x: math.erfc(3 * x), 1e-4)
-    low, high = enclose(f, 1e-6, np.array([1.15, 1.156]), 10.0, 1e-6, 1e-3)
+    low, high = enclose(f, 1e-6, np.array([1.15, 1.156]), 10.0, 1e-6, enough=1e-3)
     assert high - low < 1e-4
     assert f.calls <= 2
 
 
 def test_below_the_level_at_zero() -> None:
     f = Recorder(lambda x: 0.1 / (1 + x), 0.0)
-    assert enclose(f, 0.2, np.array([0.0, 3.0]), 10.0, 1e-9, 1e-3) == (0.0, 0.0)
+    assert enclose(f, 0.2, np.array([0.0, 3.0]), 10.0, 1e-9, enough=1e-3) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("root", [1e-6, 0.01, 1.0, 9.9])

@@ -9,9 +9,10 @@ import pytest
 
 from covering import covering
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
-from shuffledp._support.numeric import BOTH, Array, Side
+from shuffledp._support.numeric import Array
 from shuffledp.composition.lattice import (
     LatticeSampler,
+    Order,
     SamplePlaces,
     cell_widths,
     on_lattice,
@@ -93,7 +94,7 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
 
 
 @pytest.mark.parametrize(
-    ("round_", "width", "targets", "side"),
+    ("round_", "width", "targets", "order"),
     covering(
         [
             Shuffle(PureLDP(4.0), 1000),
@@ -102,19 +103,19 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
         ],
         [1e-6, 1e-3],
         [(3.0,), (30.0, 40.0), (680.0,)],
-        [*BOTH, None],
+        [*Order, None],
         every=3,
     ),
 )
 def test_points_reach_from_0_to_the_largest_loss(
-    round_: Shuffle, width: float, targets: tuple[float, ...], side: Side | None
+    round_: Shuffle, width: float, targets: tuple[float, ...], order: Order | None
 ) -> None:
     (group,) = group_rounds([(round_.profile, 10)])
     largest = round_.profile.max_loss
     step = largest / 1e7
     outlines = [(group.outline, 10)]
     (cells,) = cell_widths(outlines, influences(outlines, targets), width)
-    losses = SamplePlaces(group.outline, *cells, 1e9).losses(round_.profile, side)
+    losses = SamplePlaces(group.outline, *cells, 1e9).losses(round_.profile, order)
     assert losses[0] == 0
     assert losses[-1] == largest
     points = on_lattice(losses, step, largest)

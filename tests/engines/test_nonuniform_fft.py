@@ -61,7 +61,7 @@ def test_every_error_is_within_its_bound(
     found, scores, falls = (
         evaluate_first_nodes(law, step, nodes),
         law.sums.scores[0],
-        law.sums.slopes[0],
+        law.sums.all_falls[0],
     )
     kinds = [
         (found.change, found.change_error, law.weights[0], 1.0),
@@ -160,7 +160,7 @@ def test_asking_for_more_than_nodes_can_give_costs_little(epsilon: float) -> Non
     cutting = law.cut(1.9e-4, 37.0, 1000)
     laws = law.enclosed(cutting).below.laws
     coarse, fine = (
-        ClassSampler(LawTable(laws, 1000), width, 37.0)(np.array([epsilon]))
+        ClassSampler(LawTable(laws, 1000), width, depth=37.0)(np.array([epsilon]))
         for width in (2.3e-5, 1e-6)
     )
     assert fine.upper[0] / fine.lower[0] <= coarse.upper[0] / coarse.lower[0]

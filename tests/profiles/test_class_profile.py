@@ -47,3 +47,13 @@ def test_a_message_that_only_the_other_users_send(users: int) -> None:
     assert law.max_loss(users) > math.log(4 / 3) + 0.1
     assert last_slope(law, users, law.max_loss(users)) == 0
     check(law, users, [0.0, 0.1, 0.28, 0.3, 0.5, 1.0])
+
+
+def test_no_bound_exceeds_1_if_a_law_has_more_mass() -> None:
+    """Laws above several others have; here so much that it shows, with a slope at the end."""
+    law = ClassLaw([1 + 1e-6, 0.0], [1e-12, 1 - 1e-12], [1e-12, 0.0])
+    table = LawTable((law,), 1)
+    samples = ClassSampler(table, 1e-4)(np.array([0.0, 1e-3, 1.0]))
+    assert table.last_slope > 0
+    assert (samples.lower <= samples.upper).all()
+    assert (samples.upper <= 1).all()

@@ -26,9 +26,9 @@ if TYPE_CHECKING:  # loaded with the first question about several rounds
 class CertifiedRounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
-    Of profiles of one order of the neighbours (`PrivacyProfile.reverse`), both orders are composed
-    and the larger value counts. `refine`: if the first lattice of a
-    composition is too coarse, a finer one is tried.
+    Where profiles are of one order of the neighbours (`PrivacyProfile.reverse`), both orders are
+    composed and the larger value counts. `refine`: if the first lattice of a composition is too
+    coarse, a finer one is tried.
     """
 
     def __init__(self, parts: Parts, *, refine: bool = True) -> None:
@@ -41,21 +41,22 @@ class CertifiedRounds:
         """Of rounds that lose something: one, or one for each order of the neighbours."""
         return [order.composition for order in self._orders]
 
-    def max_loss(self) -> float:
+    @property
+    def pure_epsilon(self) -> float:
         """The epsilon of pure DP: the largest loss, infinite if losses may be infinite."""
-        return max(order.max_loss() for order in self._orders)
+        return max(order.pure_epsilon for order in self._orders)
 
     @property
-    def largest_loss(self) -> float:
-        """The largest finite loss, from which on delta is constant."""
-        return max(order.largest_loss for order in self._orders)
+    def max_loss(self) -> float:
+        """The largest finite loss, from which on delta is constant; see `PrivacyProfile`."""
+        return max(order.max_loss for order in self._orders)
 
     def epsilon_bounds(
         self, delta: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
         """At any delta; 0 asks for pure DP. `curve`: the range of all deltas of a curve."""
         if delta == 0:
-            return Bounds(*[self.max_loss()] * 2)
+            return Bounds(*[self.pure_epsilon] * 2)
         return self._larger("epsilon", lambda order: order.epsilon_bounds(delta, rtol, curve), rtol)
 
     def delta_bounds(
@@ -88,8 +89,11 @@ class CertifiedRounds:
 
 
 class OneOrder:
-    """Rounds in one order of the neighbours. Keeps the composition for later questions, which may
-    come from several threads."""
+    """Rounds in one order of the neighbours.
+
+    `bounds.one_round` answers questions about a single part, `bounds.composed` all others. The
+    composition is kept for later questions, which may come from several threads.
+    """
 
     def __init__(self, parts: Parts, refine: bool = True) -> None:
         self._parts, self._refine = parts, refine
@@ -109,31 +113,32 @@ class OneOrder:
             return self._composition
 
     @property
-    def _only(self) -> PrivacyProfile | None:
-        """The profile, if there is one round."""
+    def _single_profile(self) -> PrivacyProfile | None:
+        """The profile, if there is one part that counts once; None if parts are to be composed."""
         match self._parts:
             case ((profile, 1),):
                 return profile
         return None
 
     @property
-    def largest_loss(self) -> float:
+    def max_loss(self) -> float:
         if not self._parts:
             return 0.0
-        return self.composition.max_loss if self._only is None else self._only.max_loss
+        profile = self._single_profile
+        return self.composition.max_loss if profile is None else profile.max_loss
 
-    def max_loss(self) -> float:
-        if not all(profile.bounded for profile, _ in self._parts):
-            return math.inf
-        return self.largest_loss
+    @property
+    def pure_epsilon(self) -> float:
+        is_bounded = all(profile.bounded for profile, _ in self._parts)
+        return self.max_loss if is_bounded else math.inf
 
     def epsilon_bounds(
         self, delta: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
         if delta == 1 or not self._parts:
             return Bounds(0.0, 0.0)
-        if self._only is not None:
-            return one_round.epsilon_bounds(self._only, delta, rtol)
+        if self._single_profile is not None:
+            return one_round.epsilon_bounds(self._single_profile, delta, rtol)
         from . import composed
 
         return composed.epsilon_bounds(self.composition, delta, rtol, self._refine, curve)
@@ -143,8 +148,8 @@ class OneOrder:
     ) -> Bounds[float]:
         if not self._parts:
             return Bounds(0.0, 0.0)
-        if self._only is not None:
-            return one_round.delta_bounds(self._only, epsilon, rtol)
+        if self._single_profile is not None:
+            return one_round.delta_bounds(self._single_profile, epsilon, rtol)
         from . import composed
 
         return composed.delta_bounds(self.composition, epsilon, rtol, self._refine, curve)
@@ -153,7 +158,7 @@ class OneOrder:
         """Return upper deltas, [epsilons], of one round by its profile, else by composition."""
         if not self._parts:
             return np.zeros(len(epsilon))
-        profile = self._only
+        profile = self._single_profile
         if profile is None:
             whole = self.composition
             places = np.minimum(epsilon, whole.max_loss)

@@ -1,8 +1,9 @@
 """Certified epsilon and delta of several rounds, from their composition.
 
 A question is answered on a lattice of privacy losses. If the bracket is too wide, another lattice
-is tried: one that is sampled where the answer turned out to be, or a finer one. The bounds of
-every lattice are certified; the search affects time and width only.
+is tried: one that is sampled where the answer turned out to be, or a finer one; if it is too long
+for a transform, a coarser one. The bounds of every lattice are certified; the search affects time
+and width only.
 
 Theory: docs/theory/epsilon.md.
 """
@@ -142,6 +143,8 @@ class _CompositionQuestion(ABC):
 
 
 class _EpsilonAt(_CompositionQuestion):
+    """The epsilon at a given delta."""
+
     name = "epsilon"
 
     @property
@@ -181,6 +184,8 @@ class _EpsilonAt(_CompositionQuestion):
 
 
 class _DeltaAt(_CompositionQuestion):
+    """The delta at a given epsilon."""
+
     name = "delta"
 
     @property
@@ -223,7 +228,8 @@ def _search(
     is sampled for some deltas, the targets, with some fineness. If its bracket is too wide, the
     next one is
 
-    * for the delta that was found, if that is not among the targets;
+    * for the delta that was found, if that is not among the targets: where epsilon was given, or
+      the first lattice was for a whole curve;
     * else a finer one, as fine as the widths of its cells and samples ask for;
     * a coarser one, if no transform has room for it.
 

@@ -52,7 +52,7 @@ def crossing(
         return values, values
 
     start = np.clip(np.multiply(guess, (1 - 1e-5, 1 + 1e-5)), 1e-12 * top, (1 - 1e-6) * top)
-    low, high = enclose(sides, level, start, top, rtol, rtol)
+    low, high = enclose(sides, level, start, top, rtol, enough=rtol)
     return (0.0, 0.0) if low == 0 and f(0.0) <= level else (low, high)
 
 
@@ -78,6 +78,7 @@ def enclose(
     start: Array,
     top: float,
     rtol: float,
+    *,
     enough: float,
     loose: float = 0.0,
 ) -> tuple[float, float]:

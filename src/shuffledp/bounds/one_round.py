@@ -60,7 +60,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
             return Bounds(math.inf, math.inf)
         falls_to_delta = end is None or end.upper[0] <= delta
         sides = _sides(sampler, falls_to_delta)
-        low, high = enclose(sides, delta, start, top, search_width, rtol, loose)
+        low, high = enclose(sides, delta, start, top, search_width, enough=rtol, loose=loose)
         if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
             return Bounds(0.0, 0.0)
         bounds = certified(low, high if falls_to_delta else math.inf)

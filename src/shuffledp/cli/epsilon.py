@@ -93,6 +93,10 @@ def delta(epsilon: Sequence[Sequence[float]], **given: Any) -> None:
 def _answer(
     query: str, at: str, values: list[float], rounds: int, rtol: float, form: str, **given: Any
 ) -> None:
+    """Print the bounds of `query`, "epsilon" or "delta", at each value of the other, `at`.
+
+    A bracket that is too wide is printed all the same; the exit code then says so.
+    """
     round_ = make_round(given)
     accountant = repeated(round_, rounds)
     ask = accountant.epsilon_bounds if query == "epsilon" else accountant.delta_bounds

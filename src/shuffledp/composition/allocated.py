@@ -141,7 +141,7 @@ class AllocatedProfile(PrivacyProfile):
             depth = min(depth, of_profiles.DEPTHS[1])
         plds = _enclosing(self.step, depth, width)
         low, high = (
-            ClassSampler(self._table(pld, side), width / 8, depth, (side,))
+            ClassSampler(self._table(pld, side), width / 8, depth=depth, sides=(side,))
             for pld, side in zip(plds, BOTH, strict=True)
         )
 

@@ -25,7 +25,7 @@ from .._support.transforms import round_up
 from ..profiles import tuning as of_profiles
 from ..profiles.base import Parts, PrivacyProfile, aim, factored
 from . import tuning
-from .lattice import LatticeSampler, SamplePlaces, cell_widths, narrow_samples
+from .lattice import LatticeSampler, Order, SamplePlaces, cell_widths, narrow_samples
 from .outlines import Influence, RoundGroup, group_rounds, influences
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, log_mgf, tilt_for_epsilon
@@ -170,7 +170,7 @@ class Composition:
     def plds(
         self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
     ) -> PLDBracket:
-        """Return PLDs of the rounds above and below them.
+        """Return PLDs above and below the rounds, those of an earlier question or new ones.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Composition:
         """Return the fineness beyond which lattices are not worth their time."""
         if not self.is_expensive:
             return math.inf
-        room = self._target_width(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
+        room = self._width_goal(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
         return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
 
     def deltas(
@@ -237,7 +237,7 @@ class Composition:
         trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
         return [trivial[side] for side in sides]
 
-    def _target_width(self, rtol: float) -> float:
+    def _width_goal(self, rtol: float) -> float:
         """Return the width in relative epsilon that cells may cost at a fineness of 1."""
         return aim(rtol, self.is_expensive, any(profile.is_slow for profile, _ in self._parts))
 
@@ -245,7 +245,7 @@ class Composition:
         self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
     ) -> PLDBracket:
         """Sample one profile for similar rounds and turn the samples into PLDs; see `plds`."""
-        goal = self._target_width(rtol)
+        goal = self._width_goal(rtol)
         influence = self._influence(targets)
         cells = cell_widths(self.outlines, influence, goal / fineness**2)
         strides = self._strides(goal, fineness)
@@ -255,26 +255,27 @@ class Composition:
             for profile, group, *_ in representing
         }
         step = self._step(min(strides), places, fineness)
-        samplers: dict[tuple[PrivacyProfile, Side], LatticeSampler] = {}
+        samplers: dict[tuple[PrivacyProfile, Order], LatticeSampler] = {}
         for representative in representing:
             profile, group = representative.profile, representative.group
             share = representative.above / self.groups[group].count
-            for side, sampled in ((Side.UPPER, profile), (Side.LOWER, profile.reverse)):
-                is_known = side is Side.LOWER and (profile.swapped, Side.UPPER) in samplers
+            for order, sampled in ((Order.FORWARD, profile), (Order.BACKWARD, profile.reverse)):
+                is_backward = order is Order.BACKWARD
+                is_known = is_backward and (profile.swapped, Order.FORWARD) in samplers
                 if sampled is not None and not is_known:
-                    losses = _losses_of(profile, side)
+                    losses = _losses_of(profile, order)
                     width = self._first_width(goal)
                     sampler = LatticeSampler(sampled, step, places[profile], losses, width)
                     sampler.weigh(influence[group], share)
-                    samplers[profile, side] = sampler
+                    samplers[profile, order] = sampler
         are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
         upper, lower = [], []
         for each in representing:
             profile = each.profile
-            forward, reverse = samplers[profile, Side.UPPER].sampled, None
+            forward, reverse = samplers[profile, Order.FORWARD].sampled, None
             if profile.reverse is not None:
-                other = samplers.get((profile, Side.LOWER))
-                reverse = (other or samplers[profile.swapped, Side.UPPER]).sampled
+                other = samplers.get((profile, Order.BACKWARD))
+                reverse = (other or samplers[profile.swapped, Order.FORWARD]).sampled
             upper.append((upper_pld(step, forward, reverse), each.above))
             lower.append((_lower_pld(profile, step, forward, reverse), each.below))
         return PLDBracket(upper, lower, are_narrow, representing)
@@ -325,7 +326,7 @@ class Composition:
         wanted = min(stride, max(stride / tuning.FINER / max(fineness, 1.0), longest))
         if self.is_expensive:  # a second lattice costs far more than a finer one
             gaps = (
-                np.diff(graded.losses(profile, _losses_of(profile, Side.UPPER)))
+                np.diff(graded.losses(profile, _losses_of(profile, Order.FORWARD)))
                 for profile, graded in places.items()
             )
             narrowest = min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
@@ -339,9 +340,9 @@ class Composition:
         return step
 
 
-def _losses_of(profile: PrivacyProfile, side: Side) -> Side | None:
-    """Return which losses an order stands for: positive, negative, or (None) both alike."""
-    return None if profile.swapped is profile else side
+def _losses_of(profile: PrivacyProfile, order: Order) -> Order | None:
+    """Return the order, or None if samples stand for the losses of both orders alike."""
+    return None if profile.swapped is profile else order
 
 
 def _lower_pld(

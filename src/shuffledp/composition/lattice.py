@@ -11,18 +11,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.numeric import Array, Side
+from .._support.numeric import Array
 from ..profiles.base import PrivacyProfile, Samples, joined
 from . import tuning
 from .outlines import Influence
 from .pld import PLD, Sampled
 from .tilted_sum import CountedPLDs
+
+
+class Order(IntEnum):
+    """The order in which a profile takes the two neighbours; as a factor, the sign of its losses.
+
+    A loss of (Q, P) is minus a loss of (P, Q): sampled backward, a profile tells of the negative
+    losses.
+    """
+
+    FORWARD = 1  # (P, Q)
+    BACKWARD = -1  # (Q, P)
 
 
 class CellWidths(NamedTuple):
@@ -78,17 +90,17 @@ class SamplePlaces:
     outline: PLD
     cell_losses: Array
     cell_widths: Array
-    depth: float  # log(1/delta) of the smallest delta that is asked for
+    depth: float  # deltas of a round are resolved down to e^-depth
 
-    def losses(self, profile: PrivacyProfile, side: Side | None = None) -> Array:
+    def losses(self, profile: PrivacyProfile, order: Order | None = None) -> Array:
         """Return the losses at which to sample a profile, from 0 on.
 
         Parameters
         ----------
         profile : PrivacyProfile
-        side : Side, optional
-            UPPER for positive losses, LOWER for negative ones as seen from Q, and None for both at
-            once where they are mirror images.
+        order : Order, optional
+            FORWARD for positive losses, BACKWARD for negative ones as seen from Q, and None for
+            both at once where they are mirror images.
 
         Returns
         -------
@@ -98,11 +110,11 @@ class SamplePlaces:
         """
         losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
         places, widths = self.cell_losses, self.cell_widths
-        if side is Side.LOWER:
+        if order is Order.BACKWARD:
             losses, masses = -losses[::-1], (masses * np.exp(-losses))[::-1]
             infinite = 0.0 if profile.bounded else math.inf  # not part of an outline of P
             places, widths = -places[::-1], widths[::-1]
-        elif side is None:
+        elif order is None:
             widths = np.minimum(widths, np.interp(-places, places, widths))
         tail = np.cumsum(masses[::-1])[::-1]
         beyond = losses[tail + infinite <= math.exp(-self.depth)]
@@ -146,21 +158,35 @@ def on_lattice(losses: Array, step: float, largest: float) -> NDArray[np.int64]:
 
 
 class LatticeSampler:
-    """A profile on a lattice: sampled once, and then again where narrower samples are needed."""
+    """A profile on a lattice: sampled once, and then again where narrower samples are needed.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        What is sampled.
+    step : float
+        The distance of the lattice points.
+    places : SamplePlaces
+        Where to sample a profile without known kinks, and how deep.
+    order : Order, optional
+        The losses that the samples stand for: positive, negative, or (None) both alike.
+    width : float
+        Relative width in epsilon of the first samples.
+    """
 
     def __init__(
         self,
         profile: PrivacyProfile,
         step: float,
         places: SamplePlaces,
-        side: Side | None,
+        order: Order | None,
         width: float,
     ) -> None:
-        self._profile, self._step, self._side = profile, step, side
+        self._profile, self._step, self._order = profile, step, order
         self._depth, self._width = places.depth, width
         largest, kinks = profile.max_loss, profile.kinks
         if kinks is None:
-            index = on_lattice(places.losses(profile, side), step, largest)
+            index = on_lattice(places.losses(profile, order), step, largest)
         else:
             index = on_lattice(beside_kinks(kinks, step, largest), step, largest)
         samples = self._sample(index, width)
@@ -170,8 +196,8 @@ class LatticeSampler:
         more = more[(more > 0) & (more < index[-1])]
         if len(more):
             index, samples = np.append(index, more), joined([samples, self._sample(more, width)])
-            order = np.argsort(index)
-            index, samples = index[order], samples.rows(order)
+            rank = np.argsort(index)
+            index, samples = index[rank], samples.rows(rank)
         self._index, self._samples = index, samples
         self._weights = np.zeros(len(index))
 
@@ -189,10 +215,10 @@ class LatticeSampler:
         """
         epsilon = self._step * self._index.astype(float)
         cells = np.gradient(epsilon) if len(epsilon) > 1 else np.zeros(1)
-        for side in (Side.UPPER, Side.LOWER):
-            if self._side in (None, side):
-                of_samples = np.interp(side * epsilon, *influence[::2], 0.0, 0.0)
-                scale = 1.0 if side is Side.UPPER else np.exp(-epsilon)
+        for order in Order:
+            if self._order in (None, order):
+                of_samples = np.interp(order * epsilon, *influence[::2], 0.0, 0.0)
+                scale = 1.0 if order is Order.FORWARD else np.exp(-epsilon)
                 self._weights += share * cells * scale * of_samples
 
     @property

@@ -115,19 +115,22 @@ def jump_stop_loss(
     width : float
         Relative width to aim for.
     solve : Engine
-        Evaluates rows without a dominant score, and what remains of the others.
+        Evaluates rows without a dominant score, and what remains of the others: by default the
+        integral.
     least : float
         Values below this need no accuracy.
     """
     with np.errstate(over="ignore"):
         level = _jump_level(sums)
     big, usual = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
+    # values below `least` need no accuracy, as if that much were known from elsewhere
+    known = np.full(len(level), least)
     if len(big) == 0:
-        return solve(sums, width, np.full(len(level), least))
+        return solve(sums, width, known)
     found = np.empty((4, len(level)))
     found[:, big] = _condition_on_big(sums.rows(big), level[big], width, solve, least)
     if len(usual):
-        found[:, usual] = solve(sums.rows(usual), width, np.full(len(usual), least))
+        found[:, usual] = solve(sums.rows(usual), width, known[usual])
     return StopLossBounds(*found)
 
 
@@ -175,7 +178,7 @@ def _condition_on_big(
     width, solve, least
         As in `jump_stop_loss`.
     """
-    n, held, z, p = float(sums.users), sums.threshold, sums.scores, sums.probabilities
+    n, threshold, z, p = float(sums.users), sums.threshold, sums.scores, sums.probabilities
     size = sums.magnitudes
     big, low = z >= level[:, None], z < -level[:, None]
     usual = ~(big | low)
@@ -198,11 +201,11 @@ def _condition_on_big(
     )
     closed_error, none_error = (np.expm1(x) for x in slack)
     closed_error += 6 * error
-    none, with_big = np.exp(log_none), mean_with_big(z, -held)
+    none, with_big = np.exp(log_none), mean_with_big(z, -threshold)
     with np.errstate(over="ignore"):
         known = (with_big + least) / np.maximum(none, 1e-300)
     rest = solve(sums.without(~usual, p_excluded), width, known)
-    charge = closed_error * mean_with_big(size, held)
+    charge = closed_error * mean_with_big(size, threshold)
     down, up = none / (1 + none_error), none * (1 + none_error)
     with_low, upper = _mean_with_low(sums, big, low, error), sums.trivial_bound()
     lower = down * rest.lower + with_big - charge + with_low.lower
@@ -210,7 +213,7 @@ def _condition_on_big(
     if Side.UPPER in sums.sides:
         smallest_big = np.where(big, z - ROUNDING * size, np.inf).min(axis=1)
         negative = _tail_mean(
-            sums, np.where(low, 0.0, ROUNDING * size - z), smallest_big - held, error
+            sums, np.where(low, 0.0, ROUNDING * size - z), smallest_big - threshold, error
         )
         with np.errstate(over="ignore"):
             negative = np.minimum(negative, 1e300) * n * np.sum(p * big, axis=1) * (1 + error)
@@ -289,10 +292,10 @@ def _one_big_and_one_low(
     ways = n * (n - 1) * np.exp(log_none)
     drift = mean_of_others(z) - sums.threshold
     value, fall = np.zeros((2, len(z)))
-    held = mean_of_others(sums.slopes) + sums.threshold_rise
+    fall_of_rest = mean_of_others(sums.all_falls) + sums.threshold_rise
     for i in np.flatnonzero((p_big > 0) & (p_low > 0)).tolist():
         value[i], fall[i] = _sum_over_pairs(
-            sums, i, big[i], low[i], float(drift[i]), float(held[i])
+            sums, i, big[i], low[i], float(drift[i]), float(fall_of_rest[i])
         )
     sizes = np.sum(p * size * big, axis=1) * p_low + np.sum(p * size * low, axis=1) * p_big
     sizes += p_big * p_low * (mean_of_others(size) + sums.threshold)
@@ -311,14 +314,14 @@ def _sum_over_pairs(
     big: NDArray[np.bool_],
     low: NDArray[np.bool_],
     drift: float,
-    held: float,
+    fall_of_rest: float,
 ) -> tuple[float, float]:
     """Return sums over the pairs of a big score z and a low score y of one row.
 
     The first is that of p_z p_y (z + y + drift)_+, the second that of p_z p_y (fall_z + fall_y +
-    held) over the pairs for which z + y + drift is positive.
+    fall_of_rest) over the pairs for which z + y + drift is positive.
     """
-    z, p, falls = sums.scores[row], sums.probabilities[row], sums.slopes[row]
+    z, p, falls = sums.scores[row], sums.probabilities[row], sums.all_falls[row]
     order = np.flatnonzero(big)[np.argsort(z[big])]
     # sums over the scores from each one on: mass, mass times score, mass times fall
     above = np.zeros((3, len(order) + 1))
@@ -327,7 +330,7 @@ def _sum_over_pairs(
     needed = -(z[low] + drift)
     mass, score, fall = above[:, np.searchsorted(z[order], needed, side="right")]
     value = p[low] @ np.maximum(score - needed * mass, 0.0)
-    return float(value), float(p[low] @ (fall + (falls[low] + held) * mass))
+    return float(value), float(p[low] @ (fall + (falls[low] + fall_of_rest) * mass))
 
 
 def _tail_mean(sums: ScoreSums, x: Array, level: Array, error: float) -> Array:

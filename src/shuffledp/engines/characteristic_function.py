@@ -148,7 +148,7 @@ def cosine_less_one_and_sine(angle: Array) -> tuple[Array, Array]:
 def change_error(law: TiltedLaw, row: NDArray[np.intp], t: Array) -> Array:
     """Return a bound on the error of E~ e^(itz) - 1: angles, weights and sums."""
     moved = t * law.mean_size[row]  # E~ |tz|
-    rounding = 2 * (law.relative + law.change) + (64 + 4 * law.sums.scores.shape[1]) * UNIT
+    rounding = 2 * (law.relative + law.norm_error) + (64 + 4 * law.sums.scores.shape[1]) * UNIT
     error: Array = 32 * UNIT * moved + rounding[row] * np.minimum(moved, 4.0)
     return error
 
@@ -181,7 +181,7 @@ def weights_of_means(law: TiltedLaw) -> dict[str, tuple[Array, Array]]:
 
     With every mean goes the relative error of its weights, per row.
     """
-    falls, usual_error, last_error = law.sums.falls, law.relative + law.change, 2 * law.relative
+    falls, usual_error, last_error = law.sums.falls, law.relative + law.norm_error, 2 * law.relative
     kinds: dict[str, tuple[Array, Array]] = {}
     if law.last is not None:
         kinds["last"] = law.last, last_error

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from . import tuning
-from .big_scores import jump_stop_loss
+from .big_scores import jump_stop_loss, large_stop_loss
 from .one_positive import one_positive_stop_loss
 from .problem import ScoreSums, StopLossBounds, is_every_row, one_user_stop_loss, without_slope
 from .rare_scores import rare_stop_loss
@@ -111,7 +111,7 @@ RULES = (
         "any other law, at a cost that does not grow with the users; dominant and large scores "
         "are conditioned on",
         lambda q: (q.sums.users > 1) & ~q.suits_lattice,
-        lambda q: jump_stop_loss(q.sums, q.width, least=q.least),
+        lambda q: jump_stop_loss(q.sums, q.width, large_stop_loss, q.least),
     ),
 )
 

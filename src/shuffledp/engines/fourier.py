@@ -320,7 +320,7 @@ def _sums_at(
         falls = falls + (1 + change) * at_nodes.last_falling
         fall_error = users * at_nodes.falling_error + law.sums.threshold_rise * change_error
         fall_error += law.largest_fall[:, None] * last_error + at_nodes.last_falling_error
-        fall_error += law.mean_of_last(law.sums.slopes)[:, None] * change_error
+        fall_error += law.mean_of_last(law.sums.all_falls)[:, None] * change_error
         error = others * (np.abs(falls) * grown + 2 * fall_error)
         error = np.where(unresolved, largest * law.largest_fall[:, None], error)
         falls = falls * base

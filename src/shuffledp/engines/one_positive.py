@@ -156,17 +156,17 @@ class _OneRow:
     def __init__(self, sums: ScoreSums, width: float, side: Side) -> None:
         scores = sums.scores[0] + side * ROUNDING * sums.magnitudes[0]
         self.unit = 2.0 ** min(int(np.frexp(scores.max(initial=0.0))[1]), 1023)
-        scores, held = scores / self.unit, float(sums.threshold[0]) / self.unit
+        scores, threshold = scores / self.unit, float(sums.threshold[0]) / self.unit
         masses = sums.probabilities[0]
         # a positive score without mass counts nothing, even where no bound is finite
         positive, others = (scores > 0) & (masses > 0), scores <= 0
         self.error = sums.error + (64 + len(masses)) * UNIT
         self.users = sums.users
         self.width = width
-        self.held = held * (1 - side * 64 * UNIT)
+        self.threshold = threshold * (1 - side * 64 * UNIT)
         order = np.argsort(scores[positive])
         self.gain, self.chance = scores[positive][order], masses[positive][order]
-        self.net = np.maximum(self.gain - self.held, 0.0)
+        self.net = np.maximum(self.gain - self.threshold, 0.0)
         self.losses, self.masses = -scores[others], masses[others]
         self.idle = max(1 - float(masses.sum()), 0.0)
         self.mass_error = 2.5 * (self.users - 1) * self.error  # of the law of n - 1 users
@@ -237,7 +237,7 @@ class _OneRow:
         # of two positive scores 2 (a + b - loss)_+ <= (2 a - loss)_+ + (2 b - loss)_+, and of more
         # of them the sum
         another = others * float(self.chance.sum())
-        twice = self._at_most(on, but_one, np.maximum(2 * gain - self.held, 0.0))
+        twice = self._at_most(on, but_one, np.maximum(2 * gain - self.threshold, 0.0))
         value += another * twice / 2 + another * (another / 2 * gain)
         return value
 

@@ -68,6 +68,7 @@ class ScoreSums:
     sides: Sequence[Side] = BOTH
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
+        """Return the problems of some rows, without copies if these are all in order."""
         if is_every_row(index, len(self.scores)):
             return self
         return replace(
@@ -122,7 +123,7 @@ class ScoreSums:
         return number
 
     @property
-    def slopes(self) -> Array:
+    def all_falls(self) -> Array:
         """The falls of all values, 0 if none were given."""
         return np.zeros(self.scores.shape) if self.falls is None else self.falls
 

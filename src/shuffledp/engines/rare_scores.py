@@ -82,7 +82,7 @@ def stop_loss_by_listing(sums: ScoreSums, most: int) -> tuple[Array, Array]:
         at most the sum of the (score)_+.
     """
     scores, probabilities, magnitudes = sums.scores, sums.probabilities[0], sums.magnitudes
-    users, held = sums.users, sums.threshold[:, None]
+    users, threshold = sums.users, sums.threshold[:, None]
     common = int(probabilities.argmax())
     order = np.delete(np.arange(len(probabilities)), common)
     order = order[probabilities[order] > 0]
@@ -92,8 +92,8 @@ def stop_loss_by_listing(sums: ScoreSums, most: int) -> tuple[Array, Array]:
     exponent = _log_ways(counts, most, n) + counts @ np.log(rare)
     charge = _exponent_error(rare, n, most, sums.error) + UNIT * len(counts) + 1e-11
     margin = (20 + len(probabilities)) * UNIT + sums.error  # relative, of sums of probabilities
-    total = scores[:, order] @ counts.T - held  # [rows, ways]
-    slack = (20 + len(rare)) * UNIT * (magnitudes[:, order] @ counts.T + held)
+    total = scores[:, order] @ counts.T - threshold  # [rows, ways]
+    slack = (20 + len(rare)) * UNIT * (magnitudes[:, order] @ counts.T + threshold)
     underflow = LEAST + 1e-305 * n * magnitudes.max(axis=1)
     sides = []
     for side in BOTH:

@@ -310,7 +310,7 @@ def _lower(lattice: _ScoreLattice, aliases: Aliases) -> tuple[Array, Array, Arra
         found: Array = np.einsum("ij,ij->i", last, what)
         return found
 
-    moved, falls = _HALF * step, np.column_stack([sums.slopes, np.zeros(len(step))])
+    moved, falls = _HALF * step, np.column_stack([sums.all_falls, np.zeros(len(step))])
     value, chance = mean(gained), mean(counted)
     rest, fall = mean((values - step[:, None] * place) * counted), mean(falls * counted)
     low, high = lattice.scale(norm, threshold)

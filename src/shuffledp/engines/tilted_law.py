@@ -49,7 +49,7 @@ class TiltedLaw:
         log E e^(theta (S + Z)).
     relative : Array
         Relative error of each term p (e^(theta z) - 1) of the norm E e^(theta z) - 1.
-    change : Array
+    norm_error : Array
         Relative error of the norm.
     log_error : Array
         Error of log_scale.
@@ -63,7 +63,7 @@ class TiltedLaw:
     tau: Array
     log_scale: Array
     relative: Array
-    change: Array
+    norm_error: Array
     log_error: Array
     last: Array | None
 
@@ -103,11 +103,11 @@ class TiltedLaw:
         log_scale += (tau * theta) ** 2 / 2
         # the probability, the exponent and the sum of each term
         relative = UNIT * (32 + theta + scores.shape[1]) + sums.error
-        change = relative * np.abs(growth).sum(axis=1) / norm
-        log_error = np.where(change < _MOST_CHANGE, n * change / (1 - change), np.inf)
+        norm_error = relative * np.abs(growth).sum(axis=1) / norm
+        log_error = np.where(norm_error < _MOST_CHANGE, n * norm_error / (1 - norm_error), np.inf)
         log_error += 16 * UNIT * (np.abs(log_scale) + 2 * theta * threshold + 8)
         log_error += 0.0 if last is None else 2 * relative
-        return cls(sums, theta, weights, tau, log_scale, relative, change, log_error, last)
+        return cls(sums, theta, weights, tau, log_scale, relative, norm_error, log_error, last)
 
     def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
         if is_every_row(index, len(self.theta)):
@@ -167,8 +167,8 @@ class TiltedLaw:
         """An upper bound on the mean decrease of the sum per unit of alpha, under the tilt."""
         if self.sums.falls is None:
             return np.full(len(self.theta), float(self.sums.threshold_rise))
-        mean = np.sum(self.weights * self.sums.slopes, axis=1)
-        total = float(self.sums.users) * mean + self.mean_of_last(self.sums.slopes)
+        mean = np.sum(self.weights * self.sums.all_falls, axis=1)
+        total = float(self.sums.users) * mean + self.mean_of_last(self.sums.all_falls)
         bound: Array = total * MORE + self.sums.threshold_rise
         return bound
 
@@ -279,8 +279,10 @@ class Aliases:
     def of_slope(self, period: Array) -> Array:
         """Return a bound on what copies add to the slope: the sum of all falls, if S > 0."""
         sums, decay = self._law.sums, np.exp(-self._law.theta * period)
-        mean = sums.users * np.sum(sums.probabilities * sums.slopes, axis=1) + sums.threshold_rise
-        mean += 0.0 if sums.last is None else np.sum(sums.last * sums.slopes, axis=1)
+        mean = (
+            sums.users * np.sum(sums.probabilities * sums.all_falls, axis=1) + sums.threshold_rise
+        )
+        mean += 0.0 if sums.last is None else np.sum(sums.last * sums.all_falls, axis=1)
         below = self._below(period, -np.log(np.maximum(self._mean_falls, 1e-300)))
         total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
         return total
@@ -293,10 +295,10 @@ class Aliases:
         for i, tilts in enumerate(self._tilts):
             heavy = np.exp(np.minimum(tilts[:, None] * scores, 700.0))
             norm = 1 + np.sum(sums.probabilities * (heavy - 1), axis=1)
-            fall = np.sum(sums.probabilities * heavy * sums.slopes, axis=1)
+            fall = np.sum(sums.probabilities * heavy * sums.all_falls, axis=1)
             means[i] += sums.users * fall / np.maximum(norm, 1e-300)
             if sums.last is not None:
-                total = np.sum(sums.last * heavy * sums.slopes, axis=1)
+                total = np.sum(sums.last * heavy * sums.all_falls, axis=1)
                 means[i] += total / np.sum(sums.last * heavy, axis=1)
         # a user's own score may have been moved, besides those in the norm
         return means * MORE * np.exp(2 * self._tilts * self._shift)

@@ -1,8 +1,10 @@
 """The divergence of sums of bits of two kinds that differ in one bit, at a cost flat in n.
 
-With the tilt of `tilted_bits.py`, H(m) is a Fourier sum in which nothing cancels. Both along the
-means and at a fixed threshold, H depends so smoothly on m that a first-order Taylor expansion
-bounds it for a whole range of m.
+H(m) is the delta, at some epsilon, of two sums of n bits: in both, m bits are 1 with probability p
+and n - 1 - m with probability q; the last one is 1 with probability p in the first sum and with
+probability q in the second. With the tilt of `tilted_bits.py`, H(m) is a Fourier sum in which
+nothing cancels. Both along the means and at a fixed threshold, H depends so smoothly on m that a
+first-order Taylor expansion bounds it for a whole range of m.
 
 Theory: docs/theory/bits.md.
 """

@@ -155,20 +155,23 @@ class PrivacyProfile(ABC):
     @property
     @abstractmethod
     def max_loss(self) -> float:
-        """The largest finite loss: delta is constant from this epsilon on."""
+        """The largest finite loss, rounded up: delta is constant from this epsilon on.
+
+        Where losses have no end, a loss beyond which less than 1e-290 is left. Always finite.
+        """
 
     @property
     def farthest_loss(self) -> float:
-        """The largest finite loss, however unlikely.
+        """`max_loss`, or more: for a mixture with this profile delta is constant from here on.
 
-        `max_loss` may be smaller: a loss from which on delta is below every double.
+        `max_loss` may be smaller: a loss from which on delta of this profile is below every double.
         """
         return self.max_loss
 
     @property
     @abstractmethod
     def bounded(self) -> bool:
-        """Whether that constant is 0, so that there is no infinite loss."""
+        """Whether delta is 0 from `max_loss` on: no loss is larger, and none is infinite."""
 
     @abstractmethod
     def sampler(self, depth: float, rtol: float) -> Sampler:

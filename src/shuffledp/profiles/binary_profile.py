@@ -1,7 +1,8 @@
 """The profile of rounds of binary messages: the largest over all values of the other users.
 
 The worst datasets have two values only: m of the n - 1 others send 1 with probability p, the rest
-with probability q. Every m lies in a range whose upper bound was evaluated; ranges that may hold
+with probability q. H(m) is the delta of these datasets at the epsilon in question, and the profile
+is the largest H(m). Every m lies in a range whose upper bound was evaluated; ranges that may hold
 more than the largest H(m) found are cut into smaller ones.
 
 Theory: docs/theory/binary-messages.md.

@@ -40,27 +40,27 @@ class ClassProfile(PrivacyProfile):
         The users who send.
     idle : int
         The senders are a random subset of them and this many others, who send nothing.
-    of_all : tuple of ClassLaw
+    histogram_laws : tuple of ClassLaw
         Laws whose classes are histograms of the messages of all users together.
     """
 
     laws: tuple[ClassLaw, ...]
     users: int
     idle: int = 0
-    of_all: tuple[ClassLaw, ...] = ()
+    histogram_laws: tuple[ClassLaw, ...] = ()
 
     @cached_property
     def max_loss(self) -> float:
-        return max(law.max_loss(self.users, self.idle) for law in self.laws + self.of_all)
+        return max(law.max_loss(self.users, self.idle) for law in self.laws + self.histogram_laws)
 
     @cached_property
     def bounded(self) -> bool:
-        return all(law.bounded(self.idle) for law in self.laws + self.of_all)
+        return all(law.bounded(self.idle) for law in self.laws + self.histogram_laws)
 
     @cached_property
     def kinks(self) -> Array | None:
         """Losses at which a sum of scores changes its sign, for one law and few users."""
-        if len(self.laws) > 1 or self.idle or self.of_all or not self.bounded:
+        if len(self.laws) > 1 or self.idle or self.histogram_laws or not self.bounded:
             return None
         (law,) = self.laws
         if math.comb(len(law.u) + self.users, self.users) > 500:  # more are close together
@@ -69,10 +69,10 @@ class ClassProfile(PrivacyProfile):
 
     @property
     def family(self) -> tuple[Hashable, int]:
-        return super().family if self.idle or self.of_all else (self.laws, self.users)
+        return super().family if self.idle or self.histogram_laws else (self.laws, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        first, *others = (ClassSampler(table, rtol, depth) for table in self._tables)
+        first, *others = (ClassSampler(table, width=rtol, depth=depth) for table in self._tables)
         if not others:
             return first
         return lambda epsilon: larger_of(first(epsilon), others[0](epsilon))
@@ -80,7 +80,11 @@ class ClassProfile(PrivacyProfile):
     @cached_property
     def _tables(self) -> list[LawTable]:
         """The laws as arrays, once for all questions."""
-        return [LawTable(laws, self.users, self.idle) for laws in (self.laws, self.of_all) if laws]
+        return [
+            LawTable(laws, self.users, self.idle)
+            for laws in (self.laws, self.histogram_laws)
+            if laws
+        ]
 
 
 def _sign_changes(law: ClassLaw, users: int) -> Array:
@@ -121,11 +125,11 @@ class LawTable:
         self.a, self.b = (np.where(covered, side / safe, 0.0) for side in (self.u, self.v))
         # from the largest loss on no score is positive: there is nothing to sum
         self.largest_losses = np.array([law.max_loss(users, idle) for law in laws])
-        self.last_slope = 0.0  # a lower bound, known without idle users only
+        self.last_slope = 0.0  # a lower bound of minus the slope there, 0 with idle users
         if not idle:
             infinite = (covered & (self.v == 0) & (self.u > 0)).any(axis=1)
             self.largest_losses[infinite] = math.inf
-            top = self.max_loss
+            top = self.largest_loss
             leading = (
                 law for law, end in zip(laws, self.largest_losses, strict=True) if end == top
             )
@@ -135,7 +139,8 @@ class LawTable:
         return len(self.u)
 
     @property
-    def max_loss(self) -> float:
+    def largest_loss(self) -> float:
+        """Of all laws: from here on no score is positive. Infinite if some always are."""
         return float(self.largest_losses.max())
 
 
@@ -161,6 +166,7 @@ class ClassSampler:
         self,
         table: LawTable,
         width: float,
+        *,
         depth: float = 700.0,
         sides: Sequence[Side] = BOTH,
     ) -> None:
@@ -176,19 +182,18 @@ class ClassSampler:
         """Samples of the largest profile, at least the tangent at its largest loss."""
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
-        end, slope = table.max_loss, table.last_slope
+        end, slope = table.largest_loss, table.last_slope
+        lower, upper, low, high = found.columns
+        if slope > 0:
+            # the profile is convex: at least its tangent at the largest loss, where it is 0
+            left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
+            # two exponentials and three products err by at most 20 units
+            tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - 2 * _SLACK)
+            better = tangent > lower
+            low = np.where(better | (epsilon == end), slope, low)
+            lower, high = np.maximum(lower, tangent), np.where(better, slope, high)
         # a law above several others may have a little more mass than 1
-        lower, upper = (np.minimum(side, 1.0) for side in (found.lower, found.upper))
-        low, high = found.slope_low, found.slope_high
-        if slope == 0:
-            return Samples(lower, upper, low, high)
-        # the profile is convex, so it is at least its tangent at the largest loss, where it is 0
-        left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
-        # two exponentials and three products err by at most 20 units
-        tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - 2 * _SLACK)
-        better = tangent > found.lower
-        low = np.where(better | (epsilon == end), slope, low)
-        return Samples(np.maximum(found.lower, tangent), upper, low, np.where(better, slope, high))
+        return Samples(np.minimum(lower, 1.0), np.minimum(upper, 1.0), low, high)
 
     def largest(
         self, epsilon: Array, wanted: NDArray[np.bool_], known: Array | None = None
@@ -220,16 +225,16 @@ class ClassSampler:
         unresolved = wanted
         if len(self._table) > 1 and 50 * self._width < tuning.FIRST_LOOK:
             law, place = np.nonzero(wanted)
-            found[:, law, place] = self._evaluate_pairs(law, epsilon[place], tuning.FIRST_LOOK)
+            found[:, law, place] = self._evaluate_each(law, epsilon[place], tuning.FIRST_LOOK)
             unresolved = wanted & (found[1] > np.maximum(found[0].max(axis=0), known))
         law, place = np.nonzero(unresolved)
-        found[:, law, place] = self._evaluate_pairs(law, epsilon[place], self._width)
+        found[:, law, place] = self._evaluate_each(law, epsilon[place], self._width)
         best: Array = found[:, found[0].argmax(axis=0), np.arange(len(epsilon))]
         best[1] = found[1].max(axis=0)
         return best
 
-    def _evaluate_pairs(self, law: NDArray[np.intp], epsilon: Array, width: float) -> Array:
-        """Samples of each pair of a law and an epsilon: [4, pairs]."""
+    def _evaluate_each(self, law: NDArray[np.intp], epsilon: Array, width: float) -> Array:
+        """Samples of each law at its epsilon, for arrays of the same length: [4, laws]."""
         table = self._table
         alpha, slack = np.exp(epsilon)[:, None], _SLACK + table.error
         population = table.users + table.idle
@@ -240,14 +245,14 @@ class ClassSampler:
         positive = (epsilon < table.largest_losses[law]) & table.has_scores[law]
         if positive.any():
             sums = ScoreSums(
-                (a - alpha * b)[positive],
-                table.blanket[law[positive]],
-                ((a + alpha * b) * table.magnified)[positive],
-                table.idle * np.expm1(epsilon[positive]),  # each of them scores 1 - alpha
-                table.users,
-                table.error,
-                b[positive] if Side.LOWER in self._sides else None,
-                table.idle,
+                scores=(a - alpha * b)[positive],
+                probabilities=table.blanket[law[positive]],
+                magnitudes=((a + alpha * b) * table.magnified)[positive],
+                threshold=table.idle * np.expm1(epsilon[positive]),  # each scores 1 - alpha
+                users=table.users,
+                error=table.error,
+                falls=b[positive] if Side.LOWER in self._sides else None,
+                threshold_rise=table.idle,
                 sides=self._sides,
             )
             outward = np.array([[-1], [1], [-1], [1]]) * _SLACK
@@ -259,7 +264,7 @@ class ClassSampler:
         return found
 
     def _evaluate_uncovered(self, law: NDArray[np.intp], alpha: Array, slack: float) -> Array:
-        """The contribution of outputs outside the blanket, which nobody else sends: [4, pairs]."""
+        """The contribution of outputs outside the blanket, which nobody else sends: [4, laws]."""
         table = self._table
         uncovered = table.blanket[law] == 0
         open_u, open_v = table.u[law] * uncovered, alpha * table.v[law] * uncovered
@@ -335,7 +340,10 @@ class DensityProfile(PrivacyProfile):
 
 
 class _DensitySampler:
-    """Samples of a density between laws over cells. An outline has an upper side only."""
+    """Samples of a density, between those of two laws over cells of its outputs.
+
+    An outline, which is coarse, has an upper side only.
+    """
 
     def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
         self._profile, self._is_outline = profile, width >= tuning.OUTLINE_WIDTH
@@ -346,7 +354,7 @@ class _DensitySampler:
         tables = (LawTable(side.laws, profile.users, profile.idle) for side in laws)
         # engines may cost an eighth of what cells do
         self._lower, self._upper = (
-            ClassSampler(table, cutting.width / 8, depth, (side,))
+            ClassSampler(table, width=cutting.width / 8, depth=depth, sides=(side,))
             for table, side in zip(tables, BOTH, strict=True)
         )
 

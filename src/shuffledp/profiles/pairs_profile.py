@@ -157,7 +157,7 @@ class PairsSampler:
 
     def _sampler_of(self, laws: tuple[ClassLaw, ...]) -> ClassSampler:
         table = LawTable(laws, self._profile.users, self._profile.idle)
-        return ClassSampler(table, self._width, self._depth)
+        return ClassSampler(table, self._width, depth=self._depth)
 
 
 class Candidates(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a round consists of: a law, the number of users who send, and what neighbours are.
+"""The profiles of a round: from a law, the number of users who send and the kind of neighbours.
 
 `round_profile` is the table from laws to profiles of shuffled rounds. Most rounds are one profile.
 Where the adversary sees several independent things, such as columns of sums, `round_parts` has one
@@ -74,8 +74,8 @@ def class_laws_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProf
     if not law.laws:
         return NothingLost()
     enumerated = law.values and not idle and users <= of_laws.FEW_USERS
-    of_all = mixed_laws(law.values, users) if enumerated else ()
-    return ClassProfile(law.laws, users, idle, of_all)
+    histogram_laws = mixed_laws(law.values, users) if enumerated else ()
+    return ClassProfile(law.laws, users, idle, histogram_laws)
 
 
 @round_profile.register

@@ -68,6 +68,7 @@ class RandomizedResponse(MembershipRandomizer):
     by_gamma: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
+        """Check the fields, and derive eps0 from gamma or gamma from eps0."""
         self._keep("k", validate.count("k", self.k, 10**12, least=2))
         if self.gamma is None and self.eps0 is None:
             raise InvalidParameter("neither eps0 nor gamma is given; give one of them.")

@@ -91,6 +91,7 @@ class UnaryEncoding(MembershipRandomizer):
     by_bits: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
+        """Check the fields, and derive p and q from eps0, or eps0 from p and q."""
         self._keep("k", validate.count("k", self.k, 10**12, least=2))
         self._keep("ones", validate.count("ones", self.ones, min(self.k, 100)))
         by_bits = self.p is not None or self.q is not None

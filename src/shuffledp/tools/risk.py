@@ -285,20 +285,20 @@ def _profile(
 ) -> tuple[Array, Array]:
     """Guarantees (epsilon, delta) that tell the attacker's limits: any would do, but at each rate
     one epsilon is best, and the nearer an evaluated one is, the less is given away."""
-    answers = accountant._answers
+    rounds = accountant._certified_rounds
     if at_zero == 0:
         return np.zeros(1), np.zeros(1)
     # as if losses were normal: their deviation
     spread = 2 * NormalDist().inv_cdf((1 + min(at_zero, 1 - 1e-15)) / 2)
     spread = max(spread, math.sqrt(2 * math.pi) * at_zero)
     usual = spread * (spread / 2 + tuning.FARTHEST)
-    end = answers.largest_loss
+    end = rounds.max_loss
     even, sparse = np.linspace(0.0, usual, tuning.EVEN), np.geomspace(usual, end, tuning.SPARSE)
     epsilon = np.unique(np.concatenate([[0.0, end], even[even < end], sparse[sparse < end]]))
     least = max(float(accused[accused > 0].min(initial=1.0)) * at_zero * 1e-3, 1e-200)
 
     def sampled(places: Array) -> Array:
-        return np.minimum(answers.upper_deltas(places, least, rtol), 1.0)
+        return np.minimum(rounds.upper_deltas(places, least, rtol), 1.0)
 
     delta = sampled(epsilon)
     for _ in range(tuning.CLOSER):
