@@ -181,7 +181,7 @@ def test_a_picture_says_what_it_shows() -> None:
     assert "0.1 of the users sampled (Poisson)" in axes.get_title().replace("\n", " ")
     assert "analysis clones" in axes.get_title().replace("\n", " ")
     assert "100 users" in [text.get_text() for text in axes.texts]
-    title = compare(Shuffle(PureLDP(2.0), 100), 4, 1e-6).plot().get_title()
+    title = compare(Shuffle(PureLDP(2.0), 100), 4, 1e-6).plot().get_title().replace("\n", " ")
     assert title == "4 shuffled rounds of 100 users, PureLDP(eps0=2.0), replace-one"
 
 

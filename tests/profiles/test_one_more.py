@@ -125,3 +125,34 @@ def test_more_noise_hides_more() -> None:
                 one_more(noise, more).sampler(100.0, 1e-3)(epsilon) for noise in (much, less)
             )
             assert (small.lower <= large.upper).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "theta", "epsilon"),
+    [
+        (1.2741203435527139e-09, 0.9642220578530664, 20.51744346684666),
+        (6.4440008067259444e-09, 0.9999979312192835, 18.8601183152243),
+        (6.4440008067259444e-09, 0.9999979312192835, 18.8601183),
+    ],
+)
+def test_a_tiny_shape_at_its_largest_loss(shape: float, theta: float, epsilon: float) -> None:
+    """Only the first dummy has so large a loss: it is there with N + 1, hardly ever with N."""
+    profile = one_more(NegativeBinomialNoise(shape, theta, 1 - theta), True)
+    found = profile.sampler(700.0, 1e-3)(np.array([epsilon]))
+    with mpmath.workdps(40):
+        alpha, r = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(shape)
+        none = (1 - mpmath.mpf(theta)) ** r
+        truth = max(none * (1 - alpha * r * mpmath.mpf(theta)), 0)
+        assert float(found.lower[0]) <= truth <= float(found.upper[0])
+
+
+@pytest.mark.parametrize("below", [0.0, 1e-16, 1e-15, 1e-14, 1e-10])
+def test_geometric_noise_below_its_only_loss(below: float) -> None:
+    """All counts have the loss -log theta: 1 - alpha theta is lost."""
+    theta, rest = 0.9889216594032645, 0.011078340596735558
+    epsilon = 0.01114016242479828 * (1 - below)
+    profile = one_more(NegativeBinomialNoise(1.0, theta, rest), True)
+    found = profile.sampler(700.0, 1e-3)(np.array([epsilon]))
+    with mpmath.workdps(40):
+        truth = max(1 - mpmath.exp(mpmath.mpf(epsilon)) * mpmath.mpf(theta), 0)
+        assert float(found.lower[0]) <= truth <= float(found.upper[0])

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -80,3 +81,55 @@ def test_extremes_are_answered(rate: float, threshold: int) -> None:
         found = profile.sampler(700.0, 1e-3)(np.linspace(0, 1.1 * profile.max_loss, 50))
         assert (found.lower <= found.upper).all()
         assert (np.diff(found.upper) <= 1e-9 * found.upper[:-1] + 1e-13).all()
+
+
+@pytest.mark.parametrize(
+    ("rate", "epsilon"), [(0.9999, 4.605170185937982), (0.9995, 6.214608098322081), (0.9999, 0.1)]
+)
+def test_a_large_threshold_is_reached_with_all_reports(rate: float, epsilon: float) -> None:
+    """K other reports, all of them kept, and one more, which is kept or not."""
+    threshold = 10**6
+    found = ThresholdProfile(rate, threshold, more=True).sampler(700.0, 1e-3)(np.array([epsilon]))
+    with mpmath.workdps(40):
+        p, alpha = mpmath.mpf(rate), mpmath.exp(mpmath.mpf(epsilon))
+        gain = (threshold + 1) * (1 - p) - alpha
+        assert float(found.upper[0]) >= p**threshold * (p + max(gain, 0))
+
+
+@pytest.mark.parametrize("beyond", [2, 3, 5, 8])
+def test_one_report_less_of_many_that_are_nearly_all_kept(beyond: int) -> None:
+    """Where the worst bin changes: K - 1 and some more reports."""
+    rate, threshold = 0.999999, 10**6
+    profile = ThresholdProfile(rate, threshold, more=False)
+    epsilon = math.log(beyond / (threshold - 1 + beyond) / (1 - rate))
+    found = profile.sampler(700.0, 1e-3)(np.array([epsilon]))
+    largest = mpmath.mpf(0)
+    with mpmath.workdps(40):
+        p, alpha = mpmath.mpf(rate), mpmath.exp(mpmath.mpf(epsilon))
+        least = int(mpmath.ceil((threshold - 1) / (1 - alpha * (1 - p))))
+        for reports in range(max(least - 1, threshold), least + 2):
+            gain = mpmath.mpf(0)
+            below = [mpmath.mpf(0), mpmath.mpf(0)]
+            for not_kept in range(400):  # of the other reports, more than that are very unlikely
+                one, two = (
+                    mpmath.binomial(n, kept) * (1 - p) ** (n - kept) * p**kept
+                    for n, kept in (
+                        (reports - 1, reports - 1 - not_kept),
+                        (reports, reports - 1 - not_kept),
+                    )
+                )
+                if reports - 1 - not_kept >= threshold:
+                    gain += max(one - alpha * two, 0)
+                else:
+                    below = [below[0] + one, below[1] + two]
+            largest = max(largest, gain + max(below[0] - alpha * below[1], 0))
+    assert found.upper[0] >= largest
+
+
+def test_one_report_without_a_threshold() -> None:
+    """Nobody else: 1 - alpha (1 - p) is lost."""
+    rate, epsilon = 0.999994748413829, 12.156980397959353
+    found = ThresholdProfile(rate, 1, more=False).sampler(700.0, 1e-3)(np.array([epsilon]))
+    with mpmath.workdps(40):
+        exact = 1 - mpmath.exp(mpmath.mpf(epsilon)) * (1 - mpmath.mpf(rate))
+        assert float(found.lower[0]) <= exact <= float(found.upper[0])

@@ -171,7 +171,7 @@ def test_where_every_result_tells_no_delta_below_one_helps(tmp_path: Path) -> No
 
 
 def test_the_number_of_rounds_is_not_adaptive() -> None:
-    fixed = "the number of rounds, and all that is stated about them here, may not"
+    fixed = "the largest number of rounds, and all that is stated about them here, may not"
     said = ok("epsilon", "--eps0", "1", "--users", "100", "--rounds", "2", "--delta", "0.001")
     assert fixed in " ".join(said.split())
     planned = PlannedRound("poll", Shuffle(PureLDP(1.0), 100))

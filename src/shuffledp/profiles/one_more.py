@@ -175,7 +175,7 @@ class LogConvexProfile(BetweenPolygons):
         if min(following, last - first) > UNDERFLOW:
             lowest = max(1 - following * (1 + error) / least - _ERROR, first)
             share = min((last - lowest) / (last - first) * (1 + _ERROR), 1.0)
-        losses = -self.noise.log_theta - np.log1p((r - 1) / s)
+        losses = -self.noise.log_theta + np.log(s / (s - 1 + r))
         slack = _ERROR * (1 + losses[0])
         beyond = -np.log([highest, first, last])
         low = polygon_below(np.append(losses, beyond[0]) - slack, np.append(mass, least))
@@ -240,7 +240,10 @@ def divergences(event: Event, epsilon: Array, moved: Array) -> tuple[Array, Arra
     high = np.minimum(mass * event.tail * (1 + 1.01 * tail_error) + UNDERFLOW, 1.0)
     # where the event is not worth its cost, the line below is flat
     low = np.maximum(mass * event.tail * (1 - tail_error) - UNDERFLOW, 0.0) * (event.value > 0)
-    tied = event.ties * mass * np.exp(np.minimum(event.ties * epsilon, 700.0))
+    log_tied = np.log(np.maximum(event.ties, 1.0)) + event.log_mass + event.ties * epsilon
+    tied = np.minimum((2 + error) * np.exp(np.minimum(log_tied, 0.0)), 1.0)
+    # the exponent errs if there are many, as where all losses are the same
+    tied = np.where(event.ties > 0, np.where(event.ties > 64, 1.0, tied), 0.0)
     shift = alpha * np.expm1(2 * moved) * (high + tied)
     upper = mass * np.maximum(event.value + event.value_error, 0.0) * (1 + error)
     lower = mass * (event.value - event.value_error) * (1 - error)

@@ -27,8 +27,11 @@ _SLACK = 64 * UNIT
 
 def worst_reports(rate: float, threshold: int, epsilon: Array) -> Array:
     """The worst number of reports in the bin at each epsilon, the differing one included."""
-    x = np.exp(-epsilon) * (np.expm1(epsilon) + rate)
-    return np.maximum(np.ceil((threshold - 1) / x), float(threshold))
+    small = np.exp(-epsilon)
+    x = small * (np.expm1(epsilon) + rate)
+    # those beyond K - 1 by themselves: m would lose digits
+    beyond = np.ceil((threshold - 1) * ((1 - rate) * small / x))
+    return threshold - 1 + np.maximum(beyond, 1.0)
 
 
 @dataclass(frozen=True)
@@ -102,41 +105,46 @@ class ThresholdProfile(PrivacyProfile):
         start = np.minimum(np.maximum(above, float(self.threshold)), m)
         k, to_top = _corner(p, m, epsilon)
         gap = np.where(to_top < k, to_top - (m - start), start - k)
-        return self._event(m, start, gap, np.exp(epsilon), moved)
+        alpha = np.exp(epsilon)
+        return self._event(m, start, gap, alpha / (m * (1 - p)), alpha * moved)
 
     def _less(self, epsilon: Array, moved: Array) -> Event:
         """E[k - X; X < K or k] / (m (1-p)) with k = m (1 - alpha (1-p)), by the reports that are
         not kept, and m the first with k >= K - 1; if that is below 0, nothing is lost."""
         p, shown = self.rate, float(self.threshold)
-        before, y = (
-            np.maximum(-np.expm1(place + math.log1p(-p)), 1e-300)
-            for place in (np.maximum(epsilon - moved, 0.0), epsilon)
-        )
-        m = np.maximum(np.ceil((shown - 1) / before), 1.0)
+        places = (np.maximum(epsilon - moved, 0.0), epsilon)
+        # 1 - k/m, and k/m
+        missing_before, missing = (np.exp(place) * (1 - p) for place in places)
+        before, y = (np.maximum(-np.expm1(at + math.log1p(-p)), 1e-300) for at in places)
+        m = np.maximum(shown - 1 + np.ceil((shown - 1) * (missing_before / before)), 1.0)
         if self.reports is not None:
             m = np.full(len(epsilon), float(self._least))
         far = m > _MOST_REPORTS
         m = np.where(far, _MOST_REPORTS, m)
-        last = np.maximum(shown, np.ceil(np.where(far, shown - 1, m * before))) - 1
-        gap = np.where(far, shown - 1, m * y) - last
-        return self._event(m, m - last, gap, np.ones(len(m)), moved)
+        # of k and m - k, the one that keeps its digits
+        down = np.ceil(np.where(far, shown - 1, m * before)) - 1
+        up = m - np.floor(m * missing_before) - 1
+        by_missing = ~far & (before >= 0.5)
+        last = np.maximum(shown - 1, np.where(by_missing, up, down))
+        gap = np.where(by_missing, m - last - m * missing, np.where(far, shown - 1, m * y) - last)
+        return self._event(m, m - last, gap, 1 / (m * (1 - p)), np.exp(epsilon) * moved)
 
-    def _event(self, m: Array, start: Array, gap: Array, alpha: Array, moved: Array) -> Event:
-        """E[X - start + gap; X >= start] alpha / (m (1-p)), and Q's mass of X >= start.
+    def _event(self, m: Array, start: Array, gap: Array, factor: Array, change: Array) -> Event:
+        """E[X - start + gap; X >= start] times a factor, and Q's mass of X >= start.
 
-        X is the number of the m reports that are kept (`more`) or not kept; Q has m - 1 or m.
+        X is the number of the m reports that are kept (`more`) or not kept; Q has m - 1 or m. The
+        gap errs like a change of alpha.
         """
         kept, lost = self.rate, 1 - self.rate
         p, q = (kept, lost) if self.more else (lost, kept)
         odds, left = p / q, m - start
         found = integrals(Shape(start - 1, left - 1, odds, True))
         zeroth, first = start * found.zeroth, start * odds * found.first
-        factor, error = alpha / (m * lost), found.error + _SLACK
+        error = found.error + _SLACK
         tail = zeroth * left / (m * q) if self.more else zeroth + first
         value = factor * (gap * (zeroth + first) + left * first)
         size = factor * (np.abs(gap) * (zeroth + first) + left * first)
-        # k errs like an epsilon
-        value_error = error * size + alpha * moved * tail
+        value_error = error * size + change * tail
         distance = np.abs(start - m * p)
         log_mass = log_pmf(m, start, p, q)
         return Event(log_mass, mass_error(distance), value, value_error, tail, error)
