@@ -166,7 +166,7 @@ def terms_of(texts: Iterable[str]) -> list[tuple[str, str]]:
     """Every term that the texts use, or that explains one of these, with what it means.
 
     >>> [term for term, _ in terms_of(["a blanket"])]
-    ['blanket']
+    ['blanket', 'user']
     """
     found: dict[str, str] = {}
     said = list(texts)
