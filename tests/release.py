@@ -48,7 +48,7 @@ def check_package() -> str:
 
 
 def check_commands() -> list[str]:
-    commands = shell("--help").partition("Commands:")[2]
+    commands = shell("--help").partition("Commands:\n")[2].partition("\n\n")[0]
     names = [line.split()[0] for line in commands.splitlines() if line[2:3].islower()]
     for name in names:
         if "Usage:" not in shell(name, "--help"):
@@ -71,7 +71,9 @@ def check_extra(extra: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             plan = Path(folder) / "plan.toml"
             target = "target = { epsilon = 1, delta = 1e-6 }"
-            plan.write_text(f"{target}\n[[rounds]]\neps0 = 1\nusers = 10_000\n")
+            plan.write_text(
+                f'{target}\n[[rounds]]\nrandomizer = "pure-ldp"\neps0 = 1\nusers = 10_000\n'
+            )
             if "Glossary" not in shell("account", str(plan), "--html"):
                 sys.exit("account --html printed no document")
     if extra == "sweep":

@@ -187,7 +187,7 @@ def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> N
 )
 def test_how_often_the_truth_is_sent_is_rounded_up(k: int, eps0: float, said: str) -> None:
     text = without_trust(Shuffle(RandomizedResponse(k, eps0=eps0), 9), 1)
-    assert text.endswith(f"a message is the true value with probability at most {said}")
+    assert text.endswith(f"each message is the true value with probability at most {said}")
     ratio = Decimal(eps0).exp()
     exact = 100 * ratio / (ratio + k - 1)
     assert exact <= Decimal(said.removesuffix(" %")) < exact + Decimal("0.011")

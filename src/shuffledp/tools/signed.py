@@ -93,7 +93,7 @@ def _guarantee(ledger: Ledger) -> Section:
         "with the one is at most e^epsilon times that with the other, plus delta"
     )
     own = " that concerns their population" if ledger.populations else ""
-    always = "every user, drawn in a round or not, also one of the users of every entry"
+    always = "every user, drawn in a round or not, and also somebody who is a user in every entry"
     how = "every user who takes part as assumed below, also in the worst such rounds"
     same = ", on the same condition" if ledger.is_limited else ""
     people = how if ledger.is_limited else f"{always}{own}"

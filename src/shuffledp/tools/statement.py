@@ -205,7 +205,7 @@ def without_trust(round_: Round, rounds: int) -> str:
     if round_.sample_rate < 1 or round_.honest < round_.users:
         said.append("this does not depend on sampling or on other users")
     if truth is not None:
-        said.append(f"a message is the true value with probability at most {_percent(truth)}")
+        said.append(f"each message is the true value with probability at most {_percent(truth)}")
     return "; ".join(said)
 
 
