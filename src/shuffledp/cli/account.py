@@ -327,6 +327,7 @@ def _answer(ledger: Ledger, rtol: float, details: DocumentDetails) -> AccountAns
         {"name": each.name, **cost(each.total, each)} for each in ledger.populations
     ]
     spent, found, relation = ledger.standing, ledger.colluding, cast(Relation, ledger.relation)
+    shown = cast(DocumentReport, details.as_dict())
     return {
         "epsilon": ledger.epsilon,
         "delta": ledger.delta,
@@ -366,8 +367,8 @@ def _answer(ledger: Ledger, rtol: float, details: DocumentDetails) -> AccountAns
             for line in timeline(ledger, rtol=rtol)
         ],
         "inputs": [{"name": name, "sha256": digest} for name, digest in ledger.inputs],
-        "date": details.as_dict()["date"],
-        "document": cast(DocumentReport, details.as_dict()),
+        "date": shown["date"],
+        "document": shown,
         "rtol": rtol,
     }
 

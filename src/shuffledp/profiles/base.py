@@ -54,12 +54,6 @@ class Samples:
     def columns(self) -> tuple[Array, Array, Array, Array]:
         return self.lower, self.upper, self.slope_low, self.slope_high
 
-    @property
-    def relative_widths(self) -> Array:
-        """(upper - lower) / upper of each sample."""
-        width: Array = (self.upper - self.lower) / np.maximum(self.upper, 1e-300)
-        return width
-
     def rows(self, index: NDArray[np.intp]) -> Samples:
         return Samples(*(column[index] for column in self.columns))
 

@@ -241,9 +241,9 @@ def divergences(event: Event, epsilon: Array, moved: Array) -> tuple[Array, Arra
     # where the event is not worth its cost, the line below is flat
     low = np.maximum(mass * event.tail * (1 - tail_error) - UNDERFLOW, 0.0) * (event.value > 0)
     log_tied = np.log(np.maximum(event.ties, 1.0)) + event.log_mass + event.ties * epsilon
-    tied = np.minimum((2 + error) * np.exp(np.minimum(log_tied, 0.0)), 1.0)
+    tied = (event.ties > 0) * np.minimum((2 + error) * np.exp(np.minimum(log_tied, 0.0)), 1.0)
     # the exponent errs if there are many, as where all losses are the same
-    tied = np.where(event.ties > 0, np.where(event.ties > 64, 1.0, tied), 0.0)
+    tied = np.where(event.ties > 64, 1.0, tied)
     shift = alpha * np.expm1(2 * moved) * (high + tied)
     upper = mass * np.maximum(event.value + event.value_error, 0.0) * (1 + error)
     lower = mass * (event.value - event.value_error) * (1 - error)

@@ -42,7 +42,7 @@ class DocumentDetails:
 
     Examples
     --------
-    >>> DocumentDetails(date="2026-01-31", signatures=["Ada Byron, data protection officer"]).title
+    >>> DocumentDetails(date="2026-01-31", signatures=["Data protection officer"]).title
     'Privacy account'
     """
 

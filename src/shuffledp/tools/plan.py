@@ -9,7 +9,7 @@ title = "Telemetry 2027"
 owner = "Measurement team"
 purpose = "Which features are used"
 version = "1.0"
-signatures = ["Ada Byron, data protection officer"]
+signatures = ["Data protection officer"]
 
 [[rounds]]
 name = "weekly telemetry"   # optional
