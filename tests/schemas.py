@@ -1,4 +1,4 @@
-"""Writes the JSON Schema of every report from the types of its parts: `make schemas`.
+"""Writes the JSON Schema of every report and document from the types of its parts: `make schemas`.
 
 pydantic would do the same, but wants the TypedDict of typing_extensions on Python 3.11, which the
 package does not depend on, and its releases word schemas differently.
@@ -16,9 +16,11 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 from typing import is_typeddict as is_object
 
+from shuffledp import records
 from shuffledp._support import json_types
 from shuffledp._support.json_types import SCHEMA_VERSION, Head, RoundReport
 from shuffledp.cli.app import command_module
+from shuffledp.clients import described, specification
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "src" / "shuffledp" / "schemas"
 #: Commands whose report is about one round, and all that print reports.
@@ -26,6 +28,16 @@ OF_ONE_ROUND = (
     *("epsilon", "delta", "risk", "adversaries", "compare", "calibrate", "verify", "simulate"),
 )
 COMMANDS = (*OF_ONE_ROUND, "choose", "account", "sweep", "client", "audit")
+#: Documents of other commands and functions: what they are, their type, and the modules of types.
+DOCUMENTS: Mapping[str, tuple[str, Any, Sequence[Any]]] = {
+    "client-specification": (
+        "A client as data: what shuffledp client writes, and what clients in any language execute",
+        specification.ClientDocument,
+        (described, specification),
+    ),
+    "saved-account": ("What Accountant.save writes", records.SavedAccount, (records,)),
+}
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PRIMITIVES = {float: "number", int: "integer", str: "string", bool: "boolean", NoneType: "null"}
 
 
@@ -88,7 +100,20 @@ class Generator:
 
 
 def generated(name: str) -> dict[str, Any]:
-    """Return the schema of the report of a command: an answer, or a failure."""
+    """Return the schema of a document, or of the report of a command."""
+    return _of_document(name) if name in DOCUMENTS else _of_report(name)
+
+
+def _of_document(name: str) -> dict[str, Any]:
+    title, kind, modules = DOCUMENTS[name]
+    generator = Generator(json_types, *modules)
+    whole = generator.properties(kind)
+    head = {"$schema": _DRAFT, "$id": f"urn:shuffledp:1:{name}", "title": title}
+    return {**head, **whole, "$defs": generator.defs}
+
+
+def _of_report(name: str) -> dict[str, Any]:
+    """Return the schema of a report: an answer, or a failure."""
     module = importlib.import_module(command_module(name))
     generator = Generator(json_types, module)
     answer = getattr(module, f"{name.capitalize()}Answer")
@@ -98,7 +123,7 @@ def generated(name: str) -> dict[str, Any]:
     failure = generator.properties(Head) | {"description": "A report without an answer."}
     failure["properties"]["error"] = {"$ref": "#/$defs/ErrorReport"}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DRAFT,
         "$id": f"urn:shuffledp:{SCHEMA_VERSION}:{name}",
         "title": f"shuffledp {name} --json",
         "anyOf": [whole, {"$ref": "#/$defs/Failure"}],
@@ -107,6 +132,6 @@ def generated(name: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    for command in COMMANDS:
-        text = json.dumps(generated(command), indent=1)
-        (SCHEMAS / f"{command}.json").write_text(f"{text}\n", encoding="utf-8")
+    for each in (*COMMANDS, *DOCUMENTS):
+        text = json.dumps(generated(each), indent=1)
+        (SCHEMAS / f"{each}.json").write_text(f"{text}\n", encoding="utf-8")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
-from shuffledp.clients import Source
+from shuffledp.clients import Source, Specification
 from shuffledp.clients.vectors import AimingTape, message, values_of
 from shuffledp.randomizers import (
     FiniteRandomizer,
@@ -55,8 +56,18 @@ SPECIFIED: dict[str, Randomizer] = {
 }
 
 
-def random_messages(name: str, count: int) -> Iterator[tuple[Any, bytes, list[int]]]:
+@cache
+def specification_of(name: str) -> Specification:
+    return SPECIFIED[name].client_spec()
+
+
+@cache
+def random_messages(name: str, count: int) -> list[tuple[Any, bytes, list[int]]]:
     """Values, random bytes of which some are near decisions, and the messages of the client."""
+    return list(_random_messages(name, count))
+
+
+def _random_messages(name: str, count: int) -> Iterator[tuple[Any, bytes, list[int]]]:
     client, rng = SPECIFIED[name].client, random.Random(name)
     program = client.program()
     values = values_of(program, rng)

@@ -39,7 +39,6 @@ LAPLACE = LaplaceNoise(2.0, neighbours="remove")
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"steps": 0}, "steps=0 is below 1"),
         ({"steps": 1.5}, "steps=1.5 is not whole"),
         ({"steps": 10, "selected": 11}, "selected=11 is above steps=10"),
         ({"noise_multiplier": 0.0}, "noise_multiplier=0.0 is outside"),
@@ -59,6 +58,7 @@ LAPLACE = LaplaceNoise(2.0, neighbours="remove")
             "is not known together with kept=True",
         ),
         ({"neighbours": "replace"}, "neighbours='replace' is not supported"),
+        ({"steps": 0}, "steps is missing or 0; give the number of steps of an epoch"),
     ],
 )
 def test_bad_input_is_one_sentence(wrong: dict[str, Any], sentence: str) -> None:
@@ -88,7 +88,9 @@ def test_a_step_is_a_central_mechanism_for_remove_one() -> None:
 
 def test_training_does_not_compose_with_replace_one() -> None:
     accountant = Accountant().compose(Shuffle(PureLDP(1.0), 10))
-    with pytest.raises(InvalidParameter, match="give all rounds the same neighbours"):
+    with pytest.raises(
+        InvalidParameter, match="the same neighbours: training supports remove-one only"
+    ):
         accountant.compose(EPOCH)
 
 
@@ -96,10 +98,10 @@ def test_training_composes_with_other_remove_one_rounds() -> None:
     poisson = PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.01)
     both = Accountant().compose(EPOCH, 3).compose(poisson, 100)
     alone = [Accountant().compose(EPOCH, 3), Accountant().compose(poisson, 100)]
-    found = both.epsilon_bounds(1e-6, rtol=0.02)
-    assert max(each.get_epsilon(1e-6, rtol=0.02) for each in alone) < found.lower
+    found = both.epsilon_bounds(1e-6, rtol=0.1)
+    assert max(each.get_epsilon(1e-6, rtol=0.1) for each in alone) < found.lower
     # basic composition at half of delta each
-    assert found.upper < sum(each.get_epsilon(5e-7, rtol=0.02) for each in alone)
+    assert found.upper < sum(each.get_epsilon(5e-7, rtol=0.1) for each in alone)
 
 
 def test_shuffled_batches_have_no_guarantee() -> None:
@@ -110,6 +112,9 @@ def test_shuffled_batches_have_no_guarantee() -> None:
         ) as caught:
             ask(1e-6)
         assert "RandomAllocation" in str(caught.value)
+        assert "GaussianNoise(1.0, neighbours='remove') for each epoch is an upper" in str(
+            caught.value
+        )
     one, two = batches.attained_epsilon(1e-6, rtol=0.02), Accountant().compose(batches, 2)
     assert EPOCH.get_epsilon(1e-6, rtol=0.02) < one < two.attained_epsilon(1e-6, rtol=0.1)
     for wrong in ({"noise_multiplier": 0.0}, {"steps": 0}):
@@ -156,6 +161,13 @@ def test_rounds_are_values_that_can_be_kept(round_: Any) -> None:
     if "GivenPLD" not in repr(round_):
         names = {**globals()}
         assert eval(repr(round_), names) == round_
+
+
+def test_a_statement_says_whether_allocations_are_drawn_afresh() -> None:
+    assert "one step of every epoch, drawn at random afresh" in EPOCH.participants
+    kept = RandomAllocation(2.0, 50, epochs=9, kept=True).participants
+    assert "drawn at random once for all epochs" in kept and "afresh" not in kept
+    assert "7 steps of every epoch" in RandomAllocation(1.5, 1000, selected=7).participants
 
 
 def test_an_account_with_training_is_saved_and_loaded(tmp_path: Path) -> None:
@@ -231,13 +243,15 @@ def test_the_shell_answers() -> None:
     assert exact.lower <= found <= 1.011 * exact.upper
     assert "3 epochs of 100 steps" in said
     assert "afresh in every epoch" in " ".join(said.split())
-    report = json.loads(ok("epsilon", *asked, "--delta", "1e-6", "--rtol", "0.1", "--json"))
+    once = asked[:6]  # one round is answered sooner
+    report = json.loads(ok("epsilon", *once, "--delta", "1e-6", "--rtol", "0.1", "--json"))
     assert report["view"] == "allocation"
     assert report["parameters"]["noise_multiplier"] == 1
     assert report["relation"] == "remove-one"
-    delta = json.loads(ok("delta", *asked, "--epsilon", "1", "--rtol", "0.1", "--json"))
-    assert delta["lower"][0] <= Accountant().compose(EPOCH, 3).get_delta(1.0, rtol=0.1)
-    assert "advantage" in ok("risk", *asked[:6], "--rtol", "0.1")
+    delta = json.loads(ok("delta", *once, "--epsilon", "1", "--rtol", "0.1", "--json"))
+    assert delta["lower"][0] <= EPOCH.get_delta(1.0, rtol=0.1)
+    said = ok("risk", *once, "--rtol", "0.1")
+    assert "advantage" in said and "no finite bound" not in said
     rough = ("--delta", "1e-6", "--rtol", "0.1", "--jobs", "1")
     rows = ok("sweep", *asked[:4], "--steps", "10,100", *rough)
     assert len(rows.splitlines()) == 3
@@ -248,7 +262,7 @@ def test_the_shell_answers() -> None:
     [
         (("--steps", "10"), "--view allocation needs --noise-multiplier"),
         (("--sigma", "1"), "--view allocation needs --steps"),
-        (("--sigma", "1", "--steps", "0"), "steps=0 is below 1"),
+        (("--sigma", "1", "--steps", "0"), "steps is missing or 0"),
         (("--sigma", "nan", "--steps", "5"), "nan"),
         (("--sigma", "1", "--steps", "5", "--users", "9"), "--users does not go with"),
         (("--sigma", "1", "--noise-multiplier", "1", "--steps", "5"), "are the same here"),
@@ -270,17 +284,17 @@ def test_the_shell_refuses(options: tuple[str, ...], sentence: str) -> None:
 def test_noise_is_calibrated() -> None:
     found = calibrate(
         "noise_multiplier",
-        lambda noise_multiplier: RandomAllocation(noise_multiplier, 100),
+        lambda noise_multiplier: RandomAllocation(noise_multiplier, 10),
         epsilon=1.0,
         delta=1e-6,
         rtol=0.05,
     )
-    below = RandomAllocation(found.value, 100)
+    below = RandomAllocation(found.value, 10)
     assert below.epsilon_bounds(1e-6).lower <= 1.0
-    beyond = RandomAllocation(found.value * 0.9, 100)
+    beyond = RandomAllocation(found.value * 0.9, 10)
     assert beyond.epsilon_bounds(1e-6).lower > 1.0
     said = ok(
-        *("calibrate", "--find", "noise-multiplier", "--view", "allocation", "--steps", "100"),
+        *("calibrate", "--find", "noise-multiplier", "--view", "allocation", "--steps", "10"),
         *("--epsilon", "1", "--delta", "1e-6", "--rtol", "0.05"),
     )
     assert f"noise_multiplier = {found.value}" in said
@@ -320,6 +334,9 @@ def test_other_bounds_are_not_below_what_is_attained(epoch: RandomAllocation) ->
         assert row.reason or row.epsilon >= compared.ours.lower
     poisson = next(row for row in compared.rows if row.reason)
     assert "another way to draw batches" in poisson.reason
+
+
+def test_no_other_bound_is_for_other_steps() -> None:
     laplace = compare(RandomAllocation(steps=5, mechanism=LAPLACE), 1, 1e-6)
     assert all(row.epsilon is None for row in laplace.rows)
 

@@ -51,6 +51,27 @@ def test_gaussian_noise(sigma: float, sensitivity: float, releases: int) -> None
             exact = gaussian_delta(shift, epsilon)
             assert mp.mpf(bounds.lower) <= exact <= mp.mpf(bounds.upper)
             assert bounds.upper - bounds.lower <= 0.05 * bounds.upper
+            assert 0.9 * exact <= mp.mpf(account.attained_delta(epsilon)) <= exact
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "remove"])
+def test_noise_of_a_known_law_attains_its_guarantee(neighbours: str) -> None:
+    with mp.workdps(60):
+        noise = GaussianNoise(0.8, neighbours=neighbours)
+        attained = mp.mpf(noise.attained_epsilon(1e-7))
+        shift = 1 / mp.mpf(0.8)
+        assert (
+            gaussian_delta(shift, attained)
+            >= mp.mpf(1e-7)
+            > gaussian_delta(shift, attained * (1 + mp.mpf("1e-3")))
+        )
+        assert noise.attained_epsilon(0) == math.inf
+        loss = 1 / mp.mpf(3.0)
+        laplace = LaplaceNoise(3.0, neighbours=neighbours)
+        for delta in (1e-3, 1e-12):
+            exact = loss + 2 * mp.log1p(-mp.mpf(delta))
+            assert (1 - 1e-3) * exact <= mp.mpf(laplace.attained_epsilon(delta)) <= exact
+        assert (1 - 1e-9) * loss <= mp.mpf(laplace.attained_epsilon(0)) <= loss
 
 
 @pytest.mark.parametrize("ratio", [1e-20, 1e-6, 0.02, 0.05, 1e9, 1e20])

@@ -1,6 +1,7 @@
 """How the house is kept: which way imports go, what lies where, what tests may share."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -11,7 +12,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "shuffledp"
 #: Along the pipeline: nothing imports what stands further down.
 ORDER = (
-    ("_support", "errors"),
+    ("_support", "errors", "tuning"),
     ("laws", "clients"),
     ("randomizers", "engines"),
     ("profiles",),
@@ -53,6 +54,8 @@ def imported(source: str) -> Iterator[str]:
 
 
 def others_in(source: str) -> set[str]:
+    if not MODULES & set(re.findall(r"\w+", source)):  # most files: nothing to parse
+        return set()
     return {part for name in imported(source) for part in name.split(".")} & MODULES
 
 
@@ -114,7 +117,7 @@ def test_no_command_loads_the_server() -> None:
 
 
 def test_the_top_level_is_short() -> None:
-    assert len(list(SOURCE.glob("*.py"))) <= 16
+    assert len(list(SOURCE.glob("*.py"))) <= 17
 
 
 def test_files_stay_short() -> None:

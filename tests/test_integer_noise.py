@@ -24,7 +24,7 @@ from shuffledp.records import central_of, described
 
 NOISES: list[CentralIntegerNoise] = [
     DiscreteGaussianNoise(2.0, 3),
-    DiscreteLaplaceNoise(4.0, 2),
+    DiscreteLaplaceNoise(2.0, 2),
     SkellamNoise(7.0),
     BinomialNoise(60, 2),
 ]
@@ -36,7 +36,7 @@ def definition(noise: CentralIntegerNoise) -> tuple[oracle.Masses, bool]:
         case DiscreteGaussianNoise(sigma):
             return oracle.discrete_gaussian(sigma, 40), True
         case DiscreteLaplaceNoise(scale):
-            return oracle.discrete_laplace(scale, 200), True
+            return oracle.discrete_laplace(scale, 110), True
         case SkellamNoise(mu):
             return oracle.skellam(mu, 70), True
         case BinomialNoise(coins):
@@ -195,7 +195,7 @@ def test_calibration_in_the_shell() -> None:
         ),
         (
             ("--find", "rounds", "--mechanism", "skellam"),
-            "mechanism skellam needs mu; add it.",
+            "--mechanism skellam needs --mu; add it.",
         ),
         (
             ("--find", "eps0", "--mu", "2", "--users", "9"),

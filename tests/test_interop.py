@@ -16,6 +16,7 @@ import oracles
 from shuffledp import Accountant, PureLDP, RandomAllocation, Shuffle, interop
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.guarantee import Mechanism
 from shuffledp.interop import (
     ShuffleAccountant,
     ShuffleDpEvent,
@@ -324,9 +325,16 @@ def test_poisson_batches_are_those_of_dp_accounting(sigma: float, rate: float, s
     assert imported.get_epsilon(1e-6) < 1.02 * ours.upper
 
 
-@pytest.mark.parametrize("epochs", [1, 2])
-def test_random_allocation_is_exported_in_both_orders(epochs: int) -> None:
-    training = Accountant().compose(RandomAllocation(0.7, 100), epochs)
+@pytest.mark.parametrize(
+    ("round_", "rounds"),
+    [
+        (RandomAllocation(0.7, 10), 1),
+        (PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.1), 2),
+    ],
+)
+def test_training_is_exported_in_both_orders(round_: Mechanism, rounds: int) -> None:
+    """A profile, and a composition of what is composed soonest."""
+    training = Accountant().compose(round_, rounds)
     exported = to_dp_accounting(training, truncation=1e-12)
     assert not exported._symmetric
     for delta in (1e-3, 1e-6):

@@ -4,8 +4,7 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 
-from shuffledp import Accountant, PureLDP, Shuffle
-from shuffledp.composition import tuning
+from shuffledp import Accountant, PureLDP, Shuffle, tuning
 from shuffledp.mechanisms import ApproximateDP
 
 DELTAS = [10.0**-i for i in range(2, 11)]

@@ -100,7 +100,7 @@ def test_a_guarantee_for_one_group_says_so() -> None:
     whole = MixedShuffle([response(4.0, 2000, "old"), response(2.0, 1000, "new")])
     one = whole.of("new")
     assert "for the worst group" in statement(whole, 1, [("1", "1e-6", "")])
-    for text in (statement(one, 1, [("1", "1e-6", "")]), str(risk(one))):
+    for text in (statement(one, 1, [("1", "1e-6", "")]), str(risk(one, rtol=0.1))):
         said = " ".join(text.split())
         assert "for the users of group 'new'" in said and "worst group" not in said
     first = statement(one, 1, [("1", "1e-6", "")]).splitlines()[0]
@@ -195,10 +195,12 @@ def test_colluding_users_are_the_worst_ones_of_any_group() -> None:
 
 def test_sampling_amplifies_and_can_differ_by_group() -> None:
     groups = [response(4.0, 3000, "old"), response(2.0, 1000, "new")]
-    full, sampled = (MixedShuffle(groups, sample_rate=rate).get_epsilon(DELTA) for rate in (1, 0.2))
+    full, sampled = (
+        MixedShuffle(groups, sample_rate=rate).get_epsilon(DELTA, rtol=0.1) for rate in (1, 0.2)
+    )
     assert sampled < 0.6 * full
     own = [response(4.0, 3000, "old", sample_rate=0.2), response(2.0, 1000, "new", sample_rate=0.2)]
-    assert MixedShuffle(own).get_epsilon(DELTA) == sampled
+    assert MixedShuffle(own).get_epsilon(DELTA, rtol=0.1) == sampled
     assert "'old' 0.2" in dict(MixedShuffle(own).remarks)["sampling"]
     one = MixedShuffle([response(4.0, 3000)], sample_rate=0.2).epsilon_bounds(DELTA)
     plain = Shuffle(RandomizedResponse(16, eps0=4.0), 3000, sample_rate=0.2, sampling="poisson")

@@ -43,13 +43,13 @@ def test_epsilon_against_rounds_with_the_literature() -> None:
     assert drawn(axes, "certified")[1][0] == SURVEY.get_epsilon(1e-6)
     assert axes.get_ylabel() == "epsilon"  # not all of it is certified
     names = {str(line.get_label()) for line in axes.lines}
-    assert "Renyi DP of stronger-clones" in names
+    assert "Feldman et al. 2023, Renyi DP" in names
     assert not names & {bound.name for bound in BOUNDS if not bound.proven}
     theirs = [line for line in axes.lines if line.get_label() != "certified"]
     assert {line.get_color() for line in theirs} <= set(NEUTRAL)  # no colour of ours
     assert len({line.get_marker() for line in theirs}) == len(theirs)
-    bound = next(bound for bound in BOUNDS if bound.name == "Renyi DP of clones")
-    ys = drawn(axes, "Renyi DP of clones")[1]
+    bound = next(bound for bound in BOUNDS if bound.name == "Feldman et al. 2021, Renyi DP")
+    ys = drawn(axes, "Feldman et al. 2021, Renyi DP")[1]
     assert ys[1] == bound.epsilon(PureLDP(2.0), 1_000, 1.0, 10, 1e-6)
 
 

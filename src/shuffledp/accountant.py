@@ -7,18 +7,17 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bounds, profiles
+from . import bounds, profiles, tuning
 from ._support import validate
 from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
 from ._support.text import several
 from .errors import Infeasible, InvalidParameter, OutOfRange
-from .guarantee import DEFAULT_RTOL, NEIGHBOURS, Guarantee, Mechanism, best_effort
+from .guarantee import DEFAULT_RTOL, SUPPORTED_RELATIONS, Guarantee, Mechanism, best_effort
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
     from .bounds.certified_rounds import CertifiedRounds
@@ -26,7 +25,7 @@ if TYPE_CHECKING:  # what answers is loaded with the first question
     from .profiles.base import Parts
 
     #: A question to rounds, and the width of the answer.
-    Ask = Callable[[CertifiedRounds, float], Bounds[float]]
+    AskToWidth = Callable[[CertifiedRounds, float], Bounds[float]]
 
 
 class Accountant(Guarantee):
@@ -46,7 +45,7 @@ class Accountant(Guarantee):
 
     def __init__(self) -> None:
         self._rounds: dict[Mechanism, int] = {}
-        self._known: CertifiedRounds | None = None
+        self._cached: CertifiedRounds | None = None
         self._lock = threading.RLock()  # an answer must never be for fewer rounds than composed
 
     def compose(self, round_: Mechanism, rounds: int = 1) -> Self:
@@ -81,7 +80,8 @@ class Accountant(Guarantee):
             if self._rounds and round_.neighbours != self.neighbours:
                 raise InvalidParameter(
                     f"{round_!r} is for {round_.relation} neighbours and what was composed before "
-                    f"for {self.relation} ones; give all rounds the same neighbours."
+                    f"for {self.relation} ones; give all rounds the same neighbours: "
+                    f"{SUPPORTED_RELATIONS}."
                 )
             total = self.counted_rounds + round_.messages * more
             if total > validate.MAX_ROUNDS:
@@ -90,7 +90,7 @@ class Accountant(Guarantee):
                     f"supported {validate.MAX_ROUNDS:.0e}; compose fewer."
                 )
             self._rounds[round_] = self._rounds.get(round_, 0) + more
-            self._known = None
+            self._cached = None
         return self
 
     @property
@@ -103,11 +103,6 @@ class Accountant(Guarantee):
     def neighbours(self) -> str:
         """Neighbours of all rounds: "replace" or "remove"."""
         return next((kind.neighbours for kind, _ in self.rounds), "replace")
-
-    @property
-    def relation(self) -> str:
-        """Name of the relation between neighbours: "replace-one" or "remove-one"."""
-        return NEIGHBOURS[self.neighbours][0]
 
     @property
     def total_rounds(self) -> int:
@@ -184,17 +179,15 @@ class Accountant(Guarantee):
         one = max((kind.attained_delta(epsilon) for kind, _ in self.rounds[:1]), default=0.0)
         return self._attained(one, lambda rounds, rtol: rounds.delta_bounds(epsilon, rtol), rtol)
 
-    def _attained(self, one: float, ask: Ask, rtol: float) -> float:
+    def _attained(self, one: float, ask: AskToWidth, rtol: float) -> float:
         """No less than one round has, and than the composition of several choices of datasets,
         which are compared roughly."""
         choices = self._attained_choices
         if self.total_rounds <= 1 or not choices:
             return one
-        # nothing is promised about the width, and a second lattice takes several times as long
-        of = partial(bounds.certified_rounds.CertifiedRounds, refine=False)
-        rounds = [of(choice) for choice in choices]
+        rounds = [bounds.certified_rounds.CertifiedRounds(choice) for choice in choices]
         if len(rounds) > 1:
-            rounds.sort(key=lambda choice: best_effort(ask, choice, bounds.tuning.ROUGH_RTOL).lower)
+            rounds.sort(key=lambda choice: best_effort(ask, choice, tuning.ROUGH_RTOL).lower)
         return max(one, best_effort(ask, rounds[-1], rtol).lower)
 
     @property
@@ -369,7 +362,7 @@ class Accountant(Guarantee):
         twin = Accountant()
         with self._lock:
             twin._rounds = dict(self._rounds)
-            twin._known = self._known
+            twin._cached = self._cached
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -400,10 +393,10 @@ class Accountant(Guarantee):
     @property
     def _certified_rounds(self) -> CertifiedRounds:
         with self._lock:
-            if self._known is None:
+            if self._cached is None:
                 each = (_times(round_.parts, count) for round_, count in self.rounds)
-                self._known = bounds.certified_rounds.CertifiedRounds([*chain(*each)])
-            return self._known
+                self._cached = bounds.certified_rounds.CertifiedRounds([*chain(*each)])
+            return self._cached
 
 
 def _times(parts: Parts, rounds: int) -> Parts:

@@ -29,7 +29,7 @@ class Aggregate(RoundOfUsers):
     Parameters
     ----------
     randomizer : Randomizer
-        What every user applies to their value, such as RandomizedResponse(16, eps0=2.0).
+        What every user applies to their value, such as UnaryEncoding(256, eps0=10.0).
     users : int
         Number of users, 1 to 1e12, including those who collude or drop out.
     neighbours : str
@@ -69,8 +69,9 @@ class Aggregate(RoundOfUsers):
     seen: ClassVar[str] = "the sums"
     sent: ClassVar[str] = "contributions"
     trusted: ClassVar[str] = (
-        "the aggregation is secure and exact: it reveals the sums of what all users send and "
-        "nothing else"
+        "the aggregation is exact and secure: it reveals the sums of what all users send and "
+        "nothing else, also to those who carry it out; they do not conspire beyond what it "
+        "tolerates, and its cryptography is not broken"
     )
 
     randomizer: Randomizer

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from . import composition, profiles
 from ._support import validate
 from ._support.text import plain
-from .central import CentralNoise, GaussianNoise, Given
+from .central import GaussianNoise, Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Mechanism
 from .randomizers import Analysis, Parameter
 from .randomizers.analyses import chapter
 from .randomizers.parameter import Search, parameters_of
-from .rounds import RoundOfReports
+from .rounds import RoundWithOwnParameters
 
 if TYPE_CHECKING:  # loaded with the first question
     from .guarantee import Ask
@@ -29,8 +29,9 @@ _ALLOCATED = Analysis(
         f"also for steps that depend on earlier ones: {chapter('Random allocation')}"
     ),
     adversary=(
-        "sees what every step releases, and so every model, and knows all other examples and their "
-        "steps; does not see to which steps the example in question was allocated"
+        "sees what every step releases, and so every model, and is taken to know all other "
+        "examples and their steps; does not see to which steps the example in question was "
+        "allocated"
     ),
     assumption=(
         "the steps of an example are drawn uniformly at random, independently of the other "
@@ -72,14 +73,15 @@ Steps = Annotated[
 
 
 @dataclass(frozen=True, repr=False)
-class RandomAllocation(RoundOfReports):
+class RandomAllocation(RoundWithOwnParameters):
     """One epoch of training in which every example takes part in random steps.
 
     Every example takes part in `selected` of the `steps` steps, drawn uniformly at random, and each
-    step releases a noisy sum over its examples ("random allocation", "balls and bins"). Steps may
-    depend on the results of earlier ones. Batches that a data loader cuts from shuffled examples
-    are another protocol, which can lose much more: `ShuffledBatches`. Poisson batches are
-    `mechanisms.PoissonSampled`.
+    step releases a noisy sum over its examples ("random allocation"). Every epoch has a fresh
+    allocation; if the steps of an example are drawn once for all epochs, as by jax_privacy's
+    `BallsInBinsSampling`, give `kept`. Steps may depend on the results of earlier ones. Batches
+    that a data loader cuts from shuffled examples are another protocol, which can lose much more:
+    `ShuffledBatches`. Poisson batches are `mechanisms.PoissonSampled`.
 
     Parameters
     ----------
@@ -99,8 +101,8 @@ class RandomAllocation(RoundOfReports):
         with fresh allocations are composed: Accountant().compose(epoch, rounds=epochs).
     kept : bool
         Each example keeps its steps in all epochs, as if they were one epoch with noise that is
-        smaller by the square root of `epochs`. Compared with fresh allocations epsilon is larger,
-        by a third or by a factor of twenty.
+        smaller by the square root of `epochs`. Epsilon is larger than with fresh allocations, by a
+        third or by a factor of twenty, depending on the parameters.
     completed : int, optional
         Number of steps, fixed beforehand, after which the run stops.
     neighbours : str
@@ -152,6 +154,8 @@ class RandomAllocation(RoundOfReports):
 
     def __post_init__(self) -> None:
         self._check_mechanism()
+        if not self.steps:
+            raise InvalidParameter("steps is missing or 0; give the number of steps of an epoch.")
         for name, parameter in parameters_of(type(self)).items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, parameter.checked(name, getattr(self, name)))
@@ -228,8 +232,8 @@ class RandomAllocation(RoundOfReports):
         return GaussianNoise(self.noise_multiplier, neighbours="remove")
 
     @property
-    def _step(self) -> PrivacyProfile:
-        """The profile of one step, with the example and without it, or of all epochs' if kept."""
+    def unamplified(self) -> PrivacyProfile:
+        """Profile of a step that is known to have the example, of all epochs together if kept."""
         noise = self._noise
         if not self.kept:
             return noise.profile
@@ -244,17 +248,17 @@ class RandomAllocation(RoundOfReports):
         blocks = {size: self.selected - larger, size + 1: larger}
         skipped = 0 if self.completed is None else self.steps - self.completed
         return [
-            (composition.allocated.allocated(self._step, steps - skipped, skipped), count)
+            (composition.allocated.allocated(self.unamplified, steps - skipped, skipped), count)
             for steps, count in blocks.items()
             if count
         ]
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """Parts in both orders, if the example takes part in one step or in all of them; else
-        none."""
-        exact = self.selected in (1, self.steps) and isinstance(self._noise, CentralNoise)
-        return [self.parts, profiles.base.swapped(self.parts)] if exact else ()
+        """Those of the guarantee if the example takes part in one step or in all, and a step
+        attains its own; else none."""
+        exact = self.selected in (1, self.steps) and self._noise.attained_parts
+        return [self.parts] * 2 if exact else ()
 
     @property
     def noun(self) -> str:  # type: ignore[override]
@@ -280,12 +284,12 @@ class RandomAllocation(RoundOfReports):
 
     @property
     def participants(self) -> str:
-        each = "one" if self.selected == 1 else f"{self.selected:,}"
-        drawn = f"{self.steps:,} steps, each example in {each} of them, drawn at random"
-        if self.kept:
-            drawn = f"{self.epochs:,} epochs of {drawn} and kept for all epochs"
-        stopped = f", stopped after {self.completed:,}" if self.completed is not None else ""
-        return f"{drawn}{stopped}"
+        epochs = f"{self.epochs:,} epochs of " if self.kept else ""
+        each = "one step" if self.selected == 1 else f"{self.selected:,} steps"
+        drawn = "drawn at random once for all epochs" if self.kept else "drawn at random afresh"
+        stopped = f", stopped after {self.completed:,} steps" if self.completed is not None else ""
+        steps = f"{self.steps:,} steps{stopped}"
+        return f"{epochs}{steps}, each example in {each} of every epoch, {drawn}"
 
     @property
     def inside(self) -> str:
@@ -330,9 +334,9 @@ class ShuffledBatches(Mechanism):
 
     Most data loaders do this. `attained_epsilon` says what is lost at least. No guarantee that
     makes use of the shuffling is known. What holds is that of a single step without amplification:
-    `GaussianNoise(noise_multiplier, neighbours="remove")` for each epoch, if a missing example
-    keeps its place in the order, with a zero gradient. If the batches are cut anew without it,
-    other examples change their batches, and this guarantee does not hold.
+    `GaussianNoise(noise_multiplier, neighbours="remove")`, composed once for each epoch, if a
+    missing example keeps its place in the order, with a zero gradient. If the batches are cut anew
+    without it, other examples change their batches, and this guarantee does not hold.
 
     Parameters
     ----------
@@ -376,16 +380,17 @@ class ShuffledBatches(Mechanism):
         raise OutOfRange(
             "no guarantee that makes use of the shuffling is known for batches cut from shuffled "
             "examples; allocate every example to a random step (RandomAllocation) or draw Poisson "
-            "batches (mechanisms.PoissonSampled); central.GaussianNoise holds without "
-            "amplification, and attained_epsilon is what is lost at least."
+            "batches (mechanisms.PoissonSampled). Without amplification, GaussianNoise("
+            f"{self.noise_multiplier!r}, neighbours='remove') for each epoch is an upper bound if "
+            "a missing example keeps its place with a zero gradient; attained_epsilon is a lower "
+            "bound."
         )
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
         law = composition.allocated.opposite_law(self.noise_multiplier)
         orders = (profiles.parts.round_profile(each, self.steps) for each in (law, law.reversed))
-        parts = [(profiles.base.PairProfile(*orders), 1)]
-        return [parts, profiles.base.swapped(parts)]
+        return [[(profiles.base.PairProfile(*orders), 1)]] * 2
 
     def _attained(self, ask: Ask) -> float:
         """No less than with other examples that add nothing: a random allocation."""

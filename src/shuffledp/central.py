@@ -18,7 +18,7 @@ from .guarantee import NEIGHBOURS
 from .randomizers import Analysis, Laplace, Parameter
 from .randomizers.analyses import chapter
 from .randomizers.parameter import Search, parameters_of
-from .rounds import RoundOfReports
+from .rounds import RoundWithOwnParameters
 
 if TYPE_CHECKING:
     from .profiles.base import Parts, PrivacyProfile
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GIVEN = Analysis(
     name="given",
     theorem="the given guarantee, and the worst pair of output distributions that satisfies it",
-    adversary="sees what is released and knows the data of every user but one",
+    adversary="sees what is released and is taken to know the data of every user but one",
     assumption=(
         "the mechanism satisfies the given guarantee, for this neighbouring relation and for all "
         "possible earlier releases"
@@ -37,7 +37,7 @@ GIVEN = Analysis(
 )
 
 
-class Given(RoundOfReports):
+class Given(RoundWithOwnParameters):
     """A central mechanism: a trusted curator holds the data of all users and releases something.
 
     Subclasses are frozen dataclasses whose fields are the parameters. If the mechanism is not one
@@ -135,6 +135,8 @@ WholeSensitivity = Annotated[
 class CentralNoise(Given):
     """Noise on what neighbours change by no more than its sensitivity.
 
+    Some pair of neighbours changes it by exactly its sensitivity, so that the bounds are attained.
+
     Examples
     --------
     >>> from shuffledp.central import CentralNoise, GaussianNoise
@@ -148,6 +150,10 @@ class CentralNoise(Given):
         for name, parameter in parameters_of(type(self)).items():
             object.__setattr__(self, name, parameter.checked(name, getattr(self, name)))
         validate.choice("neighbours", self.neighbours, NEIGHBOURS)
+
+    @property
+    def attained_parts(self) -> Sequence[Parts]:
+        return [self.parts] * 2
 
 
 @dataclass(frozen=True)
@@ -267,9 +273,8 @@ class LaplaceNoise(CentralNoise):
 class CentralIntegerNoise(CentralNoise):
     """Noise on an integer, drawn on integers: what is analysed is what is added.
 
-    Some pair of neighbours changes the integer by exactly its sensitivity, so that the bounds are
-    attained. Whatever is done with the noisy integer, such as a reduction modulo the size of a
-    group, is post-processing.
+    Whatever is done with the noisy integer, such as a reduction modulo the size of a group, is
+    post-processing.
 
     Examples
     --------
@@ -283,10 +288,6 @@ class CentralIntegerNoise(CentralNoise):
     @property
     def explained(self) -> Analysis:
         return _INTEGERS
-
-    @property
-    def attained_parts(self) -> Sequence[Parts]:
-        return [self.parts] * 2
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The four questions that a round, any other mechanism and an accountant answer alike."""
+"""The questions that a round, any other mechanism and an accountant answer alike."""
 
 from __future__ import annotations
 
@@ -26,11 +26,26 @@ if TYPE_CHECKING:  # what answers is loaded with the first question
 #: Relative width of the bracket in epsilon that is promised unless another is asked for.
 DEFAULT_RTOL = 1e-3
 
+#: What is said where rounds for different neighbours are composed.
+SUPPORTED_RELATIONS = (
+    "training supports remove-one only, and shuffled messages, but for noise messages, replace-one"
+)
+
 Many = Sequence[float] | NDArray[Any]
 
 
 class Guarantee(ABC):
     """Certified epsilon and delta. Scalars in, floats out; arrays in, arrays of that shape out."""
+
+    @property
+    @abstractmethod
+    def neighbours(self) -> str:
+        """Neighbouring datasets that the guarantee is about: "replace" or "remove"."""
+
+    @property
+    def relation(self) -> str:
+        """Name of the relation between neighbours: "replace-one" or "remove-one"."""
+        return NEIGHBOURS[self.neighbours][0]
 
     @overload
     def get_epsilon(self, delta: float, *, rtol: float = ...) -> float: ...
@@ -61,7 +76,7 @@ class Guarantee(ABC):
         """
         values = validate.deltas(delta)
         ask = self._certified_rounds.epsilon_bounds
-        return _each("epsilon", values, ask, rtol, wide=True).upper
+        return _each("epsilon", values, ask, rtol, accept_wide=True).upper
 
     @overload
     def get_delta(self, epsilon: float, *, rtol: float = ...) -> float: ...
@@ -90,7 +105,9 @@ class Guarantee(ABC):
             If an argument has no meaning or is outside the supported range.
         """
         values = validate.epsilons(epsilon)
-        return _each("delta", values, self._certified_rounds.delta_bounds, rtol, wide=True).upper
+        return _each(
+            "delta", values, self._certified_rounds.delta_bounds, rtol, accept_wide=True
+        ).upper
 
     @overload
     def epsilon_bounds(self, delta: float, *, rtol: float = ...) -> Bounds[float]: ...
@@ -178,13 +195,8 @@ NEIGHBOURS = {
 class Mechanism(Guarantee):
     """What an accountant can compose: anything immutable and hashable with parts, or a profile."""
 
-    messages: int = 1  # of a user in a round: it counts as so many
+    messages: int = 1  # of a user in a round; limits on rounds count each of them as a round
     neighbours: str = "replace"  # or "remove": the datasets that the guarantee is about
-
-    @property
-    def relation(self) -> str:
-        """Name of the relation between neighbours: "replace-one" or "remove-one"."""
-        return NEIGHBOURS[self.neighbours][0]
 
     @property
     @abstractmethod
@@ -197,7 +209,7 @@ class Mechanism(Guarantee):
     @property
     def profile(self) -> PrivacyProfile:
         """Privacy profile: delta as a function of epsilon."""
-        return composition.composed_profile.as_one(self.parts)
+        return composition.composed_profile.profile_of_parts(self.parts)
 
     @property
     def summary(self) -> tuple[str, str, str]:
@@ -218,7 +230,8 @@ class Mechanism(Guarantee):
         Returns
         -------
         float
-            Certified from below; 0 if only a guarantee is known, which need not be reached.
+            Certified from below; 0 if nothing but the guarantee is known, as of central mechanisms
+            that are not sampled.
 
         Raises
         ------
@@ -242,7 +255,8 @@ class Mechanism(Guarantee):
         Returns
         -------
         float
-            Certified from below; 0 if only a guarantee is known, which need not be reached.
+            Certified from below; 0 if nothing but the guarantee is known, as of central mechanisms
+            that are not sampled.
 
         Raises
         ------
@@ -256,9 +270,7 @@ class Mechanism(Guarantee):
 
     def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)
-        rounds = (
-            bounds.certified_rounds.CertifiedRounds(choice, refine=False) for choice in choices
-        )
+        rounds = map(bounds.certified_rounds.CertifiedRounds, choices)
         return max((best_effort(ask, each).lower for each in rounds), default=0.0)
 
     @property
@@ -287,21 +299,22 @@ def _each(
     values: Array,
     ask: Callable[[float, float, tuple[float, float] | None], Bounds[float]],
     rtol: float,
-    wide: bool = False,
+    accept_wide: bool = False,
 ) -> Bounds[float] | Bounds[Array]:
-    """Bounds at each value; if they may be `wide`, whatever was certified.
+    """Bounds at each value; if they may be wide, whatever was certified.
 
     Several values share their lattices, which are made for the range of all of them.
     """
     rtol = validate.tolerance(rtol)
-    one = partial(best_effort, ask) if wide else ask
+    ask_one = partial(best_effort, ask) if accept_wide else ask
+    # deltas of 0 and 1 need no lattice
     inner = values[(values > 0) & (values < 1)] if label == "epsilon" else values
-    together = (float(inner.min()), float(inner.max())) if inner.size > 1 else None
+    curve = (float(inner.min()), float(inner.max())) if inner.size > 1 else None
     each = []
-    with progress(label, values.size if values.size > 1 else None) as done:
+    with progress(label, values.size if values.size > 1 else None) as advance:
         for value in values.ravel():
-            each.append(one(float(value), rtol, together))
-            done(1)
+            each.append(ask_one(float(value), rtol, curve))
+            advance(1)
     if values.ndim == 0:
         return each[0]
     result = np.array(each).reshape((*values.shape, 2))

@@ -256,7 +256,7 @@ def _of_composition(what: Guarantee, interval: float | None, truncation: float) 
             raise not_certified("delta", Bounds(0.0, 1.0), rtol)
         if composition.bounded:
             above[epsilon >= composition.max_loss] = 0.0
-        each.append(Samples.without_slopes(np.zeros(len(above)), above))
+        each.append(Samples.without_falls(np.zeros(len(above)), above))
     return _Orders(step, index, each)
 
 

@@ -22,7 +22,6 @@ from ._support.numeric import Array, digest
 from ._support.text import plain, several
 from .central import (
     BinomialNoise,
-    CentralNoise,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -32,7 +31,7 @@ from .central import (
 )
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
-from .profiles.base import PairProfile, PrivacyProfile, swapped
+from .profiles.base import PairProfile, PrivacyProfile
 from .profiles.closed_form import Polygon, PolygonProfile
 from .randomizers import Analysis
 from .randomizers.analyses import chapter
@@ -318,13 +317,13 @@ class PoissonSampled(Given):
     """A central mechanism on a Poisson sample: each user takes part with probability `rate`.
 
     Samples are independent of all other users and drawn afresh for every release. With Gaussian
-    noise this is a step of DP-SGD on Poisson batches. Both orders are exact for the pair of the
-    mechanism.
+    noise this is a step of DP-SGD on Poisson batches. The profile is exact, for removing and for
+    adding a user, if that of `mechanism` is.
 
     Parameters
     ----------
     mechanism : Given
-        What is released of the sample, with its guarantee for neighbours="remove".
+        The mechanism that is applied to the sample, with its guarantee for neighbours="remove".
     rate : float
         Probability to be in the sample, 1e-9 to 1.
     neighbours : str
@@ -369,8 +368,13 @@ class PoissonSampled(Given):
             )
 
     @property
+    def unamplified(self) -> PrivacyProfile:
+        """Profile of the mechanism if the sample is known."""
+        return self.mechanism.profile
+
+    @property
     def profile(self) -> PrivacyProfile:
-        inner = self.mechanism.profile
+        inner = self.unamplified
         if self.rate == 1:
             return inner
         sampled = profiles.subsampled
@@ -379,9 +383,8 @@ class PoissonSampled(Given):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """Parts in both orders, where those of the mechanism are exact; else none."""
-        exact = isinstance(self.mechanism, CentralNoise)
-        return [self.parts, swapped(self.parts)] if exact else ()
+        """Those of the guarantee where the mechanism attains its own; else none."""
+        return [self.parts] * 2 if self.mechanism.attained_parts else ()
 
     @property
     def explained(self) -> Analysis:

@@ -18,7 +18,7 @@ from .guarantee import DEFAULT_RTOL, best_effort
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import GROUPS_ARE_KNOWN, SAME_MESSAGES, SHARED_BLANKET, of_the_group
 from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
-from .rounds import DEVIATIONS, DRAWN, RoundOfReports, deviating
+from .rounds import DEVIATIONS, DRAWN, RoundWithOwnParameters, deviating
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:  # loaded with the first question
@@ -103,7 +103,7 @@ class Group:
 
 
 @dataclass(frozen=True, repr=False)
-class MixedShuffle(RoundOfReports):
+class MixedShuffle(RoundWithOwnParameters):
     """One shuffled round in which groups of users apply different randomizers.
 
     The guarantee is for replace-one neighbours and for the users of every group: that of the worst
@@ -147,7 +147,7 @@ class MixedShuffle(RoundOfReports):
     name: ClassVar[str] = "mixed"
     view: ClassVar[str] = "shuffle"
     noun: ClassVar[str] = "shuffled round"
-    seen: ClassVar[str] = "the messages of several randomizers"
+    seen: ClassVar[str] = "the messages"
     trusted: ClassVar[str] = Shuffle.trusted
     mechanism_label: ClassVar[str] = "local randomizers"
 

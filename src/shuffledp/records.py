@@ -6,11 +6,20 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from ._support import validate
 from ._support.files import parse_json
-from ._support.json_types import RoundReport
+from ._support.json_types import (
+    Count,
+    Finite,
+    Neighbours,
+    Probability,
+    RoundReport,
+    Sampling,
+    Sha256,
+    View,
+)
 from .aggregate import Aggregate
 from .allocation import RandomAllocation
 from .central import (
@@ -27,13 +36,13 @@ from .guarantee import Mechanism
 from .mechanisms import ApproximateDP, GivenPLD, GivenProfile, PoissonSampled
 from .mixed import Group, MixedShuffle
 from .randomizers.base import named_randomizers
-from .rounds import Round, RoundOfReports, RoundOfUsers
+from .rounds import Round, RoundOfUsers, RoundWithOwnParameters
 from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
 
-#: Rounds of users and of reports by their view, and central mechanisms by their name.
+#: Rounds of users and other rounds by their view, and central mechanisms by their name.
 USER_ROUNDS: dict[str, type[Any]] = {kind.view: kind for kind in (Shuffle, Aggregate)}
-REPORT_ROUNDS: dict[str, type[RoundOfReports]] = {
+OTHER_ROUNDS: dict[str, type[RoundWithOwnParameters]] = {
     kind.view: kind for kind in (SampleThreshold, RandomAllocation)
 }
 CENTRAL: dict[str, type[Any]] = {
@@ -67,7 +76,7 @@ def described(round_: Round) -> dict[str, Any]:
     if isinstance(round_, RoundOfUsers):
         randomizer = round_.randomizer
         known |= {"randomizer": name_of(randomizer), "parameters": randomizer.reported}
-    elif isinstance(round_, RoundOfReports):
+    elif isinstance(round_, RoundWithOwnParameters):
         known |= {"mechanism": round_.name, "parameters": round_.reported}
     analysis = round_.explained
     known |= {
@@ -80,7 +89,77 @@ def described(round_: Round) -> dict[str, Any]:
     return {name: known.get(name) for name in DESCRIPTION}
 
 
-def record(round_: Mechanism) -> dict[str, Any]:
+class SavedName(TypedDict):
+    """A registered name, and the parameters that make an equal thing again."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
+class SavedSettings(TypedDict):
+    """What every round has."""
+
+    view: View
+    messages: Count
+    neighbours: Neighbours
+
+
+class SavedPeople(SavedSettings):
+    """What every round of users has."""
+
+    users: Count
+    sample_rate: Probability
+    sampling: Sampling
+    colluding: Finite
+    """a number of users, or a share of them below 1"""
+    dropouts: Finite
+    """likewise"""
+
+
+class SavedRoundOfUsers(SavedPeople):
+    """A round in which every user applies the same randomizer."""
+
+    randomizer: SavedName
+    analysis: NotRequired[str]
+    """of shuffled messages, as it was asked for"""
+
+
+class SavedRoundOfGroups(SavedPeople):
+    """A round of users with different randomizers."""
+
+    mechanism: SavedName
+
+
+class SavedRoundOfReports(SavedSettings):
+    """A round in which a mechanism is applied to the reports of all users."""
+
+    mechanism: SavedName
+    colluding: NotRequired[Finite]
+
+
+SavedRound = SavedRoundOfUsers | SavedRoundOfGroups | SavedRoundOfReports
+
+
+class SavedRounds(TypedDict):
+    """A round, and how often it is repeated."""
+
+    rounds: Count
+    round: SavedRound
+
+
+class SavedAccount(TypedDict):
+    """Everything that is composed, and nothing about targets."""
+
+    format: Literal["shuffledp account"]
+    schema_version: Literal[1]
+    version: str
+    """of shuffledp"""
+    sha256: Sha256
+    """of rounds as JSON with sorted keys and without spaces"""
+    rounds: Sequence[SavedRounds]
+
+
+def record(round_: Mechanism) -> SavedRound:
     """All that is needed to make an equal round again, in any year."""
     try:
         kept = _kept(round_)
@@ -95,20 +174,20 @@ def record(round_: Mechanism) -> dict[str, Any]:
     return kept
 
 
-def _named(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _named(name: str, parameters: dict[str, Any]) -> SavedName:
     return {"name": name, "parameters": parameters}
 
 
-def _kept(round_: Mechanism) -> dict[str, Any]:
+def _kept(round_: Mechanism) -> SavedRound:
     if isinstance(round_, RoundOfUsers):
         randomizer = round_.randomizer
         thing = {"randomizer": _named(name_of(randomizer), randomizer.given)}
-    elif isinstance(round_, RoundOfReports):
+    elif isinstance(round_, RoundWithOwnParameters):
         thing = {"mechanism": _named(round_.name, round_.given)}
     else:
         raise TypeError("neither users nor reports")
     asked = {"analysis": round_.analysis} if isinstance(round_, Shuffle) else {}
-    return {"view": round_.view, **thing, **round_.settings, **asked}
+    return cast(SavedRound, {"view": round_.view, **thing, **round_.settings, **asked})
 
 
 def restored(kept: Any) -> Round:
@@ -121,9 +200,9 @@ def restored(kept: Any) -> Round:
             made: Round = _mixed(parameters, given)
         elif view in USER_ROUNDS:
             made = USER_ROUNDS[view](named_randomizers()[name](**parameters), **given)
-        elif view in REPORT_ROUNDS:
+        elif view in OTHER_ROUNDS:
             parameters["mechanism"] = _inner(parameters.get("mechanism"), given["neighbours"])
-            kind: Any = REPORT_ROUNDS[view]
+            kind: Any = OTHER_ROUNDS[view]
             known = {field.name for field in fields(kind)}
             named = {**parameters, **given}.items()
             made = kind(**{name: value for name, value in named if name in known})
@@ -167,17 +246,23 @@ def _inner(kept: Any, neighbours: str) -> Given | None:
     return inner
 
 
-SAVED_VERSION = 1
-_FORMAT = "shuffledp account"
+SAVED_VERSION: Literal[1] = 1
+_FORMAT: Literal["shuffledp account"] = "shuffledp account"
 
 
 def saved(rounds: Sequence[tuple[Mechanism, int]]) -> str:
     """A whole account as JSON, with a digest of what matters: schemas/saved-account.json."""
     from . import __version__
 
-    kept = [{"rounds": count, "round": record(round_)} for round_, count in rounds]
-    head = {"format": _FORMAT, "schema_version": SAVED_VERSION, "version": __version__}
-    return json.dumps({**head, "sha256": _digest(kept), "rounds": kept}, indent=1) + "\n"
+    kept: list[SavedRounds] = [{"rounds": k, "round": record(round_)} for round_, k in rounds]
+    account: SavedAccount = {
+        "format": _FORMAT,
+        "schema_version": SAVED_VERSION,
+        "version": __version__,
+        "sha256": _digest(kept),
+        "rounds": kept,
+    }
+    return json.dumps(account, indent=1) + "\n"
 
 
 def loaded(text: str | bytes, called: str) -> list[tuple[Round, int]]:
@@ -201,7 +286,10 @@ def loaded(text: str | bytes, called: str) -> list[tuple[Round, int]]:
         raise InvalidParameter(
             f"{called} was changed after it was saved: its digest does not fit; restore it."
         )
-    if not all(isinstance(item, dict) and item.keys() == {"rounds", "round"} for item in kept):
+    if not all(
+        isinstance(item, dict) and item.keys() == SavedRounds.__annotations__.keys()
+        for item in kept
+    ):
         raise InvalidParameter(f"{called} is not a saved account; give what save has written.")
     return [(restored(item["round"]), item["rounds"]) for item in kept]
 

@@ -14,7 +14,7 @@ from ._support.text import plain, several
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
 from .randomizers import Analysis, Randomizer
-from .randomizers.analyses import SAMPLED
+from .randomizers.analyses import SAMPLED, chapter
 
 if TYPE_CHECKING:  # loaded with the first question
     from .profiles.base import Parts, PrivacyProfile
@@ -25,7 +25,9 @@ KINDS_OF_SAMPLES = ("fixed", "poisson")
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 PEOPLE_DEFAULTS = {"colluding": 0, "dropouts": 0, "messages": 1}
 #: What users do who do not follow the protocol.
-DEVIATIONS = ("collude with the adversary", "drop out")
+DEVIATIONS = ("collude with the adversary or deviate from the protocol", "drop out")
+#: What is cited for them.
+_WITHOUT_THEM = f"without colluders and drop-outs: {chapter('Users who provide no cover')}"
 #: What is said of several messages of a user, and of users who are drawn at random.
 TOGETHER = "which may all change between neighbouring datasets and are protected together"
 DRAWN = (
@@ -37,15 +39,16 @@ DRAWN = (
 def deviating(said: Sequence[str], sampled: bool) -> str:
     """Who is assumed not to follow the protocol, for a statement: nobody, or those who are said.
 
-    >>> deviating(["at most 3 users drop out"], sampled=False)[:69]
-    'in each round at most 3 users drop out, and no other user colludes or'
+    >>> deviating(["at most 3 users drop out"], sampled=False)[:70]
+    'in each round at most 3 users drop out, and no other user colludes, de'
     """
     if not said:
-        return "no user colludes with the adversary or drops out"
+        return "no user colludes with the adversary, deviates from the protocol or drops out"
     drawn = ", or on who is drawn" if sampled else ""
     return (
-        f"in each round {' and '.join(said)}, and no other user colludes or drops out; these may "
-        f"be any users, but which ones does not depend on any user's value or message{drawn}"
+        f"in each round {' and '.join(said)}, and no other user colludes, deviates or drops out; "
+        "these may be any users, but who they are does not depend on what any user holds or sends"
+        f"{drawn}"
     )
 
 
@@ -59,7 +62,7 @@ class Round(Mechanism):
     #: What is done to one value.
     mechanism_label: ClassVar[str] = "local randomizer"
     seen: ClassVar[str]  # in a word or two
-    trusted: ClassVar[str]  # who has to be, with what
+    trusted: ClassVar[str]  # an assumption, as a sentence: who has to be trusted with what
 
     @property
     @abstractmethod
@@ -129,7 +132,7 @@ class Round(Mechanism):
         return html_facts(f"One {self.noun}", facts)
 
 
-class RoundOfReports(Round):
+class RoundWithOwnParameters(Round):
     """A round that is described by parameters of its own, not by one randomizer of all users: what
     whoever holds their reports does, or several randomizers.
 
@@ -196,7 +199,7 @@ class RoundOfUsers(Round):
 
     @abstractmethod
     def _check_view(self) -> None:
-        """Does the randomizer have what this view needs?"""
+        """Raise an error unless this view supports the randomizer."""
 
     @property
     @abstractmethod
@@ -247,8 +250,8 @@ class RoundOfUsers(Round):
 
     @property
     def _aside(self) -> str:
-        said = [f"{self.colluding:,} colluding"] if self.colluding else []
-        said += [f"{self.dropouts:,} dropping out"] if self.dropouts else []
+        counts = (self.colluding, "colluding"), (self.dropouts, "dropping out")
+        said = [f"{n:,} or {100 * n / self.users:.3g} % {what}" for n, what in counts if n]
         said += [f"{self.messages:,} {self.sent} each"] if self.messages > 1 else []
         return f" ({', '.join(said)})" if said else ""
 
@@ -291,7 +294,8 @@ class RoundOfUsers(Round):
     @property
     def explained(self) -> Analysis:
         analysis = self._analysis
-        return replace(analysis, theorem="; ".join([analysis.theorem, *self._steps]))
+        lost = [_WITHOUT_THEM] if self.honest < self.users else []
+        return replace(analysis, theorem="; ".join([analysis.theorem, *self._steps, *lost]))
 
     @property
     def _steps(self) -> list[str]:

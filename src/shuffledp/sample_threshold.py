@@ -15,7 +15,7 @@ from .guarantee import NEIGHBOURS, best_effort
 from .randomizers import Analysis, Parameter, Search
 from .randomizers.analyses import chapter
 from .randomizers.parameter import parameters_of
-from .rounds import TOGETHER, RoundOfReports
+from .rounds import TOGETHER, RoundWithOwnParameters
 
 if TYPE_CHECKING:  # loaded with the first question
     from .guarantee import Ask
@@ -30,7 +30,7 @@ THRESHOLD = Analysis(
     ),
     adversary=(
         "sees the count of the kept reports of every bin in which it reaches the threshold, and "
-        "knows the value of every user but one; does not see which reports were kept"
+        "is taken to know the value of every user but one; does not see which reports were kept"
     ),
     assumption=(
         "every report is kept with exactly this probability, independently of all others and of "
@@ -43,7 +43,7 @@ THRESHOLD = Analysis(
 
 
 @dataclass(frozen=True, repr=False)
-class SampleThreshold(RoundOfReports):
+class SampleThreshold(RoundWithOwnParameters):
     """One round in which sampled reports are counted, and counts of at least a threshold are shown.
 
     Every report is kept with probability `rate`; those kept are counted bin by bin. Nothing is
@@ -141,19 +141,16 @@ class SampleThreshold(RoundOfReports):
 
     @property
     def attained_parts(self) -> Sequence[Parts]:
-        """Parts of datasets with the numbers of reports that are worst for small losses, in both
-        orders."""
+        """Parts of datasets with the numbers of reports that are worst for small losses."""
         reports = profiles.threshold.worst_reports(self.rate, self._effective, np.zeros(1))
-        parts = self._composed(self._pair(int(reports[0])))
-        return [parts, profiles.base.swapped(parts)]
+        return [self._composed(self._pair(int(reports[0])))] * 2
 
     def _attained(self, ask: Ask) -> float:
         """At least what one bin alone does."""
         # of a single bin the worst number of reports is reached, whatever the question is
         single = [(self._pair(), 1)]
         several = [] if self.parts == single else self.attained_parts[:1]
-        of = bounds.certified_rounds.CertifiedRounds
-        rounds = [of(single), *(of(parts, refine=False) for parts in several)]
+        rounds = map(bounds.certified_rounds.CertifiedRounds, [single, *several])
         return max(best_effort(ask, choice).lower for choice in rounds)
 
     @property

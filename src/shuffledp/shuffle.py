@@ -76,8 +76,8 @@ class Shuffle(RoundOfUsers):
     noun: ClassVar[str] = "shuffled round"
     seen: ClassVar[str] = "the messages"
     trusted: ClassVar[str] = (
-        "the shuffler is honest: it reveals the messages of a round in random order and nothing "
-        "else"
+        "the shuffler is honest: it reveals all messages of a round together, in an order drawn "
+        "uniformly at random, and nothing else"
     )
 
     randomizer: Randomizer
@@ -135,11 +135,11 @@ class Shuffle(RoundOfUsers):
         return self.randomizer.law(self.analysis)
 
     def _sampled(self) -> PrivacyProfile:
-        if self._as_one:
-            return self._sampled_as_one(self._analysis.law(self.randomizer))
+        if self._has_sampling_in_law:
+            return self._sampled_in_law(self._analysis.law(self.randomizer))
         return super()._sampled()
 
-    def _sampled_as_one(self, law: Law) -> PrivacyProfile:
+    def _sampled_in_law(self, law: Law) -> PrivacyProfile:
         """Sampling and shuffling analyzed together, for one of the messages of a user."""
         m, count = self.messages, self._sender_count
         if count.least == count.most:
@@ -151,23 +151,28 @@ class Shuffle(RoundOfUsers):
 
     @property
     def _analysis(self) -> Analysis:
-        """The one that was asked for, or the blanket for samples of binary messages as one: what is
-        exact of all users says nothing of these."""
+        """The analysis that was asked for; the blanket instead where sampling is part of the law
+        and that analysis, exact for binary messages of all users, does not hold for samples."""
         analysis = self.randomizer.analyses[self.analysis]
         return (
-            BLANKET if not analysis.as_one and self.sample_rate < 1 and self._as_one else analysis
+            BLANKET
+            if not analysis.as_one and self.sample_rate < 1 and self._has_sampling_in_law
+            else analysis
         )
 
     @property
     def _steps(self) -> list[str]:
-        if self.sample_rate < 1 and self._as_one:
+        if self.sample_rate < 1 and self._has_sampling_in_law:
             return [f"sampling and shuffling analyzed together: {chapter('Sampling')}"]
         return super()._steps
 
     @property
-    def _as_one(self) -> bool:
-        """Are sampling and shuffling analyzed together, or the theorem for any sampled mechanism
-        applied to the analysis that was named, or to several messages?"""
+    def _has_sampling_in_law(self) -> bool:
+        """Whether sampling and shuffling are analyzed together.
+
+        Otherwise the theorem for samples of any mechanism is applied: to several messages of a
+        user, and to an analysis that was named for a sample of fixed size, for example.
+        """
         named = self.analysis != "best" and self.sampling == "fixed" and self.honest == self.users
         named = named and self.randomizer.covers_every_exchange
         known = "blanket" in self.randomizer.analyses or self.randomizer.analyses["best"].as_one
@@ -260,7 +265,7 @@ class Shuffle(RoundOfUsers):
     def _attained_by(self, law: Law) -> PrivacyProfile:
         if self.sample_rate == 1:
             return profiles.parts.round_profile(law, self.messages * self.honest)
-        return self._sampled_as_one(law)
+        return self._sampled_in_law(law)
 
     @property
     def _typical(self) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from covering import covering
 from shuffledp._support.numeric import Array
-from shuffledp.bounds.crossing import crossing, enclose, rough_crossing
+from shuffledp.bounds.certificate import enclose_crossing, enclose_sides, estimate_crossing
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_brackets_the_root_whatever_the_guess(root: float, guess: float) -> None
         return seen[x]
 
     level = math.exp(-root) * 0.9995
-    low, high = crossing(f, level, guess, 10.0)
+    low, high = enclose_crossing(f, level, guess, 10.0)
     assert low <= root <= high
     assert high - low <= 1e-9 * high + 1e-300
     assert low == 0 or seen[low] > level
@@ -30,11 +30,11 @@ def test_brackets_the_root_whatever_the_guess(root: float, guess: float) -> None
 
 
 def test_already_below_at_zero() -> None:
-    assert crossing(lambda x: 0.1 / (1 + x), 0.2, 3.0, 10.0) == (0.0, 0.0)
+    assert enclose_crossing(lambda x: 0.1 / (1 + x), 0.2, 3.0, 10.0) == (0.0, 0.0)
 
 
 def test_above_until_the_top() -> None:
-    low, high = crossing(lambda x: 1.0, 0.5, 3.0, 10.0)
+    low, high = enclose_crossing(lambda x: 1.0, 0.5, 3.0, 10.0)
     assert high == 10.0
     assert 10.0 * (1 - 1e-8) <= low < 10.0
 
@@ -81,13 +81,13 @@ def test_encloses_with_certificates(
 ) -> None:
     f = Recorder(falling(root)[shape], gap)
     level = f.f(root) * (1.0005 if shape == "step" else 1.0)
-    low, high = enclose(f, level, np.array(start), 10.0, 1e-9, enough=1e-4)
+    low, high = enclose_sides(f, level, np.array(start), 10.0, 1e-9, enough=1e-4)
     assert low <= root <= high
     assert low == 0 or f.lower[low] > level
     assert high == 10.0 or f.upper[high] <= level
     # hardly wider than the gap makes it
     first, last = (
-        crossing(lambda x, s=s: (1 + s * gap) * f.f(x), level, root, 10.0)  # type: ignore[misc]
+        enclose_crossing(lambda x, s=s: (1 + s * gap) * f.f(x), level, root, 10.0)  # type: ignore[misc]
         for s in (-1, 1)
     )
     slack = 0.1 * (last[1] - first[0]) + 5e-9 * high
@@ -98,20 +98,20 @@ def test_encloses_with_certificates(
 
 def test_few_calls_from_a_good_guess() -> None:
     f = Recorder(lambda x: math.erfc(3 * x), 1e-4)
-    low, high = enclose(f, 1e-6, np.array([1.15, 1.156]), 10.0, 1e-6, enough=1e-3)
+    low, high = enclose_sides(f, 1e-6, np.array([1.15, 1.156]), 10.0, 1e-6, enough=1e-3)
     assert high - low < 1e-4
     assert f.calls <= 2
 
 
 def test_below_the_level_at_zero() -> None:
     f = Recorder(lambda x: 0.1 / (1 + x), 0.0)
-    assert enclose(f, 0.2, np.array([0.0, 3.0]), 10.0, 1e-9, enough=1e-3) == (0.0, 0.0)
+    assert enclose_sides(f, 0.2, np.array([0.0, 3.0]), 10.0, 1e-9, enough=1e-3) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("root", [1e-6, 0.01, 1.0, 9.9])
 @pytest.mark.parametrize("guess", [1e-5, 1.0, 10.0])
 def test_roughly_the_root(root: float, guess: float) -> None:
     f = Recorder(lambda x: math.exp(-3 * x / root) * (1 - x / 10), 0.05)
-    found = rough_crossing(lambda places: f(places)[1], f.f(root), guess, 10.0)
+    found = estimate_crossing(lambda places: f(places)[1], f.f(root), guess, 10.0)
     assert found == pytest.approx(root, rel=0.1)
     assert f.calls <= 20

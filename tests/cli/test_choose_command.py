@@ -45,8 +45,8 @@ def test_json_describes_the_round_of_the_choice(monkeypatch: pytest.MonkeyPatch)
     (line,) = csv.DictReader(io.StringIO(ok(*ASKED, *more, "--view", "shuffle", "--csv")))
     assert float(line["local_eps0"]) == 3
     said = ok(*ASKED, *more, "--view", "shuffle")
-    assert "10,000 users (500 colluding, 100 dropping out, 2 messages each), 8 values" in said
-    assert "Colluding users are taken to send as the protocol says." in " ".join(said.split())
+    assert "10,000 users (500 or 5 % colluding, 100 or 1 % dropping out, 2 messages each)" in said
+    assert "if they do not, a count may be off by their number or more." in " ".join(said.split())
 
 
 def test_text_csv_and_picture(tmp_path: Path) -> None:
@@ -68,11 +68,11 @@ def test_text_csv_and_picture(tmp_path: Path) -> None:
     [
         ("--json --csv", "give one"),
         ("--view threshold", "'threshold' is not one of"),
-        ("--task mean", "leave it out"),
+        ("--task mean", "--values does not go with task mean; leave it out"),
         ("--epsilon 0", "epsilon=0"),
         ("--users 0", "users=0"),
         ("--colluding 1e4", "colluding=10000"),
-        ("--max-eps0 0", "max_eps0=0"),
+        ("--max-eps0 0", "--max-eps0=0"),
         ("--plot errors.doc", "picture format"),
     ],
 )

@@ -14,10 +14,13 @@ from shuffledp import Accountant, FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.text import rounded_down, rounded_up
 from shuffledp.randomizers.analyses import STRONGER_CLONES
 
+#: How every statement begins.
+CLAIM = "Under the assumptions below, the protocol is "
+
 
 def test_epsilon_statement() -> None:
     out = ok("epsilon", "--eps0", "4", "--users", "10000", "--rounds", "4", "--delta", "1e-6")
-    assert out.startswith("The protocol is (0.8539, 1e-06)-differentially private.\n")
+    assert out.startswith(f"{CLAIM}(0.8539, 1e-06)-differentially private.\n")
     flat = " ".join(out.split())
     for phrase in (
         "relation replace-one",
@@ -25,7 +28,7 @@ def test_epsilon_statement() -> None:
         "analysis stronger-clones",
         "Feldman, McMillan, Talwar 2023",
         "adversary sees all shuffled messages",
-        "assumed all users of a round apply the same eps0-LDP randomizer, chosen before",
+        "assumed all honest users of a round apply the same eps0-LDP randomizer, chosen before",
         "<= exact epsilon of the analyzed pair <=",
         f"shuffledp {shuffledp.__version__}",
     ):
@@ -73,9 +76,9 @@ def test_json_is_what_python_says() -> None:
         "adversary": STRONGER_CLONES.adversary,
         "assumptions": [
             STRONGER_CLONES.assumption,
-            "the shuffler is honest: it reveals the messages of a round in random order and "
-            "nothing else",
-            "no user colludes with the adversary or drops out",
+            "the shuffler is honest: it reveals all messages of a round together, in an order "
+            "drawn uniformly at random, and nothing else",
+            "no user colludes with the adversary, deviates from the protocol or drops out",
         ],
         "rounds": 4,
         "rtol": 0.001,
@@ -245,7 +248,7 @@ def test_no_epsilon_is_said_in_words_with_the_least_delta() -> None:
     options = ("--randomizer", "rr", "--k", "4", "--gamma", "0.25", "--analysis", "strong")
     out = unmet("epsilon", *options, "--users", "10", "--delta", "1e-6,0.5", "--rounds", "1")
     assert "infinity" not in out
-    none, some = " ".join(out.split()).split(" relation ")[0].split(" The protocol is ")
+    none, some = " ".join(out.split()).split(" relation ")[0].split(f" {CLAIM}")
     said = re.fullmatch(
         r"No epsilon is certified at delta = 1e-06 by this analysis: the probability of "
         r"results that only one of two neighbouring datasets can have is larger\. A finite "
@@ -255,11 +258,11 @@ def test_no_epsilon_is_said_in_words_with_the_least_delta() -> None:
     assert said
     least = Fraction(3, 4) * Fraction(15, 16) ** 9
     assert least <= Fraction(said[1]) <= least * Fraction(1002, 1000)
-    assert some.endswith(", 0.5)-differentially private.")
+    assert some.startswith("(") and some.endswith(", 0.5)-differentially private.")
     assert out.count("  bracket  ") == 1
     # at the delta that is named there is an epsilon, a little below it there is none
     named = ok("epsilon", *options, "--users", "10", "--delta", said[1])
-    assert named.startswith("The protocol is (")
+    assert named.startswith(f"{CLAIM}(")
     below = unmet("epsilon", *options, "--users", "10", "--delta", f"{float(least) * 0.999}")
     assert below.startswith("No epsilon is certified")
 
@@ -273,9 +276,9 @@ def test_no_epsilon_at_delta_zero() -> None:
 
 def test_given_numbers_are_printed_as_given() -> None:
     protocol = ("--eps0", "1", "--users", "1e6")
-    assert ok("epsilon", *protocol, "--delta", "0").startswith("The protocol is (1, 0)-diff")
+    assert ok("epsilon", *protocol, "--delta", "0").startswith(f"{CLAIM}(1, 0)-diff")
     out = ok("delta", *protocol, "--epsilon", "1,0.123456789012")
-    assert out.startswith("The protocol is (1, 0)-diff")
+    assert out.startswith(f"{CLAIM}(1, 0)-diff")
     assert "(0.123456789012, " in out
     assert "at epsilon = 1\n" in out
 

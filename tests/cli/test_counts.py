@@ -38,7 +38,7 @@ def test_one_user_is_not_all_of_them(option: str) -> None:
 WRITTEN = {
     "1000": 1000, "1_000": 1000, "1e3": 1000, "1k": 1000, "1.5k": 1500, "2.5e6": 2_500_000,
     "1.5M": 1_500_000, "0.5k": 500, "1.000": None, "10.000": None, "1.0": None, "2.5": None,
-    "1.5e0": None, "1.000.000": None, "1.0005k": None,
+    "1.5e0": None, "1.000.000": None, "1.0005k": None, "600k/2000": 300, "1/1": 1, "7/2": None,
 }  # fmt: skip
 
 
@@ -51,6 +51,16 @@ def test_counts_have_no_decimal_point(text: str, count: int | None, asked: dict[
         return
     with pytest.raises(InvalidParameter):
         written_number(text, **asked)
+
+
+def test_quotients_are_numbers() -> None:
+    """The nearest double, as that of any other number that is written."""
+    for text, value in (("1/300", 1 / 300), (" 2,000 / 600k ", 1 / 300), ("5%/2", 0.025)):
+        assert written_number(text) == value
+    assert written_number("1/3", share=True) == 1 / 3
+    for text in ("1/0", "0/0", "1/", "/3", "1/2/3", "1/inf", "inf/2", "1/x", "1e999999/1e-9"):
+        with pytest.raises(InvalidParameter, match=r"is not (a number|finite)"):
+            written_number(text)
 
 
 @pytest.mark.parametrize("option", ["--rounds", "--colluding"])
@@ -119,8 +129,8 @@ def test_a_plan_reads_numbers_as_the_shell_does(tmp_path: Path) -> None:
         ({"k": "16.0"}, "k='16.0' is a count with a decimal point"),
         ({"colluding": "10.000"}, "colluding='10.000' is a count with a decimal point"),
         ({"colluding": '"100%"'}, "colluding='100%' is all users or more"),
-        ({"eps0": '"two"'}, "eps0='two' is not a finite number"),
-        ({"users": '"2 Mio"'}, "users='2 Mio' is not a finite number"),
+        ({"eps0": '"two"'}, "eps0='two' is not a number"),
+        ({"users": '"2 Mio"'}, "users='2 Mio' is not a number"),
         ({"users": "[1]"}, r"users=\[1\] is not a number"),
     ],
 )

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -84,8 +85,11 @@ def test_calibrate_users() -> None:
         ("--find users --eps0 4 --epsilon 0 --delta 1e-6", "epsilon=0"),
         ("--find size --users 1e4 --epsilon 1 --delta 1e-6", "'size' is not one of"),
         ("--find steps --view allocation --epsilon 1 --delta 1e-6", "needs --noise-multiplier"),
-        (f"{SAMPLED} --sampling fixed --epsilon 1 --delta 1e-6", "use sampling='poisson'"),
-        (f"{SAMPLED} --neighbours replace --epsilon 1 --delta 1e-6", "neighbours='remove'"),
+        (f"{SAMPLED} --sampling fixed --epsilon 1 --delta 1e-6", "use --sampling='poisson'"),
+        (f"{SAMPLED} --neighbours replace --epsilon 1 --delta 1e-6", "use --neighbours='remove'"),
+        ("--find sigma --mechanism gaussian --sample-rate 2000 --epsilon 1 --delta 1e-6", "share"),
+        ("--find steps --epsilon 1 --delta 1e-6", "--find steps goes with --view allocation"),
+        ("--find eps0 --steps 9 --epsilon 1 --delta 1e-6", "--steps goes with --view allocation"),
         (f"{SAMPLED} --users 1e4 --epsilon 1 --delta 1e-6", "--users does not go with"),
     ],
 )
@@ -133,14 +137,66 @@ def test_calibrate_poisson_samples(find: str, given: dict[str, float]) -> None:
     assert Accountant().compose(step(report["beyond"]), 30).get_epsilon(1e-6) > 1
 
 
+def test_central_mechanisms_are_asked_about_like_rounds(tmp_path: Path) -> None:
+    """In every command, as in Python and in a plan."""
+    step = PoissonSampled(GaussianNoise(1.5, neighbours="remove"), 1 / 50)
+    words = ["--mechanism", "gaussian", "--sigma", "1.5", "--sample-rate", "1/50"]
+    words += ["--rounds", "40"]
+    bounds = Accountant().compose(step, 40).epsilon_bounds(1e-6)
+    report = json.loads(ok("epsilon", *words, "--delta", "1e-6", "--json"))
+    assert (report["lower"], report["upper"]) == ([bounds.lower], [bounds.upper])
+    assert (report["view"], report["mechanism"]) == ("central", "poisson-sampled")
+    assert json.loads(ok("compare", *words, "--delta", "1e-6", "--json"))["upper"] == bounds.upper
+    swept = json.loads(ok("sweep", *words, "--delta", "1e-6,1e-5", "--jobs", "1", "--json"))["rows"]
+    assert [row["relation"] for row in swept] == ["remove-one"] * 2
+    assert swept[0]["upper"] == bounds.upper > swept[1]["upper"]
+    assert json.loads(ok("risk", *words, "--json"))["advantage"]["upper"] < 1
+    assert "remove-one" in ok("sweep", *words, "--delta", "1e-6,1e-5", "--jobs", "1", "--markdown")
+    epoch = RandomAllocation(steps=9, mechanism=GaussianNoise(2.0, neighbours="remove"))
+    allocated = "--view allocation --steps 9 --mechanism gaussian --sigma 2 --delta 1e-6 --json"
+    found = json.loads(ok("epsilon", *allocated.split()))
+    assert found["upper"] == [epoch.get_epsilon(1e-6, rtol=1e-3)]
+    plan = tmp_path / "plan.toml"
+    entry = 'view = "allocation"\nsteps = 9\nmechanism = "gaussian"\nsigma = 2.0\n'
+    plan.write_text(f"[target]\nepsilon = 9.0\ndelta = 1e-6\n[[rounds]]\n{entry}")
+    assert json.loads(ok("account", str(plan), "--json"))["upper"] == found["upper"][0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("--mechanism gaussian --sigma 1 --users 10", "--users does not go with --mechanism"),
+        ("--mechanism gaussian --sigma 1 --randomizer rr", "--randomizer does not go with"),
+        ("--mechanism gaussian --sigma 1 --protects a", "--protects does not go with"),
+        ("--mechanism gaussian", "--mechanism gaussian needs --sigma; add it."),
+        ("--mechanism gaussian --sigma 1 --scale 2", "--scale does not go with --mechanism"),
+        ("--eps0 1 --users 9 --scale 2", "--scale goes with --mechanism; add that"),
+        ("--eps0 1 --users 9 --view aggregate --mechanism laplace --scale 2", "--mechanism does"),
+        (
+            "--view threshold --rate 0.1 --threshold 9 --mechanism binomial --coins 9",
+            "--mechanism does not go",
+        ),
+    ],
+)
+def test_what_does_not_go_with_a_mechanism(asked: str, said: str) -> None:
+    result = run("epsilon", *asked.split(), "--delta", "1e-6")
+    assert result.returncode == 2 and said in result.stderr
+
+
+def test_a_sweep_takes_noise_and_no_guarantee_or_file() -> None:
+    for mechanism in ("pld", "profile", "approximate-dp", "gauss"):
+        result = run("sweep", "--mechanism", mechanism, "--epsilon", "1", "--jobs", "1")
+        assert result.returncode == 2 and f"mechanism='{mechanism}'" in result.stderr
+
+
 def test_account_on_the_example_is_what_python_says(tmp_path: Path) -> None:
     report = json.loads(ok("account", str(EXAMPLE), "--json", "--plot", str(tmp_path / "a.svg")))
+    asked = partial(Shuffle, colluding=0.01, dropouts=0.2)
+    usage = asked(RandomizedResponse(16, eps0=4.0), 1_000_000, sample_rate=0.1)
     rounds = (
-        PlannedRound(
-            "usage", Shuffle(RandomizedResponse(16, eps0=4.0), 1_000_000, sample_rate=0.1), 52
-        ),
-        PlannedRound("survey", Shuffle(UnaryEncoding(100, 3.0), 200_000), 12),
-        PlannedRound("crashes", Shuffle(PureLDP(5.0), 1_000_000), 2),
+        PlannedRound("usage", usage, 52),
+        PlannedRound("survey", asked(UnaryEncoding(100, 3.0), 200_000), 12),
+        PlannedRound("crashes", asked(PureLDP(5.0), 1_000_000), 2),
     )
     ledger = Plan(1.0, 1e-8, rounds).ledger()
     running = [(entry["lower"], entry["upper"]) for entry in report["entries"]]

@@ -14,7 +14,7 @@ from shuffledp.cli.app import COMMANDS, cli
 HEAVY = ("matplotlib", "joblib", "pandas", "distributed", "fastapi", "uvicorn", "shuffledp.web")
 #: Modules of this package that belong to some commands only.
 TOOLS = ("shuffledp.clients.", "shuffledp.published.", "shuffledp.reproduce.")
-HELPERS = {"app", "options", "report"}
+HELPERS = {"app", "options", "report", "values"}
 
 
 def loaded_by(*arguments: str) -> set[str]:

@@ -1,6 +1,7 @@
 """`shuffledp reproduce` from the shell: every figure, and what its numbers are compared with."""
 
 import csv
+import importlib
 import json
 import math
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import oracles
 from shell import ok, run
+from shuffledp._support.progress import State, show_on
 from shuffledp.cli.reproduce import FIGURES
 from shuffledp.reproduce import result
 from shuffledp.tools import style
@@ -21,7 +23,13 @@ from shuffledp.tools.canvas import Picture
 
 
 @pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shown() -> list[State | None]:
+    """Return what is shown while every figure is made."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory, shown: list[State | None]) -> Path:
     """Return a folder with every figure; the first one is drawn as PNG and as PDF.
 
     The others are laid out with all that they show, and get the files of the first: to print each
@@ -40,14 +48,32 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.write_bytes(pages[path.suffix])
 
     few = ("--quick", "--grid-points", "100000", "--samples", "50000")
+    show_on(shown.append)
     with patch.object(Picture, "savefig", save_the_first):
         ok("reproduce", "all", "--out", str(folder), *few)
+    show_on(None)
     return folder
 
 
 def report(folder: Path, name: str) -> dict[str, Any]:
     loaded: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
     return loaded
+
+
+def test_one_bar_counts_the_curves_of_all_figures(
+    everything: Path, shown: list[State | None]
+) -> None:
+    (*states, end) = shown
+    assert end is None and len(states) > 1
+    assert all(state is states[0] for state in states)
+    curves = 0
+    for name in FIGURES:
+        figure = importlib.import_module(f"shuffledp.reproduce.{name}")
+        made = sum(len(panel["curves"]) for panel in report(everything, name)["panels"])
+        assert made == figure.count_curves(result.Settings(quick=True)), name
+        curves += made
+    assert states[0] is not None
+    assert (states[0].label, states[0].done, states[0].total) == ("curves", curves, curves)
 
 
 def test_every_figure_has_its_files(everything: Path) -> None:

@@ -138,7 +138,7 @@ def test_percentages_and_lists() -> None:
     assert json.loads(ok(*values))["epsilon"] == [0.1, 0.2, 0.3, 1]
     confused = run("sweep", "--eps0", "1", "--users", "2,000,000", "--delta", "1e-6")
     assert confused.returncode == 2 and "write 2_000_000 for one number" in confused.stderr
-    assert "write it like" in run("epsilon", "--eps0", "2m").stderr
+    assert "write a number like" in run("epsilon", "--eps0", "2m").stderr
 
 
 @pytest.mark.parametrize(

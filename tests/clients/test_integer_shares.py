@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from covering import covering
 from oracles import integer_noise as oracle
 from shuffledp import Aggregate, audit, simulate
 from shuffledp.clients import Counts, Source
@@ -136,10 +137,14 @@ def test_estimates_are_unbiased_and_intervals_cover(given: dict[str, Any]) -> No
     values = np.repeat([0, 1, 2], [200, 150, 50])
     histogram, total = NoiseShares(**given, k=3), NoiseShares(**given, largest=2)
     covered, errors = 0, []
-    for _ in range(100):
-        found = histogram.estimate(histogram.randomize(values, rng=rng))
+    sent = [  # of all repetitions at once
+        np.split(shares.randomize(np.tile(values, 100), rng=rng), 100)
+        for shares in (histogram, total)
+    ]
+    for columns, numbers in zip(*sent, strict=True):
+        found = histogram.estimate(columns)
         errors.append((found.counts - [200, 150, 50]) / found.standard_errors)
-        low, high = total.estimate(total.randomize(values, rng=rng)).interval(0.95)
+        low, high = total.estimate(numbers).interval(0.95)
         covered += int(low <= values.mean() <= high)
     assert abs(np.mean(errors)) < 6 / math.sqrt(300) and abs(np.var(errors) - 1) < 0.5
     assert covered >= 84
@@ -168,18 +173,17 @@ def test_messages_counts_and_users_without_a_value() -> None:
         total.estimate([])
 
 
-@pytest.mark.parametrize("given", KINDS, ids=repr)
-def test_audit_and_simulate(given: dict[str, Any]) -> None:
-    for shape in ({"largest": 3}, {"k": 2}):
-        shares = NoiseShares(**given, **shape)
-        assert audit(shares, trials=20_000, confidence=1 - 1e-9).holds
+@pytest.mark.parametrize(("given", "shape"), covering(KINDS, [{"largest": 3}, {"k": 2}]), ids=repr)
+def test_audit_and_simulate(given: dict[str, Any], shape: dict[str, int]) -> None:
+    shares = NoiseShares(**given, **shape)
+    assert audit(shares, trials=20_000, confidence=1 - 1e-9).holds
 
-        def half(values: Any, shares: NoiseShares = shares) -> Any:
-            """Noise that is halved."""
-            return shares.randomize(values) // 2
+    def half(values: Any) -> Any:
+        """Noise that is halved."""
+        return shares.randomize(values) // 2
 
-        if given != {"binomial": 1}:
-            assert not audit(shares, half, trials=40_000).holds
+    if given != {"binomial": 1}:
+        assert not audit(shares, half, trials=40_000).holds
     found = simulate(Aggregate(NoiseShares(**given, k=2), users=300), np.repeat([0, 1], [200, 100]))
     assert (abs(found.estimated - [200, 100]) < 8 * found.standard_errors).all()
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib import resources
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import mpmath
 import numpy as np
@@ -18,9 +18,11 @@ from jsonschema import Draft202012Validator
 from node import MODULE, node
 from shell import run
 from shuffledp import RandomizedResponse
+from shuffledp._support.json_types import conforms
 from shuffledp.clients import Source, Specification
 from shuffledp.clients.inversion import Inversion, of_fractions
 from shuffledp.clients.program import WeightsLaw, binomial_law, poisson_law
+from shuffledp.clients.specification import ClientDocument
 from shuffledp.clients.vectors import make_vectors, mutants, notices
 from shuffledp.errors import InvalidParameter
 from shuffledp.randomizers import (
@@ -37,18 +39,18 @@ from shuffledp.randomizers import (
     Randomizer,
     UnaryEncoding,
 )
-from specified import SPECIFIED, random_messages
+from specified import SPECIFIED, random_messages, specification_of
 
 SCHEMA = json.loads(
     (resources.files("shuffledp") / "schemas" / "client-specification.json").read_text()
 )
 #: Of every randomizer here; all 10,000 of each were compared when the language was made.
-MESSAGES = 60
+MESSAGES = 40
 
 
 @pytest.mark.parametrize("name", SPECIFIED)
 def test_the_interpreter_sends_what_the_client_sends(name: str) -> None:
-    specification = SPECIFIED[name].client_spec()
+    specification = specification_of(name)
     Draft202012Validator(SCHEMA).validate(json.loads(specification.to_json()))
     again = Specification(specification.to_json())
     for value, taken, sent in random_messages(name, MESSAGES):
@@ -69,8 +71,8 @@ def test_javascript_sends_what_the_clients_send(tmp_path: Path) -> None:
     """All specifications in one process each way: the bytes are given, as in an audit."""
     script = tmp_path / "all.mjs"
     given = []
-    for name, randomizer in SPECIFIED.items():
-        specification = randomizer.client_spec()
+    for name in SPECIFIED:
+        specification = specification_of(name)
         lines = [
             f"{specification.value_text(value)} : {taken.hex()}"
             for value, taken, _ in random_messages(name, MESSAGES)
@@ -95,7 +97,7 @@ def test_javascript_writes_the_wire_form(tmp_path: Path) -> None:
     cases = {"unary": [200, 8], "one bit": [1], "piecewise": [2**32 - 2], "skellam": [-3, 0, 2]}
     cases |= {"hashing": [2**61 - 2, 1, 2, 3]}
     script = tmp_path / "wire.mjs"
-    texts = [SPECIFIED[name].client_spec().to_json() for name in cases]
+    texts = [specification_of(name).to_json() for name in cases]
     numbers = [[f"{number}" for number in message] for message in cases.values()]
     script.write_text(
         f'import {{ load }} from "{MODULE.as_uri()}";\n'
@@ -105,7 +107,7 @@ def test_javascript_writes_the_wire_form(tmp_path: Path) -> None:
     )
     done = subprocess.run([node(), str(script)], capture_output=True, text=True, check=True)
     for line, (name, message) in zip(done.stdout.splitlines(), cases.items(), strict=True):
-        kind = SPECIFIED[name].client_spec().document["message"]["type"]
+        kind = specification_of(name).document["message"]["type"]
         array = np.array(message, dtype=np.dtype(kind).newbyteorder("<"))
         assert bytes(map(int, line.split())) == array.tobytes()
 
@@ -300,6 +302,7 @@ BAD: dict[str, tuple[str, str]] = {
                 ("vectors", 0, "value", 3),
                 ("vectors", 0, "value", 0.5),
                 ("vectors", 0, "message", None),
+                ("vectors", 0, "message", "3,4"),
                 ("vectors", 0, "bytes", "AB"),
                 ("vectors", 0, "bytes", 12),
             ]
@@ -315,6 +318,24 @@ def test_bad_specifications_are_refused(name: str) -> None:
         Specification(document)
     assert told in str(error.value) and str(error.value).endswith(".")
     assert str(error.value).replace(" .. ", "").count(". ") == 0
+
+
+def test_the_schema_refuses_the_same_parts() -> None:
+    """Of documents that are JSON: the schema and the reader have the same types."""
+    forms = get_type_hints(ClientDocument, include_extras=True)
+    refused = 0
+    for document, _ in [*BAD.values(), (_with(lambda said: None), "")]:
+        try:
+            said = json.loads(document)
+        except ValueError:
+            continue
+        parts = said if isinstance(said, dict) else {}
+        for key in parts.keys() & {"value", "message", "randomizer", "eps0", "vectors"}:
+            schema = {**SCHEMA["properties"][key], "$defs": SCHEMA["$defs"]}
+            right = Draft202012Validator(schema).is_valid(parts[key])
+            assert conforms(parts[key], forms[key]) == right, (key, parts[key])
+            refused += not right
+    assert refused > 20
 
 
 def test_javascript_refuses_the_same_in_one_sentence(tmp_path: Path) -> None:
@@ -344,7 +365,7 @@ REFUSED: dict[str, list[Any]] = {
 
 def test_values_that_are_none_are_refused() -> None:
     for name, values in REFUSED.items():
-        specification = SPECIFIED[name].client_spec()
+        specification = specification_of(name)
         for value in values:
             with pytest.raises(InvalidParameter, match="is not a"):
                 specification.message(value)
@@ -353,7 +374,7 @@ def test_values_that_are_none_are_refused() -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_javascript_refuses_values_with_the_same_sentence(name: str, tmp_path: Path) -> None:
     """Which names the values that the client takes."""
-    specification, file = SPECIFIED[name].client_spec(), tmp_path / "client.json"
+    specification, file = specification_of(name), tmp_path / "client.json"
     specification.save(file)
     for value in REFUSED[name]:
         line = " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -8,9 +8,7 @@ from itertools import combinations_with_replacement, pairwise
 import pytest
 
 import oracles
-from shuffledp import Accountant, Laplace, PureLDP, RandomizedResponse, Shuffle
-from shuffledp.bounds import tuning as of_bounds
-from shuffledp.composition import tuning
+from shuffledp import Accountant, Laplace, PureLDP, RandomizedResponse, Shuffle, tuning
 from shuffledp.composition.compose import representatives
 from shuffledp.composition.outlines import group_rounds
 from shuffledp.guarantee import best_effort
@@ -31,7 +29,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """All rounds of a family together, and no second attempt with fewer of them."""
     monkeypatch.setattr(tuning, "ALIKE", 100.0)
     monkeypatch.setattr(tuning, "TOGETHER", 1e6)
-    monkeypatch.setattr(of_bounds, "LATTICES", 1)
+    monkeypatch.setattr(tuning, "LATTICES", 1)
 
 
 def test_the_mean_of_more_scores_has_a_smaller_positive_part() -> None:

@@ -13,9 +13,8 @@ import pytest
 
 import oracles
 from covering import covering
-from shuffledp import Accountant, Gaussian, PureLDP, Shuffle
+from shuffledp import Accountant, Gaussian, PureLDP, Shuffle, tuning
 from shuffledp.bounds.composed import delta_bounds, epsilon_bounds
-from shuffledp.composition import tuning
 from shuffledp.composition.compose import Composition
 from shuffledp.errors import InvalidParameter
 from shuffledp.laws.density_law import DensityLaw

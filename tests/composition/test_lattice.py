@@ -11,6 +11,7 @@ from covering import covering
 from shuffledp import Gaussian, PureLDP, RandomizedResponse, Shuffle
 from shuffledp._support.numeric import Array
 from shuffledp.composition.lattice import (
+    CellWidths,
     LatticeSampler,
     Order,
     SamplePlaces,
@@ -83,7 +84,7 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
     for one, other in ((p, q), (q, p)):
         exact = np.maximum(one - alpha * other, 0.0).sum(axis=1)
         wide = exact * (1 + 0.02 * rng.random(len(exact)))
-        orders.append((exact, Sampled(index, Samples.without_slopes(exact / 1.02, wide))))
+        orders.append((exact, Sampled(index, Samples.without_falls(exact / 1.02, wide))))
     pld = upper_pld(step, orders[0][1], orders[1][1])
     assert pld.masses.sum() + pld.infinite <= 1 + 1e-10  # masses are rounded up
     for exact, mirrored in ((orders[0][0], 1), (orders[1][0], -1)):
@@ -115,7 +116,7 @@ def test_points_reach_from_0_to_the_largest_loss(
     step = largest / 1e7
     outlines = [(group.outline, 10)]
     (cells,) = cell_widths(outlines, influences(outlines, targets), width)
-    losses = SamplePlaces(group.outline, *cells, 1e9).losses(round_.profile, order)
+    losses = SamplePlaces(group.outline, cells, 1e9).losses(round_.profile, order)
     assert losses[0] == 0
     assert losses[-1] == largest
     points = on_lattice(losses, step, largest)
@@ -151,7 +152,7 @@ def test_losses_that_a_sum_never_has_are_not_sampled() -> None:
     (group,) = group_rounds([(round_.profile, 557)])
     outlines = [(group.outline, 557)]
     (cells,) = cell_widths(outlines, influences(outlines, (9.4, 10.8)), 3e-4)
-    losses = SamplePlaces(group.outline, *cells, 29.0).losses(round_.profile)
+    losses = SamplePlaces(group.outline, cells, 29.0).losses(round_.profile)
     assert 100 < len(losses) < 500
     assert (losses > 1).sum() < 30
 
@@ -164,7 +165,7 @@ def test_many_losses_around_the_one_that_makes_epsilon_are_sampled() -> None:
     targets = targets_between(outlines, *[-math.log(1e-8)] * 2)
     assert targets == (-math.log(1e-8),)
     (cells,) = cell_widths(outlines, influences(outlines, targets), 3e-4)
-    losses = SamplePlaces(group.outline, *cells, 33.0).losses(round_.profile)
+    losses = SamplePlaces(group.outline, cells, 33.0).losses(round_.profile)
     assert ((losses > 0.65) & (losses < 0.69)).sum() > 5
     light = Shuffle(PureLDP(1.0), 10**6).profile
     assert len(targets_between([(group_rounds([(light, 10)])[0].outline, 10)], 18.0, 18.0)) == 2
@@ -216,7 +217,7 @@ def test_samples_are_narrowed_where_they_count(narrowest: float) -> None:
     """At losses around 2 only, and no more than once if that does not help."""
     outline = group_rounds([(GaussianProfile(1.0), 10)])[0].outline
     cells = np.linspace(-9.0, 9.0, 50)
-    places = SamplePlaces(outline, cells, np.full(50, 0.1), 30.0)
+    places = SamplePlaces(outline, CellWidths(cells, np.full(50, 0.1)), 30.0)
     profile = _Widths(narrowest)
     sampler = LatticeSampler(profile, 0.01, places, None, 0.01)  # type: ignore[arg-type]
     influence = np.where(np.abs(cells - 2) < 0.5, 10.0, 1e-6)

@@ -118,7 +118,7 @@ def test_without_slopes_wide_samples_still_enclose_the_exact_profile(noise: floa
     draw = np.random.default_rng(1)
     lower = values * (1 - noise * draw.random(len(values)) - 2e-16)
     upper = values * (1 + noise * draw.random(len(values)) + 2e-16)
-    pld = lower_pld(step, Sampled(index, Samples.without_slopes(lower, upper)))
+    pld = lower_pld(step, Sampled(index, Samples.without_falls(lower, upper)))
     for epsilon in np.linspace(0, eps0, 173).tolist():
         truth = oracles.clone_profile(users, eps0, epsilon, "stronger-clones")
         assert profile_of(pld, epsilon) <= truth
@@ -141,7 +141,7 @@ def test_a_straight_profile_keeps_its_largest_loss_although_its_samples_are_wide
 def test_a_sample_that_nothing_is_known_of_does_not_become_infinite_loss() -> None:
     """A profile falls: what is known of it at one epsilon holds at all larger ones."""
     index = np.arange(4)
-    known = Samples.without_slopes(np.zeros(4), np.array([0.5, 1e-3, 1e-9, 1.0]))
+    known = Samples.without_falls(np.zeros(4), np.array([0.5, 1e-3, 1e-9, 1.0]))
     assert upper_pld(1.0, Sampled(index, known)).infinite == 1e-9
 
 

@@ -18,8 +18,8 @@ FOLDERS = "|".join(sorted(path.stem for path in SOURCE.iterdir() if path.stem !=
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_are_named_exist(page: Path) -> None:
     for name in re.findall(r"`([\w/]+\.py|[\w/]+/)`", page.read_text(encoding="utf-8")):
-        if name == "tuning.py" or name.endswith("randomizers/circle.py"):
-            continue  # one in several folders; one that is to be written
+        if name.endswith("randomizers/circle.py"):
+            continue  # one that is to be written
         assert (SOURCE / name).exists() or (ROOT / name).exists(), name
 
 
@@ -47,15 +47,14 @@ def test_the_map_has_every_module() -> None:
         folder = file.relative_to(SOURCE).parts[0]
         if folder in ("cli", "published", "reproduce") or file.stem.startswith("__"):
             continue  # a file for each command, paper and figure
-        assert file.stem in named or file.stem == "tuning", file
+        assert file.stem in named, file
 
 
 def test_every_constant_of_a_proof_is_listed() -> None:
-    """All others stand in a module `tuning`, where a test sets them to extremes."""
+    """All others stand in `tuning.py`, where a test sets them to extremes."""
     listed = (ROOT / "docs" / "theory" / "constants.md").read_text(encoding="utf-8")
     number = re.compile(r"^(_?[A-Z][A-Z_]+) = (?:[-\d]|.*UNIT)", re.MULTILINE)
     for folder in ("laws", "engines", "profiles", "composition", "bounds"):
         for file in (SOURCE / folder).glob("*.py"):
-            if file.stem != "tuning":
-                for name in number.findall(file.read_text()):
-                    assert f"`{name}`" in listed, f"{file.name}: {name}"
+            for name in number.findall(file.read_text()):
+                assert f"`{name}`" in listed, f"{file.name}: {name}"

@@ -16,7 +16,7 @@ MODULES = {
     f"{folder}/{file.name}": file
     for folder in CORE
     for file in sorted((SOURCE / folder).glob("*.py"))
-    if file.stem not in ("__init__", "tuning")
+    if file.stem != "__init__"
 }
 IN_CORE = re.compile(rf"`((?:{'|'.join(CORE)})/\w+\.py)`")
 #: The last line of the docstring of a module of the core.

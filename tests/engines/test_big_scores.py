@@ -12,7 +12,7 @@ from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
 from oracles.sums import stop_loss_of_sum
 from shuffledp import Gaussian, NotCertified, Shuffle
 from shuffledp.engines import big_scores
-from shuffledp.engines.big_scores import jump_stop_loss
+from shuffledp.engines.big_scores import dominant_stop_loss, large_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums, StopLossBounds
 
@@ -21,7 +21,7 @@ MOVES = [Fraction(k, 64) for k in (-32, -1, 0, 1, 32)]
 
 
 def solve(sums: ScoreSums, width: float = 1e-5) -> tuple[float, float]:
-    lower, upper, *_ = jump_stop_loss(sums, width)
+    lower, upper, *_ = dominant_stop_loss(sums, width, large_stop_loss, 0.0)
     return float(lower[0]), float(upper[0])
 
 
@@ -40,7 +40,7 @@ def test_against_counting_at_any_level(
     if level is not None:
         positive = sorted(float(z) for z in law[0] if z > 0)
         chosen = positive[min(level, len(positive) - 1)]
-        monkeypatch.setattr(big_scores, "_jump_level", lambda sums: np.array([chosen]))
+        monkeypatch.setattr(big_scores, "_dominance_level", lambda sums: np.array([chosen]))
     truth = float(stop_loss_by_counting(law, users, threshold))
     lower, upper = solve(ScoreSums(*columns(law, threshold), users))
     assert lower <= truth * (1 + 1e-13)
@@ -92,7 +92,8 @@ def test_rare_scores_of_any_size_at_any_level(seed: int) -> None:
     level = np.array([draw.choice([z for z in scores if z > 0]) * draw.choice([1.0, 0.5])])
     exact, chances = ([Fraction(x) for x in column] for column in (scores, masses))
     least, most = stop_loss_of_sum(exact, chances, users, Fraction(held), min(users, 14))
-    lower, upper, *_ = big_scores._condition_on_big(sums, level, draw.choice([1e-1, 1e-3, 1e-5]))
+    width = draw.choice([1e-1, 1e-3, 1e-5])
+    lower, upper, *_ = big_scores._condition_on_big(sums, level, width, large_stop_loss, 0.0)
     assert lower[0] <= most
     assert least <= upper[0]
 
@@ -117,7 +118,10 @@ def test_scores_whose_squares_are_out_of_range(users: int) -> None:
     chances = np.array([[1e-12, 1e-12, 1e-30, 1e-30, 0.3]])
     sums = ScoreSums(scores, chances, np.abs(scores), np.zeros(1), users)
     lower, upper = (
-        float(x[0]) for x in big_scores._condition_on_big(sums, np.array([1e200]), 1e-3)[:2]
+        float(side[0])
+        for side in big_scores._condition_on_big(
+            sums, np.array([1e200]), 1e-3, large_stop_loss, 0.0
+        )[:2]
     )
     one = users * 1e-12 * 1e200
     assert lower <= one * (1 + 1e-9)
@@ -148,12 +152,12 @@ def stop_loss_at(law: Law, users: int, threshold: Fraction) -> Fraction:
 
 def check(found: StopLossBounds, truths: list[float]) -> None:
     """The bracket at the move 0, and the line at all of them."""
-    lower, upper, slope_low, slope_high = (float(side[0]) for side in found)
+    lower, upper, fall_low, fall_high = (float(side[0]) for side in found)
     truth = truths[MOVES.index(Fraction(0))]
     assert lower <= truth * (1 + 1e-13)
     assert truth * (1 - 1e-13) <= upper
     for by, value in zip(MOVES, truths, strict=True):
-        line = lower - float(by) * (slope_high if by > 0 else slope_low)
+        line = lower - float(by) * (fall_high if by > 0 else fall_low)
         assert line <= value * (1 + 1e-12) + 1e-12
 
 

@@ -7,8 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from shuffledp import tuning
 from shuffledp._support.numeric import UNIT
-from shuffledp.engines import tuning
 from shuffledp.engines.characteristic_function import (
     OmittedNodes,
     Quadrature,

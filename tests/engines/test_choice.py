@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp.engines import choice
-from shuffledp.engines.choice import RULES, EngineChoice, EngineRule, StopLossProblem
+from shuffledp.engines.choice import RULES, EngineRule, StopLossProblem, bound_stop_loss
 from shuffledp.engines.problem import ScoreSums, StopLossBounds
 
 
@@ -65,7 +65,7 @@ CASES = [
 def test_each_rule_answers_what_it_is_for(
     asked: list[str], sums: ScoreSums, width: float, names: list[str]
 ) -> None:
-    lower, upper, *_ = EngineChoice().solve(sums, width)
+    lower, upper, *_ = bound_stop_loss(sums, width)
     assert asked == names
     assert 0 <= lower[0] <= upper[0] < np.inf
 

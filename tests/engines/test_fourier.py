@@ -10,8 +10,9 @@ import pytest
 import oracles
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
+from shuffledp import tuning
 from shuffledp._support.numeric import Array
-from shuffledp.engines import fourier, tuning
+from shuffledp.engines import fourier
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
 

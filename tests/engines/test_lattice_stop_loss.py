@@ -9,8 +9,8 @@ import pytest
 
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting, twelve_decades
-from shuffledp.engines import tuning
-from shuffledp.engines.big_scores import jump_stop_loss
+from shuffledp import tuning
+from shuffledp.engines.big_scores import dominant_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.tilted_lattice import lattice_stop_loss
@@ -28,7 +28,7 @@ def test_against_enumeration(law: Law, users: int, threshold: Fraction) -> None:
         lower, upper = both_sides(ScoreSums(*columns(law, threshold), users), width)
         assert lower <= truth * (1 + 1e-14)
         assert truth * (1 - 1e-14) <= upper
-    heavy = max(law[0]) > 50  # left to one jump
+    heavy = max(law[0]) > 50  # left to one dominant score
     assert heavy or upper - lower < 0.001 * truth + 1e-6
 
 
@@ -85,7 +85,9 @@ def test_a_common_score_of_many_users_is_not_moved() -> None:
 def test_heavy_tails_against_a_sum_over_the_largest() -> None:
     scores, masses, truth = twelve_decades()
     sums = ScoreSums(scores[None], masses[None], np.abs(scores)[None], np.zeros(1), 2)
-    lower, upper = (float(side[0]) for side in jump_stop_loss(sums, 1e-3, lattice_stop_loss)[:2])
+    lower, upper = (
+        float(side[0]) for side in dominant_stop_loss(sums, 1e-3, lattice_stop_loss, 0.0)[:2]
+    )
     assert lower <= truth * (1 + 1e-12)
     assert truth * (1 - 1e-12) <= upper <= 1.01 * lower
 

@@ -11,9 +11,9 @@ import pytest
 
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
-from shuffledp import Gaussian
+from shuffledp import Gaussian, tuning
 from shuffledp._support.numeric import Array
-from shuffledp.engines import characteristic_function, tuning
+from shuffledp.engines import characteristic_function
 from shuffledp.engines.characteristic_function import (
     OmittedNodes,
     Quadrature,
@@ -157,8 +157,7 @@ def test_asking_for_more_than_nodes_can_give_costs_little(epsilon: float) -> Non
     three hundred times as wide as of a coarser question came of less."""
     law = Gaussian(0.3).law("blanket")
     assert isinstance(law, DensityLaw)
-    cutting = law.cut(1.9e-4, 37.0, 1000)
-    laws = law.enclosed(cutting).below.laws
+    laws = law.enclosed(law.cells(1.9e-4, 37.0, 1000), 1000).below.laws
     coarse, fine = (
         ClassSampler(LawTable(laws, 1000), width, depth=37.0)(np.array([epsilon]))
         for width in (2.3e-5, 1e-6)

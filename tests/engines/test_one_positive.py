@@ -10,15 +10,14 @@ import pytest
 
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
-from shuffledp import Accountant, FiniteRandomizer, Gaussian, Shuffle
-from shuffledp.engines import tuning
+from shuffledp import Accountant, FiniteRandomizer, Gaussian, Shuffle, tuning
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
 
 
 def both_sides(sums: ScoreSums, width: float) -> tuple[float, float]:
-    lower, upper, slope_low, slope_high = (float(x[0]) for x in one_positive_stop_loss(sums, width))
-    assert (slope_low, slope_high) == (0.0, math.inf)
+    lower, upper, fall_low, fall_high = (float(x[0]) for x in one_positive_stop_loss(sums, width))
+    assert (fall_low, fall_high) == (0.0, math.inf)
     return lower, upper
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp import Accountant, RandomizedResponse, Shuffle, UnaryEncoding
-from shuffledp.engines.choice import EngineChoice
+from shuffledp.engines.choice import bound_stop_loss
 from shuffledp.engines.problem import ScoreSums
 from shuffledp.engines.rare_scores import listed_users, stop_loss_by_listing
 from shuffledp.randomizers import HadamardResponse, Randomizer
@@ -71,7 +71,7 @@ def test_common_scores_of_next_to_no_probability(scale: float) -> None:
     scores, masses = np.array([[0.75, -0.5]]), np.array([[scale, scale / 8]])
     for threshold in (0.0, 0.25, 0.75, 1.0):
         sums = ScoreSums(scores, masses, np.abs(scores), np.array([threshold]), 3)
-        low, high = EngineChoice().solve(sums, 1e-3)[:2]
+        low, high = bound_stop_loss(sums, 1e-3)[:2]
         one_positive = 3 * Fraction(scale) * (Fraction(3, 4) - Fraction(threshold))
         most = max(one_positive, Fraction(0)) + 6 * Fraction(scale) ** 2
         least = one_positive * (1 - 4 * Fraction(scale)) - 6 * Fraction(scale) ** 2

@@ -10,7 +10,7 @@ import pytest
 
 from covering import covering
 from oracles.scores import LAWS, THRESHOLDS, Law, columns, stop_loss_by_counting
-from shuffledp.engines import tuning
+from shuffledp import tuning
 from shuffledp.engines.big_scores import Engine, _condition_on_big, large_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.problem import ScoreSums, StopLossBounds
@@ -36,11 +36,11 @@ def check(
     rates = np.array([[float(fall) for fall in falls]])
     sums = ScoreSums(*columns(law, threshold), users, falls=rates, threshold_rise=float(HELD))
     found = engine(sums)
-    lower, _, slope_low, slope_high = (float(side[0]) for side in found)
-    assert 0 <= slope_low <= slope_high
+    lower, _, fall_low, fall_high = (float(side[0]) for side in found)
+    assert 0 <= fall_low <= fall_high
     for by in MOVES:
         if threshold + by * HELD >= 0:
-            line = lower - float(by) * (slope_high if by > 0 else slope_low)
+            line = lower - float(by) * (fall_high if by > 0 else fall_low)
             assert line <= exact(law, falls, users, threshold, by) * (1 + 1e-13)
     return found
 
@@ -68,8 +68,8 @@ def test_a_narrow_slope_is_that_of_the_expectation(
     step = Fraction(1, 2**14)
     values = [exact(law, falls, users, threshold, by) for by in (-step, step)]
     slope = (values[0] - values[1]) / float(2 * step)
-    assert found.slope_low[0] == pytest.approx(slope, rel=1e-6)
-    assert found.slope_high[0] == pytest.approx(slope, rel=1e-6)
+    assert found.fall_low[0] == pytest.approx(slope, rel=1e-6)
+    assert found.fall_high[0] == pytest.approx(slope, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -89,4 +89,7 @@ def test_lines_with_big_and_low_scores(seed: int, engine: Engine) -> None:
     if sum(p for z, p in zip(*law, strict=True) if abs(z) >= level[0]) > Fraction(1, 2):
         return  # half of the law is to be left
     width = draw.choice([0.1, 1e-3, 1e-5])
-    check(lambda sums: _condition_on_big(sums, level, width, engine), law, falls, users, threshold)
+    check(
+        lambda sums: _condition_on_big(sums, level, width, engine, 0.0),
+        *(law, falls, users, threshold),
+    )

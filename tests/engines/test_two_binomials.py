@@ -55,8 +55,9 @@ def test_single_m_against_whole_numbers(case: tuple[float, float], users: int) -
     every = list(range(users))
     for epsilon in places(law, users):
         below, above = bits.alphas(epsilon)
-        upper = TwoBinomials(law.pair(Side.UPPER), others).upper(rows(epsilon, every, every))
-        lower = TwoBinomials(law.pair(Side.LOWER), others).single(rows(epsilon, every, every)).lower
+        upper = TwoBinomials(law.pair(Side.UPPER), others).upper_over(rows(epsilon, every, every))
+        found = TwoBinomials(law.pair(Side.LOWER), others).lower_at(rows(epsilon, every, every))
+        lower = found.lower
         for m in every:
             most = bits.divergence(*exact_pair(q, p), m, others, below)
             least = bits.divergence(*exact_pair(q, p), m, others, above)
@@ -76,7 +77,7 @@ def test_ranges_of_m_are_bounded(q: float, p: float) -> None:
     for epsilon in places(law, 25):
         above = bits.alphas(epsilon)[1]
         exact = [bits.divergence(*exact_pair(q, p), m, others, above) for m in range(25)]
-        upper = TwoBinomials(law.pair(Side.UPPER), others).upper(rows(epsilon, first, last))
+        upper = TwoBinomials(law.pair(Side.UPPER), others).upper_over(rows(epsilon, first, last))
         for a, b, bound in zip(first, last, upper, strict=True):
             assert max(exact[a : b + 1]) <= bound
 
@@ -86,7 +87,7 @@ def test_slopes_make_lines_below(q: float, p: float) -> None:
     """A fixed event is a line in alpha below H."""
     law, others = law_of(q, p), 6
     for epsilon in places(law, 7):
-        found = TwoBinomials(law.pair(Side.LOWER), others).single(
+        found = TwoBinomials(law.pair(Side.LOWER), others).lower_at(
             rows(epsilon, list(range(7)), list(range(7)))
         )
         below, above = bits.alphas(epsilon)
@@ -123,8 +124,8 @@ def test_many_users_who_hold_one_value(others: int, p: float, epsilon: float) ->
         t = int(mpmath.floor(others * tilted)) + 1
         exact = max(_one_binomial(others, one, a, b, t + i) for i in (-1, 0, 1, 2))
     here = rows(epsilon, [others], [others])
-    upper = float(TwoBinomials(law.pair(Side.UPPER), others).upper(here)[0])
-    lower = float(TwoBinomials(law.pair(Side.LOWER), others).single(here).lower[0])
+    upper = float(TwoBinomials(law.pair(Side.UPPER), others).upper_over(here)[0])
+    lower = float(TwoBinomials(law.pair(Side.LOWER), others).lower_at(here).lower[0])
     assert lower <= exact <= upper
     assert upper - lower <= 1e-6 * exact
 
@@ -159,8 +160,8 @@ def test_many_users_of_whom_hardly_any_deviates(rare: float) -> None:
             best = max(best, a * tails - b * before)
             mass *= (others - zeros) * (1 - p) / ((zeros + 1) * p)
     here = rows(epsilon, [others], [others])
-    upper = float(TwoBinomials(law.pair(Side.UPPER), others).upper(here)[0])
-    lower = float(TwoBinomials(law.pair(Side.LOWER), others).single(here).lower[0])
+    upper = float(TwoBinomials(law.pair(Side.UPPER), others).upper_over(here)[0])
+    lower = float(TwoBinomials(law.pair(Side.LOWER), others).lower_at(here).lower[0])
     assert lower <= best <= upper
     assert upper - lower <= 1e-9 * best
 
@@ -170,6 +171,6 @@ def test_wide_ranges_of_many_users_are_bounded_closely() -> None:
     others = 10**8
     law = law_of(1 / 8, 7 / 8)
     some = [0, 1, others // 3, others // 2, others - 1, others]
-    single = TwoBinomials(law.pair(Side.LOWER), others).single(rows(1e-3, some, some)).lower
-    upper = TwoBinomials(law.pair(Side.UPPER), others).upper(rows(1e-3, [0], [others]))
+    single = TwoBinomials(law.pair(Side.LOWER), others).lower_at(rows(1e-3, some, some)).lower
+    upper = TwoBinomials(law.pair(Side.UPPER), others).upper_over(rows(1e-3, [0], [others]))
     assert single.max() <= upper[0] <= 1.1 * single.max()

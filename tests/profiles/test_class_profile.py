@@ -8,7 +8,7 @@ import pytest
 
 from oracles.sums import stop_loss_of_sum
 from shuffledp.laws.class_law import ClassLaw
-from shuffledp.profiles.class_profile import ClassSampler, LawTable, last_slope
+from shuffledp.profiles.class_profile import ClassSampler, LawTable, last_fall
 
 
 def check(law: ClassLaw, users: int, epsilons: list[float]) -> None:
@@ -26,7 +26,7 @@ def check(law: ClassLaw, users: int, epsilons: list[float]) -> None:
         assert samples.lower[i] <= exact[i][1]
         assert exact[i][0] <= samples.upper[i]
         for j, other in enumerate(alphas):
-            slope = samples.slope_high[i] if j > i else samples.slope_low[i]
+            slope = samples.fall_high[i] if j > i else samples.fall_low[i]
             if math.isfinite(slope):
                 line = samples.lower[i] - slope * float(other - alpha)
                 assert line <= float(exact[j][1]) + 1e-13 * samples.lower[i]
@@ -45,7 +45,7 @@ def test_a_message_that_only_the_other_users_send(users: int) -> None:
     """It makes the bound on the largest loss larger than every u/v."""
     law = ClassLaw([0.5, 0.5, 0.0], [0.375, 0.625, 0.0], [0.25, 0.25, 0.5])
     assert law.max_loss(users) > math.log(4 / 3) + 0.1
-    assert last_slope(law, users, law.max_loss(users)) == 0
+    assert last_fall(law, users, law.max_loss(users)) == 0
     check(law, users, [0.0, 0.1, 0.28, 0.3, 0.5, 1.0])
 
 
@@ -54,6 +54,6 @@ def test_no_bound_exceeds_1_if_a_law_has_more_mass() -> None:
     law = ClassLaw([1 + 1e-6, 0.0], [1e-12, 1 - 1e-12], [1e-12, 0.0])
     table = LawTable((law,), 1)
     samples = ClassSampler(table, 1e-4)(np.array([0.0, 1e-3, 1.0]))
-    assert table.last_slope > 0
+    assert table.last_fall > 0
     assert (samples.lower <= samples.upper).all()
     assert (samples.upper <= 1).all()

@@ -39,8 +39,8 @@ def test_against_all_counts(noise: Noise, more: bool) -> None:
             if truth > 1e-40 and e < profile.max_loss * 0.999:
                 wide = 1e-2 if getattr(noise, "shape", 1) < 1 and more else 1e-6
                 assert samples.upper[i] <= (1 + wide) * samples.lower[i] + 1e-11, e
-                assert samples.slope_low[i] <= slope * (1 + 1e-12), e
-                assert samples.slope_high[i] >= slope * (1 - 1e-12) or wide == 1e-2, e
+                assert samples.fall_low[i] <= slope * (1 + 1e-12), e
+                assert samples.fall_high[i] >= slope * (1 - 1e-12) or wide == 1e-2, e
 
 
 @pytest.mark.parametrize("more", [True, False])
@@ -51,8 +51,8 @@ def test_lines_stay_below(noise: Noise, more: bool) -> None:
     epsilon = SHARES * min(profile.max_loss, 8.0)
     samples = profile.sampler(100.0, 1e-3)(epsilon)
     alpha = np.exp(epsilon)
-    certain = samples.slope_high <= 1.001 * samples.slope_low
-    slope = np.where(certain, (samples.slope_low + samples.slope_high) / 2, 0.0)
+    certain = samples.fall_high <= 1.001 * samples.fall_low
+    slope = np.where(certain, (samples.fall_low + samples.fall_high) / 2, 0.0)
     lines = samples.lower[:, None] - slope[:, None] * (alpha - alpha[:, None])
     slack = 1e-9 * samples.upper[:, None] + 1e-12 * alpha
     assert (lines <= samples.upper + slack)[certain].all()
@@ -87,7 +87,7 @@ def test_both_orders_agree_at_zero_and_keep_their_digits(noise: Noise) -> None:
         for more in (True, False):
             found = one_more(noise, more).sampler(100.0, 1e-3)(np.zeros(1))
             assert found.lower[0] <= mpmath.exp(log) <= found.upper[0]
-            assert found.upper[0] <= found.lower[0] * (1 + 2e-5)
+            assert found.upper[0] <= found.lower[0] * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("mean", [1e3, 3e5])

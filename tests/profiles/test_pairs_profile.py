@@ -13,12 +13,11 @@ from shuffledp import (
     RandomizedResponse,
     Shuffle,
     compare,
+    tuning,
 )
 from shuffledp.accountant import repeated
-from shuffledp.laws import tuning as of_laws
 from shuffledp.laws.class_law import ClassLaw
 from shuffledp.laws.matrix_law import Matrix, PairsLaw, pair_law
-from shuffledp.profiles import tuning
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
 from shuffledp.profiles.pairs_profile import PairsProfile
 from shuffledp.profiles.parts import round_profile
@@ -96,7 +95,7 @@ def test_pruning_is_the_same_as_evaluating_every_pair(
 def test_bounds_of_pairs_and_the_dominating_law_are_above_every_pair(
     seed: int, zeros: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(of_laws, "LEVELS", [200, 8][seed % 2])
+    monkeypatch.setattr(tuning, "LEVELS", [200, 8][seed % 2])
     monkeypatch.setattr(tuning, "MOST_WORK", [400_000, 0][seed % 2])
     rows, users, idle = random_rows(seed, 6, 5, zeros), 1 + seed % 3, seed % 2
     profile = PairsProfile(Matrix(rows), users, idle)

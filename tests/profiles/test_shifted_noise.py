@@ -169,7 +169,7 @@ def test_coins_agree_with_one_message_more(count: int) -> None:
     a, b = mine(epsilon), other(epsilon)
     assert (a.lower <= b.upper).all() and (b.lower <= a.upper).all()
     assert (a.upper <= a.lower * (1 + 1e-3)).all()
-    assert (a.slope_low <= b.slope_high).all() and (b.slope_low <= a.slope_high).all()
+    assert (a.fall_low <= b.fall_high).all() and (b.fall_low <= a.fall_high).all()
 
 
 def test_long_shifts_pass_masses_one_by_one_or_in_tails() -> None:

@@ -68,7 +68,7 @@ def test_slopes_are_of_lines_below(more: bool) -> None:
     epsilon = np.linspace(0.0, profile.max_loss, 40)
     samples = profile.sampler(700.0, 1e-3)(epsilon)
     alpha = np.exp(epsilon)
-    slope = (samples.slope_low + samples.slope_high) / 2
+    slope = (samples.fall_low + samples.fall_high) / 2
     lines = samples.lower[:, None] - slope[:, None] * (alpha - alpha[:, None])
     assert (lines <= samples.upper * (1 + 1e-9) + 1e-15).all()
 

@@ -69,7 +69,7 @@ def test_lines_below(noise: Noise) -> None:
     for i, at in enumerate(EPSILONS):
         for epsilon in EPSILONS:
             away = math.exp(epsilon) - math.exp(at)
-            slope = found.slope_high[i] if away > 0 else found.slope_low[i]
+            slope = found.fall_high[i] if away > 0 else found.fall_low[i]
             assert found.lower[i] - slope * away <= exact(noise, epsilon) * (1 + 1e-12) + 1e-25
 
 
@@ -81,7 +81,7 @@ def test_groups_of_counts(mean: float, width: float) -> None:
     epsilon = np.linspace(0, 6, 9) / math.sqrt(mean)
     wide, narrow = (profile.sampler(60.0, w)(epsilon) for w in (width, width / 100))
     assert (wide.lower <= narrow.upper).all() and (narrow.lower <= wide.upper).all()
-    slack = 1.25 * width * (wide.upper + epsilon * np.exp(epsilon) * wide.slope_high)
+    slack = 1.25 * width * (wide.upper + epsilon * np.exp(epsilon) * wide.fall_high)
     assert (wide.upper - wide.lower <= slack + 1e-9 * wide.upper).all()
 
 

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from shuffledp import FiniteRandomizer, Laplace, PureLDP, RandomizedResponse
+from shuffledp import (
+    Accountant,
+    FiniteRandomizer,
+    Laplace,
+    PureLDP,
+    RandomizedResponse,
+    Shuffle,
+    compare,
+)
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.published import (
     BOUNDS,
@@ -74,10 +82,10 @@ def test_meaningless_arguments(call: Callable[[], Any]) -> None:
 
 
 def test_the_list() -> None:
-    assert len({bound.name for bound in BOUNDS}) == len(BOUNDS) == 13
+    assert len({bound.name for bound in BOUNDS}) == len(BOUNDS) == 14
     assert all(bound.source and bound.applies_to for bound in BOUNDS)
     assert [bound.name for bound in BOUNDS if not bound.proven] == [
-        "Koskela et al. 2023, strong adversary (not a bound)"
+        "Koskela et al. 2023, A_s with independent counts (not a bound)"
     ]
 
 
@@ -100,18 +108,19 @@ def test_which_bounds_apply() -> None:
         "Balle et al. 2019, Hoeffding",
         "Balle et al. 2019, Bennett",
         "Feldman et al. 2021, numerical",
-        "Renyi DP of clones",
-        "Renyi DP of stronger-clones",
+        "Feldman et al. 2021, Renyi DP",
+        "Feldman et al. 2023, Renyi DP",
+        "Koskela et al. 2023, clones",
     }
-    response = {"Koskela et al. 2023, weaker adversary", BOUNDS[-1].name}
+    response = {"Koskela et al. 2023, A_w with joint counts", BOUNDS[-1].name}
     assert applied(HadamardResponse(8, 2.0), 100, 1.0, 1, 1e-6).keys() == plain
     assert applied(RandomizedResponse(3, gamma=0.5), 200, 1.0, 1, 1e-6).keys() == plain | response
     assert applied(PureLDP(0.5), 10_000, 1.0, 1, 1e-6).keys() == plain | {
         "Erlingsson et al. 2019",
         "Feldman et al. 2021, closed form",
     }
-    sampled = {name for name in plain if "Renyi" not in name}
-    sampled |= {"Girgis et al. 2021", "stronger clones, amplified by sampling"}
+    sampled = {name for name in plain if "Renyi" not in name and "Koskela" not in name}
+    sampled |= {"Girgis et al. 2021", "Feldman et al. 2023, amplified by sampling"}
     assert applied(PureLDP(2.0), 1000, 0.1, 3, 1e-6).keys() == sampled
     closed = applied(RandomizedResponse(2, gamma=0.5), 1000, 1.0, 1, 1e-3)
     assert "Balle et al. 2019, closed form" in closed
@@ -155,3 +164,16 @@ def test_monotone(bound: PublishedBound) -> None:
     base = epsilon()
     assert 0 < epsilon(users=2000) < base < epsilon(delta=1e-5)
     assert base < epsilon(rounds=2) <= epsilon(rounds=20) * slack
+
+
+def test_clones_are_composed_without_loss() -> None:
+    """As an accountant composes them, and said apart from what composition theorems give."""
+    round_ = Shuffle(PureLDP(2.0), 1000, "clones")
+    bound = next(bound for bound in BOUNDS if bound.name == "Koskela et al. 2023, clones")
+    value = bound.epsilon(PureLDP(2.0), 1000, 1.0, 10, 1e-6)
+    assert value == Accountant().compose(round_, 10).get_epsilon(1e-6)
+    rows = {row.name: row for row in compare(Shuffle(PureLDP(2.0), 1000), 10, 1e-6).rows}
+    assert rows["Koskela et al. 2023, clones"].composition == "exact numerical"
+    assert "theorem" in str(rows["Feldman et al. 2021, numerical"].composition)
+    once = str(compare(Shuffle(PureLDP(2.0), 1000), 1, 1e-6))
+    assert "exact numerical" not in once and "Feldman, McMillan, Talwar 2023" in once

@@ -3,12 +3,14 @@
 import importlib
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
 import shuffledp
-from shuffledp.published import BOUNDS
-from shuffledp.published.random_allocation import TRAINING_BOUNDS
+from shuffledp.published import BOUNDS, PublishedBound
+from shuffledp.published.bound import ROUNDS_BY
+from shuffledp.published.random_allocation import TRAINING_BOUNDS, TrainingBound
 from shuffledp.published.references import REFERENCES, references_in
 from shuffledp.randomizers.analyses import SAMPLED, Analysis
 
@@ -35,6 +37,21 @@ def test_every_paper_that_is_named_has_an_entry() -> None:
     assert {paper.key for name in named for paper in references_in(name)} == {
         paper.key for paper in REFERENCES
     }
+
+
+def test_the_page_lists_every_bound_with_its_papers() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "published.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([^|]+) \| (.*)$", page, re.MULTILINE))
+    bounds: list[PublishedBound | TrainingBound] = [*BOUNDS, *TRAINING_BOUNDS]
+    for bound in bounds:
+        source = bound.source.partition(ROUNDS_BY)[0]
+        assert {paper.key for paper in references_in(source)} == cited(rows[bound.name])
+    assert cited(page) <= {paper.key for paper in REFERENCES}
+
+
+def cited(text: str) -> set[str]:
+    """Keys of BibTeX in a page."""
+    return set(re.findall(r"`([a-z]+\d{4}[a-z]+)`", text))
 
 
 @pytest.mark.parametrize("paper", REFERENCES, ids=lambda paper: paper.key)

@@ -12,6 +12,7 @@ from covering import covering
 from oracles.heavy_tails import delta_of_one_large_score, normal_tail
 from shuffledp import Accountant, Gaussian, Laplace, Shuffle
 from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.guarantee import best_effort
 from shuffledp.randomizers import DensityRandomizer
 
 
@@ -266,3 +267,9 @@ def test_little_noise_of_few_users_is_refined(
     lower, upper = accountant.epsilon_bounds(delta)
     assert lower <= upper <= (1 + 1e-3) * lower
     assert lower <= rounds * Shuffle(randomizer, users).get_epsilon(delta / rounds)
+
+
+def test_both_sides_of_a_delta_far_below_those_of_outlines() -> None:
+    """Outlines of densities reach down to e^-60 only; a delta below has a bracket nevertheless."""
+    bounds = best_effort(Shuffle(Gaussian(1.0), users=1000).delta_bounds, 10.0)
+    assert 0 < bounds.lower <= bounds.upper < math.exp(-100)

@@ -19,7 +19,7 @@ from shuffledp.guarantee import best_effort
 from shuffledp.randomizers import NoisyHistogram
 from shuffledp.randomizers.exact import exp_bracket
 
-EPSILONS = (0.0, 0.2, 1.5)
+EPSILONS = (0.0, 1.5)
 LAWS: list[dict[str, Any]] = [
     {"poisson": 1.5},
     {"bernoulli": 0.4},
@@ -52,9 +52,10 @@ def test_against_products_of_counts(law: dict[str, Any], neighbours: str, messag
             both = (pair, oracle.reversed_pair(pair))
             truth = float(max(oracle.divergence(order, epsilon) for order in both))
             # of rounds that tell nearly all, several counts together may have wide brackets
-            bounds = best_effort(asked.delta_bounds, epsilon)
+            is_one = len(round_.parts) * messages == 1
+            bounds = best_effort(asked.delta_bounds, epsilon, rtol=1e-3 if is_one else 0.01)
             assert bounds.lower - 1e-10 <= truth <= bounds.upper + 1e-10
-            assert bounds.upper <= (1.001 if len(round_.parts) * messages == 1 else 1.02) * truth
+            assert bounds.upper <= (1.001 if is_one else 1.02) * truth
             assert 0 < round_.attained_delta(epsilon) <= truth + 1e-10
 
 
@@ -246,3 +247,25 @@ def test_nothing_is_attained_by_several_values_that_may_not_exist(noise: dict[st
     for k in (2, 3):
         survey = Shuffle(NoisyHistogram(k=k, **noise), 1, messages=2)  # type: ignore[arg-type]
         assert survey.attained_delta(0.4) == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "theta", "users", "epsilon"),
+    [(8e-8, 3e-9, 1, 0.00037), (1.9e-9, 1.4e-7, 10, 0.0013), (2.2e-8, 1e-7, 1, 0.6)],
+)
+def test_next_to_no_noise_hides_next_to_nothing(
+    shape: float, theta: float, users: int, epsilon: float
+) -> None:
+    """All losses of one order are infinite up to 1e-15 of the mass, so that none of the others has
+    a mass that counts. What two neighbours have in common is summed over all counts."""
+    noise = NoisyHistogram(negative_binomial=shape, theta=theta)
+    lower, upper = Shuffle(noise, users).delta_bounds(epsilon)
+    with mpmath.workdps(40):
+        r, t = mpmath.mpf(shape) * users, mpmath.mpf(theta)
+        mass = [mpmath.binomial(s + r - 1, s) * t**s * (1 - t) ** r for s in range(12)]
+        shared = mpmath.fsum(
+            min(mass[i - 1] * mass[j], mpmath.exp(epsilon) * mass[i] * mass[j - 1])
+            for i, j in itertools.product(range(1, 12), repeat=2)
+        )
+        assert lower <= 1 - shared <= upper
+    assert upper - lower < 1e-6

@@ -74,7 +74,7 @@ def test_laws_are_laws(name: str) -> None:
     randomizer = example(name)
     for law in (*map(randomizer.law, randomizer.analyses), randomizer.attained_law()):
         if isinstance(law, DensityLaw):
-            law = law.enclosed(law.cut(1e-3, 40.0, 100)).below
+            law = law.enclosed(law.cells(1e-3, 40.0, 100), 100).below
         if isinstance(law, ClassLaws):
             for one in law.laws:
                 u, v, blanket = (np.array(side) for side in (one.u, one.v, one.blanket))

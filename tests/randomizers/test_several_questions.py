@@ -22,11 +22,11 @@ from shuffledp import (
     UnaryEncoding,
     audit,
     simulate,
+    tuning,
     verify,
 )
 from shuffledp.clients import Counts, Estimate, MeanEstimate
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.laws import tuning
 from shuffledp.laws.class_law import ClassLaw, ClassLaws
 from shuffledp.laws.combined_law import above_all, product_law
 from shuffledp.profiles.class_profile import ClassProfile
@@ -250,7 +250,7 @@ def test_many_questions_take_no_time_and_too_many_classes_are_refused() -> None:
 
 
 def test_losses_beyond_the_range_of_a_double_are_refused() -> None:
-    most = Shuffle(Bundle(*[RandomizedResponse(2, eps0=17.0)] * 20), 2)
+    most = Shuffle(Bundle(*[RandomizedResponse(2, eps0=34.0)] * 10), 2)
     assert 339 < most.attained_epsilon(1e-6) <= most.get_epsilon(1e-6) <= 340 * (1 + 1e-12)
     with pytest.raises(OutOfRange, match="add up to 400, and 340 is the limit"):
         Bundle(*[RandomizedResponse(2, eps0=20.0)] * 20)
@@ -351,7 +351,7 @@ def test_revealing_matrices_have_no_law_above_all_pairs(monkeypatch: pytest.Monk
         (("laplace eps0=1",), "densities"),
         (("rr k=2 eps0=1; ",), "does not begin with the name"),
         (("rr k",), "give each of k, gamma, eps0 once"),
-        (("rr k=two eps0=1",), "not a finite number"),
+        (("rr k=two eps0=1",), "not a number"),
         (("unary eps0=1",), "lacks k; add k=value"),
         (("matrix matrix=1,x/0,1",), "rows of a matrix as"),
     ],
@@ -510,14 +510,14 @@ def test_verify_and_samples() -> None:
         assert verify(survey, 2, epsilons=[0.0, 0.4]).holds
         for more in ({"sampling": "poisson"}, {}, {"messages": 2}):
             half = Shuffle(survey, 100, sample_rate=0.5, **more)
-            assert half.attained_epsilon(1e-3) <= half.get_epsilon(1e-3, rtol=0.01)
+            assert half.attained_epsilon(1e-3, rtol=0.01) <= half.get_epsilon(1e-3, rtol=0.01)
 
 
 def test_on_the_command_line_and_in_a_plan(tmp_path: Path) -> None:
     text = "rr k=2 eps0=1; rr k=2 eps0=1; rr k=2 eps0=1"
     asked = ("--users", "1e4", "--delta", "1e-6")
     said = ok("epsilon", "--randomizer", "bundle", "--questions", text, *asked)
-    assert said.startswith("The protocol is (0.1528, 1e-06)")
+    assert said.startswith("Under the assumptions below, the protocol is (0.1528, 1e-06)")
     assert "3 answers in one message" in said and '"Several questions"' in " ".join(said.split())
     wrong = run("epsilon", "--randomizer", "bundle", "--questions", "rr k=2", *asked)
     assert wrong.returncode == 2 and "neither eps0 nor gamma is given" in wrong.stderr

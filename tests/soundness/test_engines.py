@@ -21,8 +21,8 @@ from oracles.sums import stop_loss_of_sum
 from shuffledp import RandomizedResponse, Shuffle
 from shuffledp._support.numeric import Array
 from shuffledp.engines import tails
-from shuffledp.engines.big_scores import jump_stop_loss
-from shuffledp.engines.choice import EngineChoice
+from shuffledp.engines.big_scores import dominant_stop_loss, large_stop_loss
+from shuffledp.engines.choice import bound_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums, one_user_stop_loss
@@ -159,7 +159,7 @@ def in_two_scales(case: Case, shift: int) -> ScoreSums:
 
 
 def by_choice(sums: ScoreSums, draw: random.Random) -> Sides:
-    return EngineChoice().solve(sums, draw.choice([1e-2, 1e-4, 1e-7]))[:2]
+    return bound_stop_loss(sums, draw.choice([1e-2, 1e-4, 1e-7]))[:2]
 
 
 def by_fourier(sums: ScoreSums, draw: random.Random) -> Sides:
@@ -170,8 +170,8 @@ def by_rare_scores(sums: ScoreSums, draw: random.Random) -> Sides:
     return rare_stop_loss(sums, draw.choice([60.0, 700.0]))[:2]
 
 
-def by_one_jump(sums: ScoreSums, draw: random.Random) -> Sides:
-    return jump_stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4]))[:2]
+def by_dominant_score(sums: ScoreSums, draw: random.Random) -> Sides:
+    return dominant_stop_loss(sums, draw.choice([0.1, 1e-2, 1e-4]), large_stop_loss, 0.0)[:2]
 
 
 def by_one_positive(sums: ScoreSums, draw: random.Random) -> Sides:
@@ -182,10 +182,10 @@ def by_mean(sums: ScoreSums, draw: random.Random) -> Sides:
     return one_user_stop_loss(sums)[:2]
 
 
-ENGINES = [by_choice, by_fourier, by_rare_scores, by_one_jump, by_one_positive, by_mean]
+ENGINES = [by_choice, by_fourier, by_rare_scores, by_dominant_score, by_one_positive, by_mean]
 KINDS = ["few", "rare", "bulk", "one", "two"]
 #: Of each kind, if they take longer.
-CASES = {"by_choice": 12, "by_fourier": 5, "by_one_jump": 12, "by_one_positive": 12}
+CASES = {"by_choice": 12, "by_fourier": 5, "by_dominant_score": 12, "by_one_positive": 12}
 
 
 def check(engine: Engine, kind: str, seed: int) -> None:

@@ -25,7 +25,7 @@ from shuffledp.profiles.closed_form import GaussianProfile
 F = Fraction
 ALPHAS = (F(1), F(9, 8), F(3, 2), F(2), F(3), F(6))
 EPSILONS = [math.log(alpha) for alpha in ALPHAS]
-SOME = (F(9, 8), F(3))  # at which more is asked: that takes longest
+SOME = (F(3, 2),)  # at which more is asked: that takes longest
 BITS = [(F(3, 4), F(1, 4)), (F(1, 2), F(1, 8)), (F(15, 16), F(1, 2)), (F(1, 4), F(1, 64))]
 SIZES = [(2, 1, 1), (2, 1, 2), (2, 1, 5), (3, 1, 3), (4, 1, 4), (2, 2, 3), (3, 2, 3), (4, 2, 3)]
 
@@ -37,9 +37,15 @@ def aggregate(
     return Aggregate(encoding, users, neighbours)
 
 
-@pytest.mark.parametrize(
-    ("size", "bits", "neighbours"), covering(SIZES, BITS, ["replace", "remove"], every=4)
-)
+#: Every size of either relation, and every pair of probabilities of several sizes.
+CASES = [
+    (size, BITS[(i + shift) % len(BITS)], neighbours)
+    for i, size in enumerate(SIZES)
+    for shift, neighbours in ((0, "replace"), (1, "remove"))
+]
+
+
+@pytest.mark.parametrize(("size", "bits", "neighbours"), CASES)
 def test_no_dataset_is_above(
     size: tuple[int, int, int], bits: tuple[Fraction, Fraction], neighbours: str
 ) -> None:
@@ -77,7 +83,7 @@ def test_two_rounds_of_real_data(p: Fraction, q: Fraction, neighbours: str) -> N
         (twice(pair[0], base), twice(pair[1], base))
         for pair in columns.neighbouring_sums(3, 1, users, p, q, neighbours)
     ]
-    for alpha in ALPHAS[::2]:
+    for alpha in ALPHAS[1::3]:
         truth, epsilon = columns.truth(pairs, alpha), math.log(alpha)
         assert truth <= F(accountant.get_delta(epsilon) * (1 + 1e-12))
         assert F(accountant.attained_delta(epsilon)) <= truth * F(1 + 1e-12)
@@ -104,7 +110,7 @@ def test_removals_are_composed_in_one_order_throughout() -> None:
         assert bounds.lower <= truth * F(1 + 1e-12)
 
 
-FIGURES = [(5.0, 0.2974, 0.2120), (6.5, 0.7002, 0.5150), (7.0, 0.9505, 0.7148)]
+FIGURES = [(5.0, 0.2974, 0.2120), (7.0, 0.9505, 0.7148)]
 
 
 @pytest.mark.parametrize(("e0", "replaced", "removed"), FIGURES)
@@ -150,7 +156,7 @@ def test_gaussian_profile_against_many_digits(shift: float) -> None:
             assert found.upper[i] - found.lower[i] <= (1e-6 + 1e-12 / shift) * exact
         with mpmath.workdps(60):
             slope = mpmath.ncdf(-mpmath.mpf(shift) / 2 - mpmath.mpf(epsilon) / shift)
-        assert found.slope_low[i] <= slope <= found.slope_high[i]
+        assert found.fall_low[i] <= slope <= found.fall_high[i]
 
 
 @pytest.mark.parametrize(("sigma", "users"), [(0.5, 1), (2.0, 100), (10.0, 10**6)])
@@ -274,7 +280,7 @@ def test_small_samples_are_answered(
         return g * alone(2 * ones, p, q, 1 + (alpha - 1) / share)
 
     largest = 1 + share * ((p * (1 - q) / (q * (1 - p))) ** ones - 1)
-    for part in (F(0), F(1, 3), F(9, 10), F(999, 1000)):
+    for part in (F(0), F(1, 3), F(999, 1000)):
         alpha = 1 + part * (largest - 1)
         epsilon = math.log(alpha)
         bounds = round_.delta_bounds(epsilon)

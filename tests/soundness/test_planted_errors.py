@@ -48,6 +48,9 @@ def test_p0_of_the_paper_is_refuted() -> None:
     truth = worst_dataset(rows, 10, epsilon)
     assert (float(claim), float(truth)) == pytest.approx((0.0132, 0.0537), abs=5e-5)
     assert claim < truth <= Fraction(Shuffle(PureLDP(up(math.log(4))), 10).get_delta(epsilon))
+    # the figure of docs/paper.md: the pair itself has 25/96
+    small = planted.p0_of_the_paper(3, Fraction(3))
+    assert oracles.hockey_stick(small, Fraction(3, 2)) == Fraction(13, 96)
     # and the machinery of the suite says so: one claim, every dataset, decided exactly
     table = np.array([[epsilon]])
     assert judge([rows], 10, table, np.array([[float(claim)]])).broken
@@ -114,7 +117,7 @@ def test_different_randomizers_are_refuted() -> None:
         assert claim < truth <= Fraction(alone)
         # the package says whose number it prints
         words = Shuffle(PureLDP(up(math.log(4))), 10, analysis).explained.assumption
-        assert words.startswith("all users of a round apply the same eps0-LDP randomizer")
+        assert words.startswith("all honest users of a round apply the same eps0-LDP randomizer")
     # 10^4 users, eps0 = 4, delta = 1e-6: 0.411 is printed, and 4 is true of the one who differs
     assert 0.4108 < Shuffle(PureLDP(4.0), 10_000).get_epsilon(1e-6) < 0.4109
     assert Shuffle(PureLDP(4.0), 1).epsilon_bounds(1e-6).lower > 3.9999

@@ -100,8 +100,10 @@ def test_composition_is_monotone_and_below_basic_composition(
         accountant.compose(Shuffle(PureLDP(eps0), users), rounds=rounds)
         return accountant
 
-    bounds = best_effort(of(rounds).epsilon_bounds, delta)
-    if delta >= 1e-24:  # smaller ones may be wide where rare losses are far from all others
+    # smaller deltas may be wide where rare losses are far from all others: then none is narrow
+    is_narrow = delta >= 1e-24
+    bounds = best_effort(of(rounds).epsilon_bounds, delta, rtol=1e-3 if is_narrow else 0.1)
+    if is_narrow:
         assert bounds.upper - bounds.lower <= max(1e-3 * bounds.upper, 1e-6)
     assert of(2 * rounds).get_epsilon(delta, rtol=0.1) >= bounds.lower
     # basic composition: k rounds of (epsilon, delta/k) are (k epsilon, delta)

@@ -160,12 +160,12 @@ def test_betas_of_any_matrix_against_the_blanket_bound() -> None:
     for _ in range(6):
         floats = [[float(p) for p in row] for row in written.random_rows(3, 3, rng, False)]
         rows, survey = written.exact_rows(floats), Shuffle(FiniteRandomizer(floats), 3)
+        uppers = {alpha: Fraction(survey.get_delta(log_down(alpha))) for alpha in ALPHAS[:4]}
         for x0, x1 in permutations(range(3), 2):
             others = (x1, 3 - x0 - x1)
             view = oracles.view_with_betas(rows, others, x0, x1, own=False)
-            for alpha in ALPHAS[:4]:
-                exact = oracles.hockey_stick(view, alpha)
-                assert exact <= Fraction(survey.get_delta(log_down(alpha)))
+            for alpha, upper in uppers.items():
+                assert oracles.hockey_stick(view, alpha) <= upper
 
 
 # Rounds in which not everybody takes part: the theorems behind subsampling

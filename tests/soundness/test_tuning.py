@@ -1,6 +1,6 @@
 """Tuning constants at extreme values: answers may get wide or slow, never wrong.
 
-Every number in every module `tuning` of the package is set to 1 and to 16 times itself, or to a
+Every number in `tuning` and in `tools.tuning` is set to 1 and to 16 times itself, or to a
 thousandth and a thousand times itself. Then each engine, sampler and search is held against exact
 values. A constant that breaks one of them is no tuning constant: soundness rests on it.
 
@@ -9,9 +9,9 @@ the constants that it reads only. The quickest few of those that read a constant
 the probes whose answers are known to depend on it; of the constants of engines, all.
 """
 
-import importlib
+import inspect
 import math
-import pkgutil
+import re
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
@@ -19,17 +19,26 @@ from typing import Any, ClassVar
 
 import pytest
 
-import shuffledp
 from oracles.probes import DECIDES, OF_FOLDER, PROBES, Probe
+from shuffledp import tuning
+from shuffledp.tools import tuning as of_tools
+
+MODULES = (tuning, of_tools)
 
 
 def constants() -> Iterator[tuple[Any, str]]:
-    for found in pkgutil.walk_packages(shuffledp.__path__, "shuffledp."):
-        if found.name.endswith(".tuning"):
-            module = importlib.import_module(found.name)
-            for name, value in vars(module).items():
-                if name.isupper() and isinstance(value, int | float | tuple):
-                    yield module, name
+    for module in MODULES:
+        for name, value in vars(module).items():
+            if name.isupper() and isinstance(value, int | float | tuple):
+                yield module, name
+
+
+def folder_of(module: ModuleType, name: str) -> str:
+    """The folder whose constants a constant stands with: under a comment such as `# laws/`."""
+    if module is of_tools:
+        return "tools"
+    above, _ = re.split(rf"(?m)^{name}\b|^[A-Z_, ]+, {name}\b", inspect.getsource(module))
+    return str(re.findall(r"(?m)^# (\w+)/$", above)[-1])
 
 
 #: Less extreme, because these take too long else.
@@ -66,14 +75,13 @@ class Watched(ModuleType):
 def names_read(probe: Probe) -> frozenset[tuple[str, str]]:
     """(module, constant) of all that a probe reads as it is checked. Once tuned differently it may
     go other ways, but the constant that was changed is one that it had read before."""
-    modules = {module.__name__: module for module, _ in constants()}.values()
     Watched.noted.clear()
     try:
-        for module in modules:
+        for module in MODULES:
             module.__class__ = Watched
         check(probe)
     finally:
-        for module in modules:
+        for module in MODULES:
             module.__class__ = ModuleType
     return frozenset(Watched.noted)
 
@@ -101,7 +109,7 @@ def test_probes_as_tuned(probe: Probe) -> None:
 def test_extreme_values_cost_time_or_width_only(
     module: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = module.__name__.split(".")[1]
+    folder = folder_of(module, name)
     reading = [
         probe
         for probe in OF_FOLDER.get(folder, PROBES)

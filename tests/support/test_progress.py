@@ -26,7 +26,7 @@ from shuffledp import (
     verify,
 )
 from shuffledp._support import progress as display
-from shuffledp._support.progress import progress
+from shuffledp._support.progress import bar_hidden, progress
 from shuffledp.interop import to_dp_accounting
 from shuffledp.tools.plan import PlannedRound
 
@@ -96,6 +96,21 @@ def test_only_one_is_shown_at_a_time(terminal: Terminal) -> None:
         done(1)
         until(lambda: "1 steps" in terminal.getvalue())
     assert "inner" not in terminal.getvalue()
+
+
+@pytest.mark.usefixtures("at_once")
+def test_output_has_a_line_of_its_own(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal that shows both stdout and the bar."""
+    monkeypatch.setattr(sys, "stdout", terminal)
+    with progress("curves", 4) as done:
+        done(1)
+        until(lambda: "25%" in terminal.getvalue())
+        with bar_hidden():
+            print("fig1")
+        done(1)
+        until(lambda: "50%" in terminal.getvalue())
+    (line,) = (line for line in terminal.getvalue().split("\r") if "fig1" in line)
+    assert line.startswith("fig1\n")
 
 
 @pytest.mark.usefixtures("at_once")

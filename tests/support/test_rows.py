@@ -99,6 +99,7 @@ def test_what_the_rows_say() -> None:
     ours, *others = compared.records()
     assert ours["epsilon"] == compared.ours.upper and ours["ratio"] == 1.0
     assert {row["bound"] for row in others} == {row.name for row in compared.rows}
+    assert {row["composition"] for row in compared.records()} == {None}  # of a single round
     *_, attained = RESULTS["adversaries"]().records()
     assert attained["epsilon_upper"] is None and attained["epsilon_lower"] > 0
     found = RESULTS["ledger"]()
@@ -186,7 +187,12 @@ def test_html_rounds_outwards_and_says_what_it_leaves_out() -> None:
     many = Bounds(np.zeros(1_000), np.ones(1_000))._repr_html_()
     assert "the first 100 of 1,000" in many and many.count("<tr>") == 101
     found = simulate(Shuffle(RandomizedResponse(100, eps0=8.0), 100), list(range(100)))
-    assert "the largest 20 of 100" in found._repr_html_()
+    assert "20 of 100, those with the largest true values" in found._repr_html_()
+
+
+#: How papers print names of columns, and the names.
+WRITTEN = {r"\varepsilon": "epsilon", r"\varepsilon_0": "eps0", r"\delta": "delta", "n": "users"}
+WRITTEN |= {rf"\varepsilon_{{\mathrm{{{side}}}}}": f"epsilon_{side}" for side in ("lower", "upper")}
 
 
 def latex_cells(text: str) -> list[list[str]]:
@@ -202,6 +208,7 @@ def latex_cells(text: str) -> list[list[str]]:
         cells = re.split(r"(?<!\\) & ", line.strip().removesuffix(r" \\"))
         cells = [re.sub(r"\$(?:([\d.]+) \\cdot )?10\^\{(-?\d+)\}\$", r"\1e\2", c) for c in cells]
         cells = [c.replace(r"$\infty$", "infinity") for c in cells]
+        cells = [re.sub(r"\$([^$]+)\$", lambda m: WRITTEN.get(m[1], m[1]), c) for c in cells]
         named = r"\\([a-z]+)\{\}|\\([{}$&#_%])"
         rows.append([re.sub(named, lambda m: m[2] or shown[m[1]], c) for c in cells])
     return rows
@@ -238,24 +245,62 @@ def test_latex_escapes_what_it_has_to() -> None:
     assert r"\caption{100 \% of \_all\_ \{x\}}" in text and r"\input" not in text
 
 
+def test_latex_typesets_names_as_papers_print_them() -> None:
+    head = ["epsilon_lower", "users", "sample_rate", "max_eps0", "epsilon, at least", "k", "sigma"]
+    text = latex_table(CaptionedTable("eps0=4, delta = 1e-06", head, [["1"] * len(head)]))
+    assert (
+        r"    $\varepsilon_{\mathrm{lower}}$ & $n$ & sample\_rate & max\_eps0 & "
+        r"$\varepsilon$, at least & $k$ & $\sigma$ \\" in text.splitlines()
+    )
+    assert r"\caption{$\varepsilon_0$=4, $\delta$ = $10^{-6}$}" in text
+    compared = compare(Shuffle(PureLDP(0.4), 20_000), 2, 1e-6).to_latex()
+    assert r"bound & $\varepsilon$ & ratio & composition \\" in compared
+
+
 def test_a_comparison_cites_the_entries_of_its_bibliography() -> None:
-    for compared in (
-        compare(Shuffle(PureLDP(0.4), 2_000), 3, 1e-6),
-        compare(Shuffle(RandomizedResponse(3, eps0=1.0), 1_000), 1, 1e-6),
-        compare(RandomAllocation(1.0, 10), 1, 1e-6),
-    ):
+    thrice = compare(Shuffle(PureLDP(0.4), 2_000), 3, 1e-6)
+    response = compare(Shuffle(RandomizedResponse(3, eps0=1.0), 1_000), 1, 1e-6)
+    for compared in (thrice, response, compare(RandomAllocation(1.0, 10), 1, 1e-6)):
         cited = re.findall(r"\\cite\{([\w,]+)\}", compared.to_latex())
         entries = re.findall(r"^@\w+\{(\w+),$", compared.to_bibtex(), re.MULTILINE)
         assert {key for keys in cited for key in keys.split(",")} == set(entries) > {"shuffledp"}
-    once, often = (compare(Shuffle(PureLDP(0.4), 2_000), k, 1e-6).to_bibtex() for k in (1, 3))
+    once, often = compare(Shuffle(PureLDP(0.4), 2_000), 1, 1e-6).to_bibtex(), thrice.to_bibtex()
     assert "Dwork" not in once and "Dwork" in often  # nobody composes one round
+    assert "zhu2022optimal" not in once and "zhu2022optimal" in often
+    swept = sweep({"rounds": [1, 3]}, eps0=0.4, users=100, delta=1e-6, jobs=1)
+    assert "zhu2022optimal" in swept.to_bibtex()
     sampled = compare(Shuffle(PureLDP(0.4), 20_000, sample_rate=0.1), 1, 1e-6).to_bibtex()
     assert "Gaboardi" in sampled and "Gaboardi" not in often and "Dwork" not in sampled
-    response = compare(Shuffle(RandomizedResponse(3, eps0=1.0), 1_000), 1, 1e-6)
     for row in response.rows:  # what is no bound says so
-        warned = f"{row.name}~" if "not a bound" in row.name else "(not a bound)~"
+        name = row.name.replace("_", r"\_")
+        warned = f"{name}~" if "not a bound" in name else "(not a bound)~"
         assert row.epsilon is None or not row.reason or warned in response.to_latex()
     assert "Poisson batches (not a bound) &" in compared.to_latex()
+
+
+@pytest.mark.parametrize(("rounds", "theorem"), [(2, "basic theorem"), (500, "advanced theorem")])
+def test_several_rounds_say_how_each_bound_was_composed(rounds: int, theorem: str) -> None:
+    """The smaller one of the two theorems is named, beside what does without them."""
+    compared = compare(Shuffle(PureLDP(0.4), 20_000), rounds, 1e-6)
+    ours, *others = compared.records()
+    composed = {row["bound"]: row["composition"] for row in others}
+    assert ours["composition"] == "exact numerical"
+    assert composed["Feldman et al. 2021, numerical"] == theorem
+    assert composed["Feldman et al. 2021, Renyi DP"] == "Renyi DP"
+    assert composed["Girgis et al. 2021"] is None  # does not apply
+    single = compare(compared.round, 1, 1e-6 / rounds).records()
+    once, often = (
+        next(row["epsilon"] for row in rows if row["bound"] == "Feldman et al. 2021, numerical")
+        for rows in (single, others)
+    )
+    assert (often == rounds * once) == (theorem == "basic theorem")
+    _, head, rows, _ = compared.as_table()
+    assert head[-1] == "composition" and all(row[-1] for row in rows)
+    assert f"  {theorem}" in str(compared) and theorem in compared.to_latex()
+    sampled = compare(Shuffle(PureLDP(0.4), 20_000, sample_rate=0.1), rounds, 1e-6).rows
+    ways = {row.name: row.composition for row in sampled}
+    assert ways["Girgis et al. 2021"] == "Renyi DP"
+    assert ways["Feldman et al. 2023, amplified by sampling"] == "exact numerical"
 
 
 def test_a_bracket_is_rounded_outwards_in_every_form() -> None:
@@ -278,7 +323,10 @@ def test_tables_for_papers_from_the_shell(form: str) -> None:
 @pytest.mark.parametrize(
     ("command", "first"),
     [
-        ("compare --eps0 1 --users 100 --delta 1e-6", "bound,epsilon,ratio,source,reason"),
+        (
+            "compare --eps0 1 --users 100 --delta 1e-6",
+            "bound,epsilon,ratio,source,reason,composition",
+        ),
         (
             "adversaries --k 2 --eps0 1 --users 100 --delta 1e-6",
             "analysis,epsilon_lower,epsilon_upper,adversary",

@@ -16,6 +16,7 @@ from shuffledp import (
     Gaussian,
     NotCertified,
     PureLDP,
+    RandomAllocation,
     RandomizedResponse,
     Shuffle,
     UnaryEncoding,
@@ -224,7 +225,9 @@ def test_bad_targets() -> None:
         ("eps0", lambda: None, "makes no round of eps0 alone"),
         ("rounds", PureLDP(4.0), "not a round"),
         ("rounds", lambda k: k, "not a round"),
-        ("k", lambda k: Shuffle(RandomizedResponse(k, eps0=1.0), 10), "choose one of .*users"),
+        ("k", lambda k: Shuffle(RandomizedResponse(k, eps0=1.0), 10), "the known ones are .*users"),
+        ("epochs", RandomAllocation(1.0, 300), "'epochs' cannot be .* did you mean rounds"),
+        ("noise-multiplier", None, "did you mean noise_multiplier"),
         ("epsilon", lambda e: None, "cannot be looked for"),
         (
             "users",

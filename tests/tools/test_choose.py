@@ -14,7 +14,7 @@ from shuffledp.bounds import Bounds
 from shuffledp.bounds.target import Decimals, approach
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.randomizers import REGISTRY, Family, Randomizer
+from shuffledp.randomizers import REGISTRY, Family, NoisyHistogram, Randomizer
 from shuffledp.randomizers.base import SUMMED
 from shuffledp.tools.choose import Choices, lowest
 
@@ -67,6 +67,8 @@ def noise_variance(given: dict[str, Any]) -> float:
         return float(USERS * r * theta / (1 - theta) ** 2)
     if "poisson" in given:
         return float(USERS * given["poisson"])
+    if "binomial" in given:  # fair coins of the shuffler
+        return float(given["binomial"] / 4)
     return float(USERS * given["bernoulli"] * (1 - given["bernoulli"]))
 
 
@@ -167,9 +169,10 @@ def test_the_round_that_was_described_meets_the_target(
         made = kind(REGISTRY[choice.name](**choice.parameters), 1000, **more)
         assert made == choice.round
         assert 0.95 < made.get_epsilon(1e-5) <= 1
-    # all but a fixed number of dummies depend on each of these options: what was chosen without it
+    # all but dummies that no user sends depend on each of these options: what was chosen without it
     # does not meet the target, or spends less
-    others = [choice.randomizer for choice in usual if "dummies" not in choice.parameters]
+    by_users = [each for each in usual if not {"dummies", "binomial"} & each.parameters.keys()]
+    others = [choice.randomizer for choice in by_users]
     spent = [kind(randomizer, 1000, **more).get_epsilon(1e-5) for randomizer in others]
     assert spent and all(not 0.95 < epsilon <= 1 for epsilon in spent)
 
@@ -305,8 +308,26 @@ def test_whoever_cannot_spend_the_target_is_told_of(monkeypatch: pytest.MonkeyPa
     only(monkeypatch, **{"one-bit": REGISTRY["one-bit"]})
     table = choose(1, task="mean", epsilon=300.0, delta=0.0, view="aggregate")
     (told,) = table.unspent
-    assert told.startswith("OneBit(eps0=200.0), view aggregate, has an epsilon of only 200")
-    assert "no further eps0 is supported" in told and "no further eps0" in str(table)
+    assert told.startswith("OneBit(eps0=200.0), view aggregate, uses an epsilon of only 200")
+    assert told.endswith(": eps0=200 is the largest value that is supported.")
+    assert "the largest value" in str(table)
+
+
+def test_a_parameter_whose_next_value_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole numbers are far apart where they are small; at the end of its range it is another."""
+    only(monkeypatch, **{"noisy-histogram": REGISTRY["noisy-histogram"]})
+    found = choose(10, 4, epsilon=3.0, delta=0.05, view="shuffle", rtol=0.02)
+    told = set()
+    for choice in found:
+        (name,) = choice.parameters.keys() & {"binomial", "dummies"} or [""]
+        if name and choice.parameters[name] == 1:
+            assert choice.limit == f"{name}=1 is the smallest value that is supported"
+        elif name and choice.epsilon.upper < 0.95 * 3:
+            told.add(choice.limit)
+            one_less = {**choice.parameters, name: choice.parameters[name] - 1}
+            assert Shuffle(NoisyHistogram(**one_less), 10).get_epsilon(0.05) > 3
+            assert choice.limit == f"the next {name} exceeds the target"
+    assert told
 
 
 def test_noise_shares_spend_the_target() -> None:
@@ -335,10 +356,10 @@ def test_two_values_need_no_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"values": None}, "task=count needs values"),
-        ({"dimension": 3}, "task=count has no dimension"),
-        ({"task": "mean"}, "task=mean has no values"),
-        ({"task": "vector", "values": None}, "task=vector needs dimension"),
+        ({"values": None}, "values is missing; task count needs it"),
+        ({"dimension": 3}, "dimension does not go with task count"),
+        ({"task": "mean"}, "values does not go with task mean"),
+        ({"task": "vector", "values": None}, "dimension is missing; task vector needs it"),
         ({"task": "sum"}, "task='sum'"),
         ({"view": "threshold"}, "view='threshold'"),
         ({"values": 1}, "values=1"),

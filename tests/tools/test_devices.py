@@ -3,6 +3,7 @@
 import csv
 import json
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -95,6 +96,14 @@ def javascript(folder: Path, source: str, randomizer: Randomizer) -> tuple[Speci
     specification = randomizer.client_spec()
     specification.save(file)
     return specification, shlex.join([node(), str(module), str(file)])
+
+
+@pytest.mark.parametrize("more", [(), ("client.json", "values")])
+def test_the_module_says_how_it_is_called(more: tuple[str, ...]) -> None:
+    command = [node(), str(MODULE), *more]
+    said = subprocess.run(command, input="0\n", capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr.startswith("usage: node client.mjs client.json")
 
 
 @pytest.mark.parametrize("planted", PLANTED)

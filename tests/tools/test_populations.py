@@ -201,7 +201,7 @@ def test_documents_name_the_assumption(plan: Path, kind: str) -> None:
     shown = re.sub(r"\\([\\`*_\[\]<>|#])", r"\1", getattr(document(ledger), kind)())
     flat = " ".join(html.unescape(shown).split())
     assert f"-differentially private if {DISJOINT}." in flat
-    for text in (DISJOINT, "neighbouring datasets have the same people in the same populations"):
+    for text in (DISJOINT, "neighbouring datasets have the same users in the same populations"):
         assert text in flat
     assert "in the same populations" not in " ".join(str(document(alone())).split())
 

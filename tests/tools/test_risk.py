@@ -23,6 +23,7 @@ from shuffledp import (
     FiniteRandomizer,
     Gaussian,
     PureLDP,
+    RandomAllocation,
     RandomizedResponse,
     SampleThreshold,
     Shuffle,
@@ -32,7 +33,7 @@ from shuffledp import (
 from shuffledp.bounds.readings import false_negative_rates, true_positive_rates
 from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.errors import InvalidParameter, OutOfRange
-from shuffledp.mechanisms import ApproximateDP
+from shuffledp.mechanisms import ApproximateDP, PoissonSampled
 from shuffledp.randomizers import NoisyHistogram
 from shuffledp.tools.risk import Risk
 
@@ -202,6 +203,33 @@ def test_local_gaussian_noise_is_no_worse_shuffled(sigma: float) -> None:
         assert value == pytest.approx(order / (2 * sigma**2), rel=1e-9)
     crowd = risk(Shuffle(Gaussian(sigma), 500), orders=[1, 2])
     assert all(0 < b < a / 2 for a, b in zip(alone.divergences, crowd.divergences, strict=False))
+
+
+def test_poisson_batches_and_random_allocation_have_finite_divergences() -> None:
+    """Moments of the likelihood ratio; of a step of Gaussian noise, E_Q[r^k] = e^(k(k-1)/2 s^2)."""
+
+    def moment(k: int) -> float:
+        return math.exp(k * (k - 1) / (2 * sigma**2))
+
+    sigma, rate, steps, rounds = 1.2, 0.01, 50, 3
+    noise = GaussianNoise(sigma, neighbours="remove")
+    sampled = risk(PoissonSampled(noise, rate), rounds, orders=[2, 5, 8])
+    for order, value in zip((2, 5, 8), sampled.divergences, strict=True):
+        terms = (
+            math.comb(order, k) * (1 - rate) ** (order - k) * rate**k * moment(k)
+            for k in range(order + 1)
+        )
+        exact = rounds * math.log(math.fsum(terms)) / (order - 1)
+        assert exact <= value <= 1.02 * exact
+    epoch = risk(RandomAllocation(sigma, steps), rounds, orders=[2, 3, 32])
+    three = steps * moment(3) + 3 * steps * (steps - 1) * moment(2)
+    three += steps * (steps - 1) * (steps - 2)
+    each = [math.log(1 + (moment(2) - 1) / steps), math.log(three / steps**3) / 2]
+    for value, alone in zip(epoch.divergences, each, strict=False):
+        assert rounds * alone <= value <= 1.02 * rounds * alone
+    assert epoch.divergences[2] <= (1 + 1e-9) * rounds * 16 / sigma**2  # no more than the noise
+    kept = RandomAllocation(sigma, steps, epochs=rounds, kept=True)
+    assert risk(kept, orders=[32]).divergences[0] <= (1 + 1e-9) * rounds * 16 / sigma**2
 
 
 def test_divergences_tend_to_the_largest_loss_and_grow() -> None:

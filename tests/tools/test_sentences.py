@@ -87,7 +87,9 @@ def check(round_: Round, chapters: set[str]) -> None:
         assert name != "analysis" or cited(text) <= chapters, text
     whole = " ".join(statement(round_, 5, [("1", "1e-06", "0.9 <= e <= 1")]).split())
     assert f"{round_.relation}: neighbouring datasets differ" in whole
-    assert whole.startswith("The protocol is (1, 1e-06)-differentially private")
+    assert whole.startswith(
+        "Under the assumptions below, the protocol is (1, 1e-06)-differentially private"
+    )
     assert ("whether somebody is one of the users" in whole) or round_.neighbours == "remove"
 
 

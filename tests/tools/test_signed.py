@@ -4,7 +4,9 @@ import hashlib
 import html
 import json
 import re
+import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,10 @@ from shuffledp.central import GaussianNoise, LaplaceNoise
 from shuffledp.errors import InvalidParameter
 from shuffledp.mechanisms import ApproximateDP, GivenPLD
 from shuffledp.tools import document as documents
+from shuffledp.tools.dates import Duration, Schedule
 from shuffledp.tools.document import DocumentDetails, known_terms
 from shuffledp.tools.ledger import Ledger
+from shuffledp.tools.periods import PeriodBudget
 from shuffledp.tools.plan import PlannedRound
 from shuffledp.tools.signed import document
 
@@ -80,7 +84,7 @@ def test_central_mechanisms_beside_rounds(plan: Path) -> None:
         ("sigma = 50.0", "", r"rounds\[2\]: mechanism gaussian needs sigma"),
         ("sigma = 50.0", "sigma = 0", r"rounds\[2\]: sigma=0 is outside"),
         ("sigma = 50.0", "sigma = 50\nusers = 3", r"rounds\[2\] has the unknown key 'users'"),
-        ("scale = 30", "scale = 'x'", r"rounds\[3\]: scale='x' is not a finite number"),
+        ("scale = 30", "scale = 'x'", r"rounds\[3\]: scale='x' is not a number"),
         ("step.json", "none.json", r"rounds\[5\]: PLD .*none.json cannot be read"),
         ("step.json", "plan.toml", r"rounds\[5\]: PLD .*plan.toml is not JSON with losses"),
         ("step.json", "twice.json", r"PLD .*twice.json: the key 'masses' is given 2 times; give"),
@@ -110,7 +114,8 @@ def test_the_document_says_all_of_every_entry(ledger: Ledger, kind: str) -> None
         shown = re.sub(r"\\([\\`*_\[\]<>|#])", r"\1", shown)
     flat = " ".join((html.unescape(shown) if kind == "html" else shown).split())
     upper = rounded_up(ledger.entries[-1].running.upper)
-    assert f"All entries together are ({upper}, 1e-06)-differentially private." in flat
+    claim = f"all entries together are ({upper}, 1e-06)-differentially private."
+    assert f"Under the assumptions stated for each entry, {claim}" in flat
     assert "neighbouring datasets differ in the value of one user" in flat
     for entry in ledger.entries:
         assert f"Entry: {entry.planned.name}" in flat
@@ -165,7 +170,10 @@ def test_no_epsilon_is_said_in_words() -> None:
     ("options", "said"),
     [
         (("--out", "account.pdf"), ".pdf is no known format; use .txt, .md"),
-        (("--out", "account.json", "--markdown"), ".json does not go with --markdown; use"),
+        (
+            ("--out", "account.json", "--markdown"),
+            "leave --markdown out, or let the name end in .md",
+        ),
     ],
 )
 def test_the_end_of_a_name_says_what_is_written(
@@ -272,3 +280,55 @@ def test_details_are_lines_of_text() -> None:
     with pytest.raises(InvalidParameter, match="title=None is not a line of text"):
         DocumentDetails(title=None)  # type: ignore[arg-type]
     assert DocumentDetails(owner="a").updated(owner=None, title="b").owner == "a"
+
+
+def test_the_sources_identify_the_program_that_ran() -> None:
+    """As a shell would compute it, in the folder of the package."""
+    folder = Path(shuffledp.__file__).parent
+    command = "find . -name '*.py' | LC_ALL=C sort | xargs cat | sha256sum"
+    found = subprocess.run(command, cwd=folder, shell=True, capture_output=True, text=True)
+    assert f"Python sources with sha256 {found.stdout.split()[0]}; Python" in _small().to_markdown()
+
+
+def test_what_is_not_in_the_plan_is_named() -> None:
+    assert "given separately" not in _small().to_markdown()
+    assert "* **given separately**: date, owner" in _small().to_markdown("2026-01-31", owner="me")
+    assert "relative width of 0.1 if" in _small().to_markdown()
+
+
+def test_what_is_below_the_target_is_no_budget_for_other_work() -> None:
+    """With all of delta, much less epsilon than is left exceeds the target."""
+    fits = _small()
+    assert fits.entries[0].remaining > 0
+    more = PlannedRound("more", ApproximateDP(fits.entries[0].remaining / 2, fits.delta))
+    entries = (*(entry.planned for entry in fits.entries), more)
+    assert not Plan(fits.epsilon, fits.delta, entries).ledger(rtol=0.1).fits
+    assert "is no budget for other work" in fits.to_markdown()
+
+
+def test_what_is_signed_is_repeated_above_the_signatures() -> None:
+    text = _small().to_markdown("2026-01-31", title="Polls", version="2")
+    signed = text[text.index("## Signatures") :]
+    claim = text[text.index("## Guarantee") :].splitlines()[2]
+    assert f"document: Polls; date: 2026-01-31; version: 2; guarantee: {claim}" in signed
+
+
+def test_all_rounds_of_a_population_are_not_all_rounds_of_the_plan() -> None:
+    """The worst population has all of its rounds within a year, the other has not."""
+    rounds = [
+        PlannedRound(name, Shuffle(PureLDP(eps0), 1000), population=name, schedule=schedule)
+        for name, eps0, schedule in (
+            ("short", 2.0, Schedule(date(2027, 1, 4), Duration(1, "week"), rounds=3)),
+            ("long", 0.1, Schedule(date(2027, 1, 4), Duration(1, "year"), rounds=3)),
+        )
+    ]
+    budget = PeriodBudget(9.0, 1e-6, any=Duration(12, "month"))
+    ledger = Plan(9.0, 1e-6, tuple(rounds), budgets=(budget,)).ledger(rtol=0.1)
+    assert ledger.periods[0].population == "short" and ledger.periods[0].is_whole_plan
+    assert "All rounds that concern 'short' take less than 12 months" in ledger.to_markdown()
+    assert "all of the plan" not in ledger.periods[0].verdict()
+
+
+def _small() -> Ledger:
+    poll = PlannedRound("poll", Shuffle(PureLDP(1.0), 10_000))
+    return Plan(1.0, 1e-6, (poll,)).ledger(rtol=0.1)

@@ -85,7 +85,9 @@ def test_the_same_seed_is_the_same_simulation_and_the_picture_is_of_it() -> None
     assert [bar.get_height() for bar in bars] == [500, 300, 199, 1]
     many = Shuffle(RandomizedResponse(100, eps0=9.0), 1000)
     found = simulate(many, VALUES, np.random.default_rng(5))
-    assert not found.plot().patches and "the largest 20 of 100" in str(found)
+    assert not found.plot().patches and "20 of 100, those with the largest true values." in str(
+        found
+    )
 
 
 @pytest.mark.parametrize("values", [3, [0, 1], VALUES + 1, VALUES / 3])

@@ -1,5 +1,6 @@
 """What is signed says the protocol that was analyzed, no more and no less."""
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -22,7 +23,7 @@ from shuffledp import (
 from shuffledp._support.numeric import Bounds
 from shuffledp.central import GaussianNoise
 from shuffledp.mechanisms import ApproximateDP
-from shuffledp.randomizers import LocalHashing, NoisyHistogram, Piecewise
+from shuffledp.randomizers import LocalHashing, NoiseShares, NoisyHistogram, Piecewise
 from shuffledp.rounds import Round
 from shuffledp.tools.ledger import Entry, Ledger
 from shuffledp.tools.plan import PlannedRound
@@ -33,7 +34,7 @@ from shuffledp.tools.statement import local_epsilon, without_trust
     ("round_", "said"),
     [
         (Shuffle(PureLDP(4.0000001), 10), "any randomizer that is 4.0000001-LDP"),
-        (Shuffle(Laplace(3.0000001), 10), "scale 1/3.0000001, 3.0000001-LDP"),
+        (Shuffle(Laplace(3.0000001), 10), "another randomizer); 3.0000001-LDP"),
         (Shuffle(Gaussian(1.2345678), 10), "standard deviation 1.2345678"),
         (Shuffle(Piecewise(2.0000001), 10), "2.0000001-LDP"),
         (Shuffle(NoisyHistogram(poisson=0.12345678), 10), "mean 0.12345678"),
@@ -76,7 +77,7 @@ def test_the_rate_of_a_sample() -> None:
 
 def test_who_drops_out_may_not_depend_on_values() -> None:
     """Nor on those of others: of two users of one household one may stay away for the other."""
-    said = "does not depend on any user's value or message"
+    said = "who they are does not depend on what any user holds or sends"
     assert said in Shuffle(PureLDP(1.0), 100, dropouts=3).people
 
 
@@ -88,10 +89,7 @@ def test_sums_are_not_messages() -> None:
 
 
 def test_sums_of_noise_are_of_real_numbers() -> None:
-    assert (
-        "proven for shares that are real numbers"
-        in dict(Aggregate(Gaussian(1.0), 100).remarks)["noise"]
-    )
+    assert "assumed to be real numbers" in dict(Aggregate(Gaussian(1.0), 100).remarks)["noise"]
     assert not Shuffle(Gaussian(1.0), 100).remarks
 
 
@@ -178,7 +176,7 @@ def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> N
     for more in ({"sample_rate": 0.1}, {"colluding": 900}, {"dropouts": 0.5}):
         round_ = Shuffle(PureLDP(2.0), 1000, **more)
         assert local_epsilon(round_, 7) == local_epsilon(alone, 7) == 14
-        assert "this does not depend on sampling or on other users" in without_trust(round_, 7)
+        assert "this depends neither on sampling nor on other users" in without_trust(round_, 7)
     assert "other users" not in without_trust(alone, 7)
 
 
@@ -187,7 +185,7 @@ def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> N
 )
 def test_how_often_the_truth_is_sent_is_rounded_up(k: int, eps0: float, said: str) -> None:
     text = without_trust(Shuffle(RandomizedResponse(k, eps0=eps0), 9), 1)
-    assert text.endswith(f"each message is the true value with probability at most {said}")
+    assert f"a single message is the true value with probability at most {said}; " in text
     ratio = Decimal(eps0).exp()
     exact = 100 * ratio / (ratio + k - 1)
     assert exact <= Decimal(said.removesuffix(" %")) < exact + Decimal("0.011")
@@ -198,7 +196,7 @@ def test_an_account_says_what_is_left_of_all_entries_without_trust() -> None:
     first = PlannedRound("first", Shuffle(PureLDP(2.0), 1000), 3)
     second = PlannedRound("second", Shuffle(PureLDP(1.0), 1000, messages=3), 2)
     said = Plan(9.0, 1e-3, (first, second)).ledger(rtol=0.1).to_markdown()
-    total = "if only the users are trusted, the guarantee is only epsilon = 12 at delta = 0 for all"
+    total = "the own device, the guarantee is only epsilon = 12 at delta = 0 for all"
     assert total in said and said.count("* **local**: ") == 3
     clear = PlannedRound("clear", Shuffle(NoisyHistogram(poisson=0.5), 1000))
     said = Plan(9.0, 1e-3, (first, clear)).ledger(rtol=0.1).to_markdown()
@@ -207,3 +205,40 @@ def test_an_account_says_what_is_left_of_all_entries_without_trust() -> None:
     common = PlannedRound("common", Shuffle(PureLDP(0.5), 1000))
     said = Plan(9.0, 1e-3, (*apart, common)).ledger(rtol=0.1).to_markdown()
     assert "only epsilon = 6.5 at delta = 0 for all entries of the worst population" in said
+
+
+@pytest.mark.parametrize("eps0", [0.1, 0.3, 2.0000000000019, 4.000000000000001, 4.0000001, 3.0])
+def test_what_is_left_without_trust_is_never_rounded_down(eps0: float) -> None:
+    said = without_trust(Shuffle(PureLDP(eps0), 1000), 1)
+    found = re.search(r"only epsilon = (\S+) at delta = 0", said)
+    assert found and eps0 <= float(found[1]) <= eps0 * 1.00001
+
+
+def test_a_noise_share_by_itself_protects_nothing_that_is_stated() -> None:
+    said = without_trust(Aggregate(NoiseShares(skellam=0.01, k=16), 1000), 1)
+    assert "which may be 0, so that the message is the true value" in said
+
+
+def test_what_several_rounds_compare_are_series_of_values() -> None:
+    for rounds, aim in ((1, "which of two values a user"), (2, "which of two series of values")):
+        said = ok("epsilon", "--eps0=1", "--users=1e3", f"--rounds={rounds}", "--delta=1e-3,1e-4")
+        assert f"of all guarantees together: an adversary as stated who decides {aim}" in flat(said)
+
+
+@pytest.mark.parametrize("command", ["epsilon --delta 1e-6", "risk"])
+def test_a_statement_says_who_is_one_user_and_what_else_is_not_covered(command: str) -> None:
+    said = flat(ok(*command.split(), "--eps0", "4", "--users", "1000", "--rounds", "2"))
+    for text in (
+        "relation replace-one: ",
+        "unit one user, such as a device",
+        "rounds with fewer users than stated",
+        "other collections or releases about the same users",
+        "no user colludes with the adversary, deviates from the protocol or drops out",
+        "composition adaptive: ",
+        "computed by shuffledp ",
+    ):
+        assert text in said
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())

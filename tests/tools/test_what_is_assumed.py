@@ -62,7 +62,10 @@ def test_messages_of_one_sender_may_not_be_linked() -> None:
     round_ = Shuffle(RandomizedResponse(2, eps0=math.log(3)), 20, messages=2)
     assert linked > 1.5 * round_.get_delta(math.log(alpha))
     for protected in (round_, Shuffle(NoisyHistogram(poisson=0.5), 20)):
-        assert "or which messages have the same sender" in protected.explained.adversary
+        assert (
+            "or which messages of honest users have the same sender"
+            in protected.explained.adversary
+        )
 
 
 def test_who_drops_out_may_not_depend_on_who_is_drawn() -> None:
@@ -71,7 +74,7 @@ def test_who_drops_out_may_not_depend_on_who_is_drawn() -> None:
     bit = RandomizedResponse(2, eps0=2.0)
     fixed = Shuffle(bit, 4, sample_rate=0.5, dropouts=1)
     for round_ in (fixed, replace(fixed, sampling="poisson")):
-        assert "value or message, or on who is drawn" in round_.people
+        assert "what any user holds or sends, or on who is drawn" in round_.people
     assert math.tanh(1) / 2 > 1.05 * fixed.get_delta(0.0)
     assert "drawn" not in Shuffle(PureLDP(1.0), 4, dropouts=1).people
 
@@ -171,7 +174,9 @@ def test_where_every_result_tells_no_delta_below_one_helps(tmp_path: Path) -> No
 
 
 def test_the_number_of_rounds_is_not_adaptive() -> None:
-    fixed = "the largest number of rounds, and all that is stated about them here, may not"
+    fixed = (
+        "the largest number of rounds and everything else that is stated here must be fixed before"
+    )
     said = ok("epsilon", "--eps0", "1", "--users", "100", "--rounds", "2", "--delta", "0.001")
     assert fixed in " ".join(said.split())
     planned = PlannedRound("poll", Shuffle(PureLDP(1.0), 100))
@@ -187,7 +192,7 @@ def test_a_plan_exceeds_its_target_as_analyzed_only() -> None:
     )
     assert other.fits and one.verdict.startswith("As analyzed, the plan exceeds the target")
     said = one.to_markdown()
-    assert "the epsilon of the plan itself may be smaller than theirs" in said
+    assert "the epsilon of the protocol itself may be smaller than theirs" in said
 
 
 def test_a_plan_that_may_fit_is_drawn_as_such() -> None:

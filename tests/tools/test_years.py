@@ -383,13 +383,13 @@ def test_reports_have_periods_and_days(file: Path) -> None:
     assert report["at"]["day"] == "2028-02-29" and len(report["at"]["periods"]) == 2
     text = " ".join(run("account", str(file), "--at", "2028-02-29").stdout.split())
     for words in (
-        "if the last round of every person is less than 20 weeks after the first and no person is "
-        "in more than 3 rounds",
-        "all rounds of the person are before the day on which it ends",
-        "even if the round draws some of them at random and the person is not drawn",
+        "if the last round of every user is less than 20 weeks after that user's first and no user "
+        "is in more than 3 rounds",
+        "all rounds of the user are before the day on which it ends",
+        "even if the round draws some of them at random and the user is not drawn",
         "such as a value that stays the same or data that are stored and used again, is protected",
         "every month from 2027-08-31 to 2028-09-30 (in a shorter month, on its last day)",
-        "Up to and including 2028-02-29",
+        "rounds are due up to and including 2028-02-29",
     ):
         assert words in text
     rows = ledger.records()
@@ -430,7 +430,7 @@ def test_lengths_beyond_the_plan_are_explained(file: Path) -> None:
     file.write_text(GAUSSIAN.replace("20 weeks", "10 years").replace("2 months", "2 years"))
     ledger = Plan.read(file).ledger()
     text = " ".join(ledger.to_markdown().split())
-    assert "All rounds of the plan are within any 2 years." in text
+    assert "All rounds of the plan take less than 2 years from the first to the last" in text
     assert "10 years" not in ledger.condition  # it limits nothing, but at_most does
     assert ledger.total == Plan.read(file).ledger().periods[0].total
     file.write_text(GAUSSIAN.replace("20 weeks", "10 years").replace("at_most = 3", ""))
@@ -446,7 +446,7 @@ def test_a_stay_ends_before_the_same_day() -> None:
     entry = PlannedRound("weekly", GaussianNoise(20.0), schedule=mondays)
     four, five = (Plan(9.0, DELTA, (entry,), stays=Duration(n, "week")).ledger() for n in (4, 5))
     assert four.total.upper < five.total.lower
-    said = " if the last round of every person is less than 4 weeks after the first"
+    said = " if the last round of every user is less than 4 weeks after that user's first"
     assert four.condition == said and five.condition == ""
 
 
@@ -531,7 +531,7 @@ def test_colluding_users_of_a_plan_that_does_not_fit(tmp_path: Path) -> None:
     """It would fit with fewer of them, or does not with none."""
     file = tmp_path / "plan.toml"
     for target, words in (
-        (0.5, "would fit if at most 29.69 % of the users of every round collude"),
+        (0.5, "if at most 29.69 % of the users of every round collude with the adversary"),
         (0.2, "is not certified to fit the target (0.2, 1e-06) with 0 colluding users either"),
     ):
         file.write_text(
@@ -583,11 +583,11 @@ def test_how_many_colluding_users_a_plan_survives() -> None:
         ('every = "week"', "", r"rounds\[1\]: until needs every; add it"),
         ('every = "week"', 'every = "fortnight"', "every='fortnight' is not a length of time"),
         ('every = "week"', "every = 7", r"every=7 is not text; put it in quotes"),
-        ("until = 2028-07-03", "", "goes with either until or rounds; give one"),
+        ("until = 2028-07-03", "", "needs either until or rounds: neither is given"),
         (
             "until = 2028-07-03",
             "until = 2028-07-03\nrounds = 4",
-            "either until or rounds; give one of them",
+            "needs either until or rounds: both are given; leave one out",
         ),
         ("until = 2028-07-03", "rounds = 0", r"rounds\[1\]: rounds=0 is below 1"),
         ("at_most = 3", "at_most = 0", r"rounds\[2\]: at_most=0 is below 1"),

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from serving import Server, running
-from shell import run
+from shell import ok, run
 from shuffledp import Accountant, Plan, Shuffle
 from shuffledp.cli.app import cli
 from shuffledp.randomizers import REGISTRY
@@ -124,7 +124,8 @@ def test_every_command_with_json_has_its_route(server: Server) -> None:
 
 def test_no_field_writes_runs_or_reads_by_itself() -> None:
     """A new option of any text is no field until somebody has looked at it."""
-    known = {"randomizer", "analysis", "view", "neighbours", "sampling", "date", "at"}
+    known = {"randomizer", "mechanism", "analysis", "view", "neighbours", "sampling", "date", "at"}
+    known |= {"document_title", "owner", "purpose", "document_version", "signature"}
     known |= {"questions", "weights"}  # texts of which nothing but numbers and names are read
     for question in questions().values():
         fields = question.model.model_json_schema()["properties"]
@@ -289,6 +290,33 @@ def test_what_is_not_certified_is_an_answer(server: Server) -> None:
     assert report["lower"][0] < report["upper"][0] and "python" in report
 
 
+def test_the_document_of_a_plan_is_described_as_in_the_shell(
+    server: Server, tmp_path: Path
+) -> None:
+    """Fields replace what [document] says, which holds without them."""
+    file = ROOT / "examples" / "plan.toml"
+    plan = {"plan": "plan.toml", "files": {"plan.toml": file.read_text()}}
+    told = {"document_title": "A year", "owner": "Team, A", "purpose": "Usage"}
+    told |= {"date": "2026-01-31", "document_version": "2"}
+    signatures = ["Jo Doe, officer", "-- Al Roe"]
+    asked = server.ask("account", **plan, **told, signature=signatures)
+    said = asked.json()["document"]
+    assert (said["title"], said["owner"], said["purpose"]) == ("A year", "Team, A", "Usage")
+    assert (said["date"], said["version"], said["signatures"]) == ("2026-01-31", "2", signatures)
+    options = [f"--{name.replace('_', '-')}={text}" for name, text in told.items()]
+    options += [f"--signature={line}" for line in signatures]
+    for form in ("markdown", "html"):
+        shown = server.ask("account", **plan, **told, signature=signatures, format=form).text
+        assert shown == ok("account", str(file), *options, f"--{form}")
+    own = server.ask("account", **plan, signature="One").json()["document"]
+    assert own["owner"] == "Measurement team" and own["signatures"] == ["One"]
+    refused = server.ask("account", **plan, owner="two\nlines")
+    assert refused.status_code == 422 and "owner" in refused.json()["error"]["message"]
+    given = questions()["account"].from_query([("signature", "A, B"), ("signature", "C")])
+    words = questions()["account"].arguments(given)
+    assert words[1:3] == ["--signature=A, B", "--signature=C"]
+
+
 def test_a_plan_and_the_files_it_names_come_as_texts(server: Server, tmp_path: Path) -> None:
     plan = (ROOT / "examples" / "plan.toml").read_text()
     report = server.ask("account", plan="plan.toml", files={"plan.toml": plan}).json()
@@ -300,6 +328,8 @@ def test_a_plan_and_the_files_it_names_come_as_texts(server: Server, tmp_path: P
     assert report["inputs"] == [{"name": name, "sha256": digest} for name, digest in ledger.inputs]
     page = server.ask("account", plan="plan.toml", files={"plan.toml": plan}, format="html").text
     assert page.startswith("<!DOCTYPE html>")
+    assert server.client.get("/plan.toml").text == plan  # the example of the page
+    assert "Data protection officer" in page  # as the plan says
     plan = (
         "target = { epsilon = 9.0, delta = 0.1 }\n[[rounds]]\nrandomizer = 'matrix'\n"
         "matrix = 'r.csv'\nusers = 9\n"

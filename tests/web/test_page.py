@@ -75,7 +75,12 @@ def sentence(users: int, eps0: float = 4.0, rounds: int = 1, delta: float = 1e-6
     """What Python says."""
     round_ = Shuffle(PureLDP(eps0), users=users)
     value = Accountant().compose(round_, rounds=rounds).get_epsilon(delta)
-    return f"The protocol is ({rounded_up(value)}, {delta!r})-differentially private."
+    return claim(rounded_up(value), repr(delta))
+
+
+def claim(epsilon: str, delta: str) -> str:
+    pair = f"({epsilon}, {delta})-differentially private"
+    return f"Under the assumptions below, the protocol is {pair}."
 
 
 def says(page: Page, text: str, where: str = ".sentence") -> None:
@@ -157,12 +162,12 @@ def test_a_slider_changes_the_sentence_to_pythons_number(page: Page) -> None:
     page.get_by_text("delta at epsilon").click()
     page.fill("#field-epsilon", "0.5")
     value = Accountant().compose(Shuffle(PureLDP(4.0), users=20_000), rounds=4).get_delta(0.5)
-    says(page, f"The protocol is (0.5, {rounded_up(value)})-differentially private.")
+    says(page, claim("0.5", rounded_up(value)))
 
 
 def test_pictures_and_lines_follow(page: Page) -> None:
     page.goto("/?randomizer=rr&k=4&gamma=0.25&eps0=&users=1000&delta=1e-7")
-    says(page, "The protocol is (0.6289, 1e-07)-differentially private.")
+    says(page, claim("0.6289", "1e-07"))
     drawn(page)
     assert page.locator(".card svg.chart").count() >= 4
     said = page.inner_text(".attained")
@@ -171,7 +176,7 @@ def test_pictures_and_lines_follow(page: Page) -> None:
     for text in ("strong", "0.8774", "stronger-clones", "0.6847", "≥ 0.6284"):
         assert text in ladder
     shell = page.inner_text("pre[aria-label=Shell]")
-    assert run(*shlex.split(shell)[1:]).stdout.startswith("The protocol is (0.6289, 1e-07)")
+    assert run(*shlex.split(shell)[1:]).stdout.startswith(f"{claim('0.6289', '1e-07')}\n")
     facts = page.inner_text(".facts")
     assert "replace-one: neighbouring datasets differ" in facts and "privacy blanket" in facts
 
@@ -187,7 +192,9 @@ def test_every_randomizer_has_an_answer(page: Page) -> None:
             arg=name,
         )
         assert page.inner_text("pre[aria-label=Shell]") != before or name == "pure-ldp"
-        assert page.inner_text(".sentence").startswith("The protocol is (")
+        assert page.inner_text(".sentence").startswith(
+            "Under the assumptions below, the protocol is ("
+        )
         assert not page.locator("#protocol .problem:not(:empty)").count()
 
 
@@ -207,7 +214,9 @@ def test_shares_of_noise_are_for_sums(page: Page) -> None:
     said = run("epsilon", *vectors.split()).stdout
     says(page, " ".join(said.partition("\n\n")[0].split()))
     page.goto("/?randomizer=gaussian&sigma=2&dimension=9&users=500&delta=0.001&rtol=0.05")
-    until(page, "document.querySelector('.sentence')?.textContent.startsWith('The protocol')")
+    until(
+        page, "document.querySelector('.sentence')?.textContent.startsWith('Under the assumptions')"
+    )
     assert not page.locator("#field-dimension").count()
 
 
@@ -294,7 +303,8 @@ def test_a_plan_is_uploaded_changed_and_downloaded(page: Page) -> None:
     ledger = page.text_content("[data-card=ledger] svg") or ""
     assert "weekly usage" in ledger and "monthly survey" in ledger
     assert saved(page, "Download the plan") == PLAN.read_text()
-    assert "weekly usage" in saved(page, "Download the account as markdown")
+    signed = saved(page, "Download the account as markdown")
+    assert signed.startswith("# Telemetry of one year\n") and "Head of engineering" in signed
     text = PLAN.read_text().replace("epsilon = 1.0", "epsilon = 0.1")
     page.fill("#field-plan", text)
     until(page, "document.querySelector('.sentence')?.textContent.includes('exceeds')")
@@ -335,10 +345,8 @@ def test_a_plan_with_dates_is_shown_over_time(page: Page) -> None:
     notes = " ".join(page.locator(".hero .note").all_text_contents())
     for period in ledger.periods:
         assert f"epsilon {rounded_up(period.total.upper)} of {period.budget.epsilon:g}" in notes
-    assert (
-        f"By 2027-07-01, 32 of 130 rounds: epsilon {rounded_up(ledger.standing.total.upper)}"
-        in notes
-    )
+    total = rounded_up(ledger.standing.total.upper)
+    assert f"By 2027-07-01, 32 of 130 rounds are due: epsilon {total}" in notes
     assert page.locator("[data-card=timeline] line.budget").count() == 3
     # without dates there is no day to ask about
     page.set_input_files("#plan-file", PLAN)
@@ -404,7 +412,7 @@ def test_choices_are_ranked_and_one_is_taken(page: Page) -> None:
     page.wait_for_selector("#field-randomizer")
     assert page.input_value("#field-randomizer") == best["randomizer"]
     upper = rounded_up(best["epsilon"]["upper"])
-    until(page, "document.querySelector('.sentence')?.textContent.startsWith('The')")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('Under')")
     shown = float(page.inner_text(".sentence strong").strip("()").split(",")[0])
     assert shown <= 1.0 and shown <= float(upper) * 1.001
 
@@ -458,7 +466,9 @@ def test_choose_asks_all_that_its_form_and_its_link_say(page: Page) -> None:
     ]
     # the guarantee is that of the same people
     page.get_by_role("button", name="Show the guarantee of the best choice").click()
-    until(page, "document.querySelector('.sentence')?.textContent.startsWith('The protocol')")
+    until(
+        page, "document.querySelector('.sentence')?.textContent.startsWith('Under the assumptions')"
+    )
     for name, value in people.items():
         assert page.input_value(f"#field-{name}") == value
     assert float(page.inner_text(".sentence strong").strip("()").split(",")[0]) <= 1.001

@@ -44,6 +44,15 @@ def reading_only(files: Mapping[str, bytes]) -> Iterator[None]:
         _there.pop()
 
 
+def sha256_of_sources() -> str:
+    """The sha256 of the Python sources of the installed package, one after the other by path."""
+    import hashlib
+
+    root = Path(__file__).parents[1]
+    sources = sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix())
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
 def read_bytes(path: str | os.PathLike[str], called: str, give: str) -> bytes:
     """All of a file, or of what is piped in for `-`; why not is told in one sentence."""
     if _there:

@@ -7,8 +7,22 @@ the names are the descriptions there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 #: The version of the names and types: they may be added to, never changed.
 SCHEMA_VERSION = 2
@@ -141,3 +155,41 @@ class RoundReport(TypedDict):
     theorem: str
     adversary: str
     assumptions: Annotated[Sequence[str], Keywords(minItems=1)]
+
+
+#: What keywords of JSON Schema ask of a value of the right type.
+_KEYWORDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "minimum": lambda value, least: value >= least,
+    "maximum": lambda value, most: value <= most,
+    "minItems": lambda value, least: len(value) >= least,
+    "maxItems": lambda value, most: len(value) <= most,
+    "pattern": lambda value, pattern: re.fullmatch(pattern, value) is not None,
+    "propertyNames": lambda value, names: all(map(re.compile(names["pattern"]).fullmatch, value)),
+}
+_hints = cache(get_type_hints)
+
+
+def conforms(value: Any, kind: Any) -> bool:
+    """Whether a part of a JSON document is of a type of which every field is required.
+
+    >>> conforms({"lower": 0.5, "upper": 1.0}, Bracket), conforms({"lower": 0.5}, Bracket)
+    (True, False)
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        base, *keywords = parts
+        limits = [limit for each in keywords for limit in each.items()]
+        return conforms(value, base) and all(_KEYWORDS[name](value, x) for name, x in limits)
+    if origin is Literal:
+        return any(type(value) is type(part) and value == part for part in parts)
+    if origin in (Union, UnionType):
+        return any(conforms(value, part) for part in parts)
+    if origin is Sequence:
+        return isinstance(value, list) and all(conforms(each, parts[0]) for each in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(conforms(x, parts[1]) for x in value.values())
+    if is_typeddict(kind):
+        hints = _hints(kind, include_extras=True)
+        named = isinstance(value, dict) and value.keys() == hints.keys()
+        return named and all(conforms(value[name], hint) for name, hint in hints.items())
+    return type(value) is (kind or type(None))

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 #: Half the distance of 1 from the next double: the relative error of one rounded operation.
 UNIT = 2.0**-53
-#: Added to every upper value: terms that underflow in double precision are below it in total.
+#: Added to upper values of sums: terms that underflow in double precision are below it in total.
 UNDERFLOW = 1e-300
 
 
@@ -38,7 +38,7 @@ FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
 
 def log_share(share: float, rest: float) -> float:
-    """log(share), where share + rest = 1: from the one of the two that is exact near 1."""
+    """log(share), where share + rest = 1: from `rest` where share is near 1 and has lost digits."""
     return math.log(share) if share < 0.5 else math.log1p(-rest)
 
 

@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,12 @@ def show_on(screen: Show | None) -> None:
     """From now on, all that this process computes is shown there."""
     global _other_screen
     _other_screen = screen
+
+
+def bar_hidden() -> AbstractContextManager[None]:
+    """While this lasts the line of the bar is free, for output on the same terminal."""
+    shown = sys.modules.get("tqdm")
+    return shown.tqdm.external_write_mode() if shown else nullcontext()
 
 
 def _screen() -> Show | None:

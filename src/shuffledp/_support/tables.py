@@ -186,17 +186,44 @@ def escape_latex(text: str) -> str:
     return _SCIENTIFIC.sub(power, text.translate(_LATEX))
 
 
+#: Parameters that papers write as symbols, and columns of which only the name is a symbol.
+_SYMBOLS = {"epsilon": r"\varepsilon", "eps0": r"\varepsilon_0", "delta0": r"\delta_0"}
+_SYMBOLS |= {name: f"\\{name}" for name in ("delta", "sigma", "gamma", "theta", "beta")}
+_VARIABLES = {"users": "n"}
+_SYMBOL = re.compile(rf"(?<![\w\\])({'|'.join(_SYMBOLS)})(?:\\_(lower|upper))?(?![\w\\])")
+
+
+def latex_words(text: str) -> str:
+    """Text for LaTeX in which names of parameters are symbols.
+
+    >>> print(latex_words("epsilon_upper at delta = 1e-06"))
+    $\\varepsilon_{\\mathrm{upper}}$ at $\\delta$ = $10^{-6}$
+    """
+
+    def symbol(found: re.Match[str]) -> str:
+        side = rf"_{{\mathrm{{{found[2]}}}}}" if found[2] else ""
+        return f"${_SYMBOLS[found[1]]}{side}$"
+
+    return _SYMBOL.sub(symbol, escape_latex(text))
+
+
+def _latex_head(name: str) -> str:
+    """The name of a column, as papers print it."""
+    variable = _VARIABLES.get(name, name)
+    return f"${variable}$" if len(variable) == 1 else latex_words(name)
+
+
 def latex_table(table: CaptionedTable, cited: Mapping[str, str] | None = None) -> str:
     """A table of LaTeX, for the package booktabs; `cited` has keys of BibTeX by names of rows.
 
-    >>> print(latex_table(CaptionedTable("One row", ["name", "value"], [["a_b", "1e-09"]])))
+    >>> print(latex_table(CaptionedTable("One row", ["name", "delta"], [["a_b", "1e-09"]])))
     % \\usepackage{booktabs}
     \\begin{table}
       \\centering
       \\caption{One row}
       \\begin{tabular}{lr}
         \\toprule
-        name & value \\\\
+        name & $\\delta$ \\\\
         \\midrule
         a\\_b & $10^{-9}$ \\\\
         \\bottomrule
@@ -208,23 +235,22 @@ def latex_table(table: CaptionedTable, cited: Mapping[str, str] | None = None) -
         for i in range(len(table.head))
     )
 
-    def line(row: TableRow) -> str:
-        cells = [
-            escape_latex(cell) + (rf"~\cite{{{cited[cell]}}}" if cited and cell in cited else "")
-            for cell in row
-        ]
+    def line(cells: Iterable[str]) -> str:
         return rf"    {' & '.join(cells)} \\"
+
+    def cell(text: str) -> str:
+        return escape_latex(text) + (rf"~\cite{{{cited[text]}}}" if cited and text in cited else "")
 
     lines = [
         r"% \usepackage{booktabs}",
         r"\begin{table}",
         r"  \centering",
-        rf"  \caption{{{escape_latex(table.caption)}}}",
+        rf"  \caption{{{latex_words(table.caption)}}}",
         rf"  \begin{{tabular}}{{{kinds}}}",
         r"    \toprule",
-        line(table.head),
+        line(map(_latex_head, table.head)),
         r"    \midrule",
-        *map(line, table.rows),
+        *(line(map(cell, row)) for row in table.rows),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table}",

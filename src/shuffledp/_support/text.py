@@ -42,10 +42,10 @@ def rounded_down(value: float, digits: int = 4) -> str:
 
 
 def at_most(value: float) -> str:
-    """A number that was computed, with six digits, rounded up; a rounding error is not.
+    """A number with six digits, rounded up unless they are all of it.
 
-    >>> at_most(4.0000001), at_most(4.000000000000001), at_least(0.12345678)
-    ('4.00001', '4', '0.123456')
+    >>> at_most(0.1), at_most(4.000000000000001), at_least(0.12345678)
+    ('0.1', '4.00001', '0.123456')
     """
     return _six_digits(value) or rounded_up(value, 6)
 
@@ -56,9 +56,9 @@ def at_least(value: float) -> str:
 
 
 def _six_digits(value: float) -> str:
-    """The number, if so many digits are all of it."""
+    """The number, if so many digits are the same float."""
     text = f"{value:.6g}"
-    return text if math.isclose(float(text), value, rel_tol=1e-12) else ""
+    return text if float(text) == value else ""
 
 
 def several(count: int, noun: str) -> str:
@@ -148,6 +148,7 @@ _SYNONYMS = {
     "n": ("users",),
     "num_users": ("users",),
     "eps": ("epsilon", "eps0"),
+    "epsilon": ("eps0",),
     "epsilon0": ("eps0",),
     "steps_per_epoch": ("steps",),
     "epochs": ("rounds",),

@@ -36,7 +36,7 @@ def gauss_legendre(nodes: int) -> tuple[Array, Array]:
     return (places + 1) / 2, weights / 2
 
 
-def round_up(size: float) -> int:
+def fast_length(size: float) -> int:
     """The next of 4, 5, 6, 7 times a power of two: few different lattices, fast transforms."""
     unit = 1 << max(math.ceil(math.log2(size)) - 3, 0)
     return max(math.ceil(size / unit), 2) * unit
@@ -93,7 +93,7 @@ class DampedSpectrum:
         return found
 
 
-def falls(rate: Array, number: int) -> Array:
+def decays(rate: Array, number: int) -> Array:
     """e^(-rate k) for k < number, as products of two: [rows, number]."""
     part = 1 << (number.bit_length() // 2)
     whole = np.exp(-np.outer(rate, np.arange(0, number, part)))
@@ -102,11 +102,11 @@ def falls(rate: Array, number: int) -> Array:
     return product[:, :number]
 
 
-def running(first: Array, terms: Array, rate: Array) -> Array:
+def discounted_sums(first: Array, terms: Array, rate: Array) -> Array:
     """y with y(0) = first and y(j+1) = e^-rate y(j) + terms(j), row by row."""
     size = terms.shape[1]
     block = max(1, min(size, int(_STEEPEST / max(float(rate.max()), 1e-300))))
-    fall, found, y = falls(rate, block + 1), np.empty(terms.shape), first
+    fall, found, y = decays(rate, block + 1), np.empty(terms.shape), first
     for i in range(0, size, block):
         part = terms[:, i : i + block]
         left = fall[:, 1 : part.shape[1] + 1]

@@ -17,23 +17,31 @@ _THOUSAND = "a thousand is 1000, 1_000, 1,000, 1e3 or 1k"
 
 
 def decimal_of(text: str) -> Decimal:
-    """The number that a text with a unit, an exponent or grouped digits stands for.
+    """The number that a text with a unit, an exponent, grouped digits or a quotient stands for.
 
     The exponent of the result tells whether digits remain behind the decimal point: it is negative
     for 1.000 and 5%, and not for 1.5M and 2.5e6. The result is NaN if the text is no number.
 
-    >>> decimal_of("1.5M"), decimal_of("1.000"), decimal_of("two")
-    (Decimal('1.5E+6'), Decimal('1.000'), Decimal('NaN'))
+    >>> decimal_of("1.5M"), decimal_of("1.000"), decimal_of("1/8"), decimal_of("two")
+    (Decimal('1.5E+6'), Decimal('1.000'), Decimal('0.125'), Decimal('NaN'))
     """
+    try:
+        above, *below = map(_decimal, text.split("/"))
+        if not below:
+            return above
+        (divisor,) = below
+        return above / divisor if divisor.is_finite() else Decimal("nan")
+    except (ArithmeticError, ValueError):
+        return Decimal("nan")
+
+
+def _decimal(text: str) -> Decimal:
     text = text.strip()
     power = _UNITS.get(text[-1:], 0)
     digits = text[:-1].rstrip() if power else text
     if GROUPED.fullmatch(digits):
         digits = digits.replace(",", "")
-    try:
-        return Decimal(digits).scaleb(power) if power else Decimal(digits)
-    except ArithmeticError:
-        return Decimal("nan")
+    return Decimal(digits).scaleb(power) if power else Decimal(digits)
 
 
 def written_number(text: str, *, whole: bool = False, share: bool = False) -> float:
@@ -42,7 +50,7 @@ def written_number(text: str, *, whole: bool = False, share: bool = False) -> fl
     Parameters
     ----------
     text : str
-        10000, 1e4, 10_000, 10,000 and 10k are the same number, and so are 0.2 and 20%.
+        10000, 1e4, 10_000, 10,000 and 10k are the same number, and so are 0.2, 20% and 1/5.
     whole : bool
         Read a count. A decimal point is taken only if a unit or an exponent moves it behind all
         digits, as in 1.5M or 2.5e6: 1.000 is one in some countries and a thousand in others.
@@ -63,8 +71,9 @@ def written_number(text: str, *, whole: bool = False, share: bool = False) -> fl
     """
     number, shown = decimal_of(text), show(text)
     if not number.is_finite():
+        wrong = "a number" if number.is_nan() else "finite"
         raise InvalidParameter(
-            f"{shown} is not a finite number; write it like 10000, 1e-6, 2M or 20%."
+            f"{shown} is not {wrong}; write a number like 10000, 1e-6, 2M or 20%."
         )
     if number and not 1e-323 < abs(float(number)) < math.inf:
         raise InvalidParameter(

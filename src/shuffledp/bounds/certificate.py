@@ -1,4 +1,4 @@
-"""Certified bounds, and what is said where they are wider than was asked for.
+"""Certified brackets: the search for where a function crosses a level, and what is said of them.
 
 Theory: docs/theory/epsilon.md.
 """
@@ -6,11 +6,20 @@ Theory: docs/theory/epsilon.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from .._support.numeric import Bounds
+import numpy as np
+
+from .. import tuning
+from .._support.numeric import BOTH, Array, Bounds
 from .._support.text import plain, rounded_down, rounded_up
 from ..errors import NotCertified, ShuffleDPError
-from . import tuning
+
+#: Where a function of which little is known is evaluated, relative to where it should cross.
+_AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
+
+#: Lower and upper values of a decreasing function at some places, each of shape [places].
+Sides = Callable[[Array], tuple[Array, Array]]
 
 
 def certified(lower: float, upper: float) -> Bounds[float]:
@@ -29,8 +38,182 @@ def narrower(a: Bounds[float], b: Bounds[float]) -> Bounds[float]:
 
 
 def improved(last: Bounds[float], best: Bounds[float]) -> bool:
-    """Is it worth going on?"""
+    """Whether the best bracket is narrower than PROGRESS times the last one."""
     return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
+
+
+def enclose_crossing(
+    f: Callable[[float], float], level: float, guess: float, top: float, rtol: float = 1e-9
+) -> tuple[float, float]:
+    """Enclose the place where one decreasing function crosses a level.
+
+    Parameters
+    ----------
+    f : callable
+        Decreasing on [0, top], with f(top) <= level.
+    level : float
+        Positive.
+    guess : float
+        About the place; any number is sound.
+    top : float
+    rtol : float
+        Relative width to aim for.
+
+    Returns
+    -------
+    tuple of float
+        (low, high) with f(low) > level >= f(high), both evaluated unless high is `top`; (0, 0)
+        where f(0) <= level.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Both ends are certificates, however good the search was.
+    """
+
+    def sides(places: Array) -> tuple[Array, Array]:
+        values = np.array([f(x) for x in places.tolist()])
+        return values, values
+
+    start = np.clip(np.multiply(guess, (1 - 1e-5, 1 + 1e-5)), 1e-12 * top, (1 - 1e-6) * top)
+    low, high = enclose_sides(sides, level, start, top, rtol, enough=rtol)
+    return (0.0, 0.0) if low == 0 and f(0.0) <= level else (low, high)
+
+
+def estimate_crossing(f: Callable[[Array], Array], level: float, guess: float, top: float) -> float:
+    """Return about where a decreasing function on [0, top] crosses a level; nothing is certified.
+
+    `guess` is where the search begins.
+    """
+    side, x = _OneSidedCrossing(level, top), guess
+    for _ in range(100):
+        places = np.unique(np.minimum(np.multiply(_AROUND, x), top))
+        for place, value in zip(places.tolist(), f(places).tolist(), strict=True):
+            side.learn(place, value)
+        x = side.expected()
+        if places[0] <= x <= places[-1] or x <= 1e-12 * top:
+            break
+    return x
+
+
+def enclose_sides(
+    sample: Sides,
+    level: float,
+    start: Array,
+    top: float,
+    rtol: float,
+    *,
+    enough: float,
+    loose: float = 0.0,
+) -> tuple[float, float]:
+    """Enclose the place where a decreasing function, known from two sides, crosses a level.
+
+    Parameters
+    ----------
+    sample : Sides
+        Lower and upper values of the function at some places.
+    level : float
+    start : Array
+        Places that are evaluated first, shape [places].
+    top : float
+        The end of the interval [0, top], where the function is taken to be at most `level`.
+    rtol : float
+        Relative width at which the search for one side ends. It also ends at 0.03 of the distance
+        between the crossings of the two sides.
+    enough : float
+        A bracket of this relative width need not be proven to be as narrow as possible.
+    loose : float
+        Up to this relative width the search for one side ends at four times the distance between
+        the crossings of the two sides.
+
+    Returns
+    -------
+    tuple of float
+        (low, high), both evaluated: the lower value at `low` exceeds the level, or low = 0, and
+        the upper value at `high` does not, or high = top.
+
+    Notes
+    -----
+    docs/theory/epsilon.md. Both sides are searched at once.
+    """
+    sides = (_OneSidedCrossing(level, top), _OneSidedCrossing(level, top))
+    places = np.asarray(start, dtype=float)
+    for _ in range(100):
+        for side, values in zip(sides, sample(places), strict=True):
+            for x, value in zip(places.tolist(), values.tolist(), strict=True):
+                side.learn(x, value)
+        low, high = sides[0].low, sides[1].high
+        expected = [side.expected() for side in sides]
+        gap = (expected[1] - expected[0]) / max(high, 1e-300)
+        tol = max(rtol, 0.03 * gap, min(4 * gap, loose))
+        narrow = high - low <= enough * high
+        wanted = [
+            side.next_place(x, sign * tol, narrow)
+            for side, x, sign in zip(sides, expected, BOTH, strict=True)
+        ]
+        places = np.unique([x for x in wanted if x is not None])
+        if len(places) == 0:
+            break
+    return low, high
+
+
+class _OneSidedCrossing:
+    """What is known of one decreasing function: the last place above the level, the first below."""
+
+    def __init__(self, level: float, top: float) -> None:
+        self.low, self.high = 0.0, top
+        self._top, self._level = top, level
+        self._points: list[tuple[float, float]] = []  # (height, -log(1 - place/top))
+        self._widths = [math.inf, math.inf]
+
+    def learn(self, x: float, value: float) -> None:
+        if value > self._level:
+            self.low = max(self.low, x)
+        elif value <= self._level:  # what is no number certifies nothing
+            self.high = min(self.high, x)
+        if x < self._top:
+            # close to a straight line, for a Gaussian tail and where the function falls to 0 at top
+            height = math.sqrt(1 - math.log(min(max(value, 1e-300), 1.0)))
+            height -= math.sqrt(1 - math.log(self._level))
+            self._points.append((height, -math.log1p(-x / self._top)))
+
+    def expected(self) -> float:
+        """Return about where the function crosses the level.
+
+        It is interpolated, place by height, between the known points closest to the level. Heights
+        are transformed so that a normal tail is nearly a straight line.
+        """
+        heights = dict(self._points)
+        best = sorted(heights.items(), key=lambda point: abs(point[0]))[:3]
+        if len(best) < 2:
+            return self._middle()
+        place = 0.0
+        for height, known in best:
+            others = [other for other, _ in best if other != height]
+            place += known * math.prod(-other / (height - other) for other in others)
+        x = -self._top * math.expm1(-max(place, 0.0))
+        if self.low == 0:
+            x = max(x, self.high / 16)
+        elif self.high == self._top:
+            x = min(x, 16 * self.low)
+        return x if self.low < x < self.high else self._middle()
+
+    def next_place(self, expected: float, shift: float, narrow: bool) -> float | None:
+        """Where to look next: a little beyond where the function should cross; None when done."""
+        width = self.high - self.low
+        if width <= abs(shift) * self.high or self.high <= 1e-12 * self._top:
+            return None
+        near = self.high <= expected * (1 + 2 * shift) or self.low >= expected * (1 + 2 * shift)
+        if near and narrow:
+            return None
+        stuck = width > 0.25 * self._widths[-2]
+        self._widths.append(width)
+        x = expected * (1 - shift if near else 1 + shift)
+        return x if self.low < x < self.high and not stuck else self._middle()
+
+    def _middle(self) -> float:
+        if self.low == 0:
+            return self.high / 16
+        return min((self.low + self.high) / 2, 16 * self.low)
 
 
 def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified:

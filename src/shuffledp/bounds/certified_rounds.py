@@ -6,15 +6,15 @@ Theory: docs/theory/epsilon.md.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._support.numeric import Array, Bounds, Side
 from ..errors import NotCertified
-from ..profiles.base import Parts, PrivacyProfile, aim, depth_for, merged, swapped
+from ..profiles.base import Parts, PrivacyProfile, depth_for, merged, sample_width, swapped
 from . import one_round
 from .certificate import not_certified
 
@@ -27,14 +27,13 @@ class CertifiedRounds:
     """Profiles and how many rounds have each; rounds in which nothing is lost do not count.
 
     Where profiles are of one order of the neighbours (`PrivacyProfile.reverse`), both orders are
-    composed and the larger value counts. `refine`: if the first lattice of a composition is too
-    coarse, a finer one is tried.
+    composed and the larger value counts.
     """
 
-    def __init__(self, parts: Parts, *, refine: bool = True) -> None:
+    def __init__(self, parts: Parts) -> None:
         forward, backward = merged(parts), swapped(parts)
         orders = [forward] if forward == backward else [forward, backward]
-        self._orders = [OneOrder(order, refine) for order in orders]
+        self._orders = [OneOrder(order) for order in orders]
 
     @property
     def compositions(self) -> Sequence[Composition]:
@@ -83,6 +82,7 @@ class CertifiedRounds:
                 wide.append(error.bounds)
         found = narrow + wide
         largest = Bounds(max(b.lower for b in found), max(b.upper for b in found))
+        # one narrow order with the larger value on both sides decides
         if wide and largest not in narrow:
             raise not_certified(what, largest, rtol)
         return largest
@@ -91,26 +91,19 @@ class CertifiedRounds:
 class OneOrder:
     """Rounds in one order of the neighbours.
 
-    `bounds.one_round` answers questions about a single part, `bounds.composed` all others. The
-    composition is kept for later questions, which may come from several threads.
+    `bounds.one_round` answers questions about one part that counts once, `bounds.composed` all
+    others.
     """
 
-    def __init__(self, parts: Parts, refine: bool = True) -> None:
-        self._parts, self._refine = parts, refine
-        self._composition: Composition | None = None
-        self._lock = threading.Lock()
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
-    @property
+    @cached_property
     def composition(self) -> Composition:
+        """What later questions share; two threads that ask at once may make one each."""
         from ..composition.compose import Composition
 
-        with self._lock:
-            if self._composition is None:
-                self._composition = Composition(self._parts)
-                if not (self._refine or self._composition.is_expensive):
-                    # single pairs of datasets have few losses, which wide cells do not fit
-                    self._composition.fineness = 2.0
-            return self._composition
+        return Composition(self._parts)
 
     @property
     def _single_profile(self) -> PrivacyProfile | None:
@@ -141,7 +134,7 @@ class OneOrder:
             return one_round.epsilon_bounds(self._single_profile, delta, rtol)
         from . import composed
 
-        return composed.epsilon_bounds(self.composition, delta, rtol, self._refine, curve)
+        return composed.epsilon_bounds(self.composition, delta, rtol, curve)
 
     def delta_bounds(
         self, epsilon: float, rtol: float, curve: Range | None = None
@@ -152,7 +145,7 @@ class OneOrder:
             return one_round.delta_bounds(self._single_profile, epsilon, rtol)
         from . import composed
 
-        return composed.delta_bounds(self.composition, epsilon, rtol, self._refine, curve)
+        return composed.delta_bounds(self.composition, epsilon, rtol, curve)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
         """Return upper deltas, [epsilons], of one round by its profile, else by composition."""
@@ -165,7 +158,7 @@ class OneOrder:
             (upper,) = whole.deltas(places, least, rtol, sides=(Side.UPPER,))
             return np.where((epsilon < whole.max_loss) | (not whole.bounded), upper, 0.0)
         depth = depth_for(-math.log(least) + 6, profile.depths)
-        sampler = profile.sampler(depth, aim(rtol, profile.is_expensive, profile.is_slow))
+        sampler = profile.sampler(depth, sample_width(rtol, profile.is_expensive, profile.is_slow))
         return sampler(np.minimum(epsilon, profile.max_loss)).upper * profile.may_be_positive(
             epsilon
         )

@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from .. import tuning
 from .._support.numeric import Bounds, Side
 from ..composition.compose import Composition, PLDBracket
 from ..composition.outlines import log_inverse_delta, targets_between
@@ -28,10 +29,8 @@ from ..composition.tilted_sum import (
 )
 from ..errors import NotCertified
 from ..profiles.base import Parts, merged, swapped
-from . import tuning
-from .certificate import certified, improved, narrower, not_certified
+from .certificate import certified, enclose_crossing, improved, narrower, not_certified
 from .certified_rounds import CertifiedRounds
-from .crossing import crossing
 
 #: The smallest and the largest of several values that are asked for together.
 Range = tuple[float, float]
@@ -41,7 +40,6 @@ def epsilon_bounds(
     composition: Composition,
     delta: float,
     rtol: float,
-    refine: bool = True,
     curve: Range | None = None,
 ) -> Bounds[float]:
     """Certified epsilon at 0 < delta < 1.
@@ -54,8 +52,6 @@ def epsilon_bounds(
         Where epsilon is asked for.
     rtol : float
         Relative width of the bracket.
-    refine : bool
-        Try other lattices if the first bracket is too wide.
     curve : tuple of float, optional
         Range of all deltas of a curve: these share their first lattice.
 
@@ -71,14 +67,13 @@ def epsilon_bounds(
     """
     least, most = curve or (delta, delta)
     log_range = -math.log(most), -math.log(least)
-    return _search(composition, _EpsilonAt(composition, delta, rtol), log_range, refine)
+    return _search(composition, _EpsilonAt(composition, delta, rtol), log_range)
 
 
 def delta_bounds(
     composition: Composition,
     epsilon: float,
     rtol: float,
-    refine: bool = True,
     curve: Range | None = None,
 ) -> Bounds[float]:
     """Certified delta; rtol is in epsilon: upper(epsilon) <= lower(epsilon (1 - rtol)).
@@ -93,7 +88,7 @@ def delta_bounds(
     outlines, top = composition.outlines, composition.max_loss
     estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
     log_range = estimates[least], estimates[most]
-    return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range, refine)
+    return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range)
 
 
 class _Attempt(NamedTuple):
@@ -137,10 +132,6 @@ class _CompositionQuestion(ABC):
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         """log(1/delta) to sample for, once `bounds` are known."""
 
-    def is_narrow(self, bounds: Bounds[float]) -> bool:
-        """Are bounds from several lattices narrow enough?"""
-        return bounds.lower == bounds.upper
-
 
 class _EpsilonAt(_CompositionQuestion):
     """The epsilon at a given delta."""
@@ -169,18 +160,17 @@ class _EpsilonAt(_CompositionQuestion):
     def log_inverse_delta(self, bounds: Bounds[float]) -> float:
         return -math.log(self._at)
 
-    def is_narrow(self, bounds: Bounds[float]) -> bool:
-        return bounds.upper - bounds.lower <= self.rtol * bounds.upper
-
     def _crossing(self, parts: CountedPLDs, side: Side) -> tuple[float, float]:
         """Two epsilons, next to each other, between which one side of delta is crossed."""
         delta, top = self._at, self._composition.max_loss
         if infinite_mass(parts) * (1 + side * INFINITE_ERROR) > delta:
             return math.inf, math.inf
-        total = TiltedSum(parts, tilt_for_delta(parts, delta)[0])
+        total = TiltedSum(parts, tilt_for_delta(parts, delta))
         if not self._composition.bounded and total.delta(top, side) > delta:
             return math.inf, math.inf
-        return crossing(lambda e: total.delta(e, side), delta, total.estimated_epsilon(delta), top)
+        return enclose_crossing(
+            lambda e: total.delta(e, side), delta, total.estimated_epsilon(delta), top
+        )
 
 
 class _DeltaAt(_CompositionQuestion):
@@ -220,18 +210,21 @@ def _delta(parts: CountedPLDs, epsilon: float, side: Side) -> float:
 
 
 def _search(
-    composition: Composition, question: _CompositionQuestion, log_range: Range, refine: bool
+    composition: Composition, question: _CompositionQuestion, log_range: Range
 ) -> Bounds[float]:
-    """Return a bracket that is narrow enough, from one lattice or as the intersection of several.
+    """Return the bracket of the first lattice whose bracket is narrow enough.
 
     The bounds of every lattice are certified, so that whatever is returned or raised is. A lattice
-    is sampled for some deltas, the targets, with some fineness. If its bracket is too wide, the
-    next one is
+    is sampled for some deltas, the targets, with some fineness. After one whose bracket is too wide
+    comes one
 
     * for the delta that was found, if that is not among the targets: where epsilon was given, or
       the first lattice was for a whole curve;
-    * else a finer one, as fine as the widths of its cells and samples ask for;
-    * a coarser one, if no transform has room for it.
+    * else a finer one, as fine as the width asks for.
+
+    Until one is short enough for a transform, lattices are made coarser. There are at most LATTICES
+    of them. The search ends before if a finer one was hardly narrower, would be too long, or takes
+    more time than it may.
 
     Parameters
     ----------
@@ -240,55 +233,41 @@ def _search(
     question : _CompositionQuestion
     log_range : Range
         log(1/delta), from the smallest to the largest, for which the first lattice is sampled.
-    refine : bool
-        Whether there may be a second lattice.
 
     Raises
     ------
     NotCertified
-        Carries the narrowest bracket, if a refinement has not narrowed it or is not affordable.
+        Carries the intersection of all brackets.
     """
-    fineness, finest = composition.fineness, composition.finest(question.rtol)
+    finest = composition.finest(question.rtol)
+    fineness, is_first, is_refined = composition.fineness, True, False
     targets = targets_between(composition.outlines, *log_range)
-    best, last_fineness, is_refined = question.trivial_bounds, 0.0, False
-    patience = 1 if composition.is_expensive else 2  # refinements without progress
+    best = question.trivial_bounds
     for _ in range(tuning.LATTICES):
         try:
-            depth = composition.depth_for(targets[-1])
-            plds = composition.plds(depth, question.rtol, fineness, targets)
+            plds = composition.plds(question.rtol, fineness, targets)
             bounds, excess = question.attempt(plds.upper, plds.lower)
         except LatticeTooLong:
-            # towards the last lattice that was short enough, if there was one
-            fineness = math.sqrt(fineness * last_fineness) if last_fineness else fineness / 2
-            if fineness < 1.05 * last_fineness or (last_fineness and composition.is_expensive):
+            if not is_first:
                 break
+            fineness /= 2
             continue
         if excess <= 1:
             composition.fineness = fineness
             return bounds
-        before, best, last_fineness = best, narrower(best, bounds), fineness
-        if question.is_narrow(best):
-            return best
-        patience -= is_refined and before.lower > 0 and not improved(before, best)
-        if not (patience and refine) or math.isinf(excess):
+        before, best, is_first = best, narrower(best, bounds), False
+        if math.isinf(excess) or (is_refined and not improved(before, best)):
             break
         log_delta = question.log_inverse_delta(bounds)
-        new_targets = targets_between(composition.outlines, log_delta, log_delta)
-        is_refined = _are_close(new_targets, targets)
+        targets_before, targets = targets, targets_between(composition.outlines, *[log_delta] * 2)
+        is_refined = _are_close(targets, targets_before)
         if is_refined:
             # half of the width stays if samples cannot be narrower
             is_hopeless = excess > 2 and not plds.are_samples_narrow
-            if is_hopeless or fineness * math.sqrt(excess) > finest:
-                break  # not even the finest lattice is fine enough
-            # the width falls with the square of the fineness; half as much again is in reserve
-            factor = math.sqrt(min(1.5 * excess, 64.0))
-            if not composition.is_expensive:
-                factor = max(factor, 2.0)  # few losses may lie badly on both lattices else
-            fineness = min(fineness * factor, finest)
-            if fineness <= last_fineness:
+            if is_hopeless or fineness * math.sqrt(excess) > finest or fineness >= finest:
                 break
-        else:
-            targets = new_targets
+            # the width falls with the square of the fineness; half as much again is in reserve
+            fineness = min(fineness * math.sqrt(min(1.5 * excess, 64.0)), finest)
     raise not_certified(question.name, best, question.rtol)
 
 

@@ -10,12 +10,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import Array, Bounds
-from ..profiles import tuning as of_profiles
-from ..profiles.base import PrivacyProfile, Sampler, aim, depth_for
-from . import tuning
-from .certificate import certified, improved, narrower, not_certified
-from .crossing import Sides, enclose, rough_crossing
+from ..profiles.base import PrivacyProfile, Sampler, depth_for, sample_width
+from .certificate import (
+    Sides,
+    certified,
+    enclose_sides,
+    estimate_crossing,
+    improved,
+    narrower,
+    not_certified,
+)
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
@@ -43,11 +49,11 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     depth = depth_for(-math.log(delta) + 6, profile.depths)  # what is lost is e^-6 of delta
     width, loose = _width(profile, rtol), min(tuning.LOOSE, 0.05 * rtol)
     search_width = loose if profile.is_slow else 2.5e-10  # far below the width of any bracket
-    at_zero = float(profile.sampler(depth, of_profiles.FIRST_LOOK)(np.zeros(1)).upper[0])
+    rough = profile.sampler(depth, _rough_width(profile))
+    at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    rough = profile.sampler(depth, _rough_width(profile))
-    guess = rough_crossing(_middle(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
+    guess = estimate_crossing(_middle(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
     # both sides should have crossed delta there: they are about `width` apart
     margin = width / 2 + loose
     start = np.clip(np.multiply(guess, (1 - margin, 1 + margin)), 0.0, top)
@@ -60,7 +66,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
             return Bounds(math.inf, math.inf)
         falls_to_delta = end is None or end.upper[0] <= delta
         sides = _sides(sampler, falls_to_delta)
-        low, high = enclose(sides, delta, start, top, search_width, enough=rtol, loose=loose)
+        low, high = enclose_sides(sides, delta, start, top, search_width, enough=rtol, loose=loose)
         if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
             return Bounds(0.0, 0.0)
         bounds = certified(low, high if falls_to_delta else math.inf)
@@ -131,21 +137,21 @@ def _width(profile: PrivacyProfile, rtol: float) -> float:
     if profile.is_expensive and profile.is_slow:
         return 0.8 * rtol
     if profile.is_expensive:
-        return aim(rtol) * (0.1 if profile.bounded else 0.5)
-    return aim(rtol) * tuning.SINGLE
+        return sample_width(rtol) * (0.1 if profile.bounded else 0.5)
+    return sample_width(rtol) * tuning.SINGLE
 
 
 def _rough_width(profile: PrivacyProfile) -> float:
     """The width of the samples that tell where to search closely."""
     if profile.is_slow:
-        return of_profiles.FIRST_LOOK
+        return tuning.FIRST_LOOK
     return 1e-3 if profile.is_expensive else 3e-4
 
 
 def _resolving_depth(profile: PrivacyProfile, epsilon: Array) -> float:
     """The first depth at which this delta, at one epsilon, is resolved."""
     for depth in profile.depths[:-1]:
-        if profile.sampler(depth, of_profiles.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
+        if profile.sampler(depth, tuning.FIRST_LOOK)(epsilon).upper[0] > math.exp(6 - depth):
             return depth
     return profile.depths[-1]
 
@@ -179,8 +185,6 @@ def _middle(sampler: Sampler) -> Callable[[Array], Array]:
 
     def middle(epsilon: Array) -> Array:
         samples = sampler(epsilon)
-        # a wide sample may know its upper side only
-        lower = np.where(samples.lower > 0, samples.lower, samples.upper)
-        return (lower + samples.upper) / 2
+        return (samples.lower + samples.upper) / 2
 
     return middle

@@ -25,10 +25,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import UNDERFLOW, UNIT, Array
-from ..profiles.base import Parts, PrivacyProfile, aim, depth_for, merged, swapped
+from ..profiles.base import Parts, PrivacyProfile, depth_for, merged, sample_width, swapped
 from ..profiles.closed_form import GaussianProfile
-from . import tuning
 
 # proof constants: docs/theory/constants.md
 #: Roundings of a sum, a product and an exponential of one guarantee, each relative to 1.
@@ -143,7 +143,7 @@ def _divergences(profile: PrivacyProfile, orders: Array, local: float, rtol: flo
         if deeper <= depth:
             break
         depth = deeper
-        pair = _Pair(both, depth, aim(rtol, slow=True), local, orders)
+        pair = _Pair(both, depth, sample_width(rtol, slow=True), local, orders)
         values, needed = pair.divergences(rtol)
         if profile.is_expensive:
             # deeper, the divergences of the noise alone are as good and far cheaper

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from .. import tuning
 from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.tables import html_facts
 from .._support.text import plain, rounded_down, rounded_up
 from ..errors import Infeasible, InvalidParameter, OutOfRange
-from . import tuning
 
 #: Certified bounds of epsilon at a value and a relative width.
 Evaluate = Callable[[float, float], Bounds[float]]
@@ -317,6 +317,14 @@ class Quest:
     grid: Grid
     start: float
     grows: bool
+
+    def limit(self, index: int) -> str:
+        """What keeps the parameter from going further, as the end of a sentence."""
+        ends = {self.grid.first: "smallest", self.grid.last: "largest"}
+        if index not in ends:
+            return f"the next {self.name} exceeds the target"
+        value = plain(self.grid.value(index))
+        return f"{self.name}={value} is the {ends[index]} value that is supported"
 
 
 def meet(

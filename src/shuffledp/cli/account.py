@@ -54,9 +54,9 @@ _OUT = click.option(
 #: Of the document to sign; they replace what [document] in the plan says.
 _DETAILS = {
     "document-title": "The title of the document.",
-    "owner": "Who is responsible for the plan.",
+    "owner": "Who runs the collections.",
     "purpose": "What the data are collected for.",
-    "date": "The date of the document: no clock is read.",
+    "date": "The date of the document, as text: no clock is read.",
     "document-version": "The version of the document.",
 }
 
@@ -77,7 +77,7 @@ class EntryReport(RoundReport, Cost):
     population: str | None
     """whose people it concerns; null if everybody's"""
     at_most: Count | None
-    """of these rounds, for one person; null if there is no limit"""
+    """of these rounds, for one user; null if there is no limit"""
     start: Day | None
     """of the first round; null in a plan without dates"""
     every: str | None
@@ -93,7 +93,7 @@ class PopulationReport(Cost):
 
 
 class PeriodReport(Cost):
-    """A budget for periods, and what one person can lose in the worst of them."""
+    """A budget for periods, and what one user can lose in the worst of them."""
 
     name: str
     """any 12 months, or year 2027"""
@@ -111,11 +111,11 @@ class PeriodReport(Cost):
 
 
 class StandingReport(Bracket):
-    """What is spent on the evening of the day that was asked about."""
+    """The epsilon of the rounds that are due by the evening of the day that was asked about."""
 
     day: Day
     rounds: Natural
-    """that have taken place"""
+    """that are due by then"""
     planned: Count
     population: str | None
     """the worst one; null if none is named"""
@@ -175,7 +175,7 @@ class AccountAnswer(Bracket):
     populations: Sequence[PopulationReport]
     """each population that is named"""
     stays: str | None
-    """the time than which the last round of a person is less after the first, as assumed"""
+    """the time than which the last round of a user is less after the first, as assumed"""
     exceeded_on: Day | None
     """the first day on which the certified epsilon of a plan with dates exceeds the target, in any
     population"""
@@ -211,7 +211,9 @@ class AccountAnswer(Bracket):
         help="Who signs the document: a name and a role. Repeat it for others.",
     ),
     click.option(
-        "--at", metavar="DATE", help="Also report what is spent by the end of a day: 2027-07-01."
+        "--at",
+        metavar="DATE",
+        help="Also report the epsilon of all rounds that are due by the end of a day: 2027-07-01.",
     ),
     click.option(
         "--find",
@@ -231,7 +233,9 @@ def account(
     form: str | None,
     **details: Any,
 ) -> None:
-    """The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if not certified.
+    """Check a plan against its target and budgets; exit code 1 if exceeded, 3 if not certified.
+
+    The answer is the account of the plan, as a document to sign.
 
     \b
       shuffledp account plan.toml
@@ -243,9 +247,15 @@ def account(
     `shuffledp plan` is the same command.
     """
     ending = "" if out is None else Path(out).suffix.lower()
-    if ending and (ending not in _FORMATS or form not in (None, _FORMATS[ending])):
-        why = f"does not go with --{form}" if ending in _FORMATS else "is no known format"
-        raise InvalidParameter(f"--out {out}: {ending} {why}; use {', '.join(_FORMATS)}.")
+    if ending and ending not in _FORMATS:
+        raise InvalidParameter(
+            f"--out {out}: {ending} is no known format; use {', '.join(_FORMATS)}."
+        )
+    if ending and form not in (None, _FORMATS[ending]):
+        raise InvalidParameter(
+            f"--out {out}: {ending} does not go with --{form}; leave --{form} out, or let the name "
+            f"end in {next(end for end, each in _FORMATS.items() if each == form)}."
+        )
     form = form or _FORMATS.get(ending, "text")
     for name, value in (("at", at), ("find", find)):
         if form == "csv" and value is not None:

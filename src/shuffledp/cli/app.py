@@ -95,8 +95,8 @@ risk: How much an attacker can find out: advantage, error rates, Renyi divergenc
 adversaries: How epsilon depends on what the adversary knows.
 compare: Compare with the published bounds that apply, and say why others do not.
 calibrate: Find the largest or smallest value of one parameter that meets a target.
-choose: Rank all randomizers that meet a target by the error of their estimate.
-account: The account of a plan of rounds; exit code 1 if it exceeds its target, 3 if not certified.
+choose: Rank the randomizers that meet a target by the error of their estimate.
+account: Check a plan against its target and budgets; exit code 1 if exceeded, 3 if not certified.
 sweep: A table of certified values for every combination of parameters.
 plot: Pictures of certified values, with their brackets as bands.
 verify: Enumerate a small round exactly and check the bounds; exit code 1 if one does not hold.
@@ -115,16 +115,16 @@ _COMPLETION = "_SHUFFLEDP_COMPLETE"
     cls=LazyGroup,
     summaries=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-    epilog="account is also called plan. Every printed upper value is rounded up: it is safe to "
-    "publish. The exit code is 0 only if the question was answered as asked; 1: the answer is no; "
-    "2: bad input; 3: not certified.",
+    epilog="account is also called plan. Every printed upper value is rounded up, so that it is "
+    "never below the computed one. The exit code is 0 only if the question was answered as asked; "
+    "1: the answer is no; 2: bad input; 3: not certified.",
 )
 @click.version_option(__version__, package_name="shuffledp", message="%(prog)s %(version)s")
 def cli() -> None:
     """Certified (epsilon, delta) for the shuffle model of differential privacy.
 
     \b
-    Every user applies the same eps0-LDP randomizer; a shuffler then removes identities:
+    Every user applies the same eps0-LDP randomizer; a shuffler then removes sender names and order:
       shuffledp epsilon --eps0 4 --users 10000 --delta 1e-6
       shuffledp epsilon --eps0 4 --users 1e6 --rounds 100 --delta 1e-6 --json
       shuffledp delta   --eps0 2 --users 1e5 --rounds 8 --epsilon 0.5,1

@@ -10,21 +10,20 @@ from .._support.json_types import Bracket, Finite, Probability, RoundsAsked, Val
 from .._support.text import plain, rounded_down, wrapped
 from ..allocation import RandomAllocation
 from ..bounds.target import bracket
-from ..central import CentralNoise
 from ..errors import InvalidParameter
 from ..randomizers.base import named_randomizers, parameter_named
 from ..randomizers.parameter import parameters_of
-from ..records import CENTRAL
 from ..rounds import Round
-from ..tools.calibrate import CENTRAL_PARAMETERS, Calibration, searchable
+from ..tools.calibrate import Calibration, searchable
 from ..tools.calibrate import calibrate as find_value
 from ..tools.protocol import (
-    DEFAULT_RANDOMIZER,
+    CENTRAL_PARAMETERS,
     VIEW_PARAMETERS,
-    central_from,
     central_parameters,
+    is_central,
     needed,
     split,
+    view_of,
     with_noise_multiplier,
 )
 from .options import (
@@ -39,11 +38,6 @@ from .options import (
     round_options,
 )
 from .report import print_answer
-
-#: Parameters that only central noise has.
-_OF_CENTRAL_NOISE = {
-    name: each for name, each in CENTRAL_PARAMETERS.items() if parameter_named(name) is None
-}
 
 
 class CalibrateAnswer(Bracket, RoundsAsked):
@@ -63,29 +57,29 @@ class CalibrateAnswer(Bracket, RoundsAsked):
     beyond_upper: Value | None
 
 
+class ParameterName(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """One of the options, also if it is written as in Python."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        return super().convert(str(value).replace("_", "-"), param, ctx)
+
+
 @command()
 @click.option(
     "--find",
     required=True,
-    type=click.Choice([name.replace("_", "-") for name in searchable()]),
-    help="What to look for.",
+    type=ParameterName([name.replace("_", "-") for name in searchable()]),
+    help="The parameter to look for.",
 )
 @options(
-    click.option(
-        "--mechanism",
-        type=click.Choice(
-            [name for name, kind in CENTRAL.items() if issubclass(kind, CentralNoise)]
-        ),
-        help="Central noise instead of a round of users.",
-    ),
-    number("sensitivity", "The most that neighbours change, before central noise.  [1]"),
-    *(
-        number(name, f"{each.meaning[0].upper()}{each.meaning[1:]} (central).", whole=each.whole)
-        for name, each in _OF_CENTRAL_NOISE.items()
-    ),
     *round_options(),
     number("users", "Users in each round.", whole=True),
-    number("rounds", "How many rounds are composed.  [1]", whole=True),
+    number(
+        "rounds",
+        "How many rounds are composed; with view allocation, epochs; with --mechanism and "
+        "--sample-rate, steps.  [1]",
+        whole=True,
+    ),
     *(*TARGET, RTOL, JSON),
 )
 def calibrate(
@@ -114,8 +108,7 @@ def calibrate(
     _check(find, name, given)
 
     def made(value: float) -> Round:
-        asked = {key: each for key, each in {**given, name: value}.items() if each is not None}
-        return central_from(asked) if given["mechanism"] else make_round({**given, name: value})
+        return make_round({**given, name: value})
 
     make, rounds = made(1) if name == "rounds" else made, given["rounds"]
     found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
@@ -127,25 +120,22 @@ def calibrate(
 
 def _check(find: str, name: str, given: dict[str, Any]) -> None:
     """What is asked for must be left out, and must go with the rest."""
-    if given["mechanism"] is not None:
+    if is_central(given):
         _check_central(find, name, given)
-        return
-    for central in ("sensitivity", *_OF_CENTRAL_NOISE):
-        if given[central] is not None:
-            raise InvalidParameter(f"--{central} goes with --mechanism; add that, or leave it out.")
-    if name in _OF_CENTRAL_NOISE:
+    elif name in CENTRAL_PARAMETERS:
         raise InvalidParameter(f"--find {find} goes with --mechanism; add that.")
     if given[name] is not None:
         raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
+    for view, known in VIEW_PARAMETERS.items():
+        if name in known and given["view"] != view:
+            raise InvalidParameter(f"--find {find} goes with --view {view}; add that.")
+    view_of(given, "--")
     for other in needed(given):
         if name != other and given[other] is None:
             raise InvalidParameter(f"--find {find} needs --{other.replace('_', '-')}; add it.")
     kind = split(given)[0]
     if "randomizer" not in needed(given):
         return
-    for view, known in VIEW_PARAMETERS.items():
-        if name in known:
-            raise InvalidParameter(f"--find {find} goes with --view {view}; add that.")
     if parameter_named(name) is None:
         make_randomizer(given)
     elif kind in named_randomizers():
@@ -163,22 +153,13 @@ def _check(find: str, name: str, given: dict[str, Any]) -> None:
 
 
 def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
-    """Of what describes a round of users, only neighbours and sampling go with central noise."""
+    """What is looked for has to be a number of the mechanism, or say how often it is used."""
     mechanism, own = given["mechanism"], central_parameters(given)
-    known = {"mechanism", "rounds", "neighbours", "sample_rate", "sampling", *own}
-    for other in sorted(key for key, value in given.items() if value is not None):
-        if other not in known and (other, given[other]) != ("randomizer", DEFAULT_RANDOMIZER):
-            raise InvalidParameter(
-                f"--{other.replace('_', '-')} does not go with --mechanism {mechanism}; leave it "
-                "out."
-            )
     if name not in ("rounds", "sample_rate") and (name not in own or name == "sensitivity"):
         raise InvalidParameter(
             f"--find {find} does not go with --mechanism {mechanism}, which has "
             f"{', '.join(own)}; look for another parameter."
         )
-    if given[name] is not None:
-        raise InvalidParameter(f"--{find} is what --find {find} looks for; leave it out.")
 
 
 def _answer(found: Calibration, rounds: int, rtol: float) -> CalibrateAnswer:
@@ -213,7 +194,7 @@ def _sentences(found: Calibration, relation: str) -> str:
         ),
         "",
         wrapped(
-            f"{bracket(found.achieved)}; slack: {rounded_down(found.room, 3)}",
+            f"{bracket(found.achieved)}; below the target by {rounded_down(found.room, 3)}",
             *("  bracket      ", 15),
         ),
     ]

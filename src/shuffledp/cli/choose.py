@@ -77,13 +77,13 @@ class ChooseAnswer(RoundsAsked):
 @o.command()
 @o.options(
     o.USERS,
-    o.number("values", "How many values there are (task count).", whole=True),
+    o.number("values", "Number of values (task count).", whole=True),
     *(*o.TARGET, o.ROUNDS, *o.people_options(), o.view_options()[1]),
     o.number(
-        "max-eps0", "No local eps0 above this, and no randomizer without one.  [default: any]"
+        "max-eps0", "Largest local eps0; randomizers without one are left out.  [default: any]"
     ),
-    o.choice("view", _VIEWS, "What is seen.", default="any", show_default=True),
-    o.choice("task", [*TASKS], "What for.", default="count", show_default=True),
+    o.choice("view", _VIEWS, "What the adversary sees.", default="any", show_default=True),
+    o.choice("task", [*TASKS], "What is estimated.", default="count", show_default=True),
     o.number("dimension", "The length of the vectors (task vector).", whole=True),
     o.number(
         "questions", "Questions of this kind that every user answers.", whole=True, default="1"
@@ -93,9 +93,10 @@ class ChooseAnswer(RoundsAsked):
     *picture_options("--plot", "Draw errors against epsilon too: .png, .pdf or .svg."),
 )
 def choose(form: str, picture: str | None, **given: Any) -> None:
-    """Rank all randomizers that meet a target by the error of their estimate.
+    """Rank the randomizers that meet a target by the error of their estimate.
 
-    The exit code is 1 if none does.
+    Free parameters are calibrated. Not among them: geometric dummies and --value-rate. The exit
+    code is 1 if no randomizer meets the target.
 
     \b
       shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8

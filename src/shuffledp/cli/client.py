@@ -76,8 +76,8 @@ def client(out: str | None, form: str, **given: Any) -> None:
     if out is not None:
         specification.save(out)
         said = (
-            f"{out} has the client of {randomizer!r}: {len(specification.vectors)} test vectors, "
-            f"sha256 {document['digest']}."
+            f"{out}: the client of {randomizer!r}, with {len(specification.vectors)} test vectors; "
+            f"its key digest is {document['digest']}."
         )
     answer: ClientAnswer = {
         "randomizer": name_of(randomizer),

@@ -22,12 +22,16 @@ class PublishedRow(TypedDict):
     """to our upper value, if that is positive and finite"""
     source: str
     reason: str
+    composition: str | None
+    """how several rounds were composed; null for a single one, or if the bound does not apply"""
 
 
 class CompareAnswer(Bracket, RoundsAsked):
     """What `shuffledp compare` answers."""
 
     delta: Probability
+    composition: str | None
+    """how our bounds compose several rounds; null for a single one"""
     published: Sequence[PublishedRow]
 
 
@@ -52,6 +56,7 @@ def compare(
         "delta": delta,
         "lower": table.ours.lower,
         "upper": table.ours.upper,
+        "composition": table.composition,
         "published": rows,
         "rounds": rounds,
         "rtol": rtol,

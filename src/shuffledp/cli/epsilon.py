@@ -154,6 +154,8 @@ def _group_lines(
     groups: Mapping[str, Sequence[Bounds[float]]], query: str, at: str, values: Sequence[float]
 ) -> list[tuple[str, str]]:
     """What a statement says of every group."""
+    if not groups:
+        return []
     return [
         (
             "by group",
@@ -164,7 +166,6 @@ def _group_lines(
             + f" at {at} = {plain(value)}",
         )
         for i, value in enumerate(values)
-        if groups
     ]
 
 

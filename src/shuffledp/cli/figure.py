@@ -12,7 +12,7 @@ from .._support.files import replacing, writing
 from .._support.validate import between
 from ..errors import InvalidParameter
 from ..tools.style import checked_size, new_figure
-from .options import Number
+from .values import Number
 
 #: Where the options of a picture wait for `save`.
 _LOOK = "shuffledp.picture"
@@ -42,14 +42,14 @@ def picture_options(name: str, text: str) -> list[Any]:
 def look_options() -> list[Any]:
     """How a picture is to look."""
     return [
-        _look("title", "What stands above it; '' for nothing.  [default: the protocol]"),
+        _look("title", "Title of the picture; '' for none.  [default: the protocol]"),
         _look(
             "figsize",
-            "Width and height in inches (--size is that of subsets).",
+            "Width and height of the picture, in inches.",
             type=Size(),
             metavar="WxH",
         ),
-        _look("dpi", "Dots in an inch, of a .png.  [default: 110]", type=Number(whole=True)),
+        _look("dpi", "Dots in an inch of a .png picture.  [default: 110]", type=Number(whole=True)),
     ]
 
 

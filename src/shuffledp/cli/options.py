@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 
 from .._support.text import similar
 from .._support.validate import show
-from .._support.written import GROUPED, decimal_of, written_number
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers import Randomizer
 from ..randomizers.analyses import LADDER
 from ..randomizers.base import known_parameters, named_randomizers
+from ..randomizers.parameter import Parameter, parameters_of
 from ..rounds import KINDS_OF_SAMPLES, PEOPLE_DEFAULTS, Round
 from ..tools.protocol import (
+    CENTRAL_NOISE,
+    CENTRAL_PARAMETERS,
     DEFAULT_RANDOMIZER,
-    REPORT_PARAMETERS,
+    ROUND_PARAMETERS,
     SHARE_OPTIONS,
     VIEW_PARAMETERS,
     VIEWS,
-    counts,
     files,
     missing_parameters,
     options_of,
@@ -34,64 +36,7 @@ from ..tools.protocol import (
     split,
     texts,
 )
-
-_MOST = 10_000
-
-
-class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A finite decimal number, whole if asked for, as `written_number` reads it."""
-
-    metavar: ClassVar[str | None] = None
-
-    def __init__(self, whole: bool = False, share: bool = False) -> None:
-        self.name = "count" if whole else "number"
-        self._how = {"whole": whole, "share": share}
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        try:
-            return written_number(str(value), **self._how)
-        except InvalidParameter as error:
-            self.fail(str(error), param, ctx)
-
-
-class Numbers(Number):
-    """Numbers with commas, or start:stop:step, the end included: 1:6:0.5 are 1, 1.5, ..., 6."""
-
-    metavar = "LIST"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if isinstance(value, list):
-            return value
-        found: list[float] = []
-        if GROUPED.fullmatch(str(value)) and ",0" in value:  # nobody lists numbers like 000 or 050
-            how = f"write {value.replace(',', '_')} for one number."
-            self.fail(f"{show(value)} is a list, with commas between numbers; {how}", param, ctx)
-        for part in str(value).split(","):
-            found += self._steps(part, param, ctx) if ":" in part else [self._one(part, param, ctx)]
-        return found
-
-    def _one(self, part: str, param: Any, ctx: Any) -> Any:
-        return super().convert(part.strip(), param, ctx)
-
-    def _steps(self, part: str, param: Any, ctx: Any) -> list[Any]:
-        pieces = part.split(":")
-        if len(pieces) != 3:
-            self.fail(
-                f"{show(part)} is not a range; write start:stop:step, like 1:6:0.5.", param, ctx
-            )
-        for piece in pieces:
-            self._one(piece, param, ctx)
-        start, stop, step = map(decimal_of, pieces)
-        if not step > 0 or not start <= stop or (stop - start) / step > _MOST:
-            self.fail(
-                f"{show(part)} is empty or has more than {_MOST:,} values; give start <= stop and "
-                "a positive step.",
-                param,
-                ctx,
-            )
-        count = int((stop - start) / step) + 1
-        return [self._one(str(start + i * step), param, ctx) for i in range(count)]
-
+from .values import Contents, GroupOfUsers, Number, Numbers
 
 Option = Any  # what click.option returns
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -102,36 +47,72 @@ class Command(click.Command):
 
     It refuses an option given twice, and two formats at once: click takes the last value without a
     word. Options with `multiple=True` may be repeated; a flag says the same thing twice. With
-    --help, options of randomizers and views other than the one that is named are left out.
+    --help, options of randomizers and views other than the one that is named are left out. Errors
+    about bad input name parameters as options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:  # a shell completes half a command line
             return super().parse_args(ctx, args)
-        known = [name for parameter in self.params for name in parameter.opts]
+        # once more than click does: which options were written is lost with the defaults
         try:
-            values, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            values, extra, order = self.make_parser(ctx).parse_args(args=list(args))
         except click.NoSuchOption as error:
-            meant = " or ".join(similar(error.option_name, known))
-            hint = f" Did you mean {meant}?" if meant else ""
+            hint = self._instead_of(error.option_name)
             raise click.UsageError(f"No such option {error.option_name!r}.{hint}", ctx) from None
+        if extra and not ctx.allow_extra_args:
+            expected = any(isinstance(each, click.Argument) for each in self.params)
+            only = "one argument" if expected else "options only"
+            sentence = f"{ctx.info_name} takes {only}; leave {show(extra[0])} out."
+            raise click.UsageError(sentence)
         ctx.meta[_GIVEN] = values
-        try:
-            rest = super().parse_args(ctx, args)
-        except click.MissingParameter:
-            raise self._missing(values) from None
-        _refuse_repeated(order)
+        with self._naming_options():
+            try:
+                rest = super().parse_args(ctx, args)
+            except click.MissingParameter as error:
+                raise self._missing(values, error) from None
+            _refuse_repeated(order)
         return rest
 
-    def _missing(self, values: Mapping[str, Any]) -> click.UsageError:
-        """What to say of all options that are missing, those of the protocol included."""
-        names = [max(p.opts, key=len) for p in self.params if p.required and p.name not in values]
-        mine = {p.name for p in self.params if p.default is _NO_DEFAULT}
+    def invoke(self, ctx: click.Context) -> Any:
+        with self._naming_options():
+            return super().invoke(ctx)
+
+    @contextmanager
+    def _naming_options(self) -> Iterator[None]:
+        """Write the parameters that an error about bad input names as options of this command."""
         try:
-            needed = [name for name in missing_parameters(values, "--") if name in mine]
+            yield
+        except (InvalidParameter, OutOfRange) as error:
+            known = {name for parameter in self.params for name in parameter.opts}
+            error.args = (in_options(str(error), known), *error.args[1:])
+            raise
+
+    def _instead_of(self, name: str) -> str:
+        """The end of the sentence that refuses an option: what may be meant."""
+        if name == f"--{self.name}":
+            return f" It is what shuffledp {self.name} computes; leave it out."
+        meant = similar(name, [each for parameter in self.params for each in parameter.opts])
+        return f" Did you mean {' or '.join(meant)}?" if meant else ""
+
+    def _missing(
+        self, values: Mapping[str, Any], error: click.MissingParameter
+    ) -> click.UsageError:
+        """What to say of all options that are missing, those of the protocol included."""
+        if isinstance(error.param, click.Argument):
+            kind, name = error.param.type, error.param.metavar or error.param.human_readable_name
+            give = "give the name of a file"
+            if isinstance(kind, click.Choice):
+                give = f"choose {' or '.join(map(str, kind.choices))}"
+            return click.UsageError(f"{name} is missing; {give}.")
+        names = [max(p.opts, key=len) for p in self.params if p.required and p.name not in values]
+        mine = {p.name for p in self.params if p.default is _NO_DEFAULT and not _described(p)}
+        sought = str(values.get("find", "")).replace("-", "_")
+        try:
+            needed = missing_parameters({**values, sought: "sought"}, "--")
         except InvalidParameter as error:  # a randomizer or view that does not exist
             return click.UsageError(str(error))
-        names += [f"--{name.replace('_', '-')}" for name in needed if name != values.get("find")]
+        names += [f"--{name.replace('_', '-')}" for name in needed if name in mine]
         *some, last = dict.fromkeys(map(repr, names))
         if not some:
             return click.UsageError(f"Missing option {last}.")
@@ -167,6 +148,27 @@ _NO_DEFAULT = click.Option(["--any"]).default
 _GIVEN = "shuffledp.given"
 
 
+def _described(parameter: click.Parameter) -> bool:
+    """Whether the default of an option is told in words: it may be left out."""
+    return isinstance(getattr(parameter, "show_default", None), str)
+
+
+def in_options(sentence: str, known: Iterable[str]) -> str:
+    """The sentence with these options where it names parameters, as in Python.
+
+    Objects in the sentence, which have parameters in parentheses, and what is said after a colon,
+    such as of the key of a file, are left as they are.
+
+    >>> in_options("max_eps0=0 is too small for Shuffle(eps0=1).", ["--max-eps0", "--eps0"])
+    '--max-eps0=0 is too small for Shuffle(eps0=1).'
+    """
+    names = "|".join(name[2:].replace("-", "_") for name in known if name.startswith("--"))
+    named = re.compile(rf"(?<!: )(?<![\w.(-])({names})\b(?==)|^({names})\b(?= (?:is|does) )")
+    parts = re.split(r"(\([^()]*\))", sentence)
+    parts[::2] = [named.sub(lambda found: f"--{found[0].replace('_', '-')}", p) for p in parts[::2]]
+    return "".join(parts)
+
+
 def _titles() -> list[str]:
     return ["Question", "Randomizer", "View", "Who takes part", "Output"]
 
@@ -175,7 +177,8 @@ def _section(name: str) -> str:
     """The section of the help text in which an option stands."""
     if name == "randomizer" or name in known_parameters():
         return "Randomizer"
-    if name in ("view", "neighbours", "analysis", "mechanism") or name in REPORT_PARAMETERS:
+    known = ("view", "neighbours", "analysis", "mechanism", *ROUND_PARAMETERS)
+    if name in known or name in CENTRAL_PARAMETERS:
         return "View"
     if name in ("users", "sample_rate", "sampling", *PEOPLE_DEFAULTS):
         return "Who takes part"
@@ -191,8 +194,11 @@ def _applies(name: str, given: Mapping[str, Any]) -> bool:
     view = given.get("view")
     if view in VIEW_PARAMETERS and _section(name) in ("Randomizer", "View", "Who takes part"):
         return name == "view" or name in options_of(view)
-    if name in REPORT_PARAMETERS:
+    if name in ROUND_PARAMETERS:
         return view is None
+    if name in CENTRAL_PARAMETERS:
+        noise = CENTRAL_NOISE.get(str(given.get("mechanism")))
+        return given.get("randomizer") is None if noise is None else name in parameters_of(noise)
     named = named_randomizers().get(str(given.get("randomizer")))
     uses = known_parameters().get(name)
     return named is None or uses is None or named.name in uses
@@ -241,7 +247,7 @@ def number(
     **more: Any,
 ) -> Option:
     """An option that takes a number."""
-    more |= {"help": text, "show_default": "default" in more, "metavar": kind.metavar}
+    more = {"show_default": "default" in more, **more, "help": text, "metavar": kind.metavar}
     return click.option(f"--{name}", type=kind(whole, share), **more)
 
 
@@ -269,17 +275,6 @@ def choice(
     return click.option(f"--{name}", type=click.Choice(words), help=text, **more)
 
 
-class Contents(click.Path):
-    """A file, or - for stdin: what it says."""
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        super().__init__(allow_dash=True)
-        self._read = read
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        return self._read(value) if isinstance(value, str) else value
-
-
 def randomizer_options(
     default: str | None = DEFAULT_RANDOMIZER,
     kind: type[Number] = Number,
@@ -292,8 +287,7 @@ def randomizer_options(
     metavar = "NAME" if kind is Number else Numbers.metavar
     made = [click.option("--randomizer", metavar=metavar, help=text, **shown)]
     for name, uses in known_parameters().items():
-        meanings = "; ".join(dict.fromkeys(parameter.meaning for parameter in uses.values()))
-        text = f"{meanings[0].upper()}{meanings[1:]} ({', '.join(uses)})."
+        text = _meanings(uses)
         parameter = next(iter(uses.values()))
         if parameter.read is not None:  # a list of files is read by whoever needs them
             read = Contents(parameter.read) if kind is Number else click.Path(allow_dash=True)
@@ -305,8 +299,23 @@ def randomizer_options(
     return made
 
 
+def _meanings(uses: Mapping[str, Parameter]) -> str:
+    """What a parameter means in each of the randomizers that have it."""
+    named: dict[str, list[str]] = {}
+    for kind, parameter in uses.items():
+        named.setdefault(parameter.meaning, []).append(kind)
+    if len(named) == 1:
+        (meaning,) = named
+        return f"{meaning[0].upper()}{meaning[1:]} ({', '.join(uses)})."
+    return "; ".join(f"{', '.join(kinds)}: {meaning}" for meaning, kinds in named.items()) + "."
+
+
 _RATE = "Share of the users, at random, that sends in each round.  [default: 1]"
 _SAMPLING = "fixed: exactly that share sends; poisson: each user with that probability."
+_NEIGHBOURS = (
+    "Neighbouring datasets differ in the value of one user (replace), or in whether it is there "
+    "(remove).  [default: replace; remove for training]"
+)
 _PEOPLE = {
     "colluding": "Users who may tell the adversary all they know: a count, or a share such as 5%.",
     "dropouts": "Users who may fail to send: a count, or a share such as 5%.",
@@ -315,10 +324,10 @@ _PEOPLE = {
 
 
 def view_options(kind: type[Number] = Number) -> list[Option]:
-    """What the adversary sees, and what one user may change."""
+    """What the adversary sees, and which datasets are neighbours."""
     return [
         choice("view", VIEWS, f"What the adversary sees.  [default: {VIEWS[0]}]", kind),
-        choice("neighbours", [*NEIGHBOURS], "What one user may change.  [default: replace]", kind),
+        choice("neighbours", [*NEIGHBOURS], _NEIGHBOURS, kind),
     ]
 
 
@@ -326,7 +335,12 @@ def people_options(kind: type[Number] = Number) -> list[Option]:
     """Who sends in each round, and who does not follow the protocol."""
     return [
         number("sample-rate", _RATE, kind),
-        choice("sampling", KINDS_OF_SAMPLES, f"{_SAMPLING}  [default: fixed]", kind),
+        choice(
+            "sampling",
+            KINDS_OF_SAMPLES,
+            f"{_SAMPLING}  [default: fixed; poisson for training]",
+            kind,
+        ),
         *(
             number(name, text, kind, whole=name == "messages", share=name in SHARE_OPTIONS)
             for name, text in _PEOPLE.items()
@@ -343,6 +357,16 @@ def round_options(
     return [
         *randomizer_options(default, kind, without),
         *view_options(kind),
+        choice("mechanism", [*CENTRAL_NOISE], "Central noise instead of a round of users.", kind),
+        *(
+            number(
+                name,
+                f"{each.meaning[0].upper()}{each.meaning[1:]} (central).",
+                kind,
+                whole=each.whole,
+            )
+            for name, each in CENTRAL_PARAMETERS.items()
+        ),
         *(
             number(
                 name.replace("_", "-"),
@@ -364,7 +388,8 @@ ANALYSIS = click.option(
 )
 USERS = number("users", "Users in each round.", whole=True, required=True)
 OPTIONAL_USERS = number("users", "Users in each round; with view shuffle or aggregate.", whole=True)
-ROUNDS = number("rounds", "How many rounds are composed.", whole=True, default="1")
+_ROUNDS = "How many rounds are composed; with view allocation, epochs."
+ROUNDS = number("rounds", _ROUNDS, whole=True, default="1")
 RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL
 )
@@ -388,39 +413,6 @@ TARGET = (
     number("epsilon", "The target: at most this epsilon", required=True),
     number("delta", "at this delta.", required=True),
 )
-
-
-class GroupOfUsers(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A group of users: words with = between a name and its value."""
-
-    name = "group"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        found: dict[str, Any] = {}
-        try:
-            words = shlex.split(str(value))
-        except ValueError as error:
-            self.fail(f"{show(value)} has a quotation mark too few: {error}; add it.", param, ctx)
-        for word in words:
-            name, equals, text = word.partition("=")
-            name = name.replace("-", "_")
-            if not equals or not text or name in found:
-                self.fail(
-                    f"{show(word)} is not a name and its value, or repeats one; write it like "
-                    "'name=old users=900k eps0=4'.",
-                    param,
-                    ctx,
-                )
-            found[name] = text if name in ("name", "randomizer", *files()) else self._number(
-                name, text, param, ctx
-            )  # fmt: skip
-        return found
-
-    def _number(self, name: str, text: str, param: Any, ctx: Any) -> float:
-        try:
-            return written_number(text, whole=name in counts(), share=name in SHARE_OPTIONS)
-        except InvalidParameter as error:
-            self.fail(f"{name}={error}", param, ctx)
 
 
 _GROUP = (

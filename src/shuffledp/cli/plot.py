@@ -16,12 +16,15 @@ from ..tools.protocol import files, randomizer_of, split
 from ..tools.sweep import in_words
 from . import options as o
 from .figure import looks, picture_options, save
+from .values import Numbers
 
 _OUT = (
     o.number("target", "Draw a line there, at a value of the vertical axis."),
     *picture_options("--out", "The picture: .png, .pdf or .svg."),
 )
-_PUBLISHED = click.option("--published", is_flag=True, help="Add the bounds of the literature.")
+_PUBLISHED = click.option(
+    "--published", is_flag=True, help="Add published bounds, for the first curve."
+)
 _CURVES = (o.DELTA, _PUBLISHED, *_OUT)
 
 
@@ -94,9 +97,7 @@ def _drawing(given: dict[str, Any], name: str, *what: Any, **options: Any) -> Dr
 
 
 @plot.command()
-@o.options(
-    *o.round_options(None, o.Numbers), o.numbers("users", "Users in each round.", whole=True)
-)
+@o.options(*o.round_options(None, Numbers), o.numbers("users", "Users in each round.", whole=True))
 @o.options(_counts("rounds", "How many rounds are composed.", "1"), *_OUT)
 def profile(picture: str | None, target: float | None, **given: Any) -> Drawing:
     """delta against epsilon, a curve for every combination of lists, as in a sweep."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from .._support.progress import bar_hidden, progress
 from .figure import look_options, looks
-from .options import Number, command, options
+from .options import command, options
+from .values import Number
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "truncation", "supplement", "claims")
 
@@ -50,10 +53,16 @@ def reproduce(
     from ..tools.style import new_figure
 
     new_figure(1, 1)  # say at once that matplotlib is missing
+    names = FIGURES if figure == "all" else (figure,)
+    figures = {name: importlib.import_module(f"shuffledp.reproduce.{name}") for name in names}
     settings = Settings(quick, grid_points, samples, **looks())
-    for name in FIGURES if figure == "all" else (figure,):
-        start = time.perf_counter()
-        result = importlib.import_module(f"shuffledp.reproduce.{name}").run(settings)
-        written = result.write(out, settings, time.perf_counter() - start)
-        click.echo(f"{name:<11}{time.perf_counter() - start:7.1f} s  "
-                   f"{out / name}.{{{','.join(path.suffix[1:] for path in written)}}}")  # fmt: skip
+    total = sum(each.count_curves(settings) for each in figures.values())
+    with progress("curves", total) as done:
+        for name, each in figures.items():
+            start = time.perf_counter()
+            result = each.run(replace(settings, done=done))
+            written = result.write(out, settings, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            kinds = ",".join(path.suffix[1:] for path in written)
+            with bar_hidden():
+                click.echo(f"{name:<11}{seconds:7.1f} s  {out / name}.{{{kinds}}}")

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from .._support.json_types import Positive, Probabilities, Probability, RoundsAsked, Value
-from .._support.text import PAGE, wrapped
 from ..bounds.certificate import no_guarantee
-from ..rounds import Round
-from ..tools.risk import ORDERS, RATES, Risk
+from ..tools.risk import ORDERS, RATES
 from ..tools.risk import risk as readings
-from ..tools.statement import facts
+from ..tools.statement import background
 from .figure import PICTURE, draw
 from .options import CSV, GROUPS, PROTOCOL, TYPESET, command, make_round, numbers, options
 from .report import print_answer
@@ -83,11 +81,5 @@ def risk(
         "rounds": rounds,
         "rtol": rtol,
     }
-    shown = found if form else _text(found, round_, rounds)
+    shown = found if form else f"{found}\n\n{background(round_, rounds)}"
     print_answer("risk", shown, form, answer, round_, shortfall=shortfall)
-
-
-def _text(found: Risk, round_: Round, rounds: int) -> str:
-    """The readings, and the facts of the protocol below them."""
-    lines = [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in facts(round_, rounds)]
-    return "\n".join([f"{found}\n", *lines])

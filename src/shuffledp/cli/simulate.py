@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._support.files import read_numbers
 from .._support.json_types import Bracket, Natural, Probability, RoundsAsked, Value
 from .._support.progress import progress
-from .._support.text import plain, rounded_up
+from .._support.text import PAGE, plain, rounded_up, several, wrapped
 from ..accountant import repeated
 from ..errors import InvalidParameter
 from ..guarantee import best_effort
@@ -21,7 +21,17 @@ from ..rounds import RoundOfUsers
 from ..tools.simulate import simulate as run
 from ..tools.statement import claim
 from .figure import PICTURE, draw
-from .options import DELTA, PROTOCOL, command, make_round, number, options
+from .options import (
+    DELTA,
+    JSON,
+    ROUNDS,
+    RTOL,
+    command,
+    make_round,
+    number,
+    options,
+    round_options,
+)
 from .report import epsilon_shortfall, print_answer
 
 _VALUES = click.option(
@@ -31,6 +41,7 @@ _VALUES = click.option(
     required=True,
     help="CSV: one value a line, as the randomizer takes it; a line of names may come first.",
 )
+_USERS = number("users", "Users in the round.", whole=True, show_default="as many as values")
 _SEED = number("seed", "Repeat the same simulation.  [default: fresh bits]", whole=True)
 
 
@@ -54,7 +65,7 @@ class SimulateAnswer(Bracket, RoundsAsked):
 
 
 @command()
-@options(*PROTOCOL, DELTA, _VALUES, _SEED, *PICTURE)
+@options(*round_options(), _USERS, ROUNDS, RTOL, JSON, DELTA, _VALUES, _SEED, *PICTURE)
 def simulate(
     values: str,
     seed: int | None,
@@ -66,8 +77,6 @@ def simulate(
     **given: Any,
 ) -> None:
     """Simulate a round on your own data: true and estimated values, with the guarantee.
-
-    Without --users there are as many as values.
 
     \b
       shuffledp simulate --values data.csv --randomizer rr --k 100 --eps0 9 --delta 1e-8
@@ -104,7 +113,9 @@ def simulate(
         "seed": seed,
     }
     why = "ask with another delta or randomizer."
-    text = f"{claim(rounded_up(float(bounds.upper)), plain(delta), why)}\n\n{found}"
+    claimed = claim(rounded_up(float(bounds.upper)), plain(delta), why)
+    of = f"That is for {several(rounds, round_.noun)} of {round_.participants}. One is simulated:"
+    text = f"{claimed}\n{wrapped(of, piped=PAGE)}\n\n{found}"
     print_answer("simulate", text, form, answer, round_, shortfall=shortfall)
 
 

@@ -22,7 +22,6 @@ from .options import (
     JSON,
     RTOL,
     TYPESET,
-    Numbers,
     command,
     lists_and_values,
     numbers,
@@ -30,6 +29,7 @@ from .options import (
     round_options,
 )
 from .report import ANSWER_IS_NO, end_with, json_report
+from .values import Numbers
 
 
 class SweptAnswer(RoundReport, Bracket):

@@ -12,7 +12,7 @@ from ..tools.verify import verify as enumerate_and_compare
 from . import options as o
 from .report import print_answer
 
-_EPSILONS = o.numbers("epsilon", "Epsilons, with commas; else shares of the most.")
+_EPSILONS = o.numbers("epsilon", "Epsilons, with commas.  [default: fractions of the largest loss]")
 
 
 class EnumeratedRow(TypedDict):

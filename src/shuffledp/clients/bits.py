@@ -22,6 +22,7 @@ from .base import (
     whole_messages,
 )
 from .counts import Counts, Estimate
+from .described import DescribedValues
 from .entropy import Coin, Source, Whole
 from .program import Expression, Program, message_of, whole_value
 
@@ -94,7 +95,7 @@ class BitsClient(CountingClient):
 
     def program(self) -> Program:
         own, other = (str(coin.threshold) for coin in self.coins)
-        value = whole_value(self.k)
+        value: DescribedValues = whole_value(self.k)
         held: Expression = ["hot", str(self.k), "value"]
         count: Expression = "1"
         if self.ones > 1:

@@ -24,6 +24,7 @@ from .base import (
     whole_values,
 )
 from .counts import Counts, Estimate
+from .described import ManyMessages
 from .entropy import Coin, Source, Whole
 from .inversion import Inversion, decimal, of_masses
 from .program import (
@@ -31,7 +32,6 @@ from .program import (
     Program,
     RatioLaw,
     binomial_law,
-    message_of,
     poisson_law,
     whole_value,
 )
@@ -59,9 +59,7 @@ class Dummies(ABC):
 
     def code(self, k: int) -> tuple[Expression, tuple[RatioLaw, ...]]:
         """Those of one user, and the laws that are drawn from."""
-        raise InvalidParameter(
-            f"noise messages of this kind have no specification: {self.not_specified}."
-        )
+        raise InvalidParameter(f"dummies of this kind have no specification: {self.not_specified}.")
 
     #: Why no specification describes them, as the end of a sentence.
     not_specified: ClassVar[str] = ""
@@ -209,7 +207,7 @@ class DummiesInAll(Dummies):
     total: int
     k: int
     not_specified: ClassVar[str] = (
-        "whoever adds them is no device, and devices send their values as they are; send the value"
+        "the devices do not send them, and each sends its true value only; send the value"
     )
 
     def moments(self, users: float) -> tuple[float, float]:
@@ -309,7 +307,7 @@ class DummiesClient(Client):
 
     def program(self) -> Program:
         noise, laws = self.dummies.code(self.k)
-        form = message_of("messages", "int64", None)
+        form: ManyMessages = {"kind": "messages", "type": "int64", "length": None}
         return Program(whole_value(self.k, -1), form, ["sort", ["join", "value", noise]], laws)
 
     def count(self, messages: Any, users: int | None = None) -> Counts:

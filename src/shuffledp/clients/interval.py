@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import bits_for, whole_messages
+from .described import NumberType
 from .entropy import Coin, Source, rounded_at_random
 from .mean_client import MeanClient
 from .program import NUMBER, Program, message_of
@@ -87,7 +88,7 @@ class IntervalClient(MeanClient):
         inside = ["add", "start", ["choices", "1", window]]
         outside = ["skip", ["choices", "1", rest], "start", window]
         chosen = ["if", ["coins", "1", str(self.inside.threshold)], inside, outside]
-        type_ = "uint32" if self.cells <= 1 << 32 else "int64"
+        type_: NumberType = "uint32" if self.cells <= 1 << 32 else "int64"
         return Program(
             NUMBER, message_of("number", type_), ["let", "start", ["round", rest], chosen]
         )

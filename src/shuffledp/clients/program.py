@@ -15,19 +15,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from .._support.json_types import Keywords
 from ..errors import InvalidParameter
+from .described import (
+    MOST_NUMBERS,
+    DescribedLaw,
+    DescribedMessage,
+    DescribedValues,
+    NumberType,
+    UnitValues,
+    WholeValues,
+)
 from .entropy import replay
 
 #: Coefficients of hash functions, and the values that are hashed, are below this prime.
 PRIME = 2**61 - 1
 
 Numbers = list[int]
-Expression = Any  # a text, or a list of a text and of expressions
-
-#: Numbers in a list, at most.
-MOST_NUMBERS = 10**6
 _DEEPEST = 50  # levels of a program
 #: Decimal digits of a constant, at most.
 MOST_DIGITS = 4000
@@ -63,6 +69,22 @@ OPERATIONS: Mapping[str, tuple[Any, ...]] = {
     "hash": ("list", "list", _LIMIT),
     "column": ("list", "list", "list"),
 }
+
+#: A text, or a list of a text and of expressions: the form of what `check_program` accepts.
+Expression = Annotated[
+    Any,
+    Keywords(
+        anyOf=[
+            {"type": "string", "pattern": "^([0-9]+|[A-Za-z]+)$"},
+            {
+                "type": "array",
+                "minItems": 2,
+                "prefixItems": [{"enum": [*OPERATIONS]}],
+                "items": {"$ref": "#/properties/program"},
+            },
+        ]
+    ),
+]
 
 
 class Tape:
@@ -106,7 +128,7 @@ class DrawnLaw(ABC):
         return self.steps(64)
 
     @abstractmethod
-    def described(self) -> dict[str, list[str]]:
+    def described(self) -> DescribedLaw:
         """As a specification says it."""
 
 
@@ -122,7 +144,7 @@ class WeightsLaw(DrawnLaw):
         scaled = (divmod(part << bits, sums[-1]) for part in sums[:-1])
         return [(low, low + (rest > 0)) for low, rest in scaled]
 
-    def described(self) -> dict[str, list[str]]:
+    def described(self) -> DescribedLaw:
         return {"weights": [*map(str, self.weights)]}
 
 
@@ -152,7 +174,7 @@ class RatioLaw(DrawnLaw):
         parts = ((part << (bits + _GUARD)) // total for part in sums)
         return [((part - 2) >> _GUARD, ((part + 2) >> _GUARD) + 1) for part in parts]
 
-    def described(self) -> dict[str, list[str]]:
+    def described(self) -> DescribedLaw:
         return {"ratio": [*map(str, (self.a, self.b, self.c, self.d))]}
 
 
@@ -174,7 +196,7 @@ class Program:
 
     Parameters
     ----------
-    value, message : Mapping[str, Any]
+    value, message : DescribedValues, DescribedMessage
         Which values there are, and what a message is.
     code : Expression
         The message.
@@ -182,23 +204,25 @@ class Program:
         What the operation "law" draws from.
     """
 
-    value: Mapping[str, Any]
-    message: Mapping[str, Any]
+    value: DescribedValues
+    message: DescribedMessage
     code: Expression
     laws: tuple[DrawnLaw, ...] = ()
 
 
 #: The description of numbers in [0, 1].
-NUMBER: Mapping[str, Any] = {"kind": "number"}
+NUMBER: UnitValues = {"kind": "number"}
 
 
-def whole_value(k: int, least: int = 0) -> dict[str, Any]:
+def whole_value(k: int, least: Literal[-1, 0] = 0) -> WholeValues:
     """The description of values least .. k - 1; -1 stands for no value."""
-    return {"kind": "whole", "least": str(least), "most": str(k - 1)}
+    return {"kind": "whole", "least": "-1" if least else "0", "most": str(k - 1)}
 
 
-def message_of(kind: str, type_: str, length: int | None = 1) -> dict[str, Any]:
-    """The description of a message: a "number", a "list" or any number of "messages"."""
+def message_of(
+    kind: Literal["number", "list"], type_: NumberType, length: int = 1
+) -> DescribedMessage:
+    """The description of a message: a "number" or a "list"."""
     return {"kind": kind, "type": type_, "length": length}
 
 

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_type_hints
 
 from .._support.files import parse_json, write_text_atomically, writing
+from .._support.json_types import Keywords, Sha256, conforms
 from ..errors import InvalidParameter
+from .described import (
+    MOST_NUMBERS,
+    DescribedLaw,
+    DescribedMessage,
+    DescribedRandomizer,
+    DescribedValues,
+    DescribedVector,
+)
 from .entropy import Source
 from .program import (
     MOST_DIGITS,
-    MOST_NUMBERS,
     DrawnLaw,
+    Expression,
     Numbers,
     Program,
     RatioLaw,
@@ -39,10 +47,32 @@ _TYPES = {
     "uint32": (0, 1 << 32),
     "uint8": (0, 1 << 8),
 }
-_KEYS = {
-    *("format", "version", "randomizer", "eps0", "value", "message", "laws", "program"),
-    *("vectors", "digest"),
-}
+
+
+class ClientDocument(TypedDict):
+    """docs/deploy-client.md defines the operations of a program. All numbers that may be large are
+    texts of decimal digits."""
+
+    format: Literal["shuffledp client"]
+    version: Literal[1]
+    randomizer: DescribedRandomizer | None
+    """its name and parameters, for an audit; a device does not need them"""
+    eps0: Annotated[str, Keywords(pattern=r"^[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?$")] | None
+    """the claimed local epsilon; null if none is claimed"""
+    value: DescribedValues
+    """which values there are"""
+    message: DescribedMessage
+    """what is sent"""
+    laws: Sequence[DescribedLaw]
+    """what the operation law draws from"""
+    program: Expression
+    """a constant, a name, or an operation with its arguments"""
+    vectors: Annotated[Sequence[DescribedVector], Keywords(minItems=1)]
+    digest: Sha256
+    """SHA-256 of the document without this key, as JSON with sorted keys and without spaces"""
+
+
+_KEYS = ClientDocument.__annotations__.keys()
 _AGAIN = "take the specification again from where it was made."
 #: Of a law by its ratios: about so many outcomes, at most, are not next to impossible.
 _MOST_TERMS = 10**4
@@ -386,64 +416,17 @@ def _checked(document: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _check_forms(said: Mapping[str, Any]) -> None:
     """Values, messages and vectors are described as they have to be; no number is a float."""
-    vectors = said["vectors"]
-    right = _is_value(said["value"]) and _is_form(said["message"])
-    right = right and _is_name(said["randomizer"]) and _is_claim(said["eps0"])
-    right = right and isinstance(vectors, list) and len(vectors) > 0
-    if not right or not all(map(_is_vector, vectors)):
+    forms = get_type_hints(ClientDocument, include_extras=True)
+    parts = ("value", "message", "randomizer", "eps0", "vectors")
+    if not all(conforms(said[key], forms[key]) for key in parts) or not _is_possible(said):
         raise InvalidParameter(
             f"the specification describes no values, messages or test vectors; {_AGAIN}"
         )
 
 
-def _has(said: Any, *keys: str) -> bool:
-    """Is it an object with these keys and no others?"""
-    return isinstance(said, dict) and said.keys() == {*keys}
-
-
-def _is_text(text: Any, form: str = "") -> bool:
-    """Is it a text, and of this form if one is given?"""
-    return isinstance(text, str) and (not form or re.fullmatch(form, text) is not None)
-
-
-def _is_size(number: Any) -> bool:
-    return type(number) is int and 0 < number <= MOST_NUMBERS
-
-
-def _is_value(value: Any) -> bool:
-    if _has(value, "kind", "length", "ones"):
-        sizes = _is_size(value["length"]) and _is_size(value["ones"])
-        return value["kind"] == "bits" and sizes and value["ones"] <= value["length"]
-    if _has(value, "kind", "least", "most"):
-        whole = value["kind"] == "whole" and _is_text(value["least"], "-1|0")
-        return whole and _is_text(value["most"], "[0-9]{1,19}") and int(value["most"]) < 1 << 63
-    return _has(value, "kind") and value["kind"] == "number"
-
-
-def _is_form(form: Any) -> bool:
-    if not _has(form, "kind", "type", "length") or form["type"] not in [*_TYPES]:
-        return False
-    if form["kind"] == "messages":
-        return form["length"] is None
-    return form["kind"] in ("number", "list") and _is_size(form["length"])
-
-
-def _is_name(named: Any) -> bool:
-    if named is None:
-        return True
-    if not _has(named, "name", "parameters") or not isinstance(named["parameters"], dict):
-        return False
-    parameters = named["parameters"]
-    texts = all(map(_is_text, (named["name"], *parameters.values())))
-    # other languages may sort other names in another order, and the digest would be another
-    return texts and all(_is_text(name, "[ -~]*") for name in parameters)
-
-
-def _is_claim(eps0: Any) -> bool:
-    written = _is_text(eps0, r"[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
-    return eps0 is None or (written and math.isfinite(float(eps0)))
-
-
-def _is_vector(vector: Any) -> bool:
-    right = _has(vector, "value", "bytes", "message") and all(map(_is_text, vector.values()))
-    return right and _is_text(vector["bytes"], "([0-9a-f]{2})*")
+def _is_possible(said: Mapping[str, Any]) -> bool:
+    """What the types do not say about numbers."""
+    value, eps0 = said["value"], said["eps0"]
+    few = value["kind"] != "bits" or value["ones"] <= value["length"]
+    small = value["kind"] != "whole" or int(value["most"]) < 1 << 63
+    return few and small and (eps0 is None or math.isfinite(float(eps0)))

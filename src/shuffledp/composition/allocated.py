@@ -17,19 +17,18 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import BOTH, UNIT, Array, Side, erfc
 from ..laws.class_law import ClassLaw, ClassLaws, sampled_loss
-from ..profiles import tuning as of_profiles
 from ..profiles.base import PairProfile, PrivacyProfile, Sampler, Samples
 from ..profiles.class_profile import ClassSampler, LawTable
 from ..profiles.subsampled import missing_loss
-from . import tuning
 from .lattice import beside_kinks, on_lattice
 from .pld import PLD, Sampled, lower_pld, upper_pld
 
 # proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT
-_OUTCOMES = 2001  # at which the sum of a step is told apart, for what shuffled batches leak
+_OUTCOMES = 501  # at which the sum of a step is told apart, for what shuffled batches leak
 
 
 def allocated(step: PrivacyProfile, steps: int, skipped: int = 0) -> PairProfile:
@@ -121,7 +120,7 @@ class AllocatedProfile(PrivacyProfile):
 
     @property
     def depths(self) -> Sequence[float]:
-        return of_profiles.DEPTHS
+        return tuning.DEPTHS
 
     @property
     def is_expensive(self) -> bool:
@@ -132,13 +131,8 @@ class AllocatedProfile(PrivacyProfile):
         return super().family if self.skipped else ((self.step, self.is_there), self.steps)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Return a sampler between the laws of the two PLDs that enclose one step.
-
-        An outline (a width of FIRST_LOOK or more) has an upper side only.
-        """
-        is_outline, width = rtol >= of_profiles.FIRST_LOOK, min(rtol, of_profiles.OUTLINE_WIDTH)
-        if is_outline:  # it has an upper side only, and no far tail
-            depth = min(depth, of_profiles.DEPTHS[1])
+        """Return a sampler between the laws of the two PLDs that enclose one step."""
+        width = min(rtol, tuning.OUTLINE_WIDTH)
         plds = _enclosing(self.step, depth, width)
         low, high = (
             ClassSampler(self._table(pld, side), width / 8, depth=depth, sides=(side,))
@@ -146,11 +140,9 @@ class AllocatedProfile(PrivacyProfile):
         )
 
         def sample(epsilon: Array) -> Samples:
-            is_inside, above = self.may_be_positive(epsilon), high(epsilon).upper
-            if is_outline:
-                return Samples.without_slopes(0 * above, above * is_inside)
-            below = low(epsilon)
-            return replace(below, lower=below.lower * is_inside, upper=above * is_inside)
+            return self.zeroed_beyond_max_loss(
+                replace(low(epsilon), upper=high(epsilon).upper), epsilon
+            )
 
         return sample
 
@@ -173,7 +165,7 @@ def _enclosing(step: PrivacyProfile, depth: float, width: float) -> tuple[PLD, P
         index = on_lattice(places, spacing, end)
         samples = sampler(spacing * index.astype(float))
         # the last place may be beyond the largest loss, where the slope is 0
-        samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
+        samples = replace(samples, fall_low=np.append(samples.fall_low[:-1], 0.0))
         flat = not order.bounded and end >= order.max_loss
         sampled.append(Sampled(index, samples, flat))
     return lower_pld(spacing, *sampled), upper_pld(spacing, *sampled)
@@ -182,7 +174,7 @@ def _enclosing(step: PrivacyProfile, depth: float, width: float) -> tuple[PLD, P
 def _last_loss(profile: PrivacyProfile, depth: float) -> float:
     """A loss beyond which delta is about e^-depth, or the largest."""
     places = np.append(0.0, np.geomspace(1e-6, 1.0, 200)) * profile.max_loss
-    beyond = places[profile.outlined(places, 0.2) <= math.exp(-depth)]
+    beyond = places[profile.outlined(places) <= math.exp(-depth)]
     return float(beyond[0]) if len(beyond) else profile.max_loss
 
 

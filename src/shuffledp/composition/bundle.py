@@ -23,16 +23,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import ClassLaws, LeakyLaw, ThreePointLaw
-from ..profiles import tuning as of_profiles
 from ..profiles.base import PrivacyProfile, Sampler, Samples
 from ..profiles.mixture import Between, Ends, Remembered
 from ..profiles.parts import replaced_parts
 from ..profiles.sender_count import Bucket, SenderCount, bernstein
 from ..profiles.subsampled import SubsampledProfile, magnified, subsampled
-from . import tuning
-from .composed_profile import as_one
+from .composed_profile import profile_of_parts
 
 # proof constants: docs/theory/constants.md
 #: Sums of so many positive terms at most, with exponents down to minus the sum of the last two.
@@ -193,7 +192,7 @@ class AtShares:
         return Known(found.lower.reshape(shape), found.upper.reshape(shape))
 
     def slope(self, senders: int) -> Array:
-        return self._at(senders).slope_low.reshape(self._epsilon.shape)
+        return self._at(senders).fall_low.reshape(self._epsilon.shape)
 
 
 class _Bends(NamedTuple):
@@ -276,12 +275,11 @@ class BundledRounds:
     count: SenderCount
     messages: int
     _made: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False, repr=False)
-    _like: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def most(self) -> int:
         is_slow = self.full(max(round(self.count.mean), 1)).is_slow
-        return tuning.FEW_BUCKETS if is_slow else of_profiles.MOST_BUCKETS
+        return tuning.FEW_BUCKETS if is_slow else tuning.MOST_BUCKETS
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
@@ -292,14 +290,13 @@ class BundledRounds:
     def full(self, senders: int) -> PrivacyProfile:
         """f_t, of the round of all who send."""
         if senders not in self._made:
-            scale = round(math.log(senders) / 0.2)
             # rounds have to fall with the senders, so that all of them pay what the largest pays
             leaks = isinstance(self.law, LeakyLaw)
             law = self.law.up_to(self.count.most) if leaks else self.law
             parts = replaced_parts(law, senders)
-            each = [(part, self.messages * count) for part, count in parts]
-            self._made[senders] = as_one(each, self._like.get(scale))
-            self._like.setdefault(scale, self._made[senders])
+            self._made[senders] = profile_of_parts(
+                [(part, self.messages * count) for part, count in parts]
+            )
         return self._made[senders]
 
     def bracket(self, depth: float, rtol: float) -> Ends:
@@ -340,17 +337,17 @@ class BundledRounds:
             few, many = max(bucket.node, 1), max(bucket.last, 1)
             first = at((few, bucket.node), epsilon)
             if bucket.node == bucket.last:
-                return Between(first, first.upper, 0 * first.upper, first.slope_low)
+                return Between(first, first.upper, 0 * first.upper, first.fall_low)
             if hiding and bucket.node:
                 return self._between(hiding, bucket, sampler, epsilon)
             part = (bucket.mean_high - bucket.node) / (bucket.last - bucket.node)
             # the chord
             above = (1 - part) * first.upper + part * at((few, bucket.last), epsilon).upper
             last = at((many, many), epsilon)
-            if not np.isfinite(last.slope_high).all():
+            if not np.isfinite(last.fall_high).all():
                 below = at((many, bucket.mean_low), epsilon)
                 gap = np.maximum(above - below.upper, 0.0)
-                return Between(below, above, gap, below.slope_low)
+                return Between(below, above, gap, below.fall_low)
             return _below(last, bucket.mean_low / many, above, np.expm1(epsilon))
 
         return ends
@@ -389,7 +386,7 @@ class BundledRounds:
         below_at_most = (least @ high) * (1 + charge)
         own = [most @ (above.rate * (at.upper - at.lower)) for at in map(above, nodes[1:3])]
         gap = np.maximum(upper - lower - np.maximum(*own), 0.0)
-        samples = Samples.without_slopes(lower, below_at_most)
+        samples = Samples.without_falls(lower, below_at_most)
         return Between(samples, upper, gap, most @ above.slope(nodes.few))
 
 
@@ -408,9 +405,9 @@ def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
         alpha - 1, [epsilons].
     """
     left = (1 - share + 4 * UNIT) * (1 + 8 * UNIT)
-    line = share * (1 - 4 * UNIT) * last.lower - left * excess * last.slope_high
+    line = share * (1 - 4 * UNIT) * last.lower - left * excess * last.fall_high
     known = line > 0  # else the line is 0 itself
-    lower, least, most = (known * x for x in (line, last.slope_low, last.slope_high))
+    lower, least, most = (known * x for x in (line, last.fall_low, last.fall_high))
     below = Samples(lower, np.minimum(last.upper, above), least, most)
     gap = np.maximum(above - line - share * (last.upper - last.lower), 0.0)
     return Between(below, above, gap, least)

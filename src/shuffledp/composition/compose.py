@@ -20,15 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import BOTH, Array, Side
-from .._support.transforms import round_up
-from ..profiles import tuning as of_profiles
-from ..profiles.base import Parts, PrivacyProfile, aim, factored
-from . import tuning
+from .._support.transforms import fast_length
+from ..profiles.base import Parts, PrivacyProfile, factored, sample_width
 from .lattice import LatticeSampler, Order, SamplePlaces, cell_widths, narrow_samples
 from .outlines import Influence, RoundGroup, group_rounds, influences
 from .pld import PLD, Sampled, lower_pld, upper_pld
-from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, log_mgf, tilt_for_epsilon
+from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, cumulants, tilt_for_epsilon
 
 # proof constants: docs/theory/constants.md
 #: The largest loss, at which a profile may be 0 with a slope, has been rounded up by less.
@@ -40,16 +39,16 @@ class _Representative(NamedTuple):
 
     profile: PrivacyProfile
     group: int
-    members_above: Parts
-    members_below: Parts
+    bounded_above: Parts
+    bounded_below: Parts
 
     @property
-    def above(self) -> int:
-        return sum(count for _, count in self.members_above)
+    def count_above(self) -> int:
+        return sum(count for _, count in self.bounded_above)
 
     @property
-    def below(self) -> int:
-        return sum(count for _, count in self.members_below)
+    def count_below(self) -> int:
+        return sum(count for _, count in self.bounded_below)
 
 
 def representatives(
@@ -80,14 +79,14 @@ class PLDBracket:
     are_samples_narrow : bool
         Whether samples widen the bracket no more than cells do, by estimate. If not, those of a
         finer lattice would not be narrower.
-    stand_for : Sequence of _Representative
+    representatives : Sequence of _Representative
         The rounds that each of the PLDs bounds.
     """
 
     upper: CountedPLDs
     lower: CountedPLDs
     are_samples_narrow: bool
-    stand_for: Sequence[_Representative]
+    representatives: Sequence[_Representative]
 
     def selected(
         self, counts: Mapping[PrivacyProfile, int]
@@ -97,15 +96,15 @@ class PLDBracket:
         A PLD bounds each of its rounds, whatever else is composed. None if a profile is not among
         those of this lattice.
         """
-        known = {profile for each in self.stand_for for profile, _ in each.members_above}
+        known = {profile for each in self.representatives for profile, _ in each.bounded_above}
         if not counts.keys() <= known:
             return None
         upper, lower = [], []
         for (above, _), (below, _), each in zip(
-            self.upper, self.lower, self.stand_for, strict=True
+            self.upper, self.lower, self.representatives, strict=True
         ):
-            upper.append((above, sum(counts.get(profile, 0) for profile, _ in each.members_above)))
-            lower.append((below, sum(counts.get(profile, 0) for profile, _ in each.members_below)))
+            upper.append((above, sum(counts.get(profile, 0) for profile, _ in each.bounded_above)))
+            lower.append((below, sum(counts.get(profile, 0) for profile, _ in each.bounded_below)))
         return [pair for pair in upper if pair[1]], [pair for pair in lower if pair[1]]
 
 
@@ -114,38 +113,26 @@ class Composition:
 
     Parameters
     ----------
-    rounds : Sequence of (PrivacyProfile, int)
+    parts : Sequence of (PrivacyProfile, int)
         Profiles, and how many rounds have each.
-    like : Composition, optional
-        Of rounds that differ in the number of users only, and little: its outlines and influences
-        are used again.
     """
 
-    def __init__(
-        self, rounds: Sequence[tuple[PrivacyProfile, int]], like: Composition | None = None
-    ) -> None:
-        self._parts = factored(rounds)
-        self._like = like
+    def __init__(self, parts: Parts) -> None:
+        self._parts = factored(parts)
         self.max_loss = _sum_up([(profile.max_loss, count) for profile, count in self._parts])
         self.bounded = all(profile.bounded for profile, _ in self._parts)
-        self.rounds = sum(count for _, count in self._parts)
+        self.number_of_rounds = sum(count for _, count in self._parts)
         # many different rounds are expensive, too: each of them has to be sampled
         many = len(self._parts) > 8
         self.is_expensive = many or any(profile.is_expensive for profile, _ in self._parts)
-        self.fineness = 1.0  # grows when a query finds the lattice too coarse
+        # where the next question starts: what the last one needed
+        self.fineness = 1.0
         self.cached: dict[tuple[float, ...], PLDBracket] = {}
-        self._influences: dict[tuple[float, ...], Sequence[Influence]] = (
-            like._influences if like else {}
-        )
+        self._influences: dict[tuple[float, ...], Sequence[Influence]] = {}
 
     @cached_property
     def groups(self) -> Sequence[RoundGroup]:
-        """Groups of similar rounds; with a composition that is alike, one round for one of it."""
-        if self._like is None:
-            return group_rounds(self._parts)
-        pairs = zip(self._parts, self._like._parts, strict=True)
-        own = {other: member for member, (other, _) in pairs}
-        return [replace(group, members=[own[group.profile]]) for group in self._like.groups]
+        return group_rounds(self._parts)
 
     @cached_property
     def outlines(self) -> CountedPLDs:
@@ -157,42 +144,33 @@ class Composition:
 
         It is that of the other order if that is far larger.
         """
-        leading = max(self.groups, key=lambda group: group.count * group.spread).profile
+        leading = max(self.groups, key=lambda group: group.count * group.loss_scale).profile
         own, other = leading.max_loss, (leading.reverse or leading).max_loss
         return own if own > 1e-4 * other else other
 
-    def depth_for(self, log_inverse_delta: float) -> float:
-        """Return the depth of a round's profile that deltas of the composition need."""
-        return min(
-            log_inverse_delta + tuning.DEEPER + math.log(self.rounds), of_profiles.DEPTHS[-1]
-        )
-
-    def plds(
-        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
-    ) -> PLDBracket:
+    def plds(self, rtol: float, fineness: float, targets: tuple[float, ...]) -> PLDBracket:
         """Return PLDs above and below the rounds, those of an earlier question or new ones.
 
         Parameters
         ----------
-        depth : float
-            Deltas of a round are resolved down to e^-depth.
         rtol : float
             Relative width in epsilon that is asked for. At a fineness of 1 about a third of it
             goes to cells and as much to samples.
         fineness : float
             Both of these widths fall with its square.
         targets : tuple of float
-            log(1/delta) of the composition for which the PLDs are to be sharp.
+            log(1/delta) of the composition for which the PLDs are to be sharp, the largest last:
+            rounds are resolved a little deeper than that.
 
         Raises
         ------
         LatticeTooLong
             If no transform has room for the sum of the losses.
         """
-        key = depth, rtol, fineness, *targets
+        key = rtol, fineness, *targets
         plds = self.cached.get(key)
         if plds is None:
-            plds = self._make(depth, rtol, fineness, targets)
+            plds = self._make(rtol, fineness, targets)
             too_many = max(len(self.cached) + 1 - tuning.KEPT_LATTICES, 0)
             for old in list(self.cached)[:too_many]:  # keep memory bounded
                 self.cached.pop(old, None)
@@ -203,7 +181,7 @@ class Composition:
         """Return the fineness beyond which lattices are not worth their time."""
         if not self.is_expensive:
             return math.inf
-        room = self._width_goal(rtol) / max(of_profiles.LEAST_EXPENSIVE, 1e-300)
+        room = self._width_goal(rtol) / max(tuning.LEAST_EXPENSIVE, 1e-300)
         return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
 
     def deltas(
@@ -225,11 +203,10 @@ class Composition:
         list of Array
             For each side the bounds, [epsilons]; 0 and 1 where every lattice is too long.
         """
-        depth = self.depth_for(-math.log(least))
         targets = tuple(-math.log(least) * share for share in tuning.GRADED)
         for _ in range(8):  # no lattice that is short enough is coarser
             try:
-                plds = self.plds(depth, rtol, self.fineness, targets)
+                plds = self.plds(rtol, self.fineness, targets)
                 by_side = {Side.LOWER: plds.lower, Side.UPPER: plds.upper}
                 return [_deltas(by_side[side], epsilon, side) for side in sides]
             except LatticeTooLong:
@@ -239,33 +216,36 @@ class Composition:
 
     def _width_goal(self, rtol: float) -> float:
         """Return the width in relative epsilon that cells may cost at a fineness of 1."""
-        return aim(rtol, self.is_expensive, any(profile.is_slow for profile, _ in self._parts))
+        return sample_width(
+            rtol, self.is_expensive, any(profile.is_slow for profile, _ in self._parts)
+        )
 
-    def _make(
-        self, depth: float, rtol: float, fineness: float, targets: tuple[float, ...]
-    ) -> PLDBracket:
+    def _make(self, rtol: float, fineness: float, targets: tuple[float, ...]) -> PLDBracket:
         """Sample one profile for similar rounds and turn the samples into PLDs; see `plds`."""
+        depth = min(
+            targets[-1] + tuning.DEEPER + math.log(self.number_of_rounds), tuning.DEPTHS[-1]
+        )
         goal = self._width_goal(rtol)
         influence = self._influence(targets)
         cells = cell_widths(self.outlines, influence, goal / fineness**2)
         strides = self._strides(goal, fineness)
         representing = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
-        places = {
-            profile: SamplePlaces(self.groups[group].outline, *cells[group], depth)
-            for profile, group, *_ in representing
-        }
-        step = self._step(min(strides), places, fineness)
+        places = [
+            SamplePlaces(group.outline, widths, depth)
+            for group, widths in zip(self.groups, cells, strict=True)
+        ]
+        step = self._step(min(strides), fineness)
         samplers: dict[tuple[PrivacyProfile, Order], LatticeSampler] = {}
         for representative in representing:
             profile, group = representative.profile, representative.group
-            share = representative.above / self.groups[group].count
+            share = representative.count_above / self.groups[group].count
             for order, sampled in ((Order.FORWARD, profile), (Order.BACKWARD, profile.reverse)):
                 is_backward = order is Order.BACKWARD
                 is_known = is_backward and (profile.swapped, Order.FORWARD) in samplers
                 if sampled is not None and not is_known:
                     losses = _losses_of(profile, order)
                     width = self._first_width(goal)
-                    sampler = LatticeSampler(sampled, step, places[profile], losses, width)
+                    sampler = LatticeSampler(sampled, step, places[group], losses, width)
                     sampler.weigh(influence[group], share)
                     samplers[profile, order] = sampler
         are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
@@ -276,14 +256,13 @@ class Composition:
             if profile.reverse is not None:
                 other = samplers.get((profile, Order.BACKWARD))
                 reverse = (other or samplers[profile.swapped, Order.FORWARD]).sampled
-            upper.append((upper_pld(step, forward, reverse), each.above))
-            lower.append((_lower_pld(profile, step, forward, reverse), each.below))
+            upper.append((upper_pld(step, forward, reverse), each.count_above))
+            lower.append((_lower_pld(profile, step, forward, reverse), each.count_below))
         return PLDBracket(upper, lower, are_narrow, representing)
 
     def _first_width(self, goal: float) -> float:
         """Return the width of the first samples, if cells may cost `goal` at a fineness of 1."""
-        share = tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE
-        return min(share * goal, of_profiles.FIRST_LOOK / 2)  # wider ones may know one side only
+        return goal * (tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE)
 
     def _influence(self, targets: tuple[float, ...]) -> Sequence[Influence]:
         """Return how much each loss counts at these log(1/delta), from before if it is known."""
@@ -301,37 +280,28 @@ class Composition:
         hardly count in the total may be sampled more coarsely.
         """
         unit = math.sqrt(4 * goal) / fineness
-        total = sum(group.spread**2 * group.count for group in self.groups)
+        total = sum(group.loss_scale**2 * group.count for group in self.groups)
         shares = [total / (len(self.groups) * group.count) for group in self.groups]
         return [
-            unit * math.sqrt(max(group.spread**2, share / fineness**2))
+            unit * math.sqrt(max(group.loss_scale**2, share / fineness**2))
             for group, share in zip(self.groups, shares, strict=True)
         ]
 
     def _representatives(self, strides: Sequence[float], scale: float) -> Iterator[_Representative]:
-        """Yield the profiles to be sampled, of users whose ratio is `scale` stride^2/spread^2."""
+        """Yield the profiles to be sampled; their users are `scale` stride^2/loss_scale^2 apart."""
         for i, (group, stride) in enumerate(zip(self.groups, strides, strict=True)):
-            ratio = scale * (stride / group.spread) ** 2
+            ratio = scale * (stride / group.loss_scale) ** 2
             for profile, above, below in representatives(group, ratio):
                 yield _Representative(profile, i, above, below)
 
-    def _step(
-        self, stride: float, places: Mapping[PrivacyProfile, SamplePlaces], fineness: float
-    ) -> float:
+    def _step(self, stride: float, fineness: float) -> float:
         """Return a lattice step, below the stride, that divides the anchor up to rounding."""
-        deviation = math.sqrt(log_mgf(self.outlines, 0.0)[2])
+        deviation = math.sqrt(cumulants(self.outlines, 0.0).variance)
         # the longest transform may leave no room for a lattice finer than that
         longest = 30 * deviation / tuning.MAX_POINTS
         # cells cost their squared width, but moving atoms to the lattice its step
         wanted = min(stride, max(stride / tuning.FINER / max(fineness, 1.0), longest))
-        if self.is_expensive:  # a second lattice costs far more than a finer one
-            gaps = (
-                np.diff(graded.losses(profile, _losses_of(profile, Order.FORWARD)))
-                for profile, graded in places.items()
-            )
-            narrowest = min(float(gap[gap > 0].min(initial=math.inf)) for gap in gaps)
-            wanted = min(wanted, max(narrowest / 2, stride / 64, longest))
-        divisions = round_up(max(self._anchor / wanted, 16.0))
+        divisions = fast_length(max(self._anchor / wanted, 16.0))
         step = self._anchor / divisions
         if Fraction(step) * divisions < Fraction(self._anchor):
             step = math.nextafter(step, math.inf)
@@ -352,17 +322,17 @@ def _lower_pld(
     if reverse is not None and reverse.samples.lower[-1] == 0:
         # how far its place was rounded up is charged to positive losses only
         samples = reverse.samples
-        samples = replace(samples, slope_low=np.append(samples.slope_low[:-1], 0.0))
+        samples = replace(samples, fall_low=np.append(samples.fall_low[:-1], 0.0))
         reverse = replace(reverse, samples=samples)
     lower = lower_pld(step, forward, reverse)
-    if forward.samples.lower[-1] == 0 and forward.samples.slope_low[-1] > 0:
+    if forward.samples.lower[-1] == 0 and forward.samples.fall_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))
     return lower
 
 
 def _deltas(plds: CountedPLDs, epsilon: Array, side: Side) -> Array:
     """Return delta at each epsilon, by the two nearest of a few tilts."""
-    deviation = math.sqrt(log_mgf(plds, 0.0)[2])
+    deviation = math.sqrt(cumulants(plds, 0.0).variance)
     # two deviations from its centre a tilted sum still has twelve digits
     distance = max(2 * deviation, float(epsilon.max()) / 400, 1e-300)
     # no two centres are nearer to each other than that, and none is farther from an epsilon

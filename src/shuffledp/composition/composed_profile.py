@@ -17,21 +17,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
-from ..profiles import tuning as of_profiles
 from ..profiles.base import (
     NothingLost,
     Parts,
     PrivacyProfile,
     Sampler,
     Samples,
-    chord_slopes,
-    factored,
+    chord_falls,
     merged,
     swapped,
 )
 from ..profiles.closed_form import Polygon
-from . import tuning
 from .compose import Composition
 from .tilted_sum import INFINITE_ERROR, LOSS_ERROR, CountedPLDs, LatticeTooLong, infinite_mass
 
@@ -136,7 +134,7 @@ class Table:
         self._upper = np.minimum.accumulate(upper)
         self._excess = np.expm1(epsilon)
         # minus the slope is a probability
-        self._steep, self._flat = chord_slopes(self._lower, self._upper, self._excess, 1.0)
+        self._steep, self._flat = chord_falls(self._lower, self._upper, self._excess, 1.0)
 
     def __call__(self, epsilon: Array) -> Samples:
         """Return samples; beyond the last place, the upper value is the one there."""
@@ -172,21 +170,18 @@ class ComposedProfile(PrivacyProfile):
 
     Parameters
     ----------
-    rounds : tuple of (PrivacyProfile, int)
+    parts : tuple of (PrivacyProfile, int)
         Profiles, and how many rounds have each.
-    like : ComposedProfile, optional
-        Rounds of nearly as many users, whose outlines and influences are used again.
     """
 
-    rounds: tuple[tuple[PrivacyProfile, int], ...]
-    like: ComposedProfile | None = field(default=None, compare=False, repr=False)
+    parts: tuple[tuple[PrivacyProfile, int], ...]
     _made: dict[tuple[float, float], Sampler] = field(
         default_factory=dict, compare=False, repr=False
     )
 
     @property
     def depths(self) -> Sequence[float]:
-        return of_profiles.DEPTHS
+        return tuning.DEPTHS
 
     @property
     def is_expensive(self) -> bool:
@@ -200,7 +195,7 @@ class ComposedProfile(PrivacyProfile):
     def _few_kinks(self) -> bool:
         """Whether all rounds together have few losses, each at two points of a lattice."""
         logs = []
-        for profile, count in self.rounds:
+        for profile, count in self.parts:
             forward, backward = profile.kinks, (profile.reverse or profile).kinks
             if forward is None or backward is None:
                 return False
@@ -209,7 +204,7 @@ class ComposedProfile(PrivacyProfile):
 
     @cached_property
     def _composition(self) -> Composition:
-        return Composition(self.rounds, None if self.like is None else self.like._composition)
+        return Composition(self.parts)
 
     @property
     def reverse(self) -> PrivacyProfile | None:
@@ -218,29 +213,23 @@ class ComposedProfile(PrivacyProfile):
 
     @property
     def swapped(self) -> ComposedProfile:
-        other = swapped(self.rounds)
-        return self if other == self.rounds else ComposedProfile(other)
+        other = swapped(self.parts)
+        return self if other == self.parts else ComposedProfile(other)
 
     @property
     def max_loss(self) -> float:
-        total = math.fsum(count * profile.max_loss for profile, count in self.rounds)
-        return total * (1 + 2.0**-50)
-
-    @property
-    def farthest_loss(self) -> float:
-        total = math.fsum(count * profile.farthest_loss for profile, count in self.rounds)
-        return total * (1 + 2.0**-50)
+        return self._composition.max_loss
 
     @property
     def bounded(self) -> bool:
-        return all(profile.bounded for profile, _ in self.rounds)
+        return self._composition.bounded
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         if (depth, rtol) not in self._made:
-            aim = rtol / of_profiles.LEAST_AIM  # lattices aim at less than they are asked for
+            lattice_rtol = rtol / tuning.LEAST_AIM  # lattices aim at less than they are asked for
             fineness = self._fineness(rtol)
-            few = self._few(depth, aim, fineness)
-            self._made[depth, rtol] = few or self._many(depth, aim, fineness)
+            few = self._few(depth, lattice_rtol, fineness)
+            self._made[depth, rtol] = few or self._many(depth, lattice_rtol, fineness)
         return self._made[depth, rtol]
 
     def _fineness(self, width: float) -> float:
@@ -249,7 +238,7 @@ class ComposedProfile(PrivacyProfile):
         Profiles that are straight between kinks cost only what moves their atoms to the lattice,
         which goes with its step. Those of other rounds cost the square of the step.
         """
-        straight = all(profile.kinks is not None for profile, _ in self.rounds)
+        straight = all(profile.kinks is not None for profile, _ in self.parts)
         return max((4 * width) ** -0.25, 1.0) if straight else 1.0
 
     def _few(self, depth: float, rtol: float, fineness: float) -> Sampler | None:
@@ -261,7 +250,7 @@ class ComposedProfile(PrivacyProfile):
             return None  # what rounding leaves is no term
         targets = tuple(depth * share for share in tuning.GRADED)
         try:
-            made = self._composition.plds(depth + tuning.DEEPER, rtol, fineness, targets)
+            made = self._composition.plds(rtol, fineness, targets)
         except LatticeTooLong:
             return None
         if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
@@ -283,7 +272,9 @@ class ComposedProfile(PrivacyProfile):
         """Return a sampler by a `Table`: the composition is evaluated at some epsilons only."""
         composition = self._composition
         composition.fineness = fineness
-        deviation = math.sqrt(sum(group.count * group.spread**2 for group in composition.groups))
+        deviation = math.sqrt(
+            sum(group.count * group.loss_scale**2 for group in composition.groups)
+        )
         end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
         number = math.ceil(8 * end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
@@ -296,16 +287,12 @@ class ComposedProfile(PrivacyProfile):
         return sample
 
 
-def as_one(parts: Parts, like: PrivacyProfile | None = None) -> PrivacyProfile:
-    """Return the profile of parts that are composed; `like` is that of nearly as many users."""
+def profile_of_parts(parts: Parts) -> PrivacyProfile:
+    """Return the profile of parts that are composed."""
     match merged(parts):
         case ():
             return NothingLost()
         case ((profile, 1),):
             return profile
         case groups:
-            if isinstance(like, ComposedProfile) and (
-                len(factored(like.rounds)) == len(factored(groups))
-            ):
-                return ComposedProfile(groups, like)
             return ComposedProfile(groups)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import Array
 from ..profiles.base import PrivacyProfile, Samples, joined
-from . import tuning
 from .outlines import Influence
 from .pld import PLD, Sampled
 from .tilted_sum import CountedPLDs
@@ -88,8 +88,7 @@ class SamplePlaces:
     """Where to sample rounds of which an outline is known: close together where losses count."""
 
     outline: PLD
-    cell_losses: Array
-    cell_widths: Array
+    cells: CellWidths
     depth: float  # deltas of a round are resolved down to e^-depth
 
     def losses(self, profile: PrivacyProfile, order: Order | None = None) -> Array:
@@ -109,7 +108,7 @@ class SamplePlaces:
             about e^-depth.
         """
         losses, masses, infinite = self.outline.losses, self.outline.masses, self.outline.infinite
-        places, widths = self.cell_losses, self.cell_widths
+        places, widths = self.cells
         if order is Order.BACKWARD:
             losses, masses = -losses[::-1], (masses * np.exp(-losses))[::-1]
             infinite = 0.0 if profile.bounded else math.inf  # not part of an outline of P
@@ -117,7 +116,8 @@ class SamplePlaces:
         elif order is None:
             widths = np.minimum(widths, np.interp(-places, places, widths))
         tail = np.cumsum(masses[::-1])[::-1]
-        beyond = losses[tail + infinite <= math.exp(-self.depth)]
+        # the outline may have no loss at all of this order that counts
+        beyond = losses[(tail + infinite <= math.exp(-self.depth)) & (losses > 0)]
         end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss)
         inside = (places > 0) & (places < end)
         return _spaced(np.append(places[inside], end), np.append(widths[inside], math.inf))
@@ -191,7 +191,7 @@ class LatticeSampler:
             index = on_lattice(beside_kinks(kinks, step, largest), step, largest)
         samples = self._sample(index, width)
         # chords beside a kink tell slopes that are missing
-        missing = index[~np.isfinite(samples.slope_high)] if kinks is not None else index[:0]
+        missing = index[~np.isfinite(samples.fall_high)] if kinks is not None else index[:0]
         more = np.setdiff1d(np.concatenate([missing - 1, missing + 1]), index)
         more = more[(more > 0) & (more < index[-1])]
         if len(more):

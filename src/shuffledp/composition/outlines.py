@@ -21,18 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import Array, Side
-from .._support.transforms import running
-from ..profiles import tuning as of_profiles
+from .._support.transforms import discounted_sums
 from ..profiles.base import Parts, PrivacyProfile, Samples, factored
-from . import tuning
 from .pld import PLD, Sampled, upper_pld
 from .tilted_sum import (
     CountedPLDs,
     LatticeTooLong,
     TiltedSum,
+    cumulants,
     infinite_mass,
-    log_mgf,
     tilt_for_delta,
     tilt_for_epsilon,
 )
@@ -48,13 +47,13 @@ class RoundGroup:
         Profiles and how many rounds have each; fewest users first.
     outline : PLD
         A coarse upper PLD of the first, which is the largest.
-    spread : float
-        The root mean square loss of the outline.
+    loss_scale : float
+        The root mean square loss of the outline, or what `_loss_scale` puts in its place.
     """
 
     members: Parts
     outline: PLD
-    spread: float
+    loss_scale: float
 
     @property
     def profile(self) -> PrivacyProfile:
@@ -66,12 +65,12 @@ class RoundGroup:
         return sum(count for _, count in self.members)
 
 
-def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGroup, ...]:
+def group_rounds(parts: Parts) -> tuple[RoundGroup, ...]:
     """Return groups of similar rounds, in an order that does not depend on that of composing.
 
     Parameters
     ----------
-    rounds : Sequence of (PrivacyProfile, int)
+    parts : Sequence of (PrivacyProfile, int)
         Profiles, and how many rounds have each.
 
     Returns
@@ -81,7 +80,7 @@ def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGro
         at most ALIKE.
     """
     families: dict[Hashable, list[tuple[int, PrivacyProfile, int]]] = {}
-    for profile, count in factored(rounds):
+    for profile, count in factored(parts):
         family, users = profile.family
         families.setdefault(family, []).append((users, profile, count))
     groups = []
@@ -91,16 +90,17 @@ def group_rounds(rounds: Sequence[tuple[PrivacyProfile, int]]) -> tuple[RoundGro
             most_users = max(tuning.ALIKE, 1.0) * members[0][0]
             similar = [member[1:] for member in members if member[0] <= most_users]
             del members[: len(similar)]
-            outline = _outline(similar[0][0])
-            spread = _spread(outline, _largest_loss(similar[0][0]))
-            groups.append(RoundGroup(similar, outline, spread))
+            largest, _ = similar[0]
+            outline = _outline(largest)
+            loss_scale = _loss_scale(outline, _largest_loss(largest))
+            groups.append(RoundGroup(similar, outline, loss_scale))
     return tuple(sorted(groups, key=_rank))
 
 
 def _rank(group: RoundGroup) -> tuple[float, ...]:
     outline = group.outline
     at_one = float(outline.masses @ np.maximum(-np.expm1(-outline.losses), 0.0))
-    return group.profile.max_loss, group.spread, group.count, outline.infinite, at_one
+    return group.profile.max_loss, group.loss_scale, group.count, outline.infinite, at_one
 
 
 def _outline(profile: PrivacyProfile) -> PLD:
@@ -114,8 +114,8 @@ def _outline(profile: PrivacyProfile) -> PLD:
     sampled = []
     for order in orders:
         places = np.minimum(step * index, order.max_loss)
-        values = order.outlined(places, 0.2)
-        sampled.append(Sampled(index, Samples.without_slopes(values, values)))
+        values = order.outlined(places)
+        sampled.append(Sampled(index, Samples.without_falls(values, values)))
     outline = upper_pld(step, *sampled)
     # samples that are not narrow leave more than there is at the smallest losses
     rank = np.argsort(-np.abs(outline.index))
@@ -130,7 +130,7 @@ def _largest_loss(profile: PrivacyProfile) -> float:
     return max(profile.max_loss, (profile.reverse or profile).max_loss)
 
 
-def _spread(outline: PLD, largest: float) -> float:
+def _loss_scale(outline: PLD, largest: float) -> float:
     """Return the root mean square of the finite loss, or a scale below which none matters.
 
     It is at least 1e-150, so that its square is not 0.
@@ -159,8 +159,9 @@ def targets_between(outlines: CountedPLDs, least: float, most: float) -> tuple[f
 def _has_heavy_tail(outlines: CountedPLDs, target: float) -> bool:
     """Whether epsilon changes much from one step of the ladder of log(1/delta) to this one.
 
-    Without this and `_widened`, 7 of 9 compositions of Gaussian(0.35) with 10^9 users are not
-    certified to 1e-3 (2 to 100 rounds, delta from 1e-6 to 1e-10).
+    Then lattices are made for one target, and influences are widened. Without this and `_widened`,
+    7 of 9 compositions of Gaussian(0.35) with 10^9 users are not certified to 1e-3 (2 to 100
+    rounds, delta from 1e-6 to 1e-10).
     """
     before = target / max(tuning.RUNG, 1.01)
     below, above = (
@@ -183,11 +184,11 @@ def log_inverse_delta(outlines: CountedPLDs, epsilon: float) -> float:
     Losses that do not count at the delta that was found before are left out, again and again: they
     may not even be resolved, and would spoil the tilt.
     """
-    rounds, resolved = sum(count for _, count in outlines), of_profiles.DEPTHS[-1]
-    spread = math.sqrt(log_mgf(outlines, 0.0)[2] / rounds)
+    rounds, resolved = sum(count for _, count in outlines), tuning.DEPTHS[-1]
+    deviation = math.sqrt(cumulants(outlines, 0.0).variance / rounds)
     for _ in range(10):
         frequent = _frequent_losses(outlines, math.exp(-resolved))
-        total = _coarse_sum(frequent, tilt_for_epsilon(frequent, epsilon), spread)
+        total = _coarse_sum(frequent, tilt_for_epsilon(frequent, epsilon), deviation)
         delta = total.delta(epsilon, Side.UPPER)
         estimate = -math.log(min(max(delta + infinite_mass(outlines), 1e-300), 1.0))
         if total.delta(epsilon, Side.LOWER) < delta / 2 and resolved > 1:
@@ -254,25 +255,26 @@ class _DeltaEstimate(NamedTuple):
         The outlines without losses that do not count at this delta.
     tilt : float
         The tilt under which the sum is centred at its epsilon.
-    spread : float
-        The root mean square loss of a round.
+    deviation : float
+        The standard deviation of a round's loss.
     epsilon : float
         About the epsilon at this delta.
     """
 
     frequent: CountedPLDs
     tilt: float
-    spread: float
+    deviation: float
     epsilon: float
 
     @classmethod
     def at(cls, outlines: CountedPLDs, target: float) -> _DeltaEstimate:
         delta = math.exp(-min(target, 690.0))
         frequent = _frequent_losses(outlines, delta)
-        tilt, deviation = tilt_for_delta(frequent, delta)[0], math.sqrt(log_mgf(frequent, 0.0)[2])
-        spread = deviation / math.sqrt(sum(count for _, count in outlines))
-        epsilon = _coarse_sum(frequent, tilt, spread).estimated_epsilon(delta)
-        return cls(frequent, tilt, spread, max(epsilon, deviation, 1e-300))
+        tilt = tilt_for_delta(frequent, delta)
+        of_sum = math.sqrt(cumulants(frequent, 0.0).variance)
+        deviation = of_sum / math.sqrt(sum(count for _, count in outlines))
+        epsilon = _coarse_sum(frequent, tilt, deviation).estimated_epsilon(delta)
+        return cls(frequent, tilt, deviation, max(epsilon, of_sum, 1e-300))
 
 
 def _influence_at(outlines: CountedPLDs, target: float) -> list[Array]:
@@ -283,9 +285,9 @@ def _influence_at(outlines: CountedPLDs, target: float) -> list[Array]:
     the slope of delta. Cells of width h around losses with the density p make w = p h^2/4.
     """
     rounds = sum(count for _, count in outlines)
-    frequent, tilt, spread, epsilon = _DeltaEstimate.at(outlines, target)
+    frequent, tilt, deviation, epsilon = _DeltaEstimate.at(outlines, target)
     uncertainty = 0.03 * epsilon  # about how well an outline tells epsilon
-    if uncertainty <= spread * math.sqrt(rounds) or not _has_heavy_tail(outlines, target):
+    if uncertainty <= deviation * math.sqrt(rounds) or not _has_heavy_tail(outlines, target):
         uncertainty = 0.0
     few = rounds <= 8  # of many, one more or less makes no difference
     common = max(range(len(frequent)), key=lambda i: frequent[i][1])
@@ -295,7 +297,7 @@ def _influence_at(outlines: CountedPLDs, target: float) -> list[Array]:
             left_out = i if few else common
             others = [(each, number - (j == left_out)) for j, (each, number) in enumerate(frequent)]
             others = [part for part in others if part[1]] or list(frequent)
-            sums, density = _coarse_sum(others, tilt, spread).density
+            sums, density = _coarse_sum(others, tilt, deviation).density
             slopes = _slopes(sums, density)
             if uncertainty and len(sums) > 1:
                 density = _widened(density, int(min(uncertainty / (sums[1] - sums[0]), len(sums))))
@@ -318,7 +320,7 @@ def _slopes(losses: Array, density: Array) -> Array:
     """
     step = float(losses[1] - losses[0]) if len(losses) > 1 else 1.0
     terms = step * np.append(density[::-1], 0.0)
-    return running(np.zeros(1), terms[None, :], np.array([min(step, 600.0)]))[0, :0:-1]
+    return discounted_sums(np.zeros(1), terms[None, :], np.array([min(step, 600.0)]))[0, :0:-1]
 
 
 def _widened(density: Array, reach: int) -> Array:
@@ -346,14 +348,14 @@ def _frequent_losses(outlines: CountedPLDs, delta: float) -> CountedPLDs:
     return found
 
 
-def _coarse_sum(plds: CountedPLDs, tilt: float, spread: float) -> TiltedSum:
-    """Return about the sum of the losses, of which one has this root mean square.
+def _coarse_sum(plds: CountedPLDs, tilt: float, deviation: float) -> TiltedSum:
+    """Return about the sum of the losses; one of them has about this standard deviation.
 
-    The lattice has eight points in the spread and in a loss of 2, beyond which e^-loss is small, or
-    fewer if the sum is too long for a millisecond.
+    The lattice has eight points in the deviation and in a loss of 2, beyond which e^-loss is small,
+    or fewer if the sum is too long for a millisecond.
     """
     largest = max(float(np.abs(pld.losses).max()) for pld, _ in plds)
-    step = max(min(spread, 2.0) / 8, 1e-12 * largest, 1e-300)
+    step = max(min(deviation, 2.0) / 8, 1e-12 * largest, 1e-300)
     while True:
         try:
             return TiltedSum(_rounded(plds, step), tilt, 1 << 14)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.numeric import UNIT, Array, Side
-from ..profiles.base import Samples, chord_slopes, convex_corners
+from ..profiles.base import Samples, chord_falls, convex_corners
 
 # proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT
@@ -45,35 +45,26 @@ class PLD:
     def losses(self) -> Array:
         return self.step * self.index.astype(float)
 
-    def log_mgf(self, tilt: float) -> tuple[float, float, float]:
-        """log E[e^(tilt L); L finite] with its first two derivatives in the tilt."""
-        weights, total, peak = self._tilted(tilt)
-        weights /= total
-        losses = self.losses
-        mean = float(weights @ losses)
-        return float(np.log(total) + peak), mean, float(weights @ (losses - mean) ** 2)
-
-    def log_norm(self, tilt: float) -> float:
-        """The same without derivatives, which are more than half of the work."""
-        _, total, peak = self._tilted(tilt)
-        return float(np.log(total) + peak)
-
     @cached_property
     def _log_masses(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.masses)
 
-    def _tilted(self, tilt: float) -> tuple[Array, float, float]:
-        """Return masses times e^(tilt L - peak), their sum, and peak: the largest is about 1.
+    def log_mgf(self, tilt: float) -> tuple[float, float, float]:
+        """log E[e^(tilt L); L finite] with its first two derivatives in the tilt.
 
-        Relative to the largest e^(tilt L) instead, all masses but one that is next to nothing could
-        underflow, and their sum would be far too small.
+        Terms are taken relative to the largest mass times e^(tilt L). Relative to the largest
+        e^(tilt L) instead, all masses but one that is next to nothing could underflow, and their
+        sum would be far too small.
         """
-        exponent = tilt * self.losses
+        losses, exponent = self.losses, tilt * self.losses
         peak = float((exponent + self._log_masses).max())
         half = np.exp((exponent - peak) / 2)  # in two halves: the whole may be beyond a double
         weights = self.masses * half * half
-        return weights, weights.sum(), peak
+        total = weights.sum()
+        weights /= total
+        mean = float(weights @ losses)
+        return float(np.log(total) + peak), mean, float(weights @ (losses - mean) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +124,7 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
     chord = np.diff(f) / width
     # In a cell f is above both end tangents; they cross at distance t from the left end.
     steepest = None if other is None else _steepest(step, samples.lower[0], other)
-    steep, flat = _end_slopes(samples, excess, steepest)
+    steep, flat = _end_falls(samples, excess, steepest)
     bend = steep - flat
     t = np.clip(np.divide(-(chord + flat) * width, bend, out=0 * bend, where=bend > 0), 0, width)
     # How far the chord must be lowered at the crossing; it is lowered as much at both ends.
@@ -161,17 +152,17 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
 
 
 def _steepest(step: float, at_one: float, other: Sampled) -> float:
-    """An upper bound of minus the slope at alpha = 1: with P[loss > 0] = f(1) + Q[loss > 0] it is
-    Q[loss > 0] = P[loss > 0] - f(1) <= 1 - f(1) - P[loss < 0], and the last is `other`'s slope."""
+    """An upper bound of the fall at alpha = 1: with P[loss > 0] = f(1) + Q[loss > 0] it is
+    Q[loss > 0] = P[loss > 0] - f(1) <= 1 - f(1) - P[loss < 0], and the last is `other`'s fall."""
     lower, upper = other.samples.lower[0], other.samples.upper[1:]
     flat = float(((lower - upper) / np.expm1(step * other.index[1:])).max(initial=0.0))
     return float(1 - at_one - flat) * (1 + 8 * _ULP) + 8 * _ULP * flat
 
 
-def _end_slopes(samples: Samples, excess: Array, steepest: float | None) -> tuple[Array, Array]:
-    """In each cell an upper bound of minus the slope at its left end, a lower one at its right."""
-    steep, flat = chord_slopes(samples.lower, samples.upper, excess, steepest)
-    steep, flat = np.minimum(steep, samples.slope_high), np.maximum(flat, samples.slope_low)
+def _end_falls(samples: Samples, excess: Array, steepest: float | None) -> tuple[Array, Array]:
+    """In each cell an upper bound of the fall at its left end, a lower one at its right."""
+    steep, flat = chord_falls(samples.lower, samples.upper, excess, steepest)
+    steep, flat = np.minimum(steep, samples.fall_high), np.maximum(flat, samples.fall_low)
     return steep[:-1], flat[1:]
 
 

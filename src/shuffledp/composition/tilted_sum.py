@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNDERFLOW, UNIT, Array, Side
-from .._support.transforms import round_up, running
+from .._support.transforms import discounted_sums, fast_length
 from ..engines.tilted_lattice import TiltedMasses, convolve
-from . import tuning
 from .pld import PLD
 
 # proof constants: docs/theory/constants.md
@@ -33,8 +34,14 @@ _LONG_STEP = 300.0
 
 #: PLDs on one lattice, and in how many rounds each of them is the law of the loss.
 CountedPLDs = Sequence[tuple[PLD, int]]
-#: log E[e^(tilt S)] of a sum and its first two derivatives in the tilt.
-Cumulants = tuple[float, float, float]
+
+
+class Cumulants(NamedTuple):
+    """The logarithm of E[e^(tilt S)] of a sum S, and its first two derivatives in the tilt."""
+
+    log_mgf: float
+    mean: float  # under the tilt
+    variance: float
 
 
 class LatticeTooLong(Exception):
@@ -77,14 +84,14 @@ class TiltedSum:
     charged to delta with the sum of all factors that undo the tilt, a geometric series.
     """
 
-    def __init__(self, plds: CountedPLDs, tilt: float, longest: int = 0) -> None:
+    def __init__(self, plds: CountedPLDs, tilt: float, longest: int | None = None) -> None:
         self._tilt = tilt
         self._step = plds[0][0].step
-        self._log_mgf, self._centre, _ = log_mgf(plds, tilt)
+        self._log_mgf, self._centre, _ = cumulants(plds, tilt)
         self.infinite = infinite_mass(plds)
         first, last = _window(plds, tilt, self._log_mgf, self._centre)
-        points = 2 * round_up((last - first + 1) / 2)
-        if points > (longest or tuning.MAX_POINTS):
+        points = 2 * fast_length((last - first + 1) / 2)
+        if points > (tuning.MAX_POINTS if longest is None else longest):
             raise LatticeTooLong
         self._losses = self._step * (first + np.arange(points, dtype=float))
         rounds = sum(count for _, count in plds)
@@ -109,7 +116,7 @@ class TiltedSum:
         if self._step > _LONG_STEP:
             return np.append(self._tails[1:], 0.0)
         terms = -math.expm1(-self._step) * self._tails[::-1]
-        return running(np.zeros(1), terms[None, :], np.array([self._step]))[0, ::-1]
+        return discounted_sums(np.zeros(1), terms[None, :], np.array([self._step]))[0, ::-1]
 
     def delta(self, epsilon: float, side: Side) -> float:
         """Return a bound on delta(epsilon) from the given side; see `deltas`."""
@@ -183,7 +190,8 @@ class TiltedSum:
         # the first loss at which delta is small enough
         i = int(np.argmax(at_losses <= wanted))
         fall = self._tails[i] - at_losses[i]
-        place = (self._tails[i] - wanted) / fall if fall > 0 else math.nan
+        with np.errstate(over="ignore"):
+            place = (self._tails[i] - wanted) / fall if fall > 0 else math.nan
         if not (i and 0 < place < math.inf):
             return self._centre
         return float(self._losses[i]) + math.log(place)
@@ -205,7 +213,7 @@ def _convolve(plds: CountedPLDs, tilt: float, first: int, points: int) -> Tilted
     laws, shift = [], first
     for pld, count in plds:
         # in two halves: a mass of 1e-300 may need a factor beyond the range of a double
-        half = np.exp((tilt * pld.losses - pld.log_norm(tilt)) / 2)
+        half = np.exp((tilt * pld.losses - pld.log_mgf(tilt)[0]) / 2)
         places = (pld.index - pld.index[0]) % points
         tilted = np.bincount(places, pld.masses * half * half, points).astype(float)
         laws.append((tilted[None, :], count))
@@ -227,7 +235,7 @@ def _window(plds: CountedPLDs, tilt: float, log_norm: float, mean: float) -> tup
     step = plds[0][0].step
     bottom = sum(count * int(pld.index[0]) for pld, count in plds)
     top = sum(count * int(pld.index[-1]) for pld, count in plds)
-    deviation = math.sqrt(log_mgf(plds, tilt)[2]) + step
+    deviation = math.sqrt(cumulants(plds, tilt).variance) + step
     # light tails need some multiples of 1/deviation, rare large losses far smaller ones
     largest = max(float(np.abs(pld.losses).max()) for pld, _ in plds)
     smallest = min(0.5 / deviation, 2 / max(largest, step))
@@ -235,7 +243,7 @@ def _window(plds: CountedPLDs, tilt: float, log_norm: float, mean: float) -> tup
     for direction in (-1, 1):
         distance = math.inf
         for t in np.geomspace(smallest, 20 / deviation, 16):
-            moved = sum(count * pld.log_norm(tilt + direction * t) for pld, count in plds)
+            moved = sum(count * pld.log_mgf(tilt + direction * t)[0] for pld, count in plds)
             distance = min(distance, (moved - log_norm - math.log(_OUTSIDE)) / t)
         ends.append(direction * distance)
     # the bound's own rounding is covered by one more step and a part in 10^9
@@ -245,28 +253,26 @@ def _window(plds: CountedPLDs, tilt: float, log_norm: float, mean: float) -> tup
     return first, max(first, last)
 
 
-def log_mgf(plds: CountedPLDs, tilt: float) -> Cumulants:
-    """Return the cumulant generating function of the summed finite loss with two derivatives."""
+def cumulants(plds: CountedPLDs, tilt: float) -> Cumulants:
+    """Return those of the summed finite loss."""
     each = [(count, pld.log_mgf(tilt)) for pld, count in plds]
-    total, mean, variance = (sum(count * k[i] for count, k in each) for i in range(3))
-    return total, mean, variance
+    return Cumulants(*(sum(count * k[i] for count, k in each) for i in range(3)))
 
 
 def tilt_for_epsilon(plds: CountedPLDs, epsilon: float) -> float:
     """Return the tilt that centres the sum at epsilon; 0 if it is centred above it already."""
-    return _smallest_tilt(plds, lambda tilt, cumulants: cumulants[1] >= epsilon)
+    return _smallest_tilt(plds, lambda tilt, found: found.mean >= epsilon)
 
 
-def tilt_for_delta(plds: CountedPLDs, delta: float) -> tuple[float, float]:
-    """Return (tilt, epsilon) at which the saddle-point estimate of delta(epsilon) is `delta`."""
+def tilt_for_delta(plds: CountedPLDs, delta: float) -> float:
+    """Return the tilt that centres the sum where delta is about `delta`, by the saddle point."""
 
-    def is_below_delta(tilt: float, cumulants: Cumulants) -> bool:
-        total, mean, variance = cumulants
+    def is_below_delta(tilt: float, found: Cumulants) -> bool:
+        total, mean, variance = found
         spread = math.log1p(tilt * math.sqrt(2 * math.pi * variance)) + math.log1p(tilt)
         return total - tilt * mean - spread <= math.log(delta)
 
-    tilt = _smallest_tilt(plds, is_below_delta)
-    return tilt, max(0.0, log_mgf(plds, tilt)[1])
+    return _smallest_tilt(plds, is_below_delta)
 
 
 def _smallest_tilt(plds: CountedPLDs, is_enough: Callable[[float, Cumulants], bool]) -> float:
@@ -275,7 +281,7 @@ def _smallest_tilt(plds: CountedPLDs, is_enough: Callable[[float, Cumulants], bo
     Not beyond tilt * mean = 10^6, where e^(tilt * loss) loses its digits: the sum is then at its
     top outcome and needs no larger tilt.
     """
-    if is_enough(0.0, log_mgf(plds, 0.0)):
+    if is_enough(0.0, cumulants(plds, 0.0)):
         return 0.0
     largest = sum(count * float(np.abs(pld.losses).max()) for pld, count in plds)
     if largest == 0:
@@ -283,8 +289,8 @@ def _smallest_tilt(plds: CountedPLDs, is_enough: Callable[[float, Cumulants], bo
     low, high = -25.0, min(50.0, math.log(1e15 / largest))  # exponents of e
     for _ in range(12):  # the tilt need not be exact
         middle = math.exp((low + high) / 2)
-        cumulants = log_mgf(plds, middle)
-        if middle * cumulants[1] >= 1e6 or is_enough(middle, cumulants):
+        found = cumulants(plds, middle)
+        if middle * found.mean >= 1e6 or is_enough(middle, found):
             high = math.log(middle)
         else:
             low = math.log(middle)

@@ -3,9 +3,9 @@
 No tilt fits scores that are rarely far larger than all others together. There are two cases, and
 in both what remains without the big scores is a law that the integral or the lattice is quick for.
 
-*Dominant scores* (`jump_stop_loss`). Call a score big if it is at least B and low if it is below
--B, with B larger than the sum of the other scores ever is. With J the number of users whose score
-is big, none being low,
+*Dominant scores* (`dominant_stop_loss`). Call a score big if it is at least B and low if it is
+below -B, with B larger than the sum of the other scores ever is. With J the number of users whose
+score is big, none being low,
 
     E[(S)_+] = E[(S)_+; J = 0] + E[S; J >= 1] + E[(S)_-; J >= 1].
 
@@ -31,10 +31,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side
-from . import tuning
 from .fourier import stop_loss
-from .problem import ROUNDING, ScoreSums, StopLossBounds, without_slope
+from .problem import ROUNDING, ScoreSums, StopLossBounds, without_falls
 
 #: From sums of scores, a width, and the part of the value that is known from elsewhere.
 Engine = Callable[[ScoreSums, float, Array], StopLossBounds]
@@ -89,7 +89,7 @@ def _condition_on_large(sums: ScoreSums, large: NDArray[np.bool_], width: float)
     none = stop_loss(usual, width)
     slack = np.expm1(2.5 * n * error * mass + 8 * error - 16 * UNIT * n * log_none)
     chances = np.exp(n * log_none), n * mass * np.exp((n - 1) * log_none)
-    lower, upper, slope_low, slope_high = (
+    lower, upper, fall_low, fall_high = (
         chances[0] * a + chances[1] * b for a, b in zip(none, one, strict=True)
     )
     # two or more: at most the sum of the large scores and of the positive ones among the others
@@ -97,16 +97,16 @@ def _condition_on_large(sums: ScoreSums, large: NDArray[np.bool_], width: float)
     sizes = np.sum(p * sums.magnitudes * large, axis=1)
     upper = upper + n * another * (sizes + mass * usual.trivial_bound())
     if sums.falls is None:
-        return without_slope(lower * (1 - slack), upper * (1 + slack))
+        return without_falls(lower * (1 - slack), upper * (1 + slack))
     return StopLossBounds(
-        lower * (1 - slack), upper * (1 + slack), slope_low * (1 - slack), slope_high * (1 + slack)
+        lower * (1 - slack), upper * (1 + slack), fall_low * (1 - slack), fall_high * (1 + slack)
     )
 
 
-def jump_stop_loss(
-    sums: ScoreSums, width: float, solve: Engine = large_stop_loss, least: float = 0.0
+def dominant_stop_loss(
+    sums: ScoreSums, width: float, solve: Engine, least: float
 ) -> StopLossBounds:
-    """Return certified bounds on E[(S)_+] with dominant scores, the jumps, in closed form.
+    """Return certified bounds on E[(S)_+] with dominant scores in closed form.
 
     Parameters
     ----------
@@ -115,13 +115,12 @@ def jump_stop_loss(
     width : float
         Relative width to aim for.
     solve : Engine
-        Evaluates rows without a dominant score, and what remains of the others: by default the
-        integral.
+        Evaluates rows without a dominant score, and what remains of the others.
     least : float
         Values below this need no accuracy.
     """
     with np.errstate(over="ignore"):
-        level = _jump_level(sums)
+        level = _dominance_level(sums)
     big, usual = np.flatnonzero(level < np.inf), np.flatnonzero(level == np.inf)
     # values below `least` need no accuracy, as if that much were known from elsewhere
     known = np.full(len(level), least)
@@ -134,10 +133,10 @@ def jump_stop_loss(
     return StopLossBounds(*found)
 
 
-def _jump_level(sums: ScoreSums) -> Array:
+def _dominance_level(sums: ScoreSums) -> Array:
     """Return B, the least score that exceeds what all smaller ones add up to; inf without one.
 
-    Any B is sound if half of the law is nearer to 0. The drift and JUMP deviations of the sum
+    Any B is sound if half of the law is nearer to 0. The drift and DOMINANCE deviations of the sum
     without big scores make the third term negligible.
     """
     unit = np.maximum(np.abs(sums.scores).max(axis=1, keepdims=True), 1e-300)
@@ -152,7 +151,7 @@ def _jump_level(sums: ScoreSums) -> Array:
     low = np.cumsum(negative[:, ::-1], axis=1)[:, ::-1]  # mass that is low if z is big
     n, mean = float(sums.users), sum_before(p * z) - z * low
     deviation = np.sqrt(n * np.maximum(sum_before(p * z**2) + z**2 * low - mean**2, 0.0))
-    big = z > sums.threshold[:, None] / unit + n * np.abs(mean) + tuning.JUMP * deviation
+    big = z > sums.threshold[:, None] / unit + n * np.abs(mean) + tuning.DOMINANCE * deviation
     big &= np.cumsum(p[:, ::-1], axis=1)[:, ::-1] <= 0.5  # of all scores that far from 0
     # the score itself, not its scaled value
     scores = np.take_along_axis(sums.scores, order, axis=1)
@@ -164,8 +163,8 @@ def _condition_on_big(
     sums: ScoreSums,
     level: Array,
     width: float,
-    solve: Engine = large_stop_loss,
-    least: float = 0.0,
+    solve: Engine,
+    least: float,
 ) -> StopLossBounds:
     """Return bounds by the number of scores from `level` on; scores below -level are low.
 
@@ -176,7 +175,7 @@ def _condition_on_big(
     level : Array
         B > 0 of each row; at most half of the law is as far from 0.
     width, solve, least
-        As in `jump_stop_loss`.
+        As in `dominant_stop_loss`.
     """
     n, threshold, z, p = float(sums.users), sums.threshold, sums.scores, sums.probabilities
     size = sums.magnitudes
@@ -220,16 +219,16 @@ def _condition_on_big(
         above = up * rest.upper + with_big + charge + negative + with_low.upper
         upper = np.minimum(above * (1 + 8 * UNIT), upper)
     if sums.falls is None:
-        return without_slope(lower, upper)
+        return without_falls(lower, upper)
     fall = mean_with_big(sums.falls, sums.threshold_rise)
-    slope_low = down * rest.slope_low + fall * (1 - closed_error) + with_low.slope_low
-    slope_high = up * rest.slope_high + fall * (1 + closed_error) + with_low.slope_high
+    fall_low = down * rest.fall_low + fall * (1 - closed_error) + with_low.fall_low
+    fall_high = up * rest.fall_high + fall * (1 + closed_error) + with_low.fall_high
     is_positive = lower > 0
     return StopLossBounds(
         lower,
         upper,
-        np.where(is_positive, np.maximum(slope_low, 0.0), 0.0),
-        np.where(is_positive, slope_high, 0.0),
+        np.where(is_positive, np.maximum(fall_low, 0.0), 0.0),
+        np.where(is_positive, fall_high, 0.0),
     )
 
 
@@ -350,14 +349,14 @@ def _tail_mean(sums: ScoreSums, x: Array, level: Array, error: float) -> Array:
     Notes
     -----
     (s)_+ <= e^(theta s)/(e theta) for the values up to 3/theta, at about the best theta. Of larger
-    values, what exceeds a part of the level counts, and all of it if there are several; the other
-    values then need to reach the rest of the level only.
+    values, what exceeds 0.6 of the distance of the level from the mean counts, and all of it if
+    there are several; the other values then need to reach the rest of the level only.
     """
     mean = sums.users * np.sum(sums.probabilities * x, axis=1)
-    above = np.maximum(level - np.maximum(mean, 0.0), 0.0)
+    part = 0.6 * np.maximum(level - np.maximum(mean, 0.0), 0.0)  # left to a larger value
 
-    def bound(theta: Array, part: Array) -> Array:
-        """Return the bound at one tilt, with `part` of the level left to a larger value."""
+    def bound(theta: Array) -> Array:
+        """Return the bound at one tilt."""
         exponent = theta[:, None] * x
         usual = exponent <= 3.0
         growth = sums.probabilities * np.expm1(np.where(usual, exponent, 0.0))
@@ -373,13 +372,10 @@ def _tail_mean(sums: ScoreSums, x: Array, level: Array, error: float) -> Array:
         return np.where(np.isnan(result), np.inf, result)
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lowest = np.full(len(level), np.inf)
-        for part in (0 * above, 0.6 * above):  # what a larger value may be before it counts
-            theta = 1 / np.maximum(level, 1e-300)
-            best = bound(theta, part)
-            for factor in (300.0, 30.0, 6.0, 2.5, 1.5):  # a coarse search that gets finer
-                for other in (theta * factor, theta / factor):
-                    found = bound(other, part)
-                    theta, best = np.where(found < best, other, theta), np.minimum(found, best)
-            lowest = np.minimum(lowest, best)
+        theta = 1 / np.maximum(level, 1e-300)
+        lowest = bound(theta)
+        for factor in (300.0, 30.0, 6.0, 2.5, 1.5):  # a coarse search that gets finer
+            for other in (theta * factor, theta / factor):
+                found = bound(other)
+                theta, lowest = np.where(found < lowest, other, theta), np.minimum(found, lowest)
     return lowest

@@ -1,10 +1,11 @@
 """The characteristic function of a tilted score law at the quadrature nodes that matter.
 
-*Nodes.* With n users the integrand has the modulus |E~ e^(itz)|^n, which is negligible at most
-nodes. With d(t)^2 = 1 - |E~ e^(itz)|^2 it is at most e^(-n d^2/2), and d changes by at most the
-root mean square score per unit of t. So the value of d in the middle of a block of nodes bounds the
-integrand in the whole block. `relevant_blocks` starts with large blocks, charges those that are
-negligible and splits the others; `evaluate` returns the function in the small blocks that remain.
+*Nodes.* E~ is the mean under the tilt. With n users the integrand has the modulus |E~ e^(itz)|^n,
+which is negligible at most nodes. With d(t)^2 = 1 - |E~ e^(itz)|^2 it is at most e^(-n d^2/2), and
+d changes by at most the root mean square score per unit of t. So the value of d in the middle of a
+block of nodes bounds the integrand in the whole block. `relevant_blocks` starts with large blocks,
+charges those that are negligible and splits the others; `evaluate` returns the function in the
+small blocks that remain.
 
 *Many values.* A sum of p e^(itz) over K scores at N equidistant nodes takes K N multiplications.
 Instead, `evaluate_first_nodes` spreads each score by a Gaussian kernel over the grid points near
@@ -25,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array
-from .._support.transforms import round_up, transform_error
-from . import tuning
+from .._support.transforms import fast_length, transform_error
 from .tilted_law import MORE, TiltedLaw
 
 # proof constants: docs/theory/constants.md
@@ -63,7 +64,7 @@ class OmittedNodes:
 
     def __init__(self, law: TiltedLaw, rule: Quadrature) -> None:
         self._law, self._rule = law, rule
-        self.value, self.slope = np.zeros((2, len(law.theta)))
+        self.value, self.fall = np.zeros((2, len(law.theta)))
 
     def add(self, blocks: NodeBlocks, size: int | NDArray[np.intp], decay: Array) -> None:
         """Charge blocks of `size` nodes in which |E~ e^(itz)|^(n-1) is at most e^-decay."""
@@ -72,7 +73,7 @@ class OmittedNodes:
         tau, modulus = self._law.tau[row], np.hypot(self._law.theta[row], start)
         mass = size * step / math.pi * np.exp(-decay - (tau * start) ** 2 / 2) * (1 + 1e-9)
         self.value += np.bincount(row, mass * (modulus**-2 + tau**2), rows)
-        self.slope += np.bincount(row, mass / modulus, rows)
+        self.fall += np.bincount(row, mass / modulus, rows)
 
 
 def relevant_blocks(
@@ -161,7 +162,7 @@ class CharacteristicFunction(NamedTuple):
     change, change_error : Array
         E~ e^(itz) - 1.
     falling, falling_error : Array or float
-        E~[fall e^(itz)]; 0 if no slopes are needed.
+        E~[fall e^(itz)]; 0 if no falls are needed.
     last, last_error, last_falling, last_falling_error : Array or float
         E~ e^(itz) and E~[fall e^(itz)] of the one more user; 1 and 0 if there is none.
     """
@@ -261,7 +262,7 @@ class SpreadingGrid(NamedTuple):
 
     @classmethod
     def of(cls, nodes: int) -> SpreadingGrid:
-        return cls(round_up(_OVERSAMPLING * nodes), nodes)
+        return cls(fast_length(_OVERSAMPLING * nodes), nodes)
 
     @property
     def inverse_kernel(self) -> Array:

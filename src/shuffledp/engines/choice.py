@@ -17,11 +17,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import Array
-from . import tuning
-from .big_scores import jump_stop_loss, large_stop_loss
+from .big_scores import dominant_stop_loss, large_stop_loss
 from .one_positive import one_positive_stop_loss
-from .problem import ScoreSums, StopLossBounds, is_every_row, one_user_stop_loss, without_slope
+from .problem import ScoreSums, StopLossBounds, is_every_row, one_user_stop_loss, without_falls
 from .rare_scores import rare_stop_loss
 from .tilted_lattice import lattice_stop_loss
 
@@ -48,10 +48,10 @@ class StopLossProblem:
 
     @cached_property
     def can_be_listed(self) -> NDArray[np.bool_]:
-        """Whether few users are expected to have an uncommon score, or there are few users."""
+        """Whether there are at most six values, and few users or few with an uncommon score."""
         masses, users = self.sums.probabilities, self.sums.users
         kinds = masses.shape[1] - 1
-        if users == 1 or kinds > 5:  # too many ways to share out the scores
+        if kinds > 5:  # too many ways to share out the scores
             return np.zeros(len(masses), dtype=bool)
         if users <= 60 and math.comb(users + kinds, kinds) <= tuning.MOST_WAYS:
             return np.ones(len(masses), dtype=bool)
@@ -89,7 +89,7 @@ RULES = (
         "rare scores",
         "one score is common and all others are rare, or there are few users: no smoothing fits, "
         "but the ways in which users have the uncommon scores can be listed",
-        lambda q: q.can_be_listed,
+        lambda q: (q.sums.users > 1) & q.can_be_listed,
         lambda q: rare_stop_loss(q.sums),
     ),
     EngineRule(
@@ -104,59 +104,49 @@ RULES = (
         "few users, whose characteristic function decays slowly, and so many values that "
         "transforms are quicker than a quadrature; dominant scores in closed form",
         lambda q: q.suits_lattice & (q.expected_positive >= tuning.SURELY_ONE),
-        lambda q: jump_stop_loss(q.sums, q.width, lattice_stop_loss, q.least),
+        lambda q: dominant_stop_loss(q.sums, q.width, lattice_stop_loss, q.least),
     ),
     EngineRule(
         "fourier",
         "any other law, at a cost that does not grow with the users; dominant and large scores "
         "are conditioned on",
         lambda q: (q.sums.users > 1) & ~q.suits_lattice,
-        lambda q: jump_stop_loss(q.sums, q.width, large_stop_loss, q.least),
+        lambda q: dominant_stop_loss(q.sums, q.width, large_stop_loss, q.least),
     ),
 )
 
 
-class EngineChoice:
-    """Bounds on E[(S)_+] by the rules of the table.
+def bound_stop_loss(sums: ScoreSums, width: float, least: float = 0.0) -> StopLossBounds:
+    """Return bounds on E[(S)_+] of every row by the rules of the table, to about `width`.
 
     Parameters
     ----------
+    sums : ScoreSums
+        Shape [rows, values]; one independent problem per row.
+    width : float
+        Relative width to aim for. The result may be wider, never wrong.
     least : float
         Values below this need no accuracy.
+
+    Notes
+    -----
+    docs/theory/engines.md. Every rule answers the rows that it suits and that are still too wide;
+    upper bounds and lower bounds of several rules are intersected.
     """
-
-    def __init__(self, least: float = 0.0) -> None:
-        self._least = least
-
-    def solve(self, sums: ScoreSums, width: float) -> StopLossBounds:
-        """Return bounds for every row, to about the relative width.
-
-        Parameters
-        ----------
-        sums : ScoreSums
-            Shape [rows, values]; one independent problem per row.
-        width : float
-            Relative width to aim for. The result may be wider, never wrong.
-
-        Notes
-        -----
-        docs/theory/engines.md. Every rule answers the rows that it suits and that are still too
-        wide; upper bounds and lower bounds of several rules are intersected.
-        """
-        problem, rows = StopLossProblem(sums, width, self._least), len(sums.scores)
-        found = np.array(without_slope(np.zeros(rows), np.full(rows, np.inf)))
-        lower, upper = found[:2]
-        is_wide = np.ones(rows, dtype=bool)
-        for rule in RULES:
-            chosen = (is_wide & rule.suits(problem)).nonzero()[0]
-            if len(chosen):
-                again = np.array(rule.solve(problem.rows(chosen)))
-                upper[chosen] = np.fmin(upper[chosen], again[1])
-                # a line belongs to its lower bound
-                better = again[0] > lower[chosen]
-                found[0::2, chosen[better]] = again[0::2, better]
-                found[3, chosen[better]] = again[3, better]
-                is_wide = upper - lower > width * np.maximum(lower, self._least)
-                if not is_wide.any():
-                    break
-        return StopLossBounds(*found)
+    problem, rows = StopLossProblem(sums, width, least), len(sums.scores)
+    found = np.array(without_falls(np.zeros(rows), np.full(rows, np.inf)))
+    lower, upper = found[:2]
+    is_wide = np.ones(rows, dtype=bool)
+    for rule in RULES:
+        chosen = (is_wide & rule.suits(problem)).nonzero()[0]
+        if len(chosen):
+            again = np.array(rule.solve(problem.rows(chosen)))
+            upper[chosen] = np.fmin(upper[chosen], again[1])
+            # a line belongs to its lower bound
+            better = again[0] > lower[chosen]
+            found[0::2, chosen[better]] = again[0::2, better]
+            found[3, chosen[better]] = again[3, better]
+            is_wide = upper - lower > width * np.maximum(lower, least)
+            if not is_wide.any():
+                break
+    return StopLossBounds(*found)

@@ -25,11 +25,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array
-from . import tuning
 from .characteristic_function import (
     CharacteristicFunction,
-    NodeBlocks,
     OmittedNodes,
     Quadrature,
     cosine_less_one_and_sine,
@@ -38,7 +37,7 @@ from .characteristic_function import (
     number_of_relevant_nodes,
     relevant_blocks,
 )
-from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
+from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_falls
 from .tilted_law import Aliases, TiltedLaw
 
 #: Bounds for scores in [-1, 1]: from the sums, the unit by which the scores were divided, the width
@@ -84,77 +83,54 @@ def stop_loss(
         threshold=sums.threshold / unit,
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lower, upper, slope_low, slope_high = (solve or _integral)(
-            scaled, unit, width, known / unit
-        )
+        lower, upper, fall_low, fall_high = (solve or _integral)(scaled, unit, width, known / unit)
     most = sums.trivial_bound()
     if sums.falls is None:
-        slope_low, slope_high = without_slope(lower, upper)[2:]
+        fall_low, fall_high = without_falls(lower, upper)[2:]
     is_positive = np.isfinite(lower) & (lower > 0)  # otherwise the line is 0 itself
-    slope_high = np.where(np.isnan(slope_high), np.inf, slope_high)
+    fall_high = np.where(np.isnan(fall_high), np.inf, fall_high)
     return StopLossBounds(
         np.where(is_positive, lower, 0.0) * (1 - 4 * UNIT),
         np.where(np.isfinite(upper), np.minimum(upper, most), most) * (1 + 4 * UNIT) + LEAST,
-        np.where(is_positive & (slope_low > 0), slope_low, 0.0) * (1 - 4 * UNIT),
-        np.where(is_positive, slope_high, 0.0) * (1 + 4 * UNIT),
+        np.where(is_positive & (fall_low > 0), fall_low, 0.0) * (1 - 4 * UNIT),
+        np.where(is_positive, fall_high, 0.0) * (1 + 4 * UNIT),
     )
 
 
 def _integral(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopLossBounds:
     """Return the bounds for scores in [-1, 1], times unit.
 
-    Rows that would need too many nodes get more noise instead, and so do rows in which too many of
-    their nodes turn out to be relevant.
+    Rows that would need more than MAX_NODES nodes get more noise instead.
     """
-    law, cut = TiltedLaw.of(sums, width).to_accuracy(width, known)
+    law, cut = TiltedLaw.of(sums, width).with_affordable_noise(width, known)
     law = law.with_noise(np.where(_ends_early(law, cut), 1 / 4, 1.0))  # costs no nodes there
-    bounds, excess = _bounds_with_noise(law, unit, cut)
-    again = np.flatnonzero(excess > 1)
-    if len(again):
-        noisy = law.rows(again).with_noise(excess[again] ** 2)
-        bounds[:, again] = _bounds_with_noise(noisy, unit[again], cut[again])[0]
-    return StopLossBounds(*bounds)
-
-
-def _bounds_with_noise(law: TiltedLaw, unit: Array, cut: Array) -> tuple[Array, Array]:
-    """Return the bounds of each row for the noise of the law, or more if that needs less nodes.
-
-    Returns
-    -------
-    tuple of Array
-        Lower and upper bounds and slopes, [4, rows], times unit; and how many times too far the
-        relevant nodes of each row go, all but MAX_NODES of which were charged instead of evaluated.
-    """
-    sums = law.sums
-    has_many_values = sums.scores.shape[1] > tuning.MANY_VALUES
-    # of many values only the nodes up to the last relevant one are evaluated
-    most = max(tuning.MAX_NODES, 1) * (8 if has_many_values else 1)
-    too_many = _wanted_nodes(law, Aliases(law).period(cut), cut) / most
+    most, aliases = max(tuning.MAX_NODES, 1), Aliases(law)
+    too_many = _wanted_nodes(law, aliases.period(cut), cut) / most
     if (too_many > 1).any():
         law = law.with_noise(np.where(np.isfinite(too_many), np.maximum(too_many, 1.0), 1.0) ** 2)
-    aliases, out_of_range = Aliases(law), law.is_out_of_range
-    period = aliases.period(cut)
+        aliases = Aliases(law)
+    period, out_of_range = aliases.period(cut), law.is_out_of_range
     wanted = _wanted_nodes(law, period, cut)
     number = np.where(np.isfinite(wanted), np.minimum(np.ceil(wanted), most), 1)
     rule = Quadrature(2 * math.pi / period, number.astype(np.intp))
-    if has_many_values:
-        node_sums, excess = _node_sums_of_many_values(law, rule, cut)
-    else:
-        node_sums, excess = _node_sums(law, rule, cut), np.ones(len(unit))
-    smooth, bump, slope, error, slope_error = node_sums
-    beyond, slope_beyond = _beyond_last_node(law, rule)
-    error, slope_error = error + beyond + _score_error(law), slope_error + slope_beyond
+    has_many_values = sums.scores.shape[1] > tuning.MANY_VALUES
+    node_sums = _node_sums_of_many_values if has_many_values else _node_sums
+    smooth, bump, fall, error, fall_error = node_sums(law, rule, cut)
+    beyond, fall_beyond = _beyond_last_node(law, rule)
+    error, fall_error = error + beyond + _score_error(law), fall_error + fall_beyond
     high, low = np.exp(law.log_scale + law.log_error), np.exp(law.log_scale - law.log_error)
     upper = (smooth + error) * high
     lower = (smooth - law.tau**2 * bump - error) * low - aliases.of_value(period, upper)
     upper -= _noise_if_all_scores_are_zero(law)
-    bounds = np.zeros((4, len(unit)))
-    bounds[0] = np.where(out_of_range, 0.0, lower * unit)
-    bounds[1] = np.where(out_of_range, law.markov_bound(unit), upper * unit)
+    falls = np.zeros((2, len(unit)))
     if sums.falls is not None:
-        bounds[2] = (slope - slope_error) * low - aliases.of_slope(period)
-        bounds[3] = (slope + slope_error) * high
-    return bounds, excess
+        falls[0] = (fall - fall_error) * low - aliases.of_fall(period)
+        falls[1] = (fall + fall_error) * high
+    return StopLossBounds(
+        np.where(out_of_range, 0.0, lower * unit),
+        np.where(out_of_range, law.markov_bound(unit), upper * unit),
+        *falls,
+    )
 
 
 def _ends_early(law: TiltedLaw, cut: Array) -> NDArray[np.bool_]:
@@ -176,10 +152,10 @@ def _wanted_nodes(law: TiltedLaw, period: Array, cut: Array) -> Array:
 
 
 def _beyond_last_node(law: TiltedLaw, rule: Quadrature) -> tuple[Array, Array]:
-    """Return bounds on the value and the slope beyond the last node, by the noise alone."""
+    """Return bounds on the value and the fall beyond the last node, by the noise alone."""
     last = law.tau * rule.step * rule.number
     mass = np.exp(-(last**2) / 2) / (math.pi * last) * (1 + 1e-9)
-    return mass * law.tau * (1 + 1 / last**2), mass / last * law.largest_fall
+    return mass * law.tau * (1 + 1 / last**2), mass / last * law.mean_fall_bound
 
 
 def _score_error(law: TiltedLaw) -> Array:
@@ -189,7 +165,7 @@ def _score_error(law: TiltedLaw) -> Array:
     """
     magnitude = float(law.sums.users) * np.sum(law.weights * law.sums.magnitudes, axis=1)
     magnitude += law.mean_of_last(law.sums.magnitudes)
-    error: Array = ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_reach)
+    error: Array = ROUNDING * (magnitude + law.sums.threshold) * np.exp(law.log_rounding)
     return error
 
 
@@ -223,7 +199,7 @@ def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
     omitted = OmittedNodes(law, rule)
     blocks = relevant_blocks(law, rule, cut, omitted)
     sums, within = np.zeros((5, rows)), np.arange(tuning.BLOCK_NODES)
-    sums[3:] = omitted.value, omitted.slope * law.largest_fall
+    sums[3:] = omitted.value, omitted.fall * law.mean_fall_bound
     # smaller batches have more overhead, larger ones leave the cache
     together = max(1, tuning.AT_ONCE // 2 // (len(within) * (1 + law.sums.scores.shape[1] // 8)))
     for i in range(0, len(blocks.row), together):
@@ -235,19 +211,10 @@ def _node_sums(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
     return sums
 
 
-def _node_sums_of_many_values(law: TiltedLaw, rule: Quadrature, cut: Array) -> tuple[Array, Array]:
-    """Return the same by transforms, at all nodes up to the last relevant one.
-
-    Of more than MAX_NODES of these, the others are charged with all that they could be. For such
-    rows the second result is all nodes over MAX_NODES, and 1 for the others: with so many times
-    the noise, its own decay ends the integrand in time.
-    """
-    omitted, most = OmittedNodes(law, rule), max(tuning.MAX_NODES, 1)
+def _node_sums_of_many_values(law: TiltedLaw, rule: Quadrature, cut: Array) -> Array:
+    """Return the same by transforms, at all nodes up to the last relevant one."""
+    omitted = OmittedNodes(law, rule)
     number = number_of_relevant_nodes(law, rule, cut, omitted)
-    left = np.maximum(number - most, 0)
-    omitted.add(NodeBlocks(np.arange(len(left)), number - left), left, np.zeros(len(left)))
-    excess = np.where(left > 0, rule.number / most, 1.0)
-    number = number - left
     sums, order = np.zeros((5, len(number))), np.argsort(number)
     while len(order):
         count = int(number[order[-1]])
@@ -256,8 +223,8 @@ def _node_sums_of_many_values(law: TiltedLaw, rule: Quadrature, cut: Array) -> t
         part, step = law.rows(rows), rule.step[rows]
         index = np.where(np.arange(count) < number[rows][:, None], np.arange(count), -1)
         sums[:, rows] = _sums_at(part, step, index, evaluate_first_nodes(part, step, count))
-    sums[3:] += omitted.value, omitted.slope * law.largest_fall
-    return sums, excess
+    sums[3:] += omitted.value, omitted.fall * law.mean_fall_bound
+    return sums
 
 
 def _sums_at(
@@ -279,8 +246,8 @@ def _sums_at(
     Returns
     -------
     Array
-        Shape [5, rows]: the sums of 1/w^2, of 1 and of the slope; the error of the first two
-        together, and that of the slope.
+        Shape [5, rows]: the sums of 1/w^2, of 1 and of the fall; the error of the first two
+        together, and that of the fall.
     """
     users, threshold = float(law.sums.users), law.sums.threshold[:, None]
     theta, tau = law.theta[:, None], law.tau[:, None]
@@ -319,12 +286,12 @@ def _sums_at(
         falls = (law.sums.threshold_rise * (1 + change) + users * at_nodes.falling) * last
         falls = falls + (1 + change) * at_nodes.last_falling
         fall_error = users * at_nodes.falling_error + law.sums.threshold_rise * change_error
-        fall_error += law.largest_fall[:, None] * last_error + at_nodes.last_falling_error
+        fall_error += law.mean_fall_bound[:, None] * last_error + at_nodes.last_falling_error
         fall_error += law.mean_of_last(law.sums.all_falls)[:, None] * change_error
         error = others * (np.abs(falls) * grown + 2 * fall_error)
-        error = np.where(unresolved, largest * law.largest_fall[:, None], error)
+        error = np.where(unresolved, largest * law.mean_fall_bound[:, None], error)
         falls = falls * base
-        slope = (falls.real * theta + falls.imag * t) / size_of_w
-        sums[2] = np.sum(np.where(unresolved, 0.0, slope), axis=1)
+        fall = (falls.real * theta + falls.imag * t) / size_of_w
+        sums[2] = np.sum(np.where(unresolved, 0.0, fall), axis=1)
         sums[4] = np.sum(error / np.sqrt(size_of_w), axis=1)
     return sums

@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side
-from .._support.transforms import Complex, DampedSpectrum, round_up, transform_error
-from . import tuning
-from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_slope
+from .._support.transforms import Complex, DampedSpectrum, fast_length, transform_error
+from .problem import LEAST, ROUNDING, ScoreSums, StopLossBounds, without_falls
 
 # proof constants: docs/theory/constants.md
 _MOST_ERROR = 0.01  # total error of the masses of a sum beyond which nothing is resolved
@@ -44,7 +44,7 @@ def _aliased_mass() -> float:
 
 
 def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
-    """Return certified bounds on E[(S)_+], without slopes.
+    """Return certified bounds on E[(S)_+], without falls.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def one_positive_stop_loss(sums: ScoreSums, width: float) -> StopLossBounds:
         Relative width to aim for.
     """
     rows = len(sums.scores)
-    found = without_slope(np.zeros(rows), np.full(rows, np.inf))
+    found = without_falls(np.zeros(rows), np.full(rows, np.inf))
     with np.errstate(all="ignore"):  # losses out of all range, spectra that vanish
         for i in range(rows):
             row = sums.rows(np.array([i]))
@@ -287,7 +287,7 @@ class _OneRow:
         chosen = np.flatnonzero(kept[coarse.lattice])
         points = _score_ratio() * math.sqrt(1 / (8 * self.width))
         most = min(tuning.MOST_POINTS / max(int(kept.sum()), 1), _MOST_TERMS / 2)
-        points = round_up(max(min(points, most), coarse.points))
+        points = fast_length(max(min(points, most), coarse.points))
         steps = coarse.steps[kept] * (coarse.points / points)
         lattice = (np.cumsum(kept) - 1)[coarse.lattice[chosen]]
         return _LossLattices(steps, points, coarse.scores[chosen], lattice)

@@ -47,7 +47,7 @@ class ScoreSums:
         Relative error of the probabilities.
     falls : Array or None
         Shape [rows, values], >= 0: the decrease of each score per unit of alpha, with a relative
-        error of 16 units. None if no slopes are needed.
+        error of 16 units. None if no falls are needed.
     threshold_rise : float
         The increase of the threshold per unit of alpha.
     last : Array or None
@@ -145,18 +145,18 @@ def is_every_row(index: NDArray[np.intp], rows: int) -> bool:
 class StopLossBounds(NamedTuple):
     """Bounds lower <= E[(S)_+] <= upper, and a line below E[(S)_+] as a function of alpha.
 
-    At any other alpha, E[(S)_+] is at least `lower` minus a slope times the change of alpha, for
-    some slope between `slope_low` and `slope_high`.
+    At any other alpha, E[(S)_+] is at least `lower` minus a fall times the change of alpha, for
+    some fall between `fall_low` and `fall_high`.
     """
 
     lower: Array
     upper: Array
-    slope_low: Array
-    slope_high: Array
+    fall_low: Array
+    fall_high: Array
 
 
-def without_slope(lower: Array, upper: Array) -> StopLossBounds:
-    """Return bounds whose slopes are unknown."""
+def without_falls(lower: Array, upper: Array) -> StopLossBounds:
+    """Return bounds whose falls are unknown."""
     return StopLossBounds(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
 
 
@@ -171,7 +171,7 @@ def one_user_stop_loss(sums: ScoreSums) -> StopLossBounds:
     Returns
     -------
     StopLossBounds
-        One entry per row, without slopes.
+        One entry per row, without falls.
     """
     threshold = sums.threshold[:, None]
     # the errors of the law, and the roundings here
@@ -183,4 +183,4 @@ def one_user_stop_loss(sums: ScoreSums) -> StopLossBounds:
         + side * LEAST
         for side in BOTH
     )
-    return without_slope(lower, upper)
+    return without_falls(lower, upper)

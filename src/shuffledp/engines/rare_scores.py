@@ -17,15 +17,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import BOTH, UNIT, Array, Side
-from . import tails, tuning
-from .problem import LEAST, ScoreSums, StopLossBounds, without_slope
+from . import tails
+from .problem import LEAST, ScoreSums, StopLossBounds, without_falls
 
 
 def rare_stop_loss(sums: ScoreSums, depth: float = 80.0) -> StopLossBounds:
-    """Return certified bounds on E[(S)_+], without slopes, by listing the users with rare scores.
+    """Return certified bounds on E[(S)_+], without falls, by listing the users with rare scores.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def rare_stop_loss(sums: ScoreSums, depth: float = 80.0) -> StopLossBounds:
         most = listed_users(sums.users, probabilities, depth)
         if most:
             lower[rows], upper[rows] = stop_loss_by_listing(sums.rows(rows), most)
-    return without_slope(lower, upper)
+    return without_falls(lower, upper)
 
 
 def listed_users(users: int, probabilities: Array, depth: float) -> int:
@@ -173,30 +173,13 @@ def _mixture(
     safe = np.where(above == (side is Side.UPPER), 0.0, np.inf)
     level = np.clip(np.nextafter(level, safe), 0.0, m)
     with np.errstate(under="ignore"):
-        reach: Array = np.where(tail, np.where(above, m - level, level), 0.0)
-        bound = reach * size * weight * _chernoff(level, m, p, q, tail)
-        largest = (bound + weight * np.maximum(plain, 0.0)).max(axis=1, keepdims=True)
-        is_relevant = bound > 1e-13 * largest  # the bound stands for all others
+        call, put = tail & above, tail & ~above
         exact = np.zeros(total.shape)
-        call, put = is_relevant & above, is_relevant & ~above
         exact[call] = _call(m[call], level[call], p, q, side)
         exact[put] = _put(m[put], level[put], p, q, side)
         value = weight * np.maximum(plain + size * exact, 0.0)
-        if side is Side.UPPER:
-            value += np.where(is_relevant, 0.0, bound)
-    result: Array = value.sum(axis=1)
-    return result
-
-
-def _chernoff(level: Array, m: Array, p: float, q: float, where: NDArray[np.bool_]) -> Array:
-    """Return a bound on the probability that M is at least as far from its mean as `level`."""
-    if q == 0 or p == 0:
-        return np.zeros(level.shape)
-    deviance, x, trials = np.zeros(level.shape), level[where], m[where]
-    for count, mean in ((x, trials * p), (trials - x, trials * q)):
-        e = (count - mean) / mean
-        deviance[where] += mean * ((1 + e) * np.log1p(np.maximum(e, UNIT - 1)) - e)
-    return np.exp(-np.maximum(deviance * (1 - 1e-9) - 1e-6, 0.0))
+    bound: Array = value.sum(axis=1)
+    return bound
 
 
 def _call(m: Array, k: Array, p: float, q: float, side: Side) -> Array:

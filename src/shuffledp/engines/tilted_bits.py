@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side
 from ..laws.binary_law import BinaryPair
-from . import tuning
 
 # proof constants: docs/theory/constants.md
 #: Rounding error of tilted probabilities, logarithms and angles, relative to their size.
@@ -140,7 +140,7 @@ class TiltedBits:
         #: within the range.
         self.level: Array = p.users * p.log_mgf + q.users * q.log_mgf - theta * self.mean
         self.fall = (theta * p.mean - p.log_mgf) - (theta * q.mean - q.log_mgf)
-        self.largest_fall = np.abs(self.fall) * half_width
+        self.level_change = np.abs(self.fall) * half_width
         #: The smallest and the largest variance within the range.
         variance = p.users * p.variance + q.users * q.variance
         change = half_width * np.abs(p.variance - q.variance)
@@ -186,7 +186,7 @@ class TiltedBits:
         cut, theta = self._cut, self.theta
         length = 4 + cut / 3 + np.sqrt((cut / 3) ** 2 + 2 * cut * self.most_variance)
         steep = theta > np.log1p(length / np.maximum(self.most_variance, 1e-300))
-        depth = cut + np.clip(self.largest_fall - self.level, 0.0, 800.0)
+        depth = cut + np.clip(self.level_change - self.level, 0.0, 800.0)
         longer = np.maximum(length, 4 + depth / np.where(steep, theta, 1.0))
         length = np.where(steep, longer, length)
         return 2 * np.ceil(np.minimum(length, self.others + 4) / 2)
@@ -214,7 +214,7 @@ class BitNodes:
         The laws, one per row.
     count : int
         Number of nodes to evaluate in every row.
-    turns : int
+    places : int
         Number of places of the threshold at which terms are evaluated.
     fixed : bool
         Whether changes with m are taken at a fixed threshold; otherwise the threshold follows the
@@ -234,8 +234,8 @@ class BitNodes:
         Factor by which a term may be larger elsewhere in the range.
     """
 
-    def __init__(self, bits: TiltedBits, count: int, turns: int, fixed: bool = False) -> None:
-        self.bits, self._count, self.turns = bits, count, turns
+    def __init__(self, bits: TiltedBits, count: int, places: int, fixed: bool) -> None:
+        self.bits, self._count, self.places = bits, count, places
         # many ranges of m share theta and the circle: evaluate what depends on these once
         _, first, same = np.unique(
             bits.theta + 1j * bits.length, return_index=True, return_inverse=True
@@ -268,7 +268,7 @@ class BitNodes:
         self.angle = angle
         self.modulus = np.exp(log_modulus) * (inside * (2 / length))[same]
         self.size = self.modulus * (2 * np.sqrt(half / norm))[same]
-        self.charge = _expm1_bound(BITS_ERROR * (1 + charge) + (count + _TURN * turns) * UNIT)
+        self.charge = _expm1_bound(BITS_ERROR * (1 + charge) + (count + _TURN * places) * UNIT)
         self.growth: Array = np.ones(1)
         if bits.half_width.any():
             exponent = bits.half_width[:, None] * np.abs(self.change[0])
@@ -288,7 +288,7 @@ class BitNodes:
         variance = np.maximum(bits.most_variance, 1e-300)
         best = np.log1p(d / variance)
         tilt = np.minimum(np.maximum(best, bits.theta), 300.0)
-        trivial = bits.largest_fall - bits.level - bits.theta * (bits.length - 4)
+        trivial = bits.level_change - bits.level - bits.theta * (bits.length - 4)
         bennett = variance * (np.expm1(tilt) - tilt) - tilt * d
         below = np.exp(np.minimum(np.minimum(bennett, trivial), 300.0))
         above = np.exp(variance * (np.expm1(best) - best) - best * d)
@@ -331,12 +331,12 @@ class BitNodes:
         Returns
         -------
         tuple of Array
-            Shape [rows, turns, nodes].
+            Shape [rows, places, nodes].
         """
         angle = self.angle - self.y * (0.5 + place)[:, None]
-        cosine, sine = np.empty((2, len(angle), self.turns, angle.shape[1]))
+        cosine, sine = np.empty((2, len(angle), self.places, angle.shape[1]))
         cosine[:, 0], sine[:, 0] = np.cos(angle), np.sin(angle)
-        for i in range(1, self.turns):
+        for i in range(1, self.places):
             c, s = cosine[:, i - 1], sine[:, i - 1]
             cosine[:, i], sine[:, i] = c * across + s * along, s * across - c * along
         return cosine, sine
@@ -356,7 +356,7 @@ class BitNodes:
         Returns
         -------
         Array
-            Shape [rows, turns], in units of the scale.
+            Shape [rows, places], in units of the scale.
         """
         cosine, sine = rotation
         weight = self.size / np.sqrt(self.norm)

@@ -25,11 +25,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side
-from .._support.transforms import Complex, falls, power, round_up, running, transform_error
-from . import tuning
+from .._support.transforms import (
+    Complex,
+    decays,
+    discounted_sums,
+    fast_length,
+    power,
+    transform_error,
+)
 from .fourier import stop_loss
-from .problem import ROUNDING, ScoreSums, StopLossBounds, without_slope
+from .problem import ROUNDING, ScoreSums, StopLossBounds, without_falls
 from .tilted_law import Aliases, TiltedLaw
 
 # proof constants: docs/theory/constants.md
@@ -116,7 +123,7 @@ def lattice_stop_loss(sums: ScoreSums, width: float, known: Array | None = None)
 
 def _on_lattices(sums: ScoreSums, unit: Array, width: float, known: Array) -> StopLossBounds:
     """Return the bounds for scores in [-1, 1], times unit; not finite where the range is left."""
-    law, cut = TiltedLaw.of(sums, width).to_accuracy(width, known)
+    law, cut = TiltedLaw.of(sums, width).with_affordable_noise(width, known)
     aliases, out_of_range = Aliases(law), law.is_out_of_range
     period = aliases.period(cut)
     # h^2 = 2 tau^2 over the number of moved scores: the bounds are then about as wide as with the
@@ -124,8 +131,8 @@ def _on_lattices(sums: ScoreSums, unit: Array, width: float, known: Array) -> St
     wanted = period / (law.tau * np.sqrt(2 / np.maximum(sums.expected_uncommon, 1.0)))
     wanted = np.clip(wanted, 8, max(tuning.MOST_POINTS, 8))
     usable = np.isfinite(wanted) & np.isfinite(period) & ~out_of_range
-    points = np.array([round_up(number) for number in np.where(usable, wanted, 8).tolist()])
-    found = np.array(without_slope(np.zeros(len(points)), np.full(len(points), np.inf)))
+    points = np.array([fast_length(number) for number in np.where(usable, wanted, 8).tolist()])
+    found = np.array(without_falls(np.zeros(len(points)), np.full(len(points), np.inf)))
     for size in np.unique(points).tolist():
         same = np.flatnonzero(usable & (points == size))
         together = max(1, tuning.AT_ONCE // size)
@@ -244,7 +251,7 @@ class _ScoreLattice:
         """
         start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
         above = start[:, None] + self.step[:, None] * np.arange(self.points)
-        left = falls(self.law.theta * self.step, self.points)
+        left = decays(self.law.theta * self.step, self.points)
         once = left * (np.exp(-self.law.theta * start) / (1 - self.decay))[:, None]
         copied = self.period * self.decay / (1 - self.decay)
         return _Gain.of(once * (above + copied[:, None])), _Gain.of(once)
@@ -276,9 +283,9 @@ class _ScoreLattice:
         start = np.maximum(self.first(threshold) * self.step - threshold, 0.0)
         fall, reversed_masses = self.law.theta * self.step, total.masses[:, ::-1]
         entering = np.exp(-self.law.theta * start)[:, None] * reversed_masses
-        chance = running(np.einsum("ij,ij->i", total.masses, seen.values), entering, fall)
+        chance = discounted_sums(np.einsum("ij,ij->i", total.masses, seen.values), entering, fall)
         growing = (np.exp(-fall) * self.step)[:, None] * chance + start[:, None] * entering
-        value = running(np.einsum("ij,ij->i", total.masses, gain.values), growing, fall)
+        value = discounted_sums(np.einsum("ij,ij->i", total.masses, gain.values), growing, fall)
         index = self.index(place - self.first(threshold)[:, None])
         return np.take_along_axis(value, index, 1), np.take_along_axis(chance, index, 1)
 
@@ -292,7 +299,7 @@ class _ScoreLattice:
 
 
 def _lower(lattice: _ScoreLattice, aliases: Aliases) -> tuple[Array, Array, Array]:
-    """Return a lower bound on E[S; L > 0], and bounds on minus its slope with alpha, L fixed."""
+    """Return a lower bound on E[S; L > 0], and bounds on its fall with alpha, L fixed."""
     law, step, period = lattice.law, lattice.step, lattice.period
     sums, n = law.sums, float(law.sums.users)
     values, masses, threshold = lattice.shifted_scores(Side.LOWER)
@@ -322,12 +329,12 @@ def _lower(lattice: _ScoreLattice, aliases: Aliases) -> tuple[Array, Array, Arra
     )
     lower = (value + n * rest) * low - noise * high
     lower -= copies.of_value(period, most) + moved * copies.of_others(period)
-    slope = n * fall + sums.threshold_rise * chance
+    mean_fall = n * fall + sums.threshold_rise * chance
     noise = (n * falls.max(axis=1) + sums.threshold_rise) * noises[1] * (
         1 + growth
-    ) + growth * slope
-    slope_low = slope * low - noise * high - copies.of_slope(period)
-    return lower, slope_low, (slope + noise) * high
+    ) + growth * mean_fall
+    fall_low = mean_fall * low - noise * high - copies.of_fall(period)
+    return lower, fall_low, (mean_fall + noise) * high
 
 
 def _upper(lattice: _ScoreLattice) -> Array:

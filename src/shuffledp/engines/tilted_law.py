@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array
-from . import tuning
 from .problem import ROUNDING, ScoreSums, is_every_row
 
 # proof constants: docs/theory/constants.md
@@ -128,8 +128,8 @@ class TiltedLaw:
             log_error=self.log_error + 16 * UNIT * np.abs(less),
         )
 
-    def to_accuracy(self, width: float, known: Array) -> tuple[TiltedLaw, Array]:
-        """Increase the noise up to the slack left by the part of the value that is known.
+    def with_affordable_noise(self, width: float, known: Array) -> tuple[TiltedLaw, Array]:
+        """Return the law with more noise, up to the slack left by the known part of the value.
 
         Parameters
         ----------
@@ -163,17 +163,20 @@ class TiltedLaw:
         return size
 
     @cached_property
-    def largest_fall(self) -> Array:
-        """An upper bound on the mean decrease of the sum per unit of alpha, under the tilt."""
+    def mean_fall_bound(self) -> Array:
+        """An upper bound on the mean decrease of the sum per unit of alpha, under the tilt.
+
+        0 if no falls are needed.
+        """
         if self.sums.falls is None:
-            return np.full(len(self.theta), float(self.sums.threshold_rise))
+            return np.zeros(len(self.theta))
         mean = np.sum(self.weights * self.sums.all_falls, axis=1)
         total = float(self.sums.users) * mean + self.mean_of_last(self.sums.all_falls)
         bound: Array = total * MORE + self.sums.threshold_rise
         return bound
 
     @property
-    def log_reach(self) -> Array:
+    def log_rounding(self) -> Array:
         """What the rounding of scores and threshold can add to theta S, wherever S is."""
         users = self.sums.users + (self.last is not None)
         magnitude = float(users) * self.sums.magnitudes.max(axis=1)
@@ -189,7 +192,7 @@ class TiltedLaw:
 
     def markov_bound(self, unit: Array | float = 1.0) -> Array:
         """Return the upper bound e^(theta s)/(e theta) >= (s)_+ on E[(S)_+], times unit."""
-        log_bound = self.log_scale + self.log_error + self.log_reach - 1 - np.log(self.theta)
+        log_bound = self.log_scale + self.log_error + self.log_rounding - 1 - np.log(self.theta)
         bound: Array = np.exp(log_bound + np.log(unit)) * (1 + 1e-9)
         return bound
 
@@ -276,8 +279,8 @@ class Aliases:
         total: Array = (mean * decay / (1 - decay) + below) * (1 + 1e-6)
         return total
 
-    def of_slope(self, period: Array) -> Array:
-        """Return a bound on what copies add to the slope: the sum of all falls, if S > 0."""
+    def of_fall(self, period: Array) -> Array:
+        """Return a bound on what copies add to the fall: the sum of all falls, if S > 0."""
         sums, decay = self._law.sums, np.exp(-self._law.theta * period)
         mean = (
             sums.users * np.sum(sums.probabilities * sums.all_falls, axis=1) + sums.threshold_rise

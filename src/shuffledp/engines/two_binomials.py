@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import Array, Side
 from ..laws.binary_law import BinaryPair
-from . import tuning
 from .tilted_bits import BITS_ERROR, STEEPEST, BitNodes, Ranges, TiltedBits
 
 # proof constants: docs/theory/constants.md
@@ -29,12 +29,12 @@ _DEEPEST = -700.0
 _UNDERFLOW = 1e-305
 
 
-class SingleCounts(NamedTuple):
+class LowerBounds(NamedTuple):
     """Lower bounds on H at single m, and bounds on Q's mass of the event behind each."""
 
     lower: Array
-    slope_low: Array
-    slope_high: Array
+    fall_low: Array
+    fall_high: Array
 
 
 class TwoBinomials:
@@ -53,7 +53,7 @@ class TwoBinomials:
     def __init__(self, pair: BinaryPair, others: int, width: float = 0.0) -> None:
         self._pair, self._others, self._width = pair, float(others), width
 
-    def upper(self, ranges: Ranges) -> Array:
+    def upper_over(self, ranges: Ranges) -> Array:
         """Return an upper bound on H(m) for every m of each range."""
         result = np.zeros(len(ranges.epsilon))
         bits = self._bits(ranges, Side.UPPER)
@@ -63,7 +63,7 @@ class TwoBinomials:
                 result[rows] = _upper(nodes, fixed)
         return result
 
-    def likely(self, ranges: Ranges, from_first: NDArray[np.bool_]) -> Array:
+    def promising(self, ranges: Ranges, from_first: NDArray[np.bool_]) -> Array:
         """Return m at which H(m) is likely to be large.
 
         Parameters
@@ -91,20 +91,20 @@ class TwoBinomials:
         result: Array = start[:, None] + inwards[:, None] * found
         return result
 
-    def single(self, ranges: Ranges) -> SingleCounts:
-        """Return lower bounds on H(m), with slopes, for ranges of one m each."""
+    def lower_at(self, ranges: Ranges) -> LowerBounds:
+        """Return lower bounds on H(m), with falls, for ranges of one m each."""
         result = np.zeros((3, len(ranges.epsilon)))
         every = np.arange(len(ranges.epsilon))
-        for rows, nodes in _blocks(self._bits(ranges, Side.LOWER), every, 2):
+        for rows, nodes in _blocks(self._bits(ranges, Side.LOWER), every, 2, True):
             result[:, rows] = _lower(nodes)
-        return SingleCounts(*result)
+        return LowerBounds(*result)
 
     def _bits(self, ranges: Ranges, side: Side) -> TiltedBits:
         return TiltedBits(self._pair, self._others, ranges, side, self._width)
 
 
 def _blocks(
-    bits: TiltedBits, rows: NDArray[np.intp], places: int, fixed: bool = True
+    bits: TiltedBits, rows: NDArray[np.intp], places: int, fixed: bool
 ) -> Iterator[tuple[NDArray[np.intp], BitNodes]]:
     """Yield batches of rows that need similar numbers of nodes, with those nodes."""
     counts = bits.node_counts[rows]
@@ -123,7 +123,7 @@ def _upper(nodes: BitNodes, fixed: bool) -> Array:
     """Return an upper bound on H(m) for every m of each range."""
     bits = nodes.bits
     slack = nodes.value_error(nodes.truncation_errors()[0])
-    steep = np.abs(bits.rise) * bits.half_width if fixed else bits.largest_fall
+    steep = np.abs(bits.rise) * bits.half_width if fixed else bits.level_change
     unresolved = (bits.level < _DEEPEST) | (steep > STEEPEST) | (slack > 1)
     unresolved |= (bits.mean_error >= 0.5) | (bits.scale_error > 0.1)
     largest = (_at_fixed if fixed else _anywhere)(nodes, np.minimum(slack, 1.0))
@@ -131,7 +131,7 @@ def _upper(nodes: BitNodes, fixed: bool) -> Array:
     total = np.maximum(largest, 0.0) * scale
     known, known_error = nodes.known_copies()
     total -= bits.excess * known * (1 - known_error)
-    exponent = bits.level + bits.largest_fall + bits.mean_error * bits.theta + bits.scale_error
+    exponent = bits.level + bits.level_change + bits.mean_error * bits.theta + bits.scale_error
     chernoff = 2 * bits.b * np.exp(np.minimum(exponent, 300.0))
     total = np.where(unresolved, chernoff, np.minimum(total, chernoff))
     total = np.maximum(total, 0.0) * (1 + BITS_ERROR) + _UNDERFLOW
@@ -146,11 +146,11 @@ def _at_fixed(nodes: BitNodes, slack: Array) -> Array:
     """
     bits = nodes.bits
     lowest = np.floor(bits.mean - bits.mean_shift) - bits.mean  # t - 1 - mean of the first of them
-    turns = nodes.rotated(lowest, nodes.cosine, nodes.sine)
-    value = nodes.fourier_sum(turns, None)
+    rotation = nodes.rotated(lowest, nodes.cosine, nodes.sine)
+    value = nodes.fourier_sum(rotation, None)
     half_width, rise = bits.half_width[:, None], bits.rise[:, None]
     if bits.half_width.any():
-        first = nodes.fourier_sum(turns, nodes.change)
+        first = nodes.fourier_sum(rotation, nodes.change)
         bend = rise * first
         peak = -(first + rise * value) / np.where(bend == 0, 1.0, bend)
         ends = -half_width + 0 * peak, half_width + 0 * peak
@@ -159,7 +159,7 @@ def _at_fixed(nodes: BitNodes, slack: Array) -> Array:
         value = (np.exp(exponent) * (value + moves * first)).max(axis=0)
         growth = np.exp(np.minimum(np.abs(bits.rise) * bits.half_width, STEEPEST))
         slack = growth * (slack + _taylor_remainder(nodes)[0])
-    places = lowest[:, None] + np.arange(nodes.turns)
+    places = lowest[:, None] + np.arange(nodes.places)
     largest: Array = ((value + slack[:, None]) * np.exp(-bits.theta[:, None] * (1 + places))).max(
         axis=1
     )
@@ -174,12 +174,12 @@ def _anywhere(nodes: BitNodes, slack: Array) -> Array:
     """
     bits = nodes.bits
     most = 1 + bits.mean_error
-    spacing = 2 * most / (nodes.turns - 1)
+    spacing = 2 * most / (nodes.places - 1)
     step = nodes.y * spacing[:, None]
-    turns = nodes.rotated(-most, np.cos(step), np.sin(step))
-    growth = np.exp(np.minimum(bits.largest_fall, STEEPEST))
-    value, rest, grown = _along(nodes, turns, growth)
-    places = -most[:, None] + spacing[:, None] * np.arange(nodes.turns)
+    rotation = nodes.rotated(-most, np.cos(step), np.sin(step))
+    growth = np.exp(np.minimum(bits.level_change, STEEPEST))
+    value, rest, grown = _along(nodes, rotation, growth)
+    places = -most[:, None] + spacing[:, None] * np.arange(nodes.places)
     fall = np.exp(-bits.theta[:, None] * (1 + places))
     value *= fall
     squares = (bits.theta**2)[:, None] + nodes.y**2
@@ -198,13 +198,13 @@ def _taylor_remainder(nodes: BitNodes) -> tuple[Array, Array]:
 
 
 def _along(
-    nodes: BitNodes, turns: tuple[Array, Array], growth: Array
+    nodes: BitNodes, rotation: tuple[Array, Array], growth: Array
 ) -> tuple[Array, Array, Array]:
     """Return a bound on e^(-fall d) (value + d first) over |d| <= half_width.
 
     Also return the remainder of the Taylor expansion and the largest size of each term.
     """
-    value, first = nodes.fourier_sum(turns, None), nodes.fourier_sum(turns, nodes.change)
+    value, first = nodes.fourier_sum(rotation, None), nodes.fourier_sum(rotation, nodes.change)
     rest, grown = _taylor_remainder(nodes)
     fall, d, grows = (x[:, None] for x in (nodes.bits.fall, nodes.bits.half_width, growth))
     by_series = value + d * np.abs(first - fall * value)
@@ -216,13 +216,13 @@ def _along(
 def _lower(nodes: BitNodes) -> tuple[Array, Array, Array]:
     """Return lower bounds on H(m) at single m, and bounds on Q's mass of the event.
 
-    The event is S + bit >= t for the best of two thresholds t; Q's mass of it is minus the slope of
+    The event is S + bit >= t for the best of two thresholds t; Q's mass of it is the fall of
     a line below the profile.
     """
     bits, y = nodes.bits, nodes.y
     theta, row = bits.theta, np.arange(len(y))
     lowest = np.floor(bits.mean) - bits.mean
-    places = lowest[:, None] + np.arange(nodes.turns)
+    places = lowest[:, None] + np.arange(nodes.places)
     values = nodes.fourier_sum(nodes.rotated(lowest, nodes.cosine, nodes.sine), None)
     best = (values * np.exp(-theta[:, None] * places)).argmax(axis=1)
     exponent = bits.level - theta * (1 + places[row, best])

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
         integer_noise,
         matrix_law,
         noise_law,
-        tuning,
     )
 else:
     __getattr__ = modules_of(__name__)

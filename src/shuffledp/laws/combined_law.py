@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array
 from ..errors import OutOfRange
-from . import tuning
 from .class_law import ClassLaw, ClassLaws
 from .matrix_law import Matrix, dominating_law, pair_law
 

@@ -16,15 +16,13 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side
-from . import tuning
 from .class_law import ClassLaw, ClassLaws
 
 # proof constants: docs/theory/constants.md
 LEAST = 1e-290  # shares below this are treated as 0
-_HIDDEN = 1e-40  # a blanket mass so small that no other user of a round ever has such an output
 
 
 class Tails(NamedTuple):
@@ -53,30 +51,31 @@ class CellMasses(NamedTuple):
     one: Array  # and for input 1
     ratio: Array  # zero / one
     ratio_error: Array  # relative
-    reachable: NDArray[np.bool_]  # whether any other user of a round is ever in or beyond this cell
     mass_error: float  # relative
 
 
-class _LossScale(NamedTuple):
+class _WideningByLoss(NamedTuple):
     """How much cells at each loss widen a profile, in equal bins of losses between `edges`.
 
-    `share` is the relative widening of E[(S)_+] over h^2/8 for cells of width h, `hazard` the
+    `widening` is the relative widening of E[(S)_+] over h^2/8 for cells of width h, `hazard` the
     hazard of the loss, both per bin.
     """
 
     edges: Array
-    share: Array
+    widening: Array
     hazard: Array
 
 
 def largest_loss(density: Density, depth: float = math.inf) -> float:
-    """A loss that all but e^-depth of the outputs for input 0 stay below.
+    """A loss beyond which at most e^-depth of the outputs for input 0 are, or the largest one.
 
     Parameters
     ----------
     density : Density
     depth : float
-        By default all but 1e-290 of the outputs, of either input, stay below.
+        By default e^-depth is 1e-290. It is also enough if only 1e-290 of the outputs for input 1
+        are beyond: of smaller shares the ratio would lose its digits. For Gaussian noise of sigma =
+        0.1 as many as 4e-154 of the outputs for input 0 are beyond then.
     """
     if math.isfinite(density.max_loss):
         return density.max_loss
@@ -96,8 +95,8 @@ def largest_loss(density: Density, depth: float = math.inf) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Cutting:
-    """Cells of the outputs of a density, for a round of users.
+class _Cutting:
+    """How the outputs of a density are cut into cells, for a round of users.
 
     Parameters
     ----------
@@ -134,12 +133,10 @@ class Cutting:
         both = errors[0] + errors[1]
         # of a quotient, and more than the roundings of e^edge at either end of a cell
         slack = both * (1 + 2 * both) + 16 * UNIT * (1 + np.append(edges[1:], edges[-1]))
-        reachable = tails.one > _HIDDEN
-        reachable[:2] = True
-        return CellMasses(edges, zero, one, zero / one, slack, reachable, float(slack.max()))
+        return CellMasses(edges, zero, one, zero / one, slack, float(slack.max()))
 
     @cached_property
-    def _scale(self) -> _LossScale:
+    def _widening(self) -> _WideningByLoss:
         """Where narrow cells pay off, from a table of 800 bins of the loss."""
         end = largest_loss(self.density, self.depth + 4)
         edges = np.linspace(0.0, end, 801)
@@ -167,12 +164,12 @@ class Cutting:
         # (sigma = 0.15) misses its width.
         log_mass = np.log(np.maximum(-senders * np.diff(tails.one), LEAST))
         cancelling = np.minimum(log_mass - math.log(edges[1]) - loss, normal - 2 * log_deviation)
-        share = np.maximum(
+        widening = np.maximum(
             square * usual / variance * math.exp(normal - total),
             np.exp(np.minimum(log_mass + 2 * loss + cancelling - total, 600.0)),
         )
         hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], LEAST)
-        return _LossScale(edges, share, np.maximum(hazard, 0.0))
+        return _WideningByLoss(edges, widening, np.maximum(hazard, 0.0))
 
     def _edges(self) -> Array:
         """Losses that separate cells, close to each other where cells would widen a profile.
@@ -184,9 +181,9 @@ class Cutting:
         a single score has to reach a sum, it contributes a stop-loss, which cells move by h^2/4
         times the hazard of the loss.
         """
-        edges, share, hazard = self._scale
+        edges, widening, hazard = self._widening
         gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2
-        root = np.cbrt(share / gap)
+        root = np.cbrt(widening / gap)
         count = root * math.sqrt(float(root.sum()) * gap / (8 * self.width))  # per unit of loss
         # a sum that such a score reaches has about this epsilon, and the width is relative to it;
         # these profiles come out narrower than asked for, so that 6 takes the place of 4
@@ -241,7 +238,7 @@ class DensityLaw:
     def worst(self, epsilon: float, users: int) -> DensityLaw:
         if not self.attained:
             return self
-        cells = self.cut(0.02, 40.0, users).cells  # a rough comparison
+        cells = self.cells(0.02, 40.0, users)  # a rough comparison
         both = [self._attained_below(cells, order, users) for order in (0, 1)]
         return replace(self, order=int(both[1].spread(epsilon) > both[0].spread(epsilon)))
 
@@ -249,26 +246,27 @@ class DensityLaw:
     def reversed(self) -> DensityLaw:
         return self if self.order is None else replace(self, order=1 - self.order)
 
-    def cut(self, width: float, depth: float, users: int) -> Cutting:
+    def cells(self, width: float, depth: float, users: int) -> CellMasses:
         """Cells with which `enclosed` has profiles about a relative `width` apart in epsilon."""
-        return Cutting(self.density, self.rate, users, width, depth)
+        return _Cutting(self.density, self.rate, users, width, depth).cells
 
-    def enclosed(self, cutting: Cutting) -> Enclosure:
-        """Laws over cells below and above this law."""
-        cells = cutting.cells
+    def enclosed(self, cells: CellMasses, users: int) -> Enclosure:
+        """Laws over cells below and above this law, of a round of users."""
         if not self.attained:
-            return Enclosure(*(self._sent((law,)) for law in self._blanket(cells)))
+            return Enclosure(
+                *(self._thinned_laws((law,)) for law in self._enclosing_blankets(cells))
+            )
         orders = (0, 1) if self.order is None else (self.order,)
         below, above = (
-            self._sent(tuple(bound(cells, order, cutting.users) for order in orders))
+            self._thinned_laws(tuple(bound(cells, order, users) for order in orders))
             for bound in (self._attained_below, self._attained_above)
         )
         return Enclosure(below, above)
 
-    def _sent(self, laws: tuple[ClassLaw, ...]) -> ClassLaws:
+    def _thinned_laws(self, laws: tuple[ClassLaw, ...]) -> ClassLaws:
         return ClassLaws(laws) if self.rate == 1 else ClassLaws(laws).thinned(self.rate)
 
-    def _blanket(self, cells: CellMasses) -> tuple[ClassLaw, ClassLaw]:
+    def _enclosing_blankets(self, cells: CellMasses) -> tuple[ClassLaw, ClassLaw]:
         """Laws below and above the blanket's in convex order, up to rounding to the safe side.
 
         Where the loss is positive, omega is R(1) and the score is r - alpha with r = R(0)/R(1);
@@ -276,12 +274,12 @@ class DensityLaw:
         that is needed is the law of r: cells merged to their means, or split to their ends.
         """
         error = cells.mass_error
-        lowered = _merge_hidden(cells.ratio * (1 + cells.ratio_error), cells.one, cells.reachable)
-        below = _blanket_law((_capped_ratio(cells), cells.one), lowered, error)
+        lowered = cells.ratio * (1 + cells.ratio_error), cells.one
+        below = _law_of_ratios((_capped_ratio(cells), cells.one), lowered, error)
         high, low = (self._split_ratios(cells, side) for side in (Side.UPPER, Side.LOWER))
         # outputs that are cut off reveal everything
         rest = 0.0 if self.bounded else float(cells.zero[-1]) * (1 + error)
-        return below, _blanket_law(high, (low[0], low[1] * cells.reachable), error, rest)
+        return below, _law_of_ratios(high, low, error, rest)
 
     def _split_ratios(self, cells: CellMasses, side: Side) -> tuple[Array, Array]:
         """The ratios r >= 1 at the ends of the cells, and the mass that each gets by splitting.
@@ -331,14 +329,6 @@ def _capped_ratio(cells: CellMasses) -> Array:
     return ratio
 
 
-def _merge_hidden(ratio: Array, mass: Array, reachable: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Ratios and masses with all cells that no other user ever has merged into one."""
-    if (hidden := mass[~reachable].sum()) == 0:
-        return ratio, mass
-    merged = float(ratio[~reachable] @ mass[~reachable]) / hidden
-    return np.append(ratio[reachable], merged), np.append(mass[reachable], hidden)
-
-
 def _split(mean: Array, mass: Array, edges: Array) -> Array:
     """Mass at each edge after moving every cell's mass to its two ends and keeping its mean.
 
@@ -352,7 +342,7 @@ def _split(mean: Array, mass: Array, edges: Array) -> Array:
     return split
 
 
-def _blanket_law(
+def _law_of_ratios(
     positive: tuple[Array, Array], negative: tuple[Array, Array], error: float, rest: float = 0.0
 ) -> ClassLaw:
     """The law of scores r - alpha and 1 - alpha r, with the given r and their masses."""

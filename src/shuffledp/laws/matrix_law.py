@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, digest
-from . import tuning
 from .class_law import ClassLaw, ClassLaws, Law
 
 # proof constants: docs/theory/constants.md

@@ -2,8 +2,8 @@
 
 `Samples` are a profile at some epsilons, from both sides, with what its convexity in alpha implies.
 `PrivacyProfile` is what every profile offers; `PairProfile` adds the other order of the neighbours,
-and `NothingLost` is the profile of a round that reveals nothing. `aim` and `depth_for` say how
-accurately a profile is sampled for a question.
+and `NothingLost` is the profile of a round that reveals nothing. `sample_width` and `depth_for` say
+how accurately a profile is sampled for a question.
 
 Theory: docs/theory/profiles.md.
 """
@@ -19,8 +19,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import Array
-from . import tuning
 
 
 @dataclass(frozen=True)
@@ -28,31 +28,31 @@ class Samples:
     """A profile f(alpha) = delta(log alpha) at some epsilons, certified.
 
     All columns have the shape [epsilons]. lower <= f <= upper. Through each (alpha, lower) goes a
-    line that is nowhere above f; minus its slope lies in [slope_low, slope_high], which is [0, inf]
-    if nothing is known of it.
+    line that is nowhere above f; its fall, the decrease per unit of alpha, lies in [fall_low,
+    fall_high], which is [0, inf] if nothing is known of it.
     """
 
     lower: Array
     upper: Array
-    slope_low: Array
-    slope_high: Array
+    fall_low: Array
+    fall_high: Array
 
     def __post_init__(self) -> None:
         # a value that is no number, after an overflow, must not count as a bound
         if np.isnan(self.lower).any() or np.isnan(self.upper).any():
             unknown = np.isnan(self.lower) | np.isnan(self.upper)
-            names = ("lower", "upper", "slope_low", "slope_high")
+            names = ("lower", "upper", "fall_low", "fall_high")
             trivial = zip(names, (0.0, 1.0, 0.0, np.inf), strict=True)
             for name, value in trivial:
                 object.__setattr__(self, name, np.where(unknown, value, getattr(self, name)))
 
     @classmethod
-    def without_slopes(cls, lower: Array, upper: Array) -> Samples:
+    def without_falls(cls, lower: Array, upper: Array) -> Samples:
         return cls(lower, upper, np.zeros(len(lower)), np.full(len(lower), np.inf))
 
     @property
     def columns(self) -> tuple[Array, Array, Array, Array]:
-        return self.lower, self.upper, self.slope_low, self.slope_high
+        return self.lower, self.upper, self.fall_low, self.fall_high
 
     def rows(self, index: NDArray[np.intp]) -> Samples:
         return Samples(*(column[index] for column in self.columns))
@@ -66,7 +66,7 @@ class Samples:
         lower, upper, low, high = (column.copy() for column in self.columns)
         larger = index[others.lower >= lower[index]]
         taken = others.rows(np.flatnonzero(others.lower >= lower[index]))
-        lower[larger], low[larger], high[larger] = taken.lower, taken.slope_low, taken.slope_high
+        lower[larger], low[larger], high[larger] = taken.lower, taken.fall_low, taken.fall_high
         upper[index] = np.minimum(upper[index], others.upper)
         return Samples(lower, upper, low, high)
 
@@ -81,15 +81,15 @@ def larger_of(a: Samples, b: Samples) -> Samples:
     """Samples of the pointwise larger of two profiles, at the same epsilons."""
     first, lower = a.lower >= b.lower, np.maximum(a.lower, b.lower)
     low, high = (
-        np.where(first, getattr(a, side), getattr(b, side)) for side in ("slope_low", "slope_high")
+        np.where(first, getattr(a, side), getattr(b, side)) for side in ("fall_low", "fall_high")
     )
     return Samples(lower, np.maximum(a.upper, b.upper), low, high)
 
 
-def chord_slopes(
+def chord_falls(
     lower: Array, upper: Array, excess: Array, steepest: float | None = None
 ) -> tuple[Array, Array]:
-    """Bounds on minus the slope of a profile, from chords between its lower and upper values.
+    """Bounds on the fall of a profile, from chords between its lower and upper values.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ def chord_slopes(
     excess : Array, shape [points]
         alpha - 1 of the points, increasing from 0.
     steepest : float, optional
-        An upper bound of minus the slope at alpha = 1; (1 - f)/2 by default, which holds of
+        An upper bound of the fall at alpha = 1; (1 - f)/2 by default, which holds of
         symmetric profiles.
 
     Returns
     -------
     tuple of Array
-        An upper bound of minus the slope to the right of each point, and a lower bound to its left.
+        An upper bound of the fall to the right of each point, and a lower bound to its left.
 
     Notes
     -----
@@ -151,16 +151,9 @@ class PrivacyProfile(ABC):
     def max_loss(self) -> float:
         """The largest finite loss, rounded up: delta is constant from this epsilon on.
 
-        Where losses have no end, a loss beyond which less than 1e-290 is left. Always finite.
+        Where losses have no end, a loss at which the profile is cut off: from there on, the
+        probability that is left counts as that of an infinite loss above, and of none below.
         """
-
-    @property
-    def farthest_loss(self) -> float:
-        """`max_loss`, or more: for a mixture with this profile delta is constant from here on.
-
-        `max_loss` may be smaller: a loss from which on delta of this profile is below every double.
-        """
-        return self.max_loss
 
     @property
     @abstractmethod
@@ -179,9 +172,13 @@ class PrivacyProfile(ABC):
             Relative width in epsilon to aim for. Samples may be wider, never wrong.
         """
 
-    def outlined(self, epsilon: Array, width: float) -> Array:
-        """A rough delta at each epsilon, however small it is; nothing is proven with it."""
-        return self.sampler(tuning.DEPTHS[-1], width)(epsilon).upper
+    def outlined(self, epsilon: Array) -> Array:
+        """A rough delta at each epsilon; nothing is proven with it.
+
+        Where depths matter it is resolved down to the second one only: coarse cells that reach
+        into the far tail are wide everywhere.
+        """
+        return self.sampler(self.depths[:2][-1], 0.2)(epsilon).upper
 
     @property
     def inner(self) -> Sequence[PrivacyProfile]:
@@ -237,13 +234,13 @@ class PrivacyProfile(ABC):
         """Where delta may be above 0, shape [epsilons]."""
         return (epsilon < self.max_loss) | (not self.bounded)
 
-    def inside(self, samples: Samples, epsilon: Array) -> Samples:
+    def zeroed_beyond_max_loss(self, samples: Samples, epsilon: Array) -> Samples:
         """The samples, with 0 where delta cannot be above 0; all have the shape [epsilons]."""
         positive = self.may_be_positive(epsilon)
         lower, upper, low = (
-            side * positive for side in (samples.lower, samples.upper, samples.slope_low)
+            side * positive for side in (samples.lower, samples.upper, samples.fall_low)
         )
-        return Samples(lower, upper, low, samples.slope_high)
+        return Samples(lower, upper, low, samples.fall_high)
 
 
 @dataclass(frozen=True)
@@ -283,10 +280,6 @@ class PairProfile(PrivacyProfile):
         return self.forward.max_loss
 
     @property
-    def farthest_loss(self) -> float:
-        return self.forward.farthest_loss
-
-    @property
     def bounded(self) -> bool:
         return self.forward.bounded
 
@@ -302,9 +295,6 @@ class PairProfile(PrivacyProfile):
     def family(self) -> tuple[Hashable, int]:
         (family, users), (other, _) = self.forward.family, self.backward.family
         return ("pair", family, other), users
-
-    def outlined(self, epsilon: Array, width: float) -> Array:
-        return self.forward.outlined(epsilon, width)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return self.forward.sampler(depth, rtol)
@@ -337,7 +327,7 @@ def swapped(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
     return here if dict(other) == dict(here) else other
 
 
-def aim(rtol: float, expensive: bool = False, slow: bool = False) -> float:
+def sample_width(rtol: float, expensive: bool = False, slow: bool = False) -> float:
     """The relative width in epsilon that samples aim for, if an answer may have the width `rtol`.
 
     It is AIM, but at most 0.31 rtol, since a second attempt costs more than a finer discretisation,

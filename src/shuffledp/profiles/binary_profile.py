@@ -14,16 +14,16 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side, log_share
 from ..engines.tilted_bits import Ranges
 from ..engines.two_binomials import TwoBinomials
 from ..laws.binary_law import BinaryLaw, BinaryPair, ValueOrder
-from . import tuning
 from .base import PrivacyProfile, Sampler, Samples, convex_corners
 
 # proof constants: docs/theory/constants.md
@@ -70,8 +70,8 @@ class BinaryProfile(PrivacyProfile):
         return ((self.law, self.orders), self.users) if self.held is None else (self, 1)
 
     @property
-    def last_slope(self) -> float:
-        """A lower bound of minus the slope where the profile is 0: Q's mass of the largest loss.
+    def last_fall(self) -> float:
+        """A lower bound of the fall where the profile reaches 0: Q's mass of the largest loss.
 
         It occurs if all messages are the one with the largest ratio.
         """
@@ -112,8 +112,8 @@ class BinaryProfile(PrivacyProfile):
             search = _RangeSearch(self, epsilon, rtol, depth)
             lower, upper = (side * is_inside for side in search.run())
             at_top = (epsilon == self.max_loss) & self.bounded
-            low = np.where(at_top, self.last_slope, search.slope_low)
-            return Samples(lower, upper, low, search.slope_high)
+            low = np.where(at_top, self.last_fall, search.fall_low)
+            return Samples(lower, upper, low, search.fall_high)
 
         return sample
 
@@ -137,13 +137,13 @@ class _RangeSearch:
             [TwoBinomials(pair, self._others, rtol) for pair in _pairs(profile, side)]
             for side in (Side.UPPER, Side.LOWER)
         )
-        self.lower, self.slope_low = np.zeros((2, len(epsilon)))
-        self.slope_high = np.ones(len(epsilon))
+        self.lower, self.fall_low = np.zeros((2, len(epsilon)))
+        self.fall_high = np.ones(len(epsilon))
 
     def run(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the largest H(m), shape [epsilons]."""
         ranges = self._start()
-        for _ in range(12):  # each step cuts ranges in three, so that the bounds have converged
+        for _ in range(12):  # ranges are cut in three; what is too wide after that stays so
             rows = np.flatnonzero(ranges.bound > self._sufficient()[ranges.where])
             if len(rows):
                 self._raise_lower_within(ranges.rows(rows[ranges.rows(rows).leading]))
@@ -162,8 +162,8 @@ class _RangeSearch:
 
     def _sufficient(self) -> Array:
         """The value up to which bounds need no refinement: the width in epsilon and in delta."""
-        slope: Array = self._epsilon * np.exp(self._epsilon) * self.slope_low
-        sufficient = self.lower + self._rtol * (0.5 * slope + 0.5 * self.lower)
+        fall: Array = self._epsilon * np.exp(self._epsilon) * self.fall_low
+        sufficient = self.lower + self._rtol * (0.5 * fall + 0.5 * self.lower)
         return np.maximum(sufficient, self._negligible)
 
     def _start(self) -> _BoundedRanges:
@@ -201,22 +201,22 @@ class _RangeSearch:
             rows = np.flatnonzero(order == kind)
             if len(rows):
                 ranges = Ranges(self._epsilon[where[rows]], first[rows], last[rows])
-                bound[rows] = engine.upper(ranges)
+                bound[rows] = engine.upper_over(ranges)
         return _BoundedRanges(where, order, first, last, bound)
 
     def _raise_lower(self, where: Index, order: Index, m: Array) -> None:
-        """Raise the lower values, and their slopes, by H at single m."""
+        """Raise the lower values, and their falls, by H at single m."""
         for kind, engine in enumerate(self._inner):
             rows = np.flatnonzero(order == kind)
             if not len(rows):
                 continue
             at = where[rows]
-            found = engine.single(Ranges(self._epsilon[at], m[rows], m[rows]))
+            found = engine.lower_at(Ranges(self._epsilon[at], m[rows], m[rows]))
             best = _largest(at, found.lower)
             best = best[found.lower[best] > self.lower[at[best]]]
             self.lower[at[best]] = found.lower[best]
-            self.slope_low[at[best]] = found.slope_low[best]
-            self.slope_high[at[best]] = found.slope_high[best]
+            self.fall_low[at[best]] = found.fall_low[best]
+            self.fall_high[at[best]] = found.fall_high[best]
 
     def _raise_lower_within(self, ranges: _BoundedRanges) -> None:
         """Raise the lower values by some m of each range, towards the closer end of all m."""
@@ -226,7 +226,7 @@ class _RangeSearch:
             if len(rows):
                 part = ranges.rows(rows)
                 tried = Ranges(self._epsilon[part.where], part.first, part.last)
-                m = engine.likely(tried, from_first[rows])
+                m = engine.promising(tried, from_first[rows])
                 where, order = (np.repeat(x, m.shape[1]) for x in (part.where, part.order))
                 self._raise_lower(where, order, m.ravel())
 
@@ -241,13 +241,11 @@ class _BoundedRanges(NamedTuple):
     bound: Array
 
     def rows(self, chosen: Index) -> _BoundedRanges:
-        first, last, bound = (column[chosen] for column in self[2:])
-        return _BoundedRanges(self.where[chosen], self.order[chosen], first, last, bound)
+        return _BoundedRanges(*(cast(Any, column[chosen]) for column in self))
 
     def joined(self, other: _BoundedRanges) -> _BoundedRanges:
-        where, order = (np.concatenate([self[i], other[i]]) for i in (0, 1))
-        first, last, bound = (np.concatenate([self[i], other[i]]) for i in (2, 3, 4))
-        return _BoundedRanges(where, order, first, last, bound)
+        columns = zip(self, other, strict=True)
+        return _BoundedRanges(*(cast(Any, np.concatenate(pair)) for pair in columns))
 
     @property
     def leading(self) -> Index:

@@ -18,11 +18,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
 from ..engines.problem import ScoreSums
 from ..laws.class_law import ClassLaw, sampled_loss
 from ..laws.density_law import DensityLaw
-from . import tuning
 from .base import PrivacyProfile, Sampler, Samples, larger_of
 
 # proof constants: docs/theory/constants.md
@@ -116,16 +116,19 @@ class LawTable:
             columns[:, i, : len(law.u)] = law.u, law.v, law.blanket
         ratio_error = max(law.ratio_error for law in laws)
         self.error = max(law.mass_error for law in laws) + ratio_error
-        # engines charge the scores with 16 units of their magnitudes
-        self.magnified = 1 + ratio_error / _SLACK
+        # engines allow for errors of 16 units of the magnitudes: larger errors of the ratios are
+        # passed to them as larger magnitudes
+        self.magnitude_factor = 1 + ratio_error / _SLACK
         covered = self.blanket > 0
         self.has_scores: NDArray[np.bool_] = np.logical_or.reduce(covered, axis=1)
         self.has_uncovered = bool(((self.u > 0) | (self.v > 0))[~covered].any())
         safe = np.where(covered, self.blanket, 1.0)
-        self.a, self.b = (np.where(covered, side / safe, 0.0) for side in (self.u, self.v))
+        self.u_ratio, self.v_ratio = (
+            np.where(covered, side / safe, 0.0) for side in (self.u, self.v)
+        )
         # from the largest loss on no score is positive: there is nothing to sum
         self.largest_losses = np.array([law.max_loss(users, idle) for law in laws])
-        self.last_slope = 0.0  # a lower bound of minus the slope there, 0 with idle users
+        self.last_fall = 0.0  # a lower bound of the fall there, 0 with idle users
         if not idle:
             infinite = (covered & (self.v == 0) & (self.u > 0)).any(axis=1)
             self.largest_losses[infinite] = math.inf
@@ -133,7 +136,7 @@ class LawTable:
             leading = (
                 law for law, end in zip(laws, self.largest_losses, strict=True) if end == top
             )
-            self.last_slope = max(last_slope(law, users, top) for law in leading)
+            self.last_fall = max(last_fall(law, users, top) for law in leading)
 
     def __len__(self) -> int:
         return len(self.u)
@@ -170,28 +173,24 @@ class ClassSampler:
         depth: float = 700.0,
         sides: Sequence[Side] = BOTH,
     ) -> None:
-        from ..engines.choice import (
-            EngineChoice,  # loads all engines, which an import can do without
-        )
-
         self._table, self._sides = table, sides
         self._width = min(width, 0.1)  # wider brackets take as long
-        self._choice = EngineChoice(table.users * math.exp(-depth))
+        self._least = table.users * math.exp(-depth)
 
     def __call__(self, epsilon: Array) -> Samples:
         """Samples of the largest profile, at least the tangent at its largest loss."""
         epsilon, table = np.asarray(epsilon, dtype=float), self._table
         found = self.largest(epsilon, np.ones((len(table), len(epsilon)), dtype=bool))
-        end, slope = table.largest_loss, table.last_slope
+        end, fall = table.largest_loss, table.last_fall
         lower, upper, low, high = found.columns
-        if slope > 0:
+        if fall > 0:
             # the profile is convex: at least its tangent at the largest loss, where it is 0
             left = np.maximum(end - epsilon - 2.0**-46 * (1 + end), 0.0)
             # two exponentials and three products err by at most 20 units
-            tangent = slope * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - 2 * _SLACK)
+            tangent = fall * np.exp(np.minimum(epsilon, end)) * np.expm1(left) * (1 - 2 * _SLACK)
             better = tangent > lower
-            low = np.where(better | (epsilon == end), slope, low)
-            lower, high = np.maximum(lower, tangent), np.where(better, slope, high)
+            low = np.where(better | (epsilon == end), fall, low)
+            lower, high = np.maximum(lower, tangent), np.where(better, fall, high)
         # a law above several others may have a little more mass than 1
         return Samples(np.minimum(lower, 1.0), np.minimum(upper, 1.0), low, high)
 
@@ -210,12 +209,14 @@ class ClassSampler:
         known = np.zeros(len(epsilon)) if known is None else known
         chunk = max(1, (1 << 12) // len(self._table))  # keeps the arrays of the engines small
         parts = [
-            self._evaluate(epsilon[i : i + chunk], wanted[:, i : i + chunk], known[i : i + chunk])
+            self._largest_in_chunk(
+                epsilon[i : i + chunk], wanted[:, i : i + chunk], known[i : i + chunk]
+            )
             for i in range(0, len(epsilon), chunk)
         ]
         return Samples(*np.concatenate(parts, axis=1))
 
-    def _evaluate(self, epsilon: Array, wanted: NDArray[np.bool_], known: Array) -> Array:
+    def _largest_in_chunk(self, epsilon: Array, wanted: NDArray[np.bool_], known: Array) -> Array:
         """Samples of the largest laws, shape [4, epsilons].
 
         Several laws are first evaluated roughly, if that is much quicker, and only those that may
@@ -225,40 +226,42 @@ class ClassSampler:
         unresolved = wanted
         if len(self._table) > 1 and 50 * self._width < tuning.FIRST_LOOK:
             law, place = np.nonzero(wanted)
-            found[:, law, place] = self._evaluate_each(law, epsilon[place], tuning.FIRST_LOOK)
+            found[:, law, place] = self._each_law(law, epsilon[place], tuning.FIRST_LOOK)
             unresolved = wanted & (found[1] > np.maximum(found[0].max(axis=0), known))
         law, place = np.nonzero(unresolved)
-        found[:, law, place] = self._evaluate_each(law, epsilon[place], self._width)
+        found[:, law, place] = self._each_law(law, epsilon[place], self._width)
         best: Array = found[:, found[0].argmax(axis=0), np.arange(len(epsilon))]
         best[1] = found[1].max(axis=0)
         return best
 
-    def _evaluate_each(self, law: NDArray[np.intp], epsilon: Array, width: float) -> Array:
+    def _each_law(self, law: NDArray[np.intp], epsilon: Array, width: float) -> Array:
         """Samples of each law at its epsilon, for arrays of the same length: [4, laws]."""
+        from ..engines.choice import bound_stop_loss  # loads all engines
+
         table = self._table
         alpha, slack = np.exp(epsilon)[:, None], _SLACK + table.error
         population = table.users + table.idle
+        outward = np.array([[-1], [1], [-1], [1]])
         found = np.zeros((4, len(law)))
         if table.has_uncovered:
             found += self._evaluate_uncovered(law, alpha, slack) * (table.users / population)
-        a, b = table.a[law], table.b[law]
+        u_ratio, v_ratio = table.u_ratio[law], table.v_ratio[law]
         positive = (epsilon < table.largest_losses[law]) & table.has_scores[law]
         if positive.any():
             sums = ScoreSums(
-                scores=(a - alpha * b)[positive],
+                scores=(u_ratio - alpha * v_ratio)[positive],
                 probabilities=table.blanket[law[positive]],
-                magnitudes=((a + alpha * b) * table.magnified)[positive],
+                magnitudes=((u_ratio + alpha * v_ratio) * table.magnitude_factor)[positive],
                 threshold=table.idle * np.expm1(epsilon[positive]),  # each scores 1 - alpha
                 users=table.users,
                 error=table.error,
-                falls=b[positive] if Side.LOWER in self._sides else None,
+                falls=v_ratio[positive] if Side.LOWER in self._sides else None,
                 threshold_rise=table.idle,
                 sides=self._sides,
             )
-            outward = np.array([[-1], [1], [-1], [1]]) * _SLACK
-            sides = np.array(self._choice.solve(sums, width)) * (1 + outward)
+            sides = np.array(bound_stop_loss(sums, width, self._least)) * (1 + outward * _SLACK)
             found[:, positive] += sides / population
-        found *= 1 + np.array([[-1], [1], [-1], [1]]) * np.array([[_SLACK]] * 2 + [[2 * slack]] * 2)
+        found *= 1 + outward * np.array([[_SLACK]] * 2 + [[2 * slack]] * 2)
         found[1] += UNDERFLOW * positive
         found[0, found[0] <= UNDERFLOW] = 0.0
         return found
@@ -276,8 +279,8 @@ class ClassSampler:
         return found
 
 
-def last_slope(law: ClassLaw, users: int, largest: float) -> float:
-    """A lower bound of Pr[loss = largest] under v: minus the slope of the profile where it is 0.
+def last_fall(law: ClassLaw, users: int, largest: float) -> float:
+    """A lower bound of Pr[loss = largest] under v: the fall of the profile where it reaches 0.
 
     The loss is the largest if the message of the differing user has the largest u/v and every other
     message is outside the blanket or has that u/v, too. It is 0 if the law does not have that loss:
@@ -319,7 +322,7 @@ class DensityProfile(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        # R(0)/omega is at most the largest ratio, and R(1)/omega at least 1
+        # idle users mix u and v with the blanket: the largest ratio r becomes 1 + rate (r - 1)
         rate = self.users / (self.users + self.idle)
         return sampled_loss(self.law.max_loss, rate) if self.idle else self.law.max_loss
 
@@ -332,36 +335,21 @@ class DensityProfile(PrivacyProfile):
         return super().family if self.idle else (self.law, self.users)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        # An outline has coarse cells and stops early, so that the far tail does not make the rest
-        # wide: without this, Gaussian noise takes twice as long.
-        if rtol >= tuning.FIRST_LOOK:
-            depth, rtol = min(depth, tuning.DEPTHS[1]), tuning.OUTLINE_WIDTH
-        return _DensitySampler(self, depth, rtol)
-
-
-class _DensitySampler:
-    """Samples of a density, between those of two laws over cells of its outputs.
-
-    An outline, which is coarse, has an upper side only.
-    """
-
-    def __init__(self, profile: DensityProfile, depth: float, width: float) -> None:
-        self._profile, self._is_outline = profile, width >= tuning.OUTLINE_WIDTH
+        """Return a sampler between two laws over cells of the outputs."""
         # cells get 0.4 of the width: with 0.27 compositions take a third longer, with 0.6 more of
         # them miss the width at first
-        cutting = profile.law.cut(width * 0.4, depth, profile.users)
-        laws = profile.law.enclosed(cutting)
-        tables = (LawTable(side.laws, profile.users, profile.idle) for side in laws)
+        width = 0.4 * min(rtol, tuning.OUTLINE_WIDTH)
+        laws = self.law.enclosed(self.law.cells(width, depth, self.users), self.users)
         # engines may cost an eighth of what cells do
-        self._lower, self._upper = (
-            ClassSampler(table, width=cutting.width / 8, depth=depth, sides=(side,))
+        tables = (LawTable(side.laws, self.users, self.idle) for side in laws)
+        low, high = (
+            ClassSampler(table, width / 8, depth=depth, sides=(side,))
             for table, side in zip(tables, BOTH, strict=True)
         )
 
-    def __call__(self, epsilon: Array) -> Samples:
-        upper = self._upper(epsilon).upper
-        if self._is_outline:
-            found = Samples.without_slopes(0 * upper, upper)
-        else:
-            found = replace(self._lower(epsilon), upper=upper)
-        return self._profile.inside(found, epsilon)
+        def sample(epsilon: Array) -> Samples:
+            return self.zeroed_beyond_max_loss(
+                replace(low(epsilon), upper=high(epsilon).upper), epsilon
+            )
+
+        return sample

@@ -202,10 +202,6 @@ class RevealedProfile(PrivacyProfile):
         return self.hidden.max_loss
 
     @property
-    def farthest_loss(self) -> float:
-        return self.hidden.farthest_loss
-
-    @property
     def bounded(self) -> bool:
         return self.paid == 0
 
@@ -228,8 +224,8 @@ class RevealedProfile(PrivacyProfile):
             return Samples(
                 (paid + rest * found.lower * inside) * (1 - 4 * _ULP),
                 np.minimum((paid + rest * found.upper * inside) * (1 + 4 * _ULP), 1.0),
-                rest * found.slope_low * inside * (1 - 4 * _ULP),
-                rest * found.slope_high * (1 + 4 * _ULP),
+                rest * found.fall_low * inside * (1 - 4 * _ULP),
+                rest * found.fall_high * (1 + 4 * _ULP),
             )
 
         return sample
@@ -331,4 +327,4 @@ class BetweenPolygons(PrivacyProfile):
         epsilon = np.asarray(epsilon, dtype=float)
         below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
         low, high = below(epsilon), above(epsilon)
-        return Samples(low.lower, high.upper, low.slope_low, low.slope_high)
+        return Samples(low.lower, high.upper, low.fall_low, low.fall_high)

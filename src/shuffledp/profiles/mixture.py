@@ -19,10 +19,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import Law
-from . import tuning
-from .base import NothingLost, PrivacyProfile, Sampler, Samples, chord_slopes
+from .base import NothingLost, PrivacyProfile, Sampler, Samples, chord_falls
 from .parts import round_profile
 from .sender_count import Bucket, SenderCount, TotalCount
 
@@ -165,7 +165,7 @@ def _between(
     def ends(bucket: Bucket, epsilon: Array) -> Between:
         below, above = (sample_of(count(bucket), epsilon) for count in (smaller, larger))
         gap = np.maximum(above.upper - below.upper, 0.0)
-        return Between(below, above.upper, gap, below.slope_low)
+        return Between(below, above.upper, gap, below.fall_low)
 
     return ends
 
@@ -193,22 +193,20 @@ class MixtureProfile(PrivacyProfile):
 
     @property
     def max_loss(self) -> float:
-        # of rounds in between, too: it may be that only at the ends delta is below every double
-        return max(end.farthest_loss for end in self.rounds.ends)
+        return max(end.max_loss for end in self.rounds.ends)
 
     @property
     def bounded(self) -> bool:
         return all(end.bounded for end in self.rounds.ends)
-
-    def outlined(self, epsilon: Array, width: float) -> Array:
-        return self.sampler(tuning.DEPTHS[1], width)(epsilon).upper
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         # samples may cost 0.3 of the width and buckets 0.5
         ends = self.rounds.bracket(depth, 0.3 * rtol)
         mixed = _Mixed(self.count, ends, depth, 0.5 * rtol, self.rounds.most)
 
-        return lambda epsilon: self.inside(mixed(np.asarray(epsilon, dtype=float)), epsilon)
+        return lambda epsilon: self.zeroed_beyond_max_loss(
+            mixed(np.asarray(epsilon, dtype=float)), epsilon
+        )
 
 
 class _Mixed:
@@ -287,6 +285,6 @@ class _Mixed:
         high, steep = high * (1 + charge), steep * (1 + charge)
         most = (upper @ above) * (1 + charge) + self._cells.rest + UNDERFLOW
         if (np.diff(epsilon) > 0).all():
-            chords = chord_slopes(low, high, np.expm1(epsilon), np.inf)
+            chords = chord_falls(low, high, np.expm1(epsilon), np.inf)
             steep, flat = np.minimum(steep, chords[0]), np.maximum(flat, chords[1])
         return Samples(low, np.minimum(most, 1.0), flat, steep)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.tails import (
     Shape,
@@ -27,7 +28,6 @@ from ..engines.tails import (
     tail_sums,
 )
 from ..laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
-from . import tuning
 from .base import PrivacyProfile, Sampler, Samples
 from .closed_form import BetweenPolygons, Polygon, polygon_above, polygon_below
 
@@ -76,23 +76,12 @@ class OneMoreProfile(PrivacyProfile):
     @cached_property
     def max_loss(self) -> float:
         # with no finite loss above 0, any scale will do for the infinite one
-        loss = self._visible_loss or _largest_loss(self.noise, not self.more)
+        loss = self._finite_loss or _largest_loss(self.noise, not self.more)
         return (loss or _NO_LOSS) * (1 + THRESHOLD_ERROR)
 
     @cached_property
-    def _visible_loss(self) -> float:
-        """The largest finite loss, or one from which on delta is below every double."""
-        loss = _largest_loss(self.noise, self.more)
-        if loss == 0 or self.bounded or self.noise.log_infinite(self.more) > -_DEEPEST:
-            return loss
-        losses = loss * np.geomspace(1e-10, 1.0, 150)  # steps of a sixth
-        upper = self._divergences(losses, loss)[1]
-        vanishing = np.flatnonzero(upper <= 2 * UNDERFLOW)
-        return float(losses[vanishing[0]]) if len(vanishing) else loss
-
-    @property
-    def farthest_loss(self) -> float:
-        return max(_largest_loss(self.noise, self.more), self.max_loss) * (1 + THRESHOLD_ERROR)
+    def _finite_loss(self) -> float:
+        return _largest_loss(self.noise, self.more)
 
     @property
     def bounded(self) -> bool:
@@ -103,29 +92,24 @@ class OneMoreProfile(PrivacyProfile):
         return self._sample
 
     def _sample(self, epsilon: Array) -> Samples:
-        """Samples by stop-losses up to the largest visible loss, then of infinite losses only."""
+        """Samples by stop-losses up to the largest finite loss, then of infinite losses only."""
         epsilon = np.asarray(epsilon, dtype=float)
-        is_inside = epsilon < self._visible_loss * (1 + THRESHOLD_ERROR)
+        is_inside = epsilon < self._finite_loss * (1 + THRESHOLD_ERROR)
         places = np.where(is_inside, epsilon, 0.0)
-        lower, upper, low, high = self._divergences(places, self.max_loss)
+        moved = 2 * THRESHOLD_ERROR * (1 + places + self.max_loss)
+        event = _best_event(self.noise, self.more, places, moved)
+        lower, upper, low, high = divergences(event, places, moved)
         last = self._last(np.ones(len(epsilon)))
         return Samples(
             np.where(is_inside, np.maximum(lower, last.lower), last.lower),
             np.where(is_inside, upper, last.upper),
-            np.where(
-                is_inside, low, self._last_slope * (self.bounded & (epsilon == self.max_loss))
-            ),
+            np.where(is_inside, low, self._last_fall * (self.bounded & (epsilon == self.max_loss))),
             np.where(is_inside, high, 1.0 * (epsilon <= self.max_loss)),
         )
 
-    def _divergences(self, epsilon: Array, largest: float) -> tuple[Array, Array, Array, Array]:
-        """Bounds at epsilons up to the largest loss: see `divergences`."""
-        moved = 2 * THRESHOLD_ERROR * (1 + epsilon + largest)
-        return divergences(_best_event(self.noise, self.more, epsilon, moved), epsilon, moved)
-
     @property
-    def _last_slope(self) -> float:
-        """A lower bound of minus the slope where the profile is 0: Q's mass of the largest loss.
+    def _last_fall(self) -> float:
+        """A lower bound of the fall where the profile reaches 0: Q's mass of the largest loss.
 
         Geometric noise has that loss whenever there is any noise.
         """

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import ClassLaw
 from ..laws.matrix_law import Matrix, dominating_law, pair_law
-from . import tuning
 from .base import PrivacyProfile, Samples, joined, larger_of
-from .class_profile import ClassSampler, LawTable, last_slope
+from .class_profile import ClassSampler, LawTable, last_fall
 
 # proof constants: docs/theory/constants.md
 _BERRY_ESSEEN = 0.5  # 0.4748 has been proven
@@ -72,15 +72,15 @@ class PairsProfile(PrivacyProfile):
         return PairsSampler(self, depth, rtol)
 
     @cached_property
-    def last_slope(self) -> float:
-        """A lower bound of minus the slope where the profile is 0: that of the largest loss."""
+    def last_fall(self) -> float:
+        """A lower bound of the fall where the profile reaches 0: that of the largest loss."""
         if self.idle or not self.bounded:
             return 0.0
         rows = self.matrix.rows
         used = rows[:, rows.max(axis=0) > 0]
         y = int((used.max(axis=0) / used.min(axis=0)).argmax())
         law = self.law(int(used[:, y].argmax()), int(used[:, y].argmin()))
-        return last_slope(law, self.users, self.max_loss)
+        return last_fall(law, self.users, self.max_loss)
 
     def law(self, i: int, j: int) -> ClassLaw:
         rows = self.matrix.rows
@@ -99,8 +99,8 @@ class PairsSampler:
         parts = np.split(epsilon, range(64, len(epsilon), 64))  # keeps the tables of laws small
         found = joined([self._evaluate(part) for part in parts])
         profile = self._profile
-        slope = np.where(epsilon == profile.max_loss, profile.last_slope, found.slope_low)
-        return replace(found, upper=np.minimum(found.upper, 1.0), slope_low=slope)
+        slope = np.where(epsilon == profile.max_loss, profile.last_fall, found.fall_low)
+        return replace(found, upper=np.minimum(found.upper, 1.0), fall_low=slope)
 
     @cached_property
     def _dominating(self) -> ClassSampler:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..laws import tuning as of_laws
+from .. import tuning
 from ..laws.binary_law import BinaryLaw, BitColumns, ValueOrder
 from ..laws.class_law import ClassLaws, Law, LeakyLaw, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
@@ -31,8 +31,7 @@ from ..laws.noise_law import (
     PoissonNoise,
     UniformDummies,
 )
-from . import tuning
-from .base import NothingLost, PairProfile, Parts, PrivacyProfile, swapped
+from .base import NothingLost, PairProfile, Parts, PrivacyProfile
 from .binary_profile import BinaryProfile
 from .class_profile import ClassProfile, DensityProfile
 from .closed_form import GaussianProfile, RevealedProfile
@@ -73,7 +72,7 @@ def three_point_profile(law: ThreePointLaw, users: int, idle: int = 0) -> Privac
 def class_laws_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
     if not law.laws:
         return NothingLost()
-    enumerated = law.values and not idle and users <= of_laws.FEW_USERS
+    enumerated = law.values and not idle and users <= tuning.FEW_USERS
     histogram_laws = mixed_laws(law.values, users) if enumerated else ()
     return ClassProfile(law.laws, users, idle, histogram_laws)
 
@@ -138,7 +137,11 @@ def replaced_parts(law: Any, users: int) -> Parts:
 
 @singledispatch
 def attained_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
-    """Parts of actual neighbouring datasets, two alternatives; empty if none are known."""
+    """Parts of actual neighbouring datasets, two alternatives; empty if none are known.
+
+    The first order of each pair is that of `round_parts`. The other one need not be an alternative,
+    since `CertifiedRounds` asks about both.
+    """
     return ()
 
 
@@ -152,12 +155,14 @@ def bit_column_parts(law: BitColumns, users: int, neighbours: str = "replace") -
     bits = law.law
     if not bits.depends_on_value:
         return []
-    either, column = BinaryProfile.of_both(bits, users), _column(bits, users)
-    if neighbours == "remove":
-        return [(either if bits.symmetric else column, law.ones)]
-    differ, each = max(map(sum, law.differing)), min(map(min, law.differing))
+    either = BinaryProfile.of_both(bits, users)
+    differ = law.ones if neighbours == "remove" else max(map(sum, law.differing))
     if bits.symmetric:
         return [(either, differ)]
+    column = _column(bits, users)
+    if neighbours == "remove":
+        return [(column, differ)]
+    each = min(map(min, law.differing))
     return [(column, each), (column.swapped, each), (either, differ - 2 * each)]
 
 
@@ -173,9 +178,9 @@ def attained_bit_column_parts(
     variance_gap = bits.q * bits.not_q - bits.p * bits.not_p  # of zeros and of ones
     if neighbours == "remove":
         if variance_gap == 0 and law.columns > law.ones:
-            return [[(ones, law.ones)], [(zeros.swapped, law.ones)]]
+            return [[(ones, law.ones)], [(zeros, law.ones)]]
         one = ones if variance_gap > 0 or law.columns == law.ones else zeros
-        return [[(one, law.ones)], [(one.swapped, law.ones)]]
+        return [[(one, law.ones)]] * 2
     # of several ways to differ the one with the largest loss
     more, less = max(
         law.differing, key=lambda pair: pair[0] * ones.max_loss + pair[1] * ones.backward.max_loss
@@ -279,8 +284,7 @@ def attained_added_noise_parts(
     """All others hold a third value. If there are two values only, they may all hold the first,
     and an adversary who looks at the second one sees a message more or less."""
     third = law.values is None or law.values > 2 or law.rate == 1
-    parts = added_noise_parts(law, users, neighbours if third else "remove")
-    return [parts, swapped(parts)]
+    return [added_noise_parts(law, users, neighbours if third else "remove")] * 2
 
 
 @round_parts.register
@@ -295,5 +299,4 @@ def uniform_dummy_parts(law: UniformDummies, users: int, neighbours: str = "repl
 @attained_parts.register(SharedNoise)
 def attained_noise_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
     """All datasets are equivalent: the messages of other users are known and can be subtracted."""
-    parts = round_parts(law, users, neighbours)
-    return [parts, swapped(parts)]
+    return [round_parts(law, users, neighbours)] * 2

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import ClassLaw, ClassLaws
-from . import tuning
 from .base import NothingLost, PairProfile, PrivacyProfile, Sampler, Samples, larger_of
 from .mixture import CoveredRounds, MixtureProfile
 from .parts import round_profile
@@ -124,9 +124,8 @@ class CoveredProfile(PrivacyProfile):
         # narrow brackets cost little if there are few counts
         return self._rounds.count.deviation > 3
 
-    def outlined(self, epsilon: Array, width: float) -> Array:
-        typical = round(self._rounds.count.mean)
-        return self._rounds.profile(typical).outlined(epsilon, width)
+    def outlined(self, epsilon: Array) -> Array:
+        return self._rounds.profile(round(self._rounds.count.mean)).outlined(epsilon)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         bounds = self._bounds(depth)
@@ -141,10 +140,10 @@ class CoveredProfile(PrivacyProfile):
             lower = found.lower * many.factor * (1 - 4 * UNIT) - many.missed
             slopes = (
                 side * many.factor * (1 + sign * 4 * UNIT)
-                for side, sign in ((found.slope_low * (lower > 0), -1), (found.slope_high, 1))
+                for side, sign in ((found.fall_low * (lower > 0), -1), (found.fall_high, 1))
             )
             bounds = Samples(np.maximum(lower, 0.0), np.minimum(upper, 1.0), *slopes)
-            return self.inside(bounds, epsilon)
+            return self.zeroed_beyond_max_loss(bounds, epsilon)
 
         return sample
 
@@ -293,10 +292,6 @@ class LargestProfile(PrivacyProfile):
         return max(profile.max_loss for profile in self.profiles)
 
     @cached_property
-    def farthest_loss(self) -> float:
-        return max(profile.farthest_loss for profile in self.profiles)
-
-    @cached_property
     def bounded(self) -> bool:
         return all(profile.bounded for profile in self.profiles)
 
@@ -304,9 +299,8 @@ class LargestProfile(PrivacyProfile):
     def inner(self) -> Sequence[PrivacyProfile]:
         return self.profiles
 
-    def outlined(self, epsilon: Array, width: float) -> Array:
-        each = [profile.outlined(epsilon, width) for profile in self.profiles]
-        return np.asarray(np.max(each, axis=0))
+    def outlined(self, epsilon: Array) -> Array:
+        return np.asarray(np.max([profile.outlined(epsilon) for profile in self.profiles], axis=0))
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """The profile that leads by a rough estimate first; then those that may be larger."""
@@ -315,14 +309,14 @@ class LargestProfile(PrivacyProfile):
 
         def sample(epsilon: Array) -> Samples:
             looks = [
-                profile.inside(look(epsilon), epsilon)
+                profile.zeroed_beyond_max_loss(look(epsilon), epsilon)
                 for profile, look in zip(self.profiles, rough, strict=True)
             ]
             first = max(range(len(looks)), key=lambda i: float(looks[i].lower.sum()))
-            best = self.profiles[first].inside(fine[first](epsilon), epsilon)
+            best = self.profiles[first].zeroed_beyond_max_loss(fine[first](epsilon), epsilon)
             for i, look in enumerate(looks):
                 if i != first and (look.upper > best.lower).any():
-                    found = self.profiles[i].inside(fine[i](epsilon), epsilon)
+                    found = self.profiles[i].zeroed_beyond_max_loss(fine[i](epsilon), epsilon)
                     best = larger_of(best, found)
             return best
 

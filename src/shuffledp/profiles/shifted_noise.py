@@ -23,11 +23,11 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import tuning
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.tails import noise_masses, noise_tails
 from ..errors import OutOfRange
 from ..laws.integer_noise import DiscreteGaussianLaw, IntegerNoise, PolyaDifference
-from . import tuning
 from .base import PrivacyProfile, Sampler, Samples, joined
 from .closed_form import BetweenPolygons, GaussianProfile, Polygon, polygon_above, polygon_below
 

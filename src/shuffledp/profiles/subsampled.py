@@ -50,16 +50,12 @@ class SubsampledProfile(_SampleProfile):
         return sampled_loss(self.full.max_loss, self.rate)
 
     @property
-    def farthest_loss(self) -> float:
-        return sampled_loss(self.full.farthest_loss, self.rate)
-
-    @property
     def bounded(self) -> bool:
         return self.full.bounded
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
-        return lambda epsilon: self.inside(sampled(epsilon), epsilon)
+        return lambda epsilon: self.zeroed_beyond_max_loss(sampled(epsilon), epsilon)
 
 
 def subsampled(inner: Sampler, rate: float) -> Sampler:
@@ -82,13 +78,13 @@ def subsampled(inner: Sampler, rate: float) -> Sampler:
         # the slope in alpha is that of the full round
         before, after = (magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
         found = inner(before)
-        if np.isfinite(found.slope_high).all():  # along the line below
+        if np.isfinite(found.fall_high).all():  # along the line below
             distance = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
-            lower = np.maximum(found.lower - found.slope_high * distance, 0.0)
-            slopes = found.slope_low, found.slope_high
+            lower = np.maximum(found.lower - found.fall_high * distance, 0.0)
+            slopes = found.fall_low, found.fall_high
         else:
             second = inner(after)
-            lower, slopes = second.lower, (second.slope_low, second.slope_high)
+            lower, slopes = second.lower, (second.fall_low, second.fall_high)
         return Samples(lower * rate * (1 - 4 * _ULP), found.upper * rate * (1 + 4 * _ULP), *slopes)
 
     return sample
@@ -140,7 +136,7 @@ class MissingFromSample(_SampleProfile):
             with np.errstate(invalid="ignore"):
                 slopes = (
                     kept * (below.lower + s * np.exp(beyond)) + s * rate
-                    for s in (below.slope_low, below.slope_high)
+                    for s in (below.fall_low, below.fall_high)
                 )
                 low, high = (np.where(is_inside, slope, 0.0) for slope in slopes)
             return Samples(

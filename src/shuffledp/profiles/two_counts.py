@@ -3,8 +3,7 @@
 H_alpha((N+1, N')||(N, N'+1)) is the mean over N' of f(alpha r(N')), where r(s) is Pr[N = s-1] over
 Pr[N = s] and f the divergence of (N+1, N), a polygon with a corner at every r(s). Both are added up
 count by count: all terms are positive. If the message is there with some probability only, f is
-evaluated at other places. If there are many counts, those of N' are put together, in their mean
-from below (Jensen); from above each is parted between the means around it.
+evaluated at other places.
 
 Theory: docs/theory/noise-messages.md.
 """
@@ -17,12 +16,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .. import tuning
 from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import sampled_loss
 from ..laws.noise_law import NegativeBinomialNoise, Noise
-from . import tuning
 from .base import PrivacyProfile, Sampler, Samples, joined
 from .one_more import one_more, point_masses
 from .sender_count import bernstein
@@ -102,37 +100,6 @@ class _Tail:
         return self._value[at] + gap * slope, slope, self._above[np.maximum(at - 1, 0)]
 
 
-class _Grouped(NamedTuple):
-    """The law of r(N'): points, and masses of a law below it in convex order and of one above."""
-
-    point: Array
-    below: Array
-    above: Array
-
-
-def _grouped(counts: NoiseCounts, start: NDArray[np.intp]) -> _Grouped:
-    """Groups of counts, from each start to before the next.
-
-    From below, a group is at its mean (Jensen); from above, each count is split between the means
-    around it. The first and the last count have to be groups by themselves.
-    """
-    ratio, last = counts.ratio, np.append(start[1:], len(counts.mass)) - 1
-    mass = np.add.reduceat(counts.mass, start)
-    mean = np.add.reduceat(counts.mass * ratio, start) / np.maximum(mass, 1e-300)
-    # f falls: a mean that underflows is safe at the largest ratio
-    mean = np.where(mass > 1e-290, np.clip(mean, ratio[start], ratio[last]), ratio[last])
-    before = np.searchsorted(mean, ratio, side="right") - 1
-    after = np.minimum(before + 1, len(mean) - 1)
-    gap = mean[after] - mean[before]
-    left = np.divide(mean[after] - ratio, gap, out=np.ones(len(gap)), where=gap > 0)
-    # f falls: what is rounded goes to the left
-    share = np.minimum(left + 16 * UNIT * mean[after] / np.maximum(gap, 1e-300), 1.0)
-    above: Array = np.zeros(len(mean))
-    for place, part in ((before, share), (after, 1 - share)):
-        above += np.bincount(place, counts.mass * part, len(mean))
-    return _Grouped(mean, mass, above)
-
-
 @dataclass(frozen=True)
 class TwoCountsProfile(PrivacyProfile):
     """The profile of (N+1, N') and (N, N'+1), which is the same in both orders, by counting.
@@ -148,21 +115,12 @@ class TwoCountsProfile(PrivacyProfile):
     noise: Noise
     rate: float = 1.0
 
-    @property
-    def _parts(self) -> list[PrivacyProfile]:
-        return [one_more(self.noise, more) for more in (True, False)]
-
     @cached_property
     def max_loss(self) -> float:
         if self.rate < 1:
             return self._sampled_loss
-        return sum(part.max_loss for part in self._parts) * (1 + 2.0**-50)
-
-    @property
-    def farthest_loss(self) -> float:
-        if self.rate < 1:
-            return self._sampled_loss
-        return sum(part.farthest_loss for part in self._parts) * (1 + 2.0**-50)
+        losses = (one_more(self.noise, more).max_loss for more in (True, False))
+        return sum(losses) * (1 + 2.0**-50)
 
     @property
     def _sampled_loss(self) -> float:
@@ -189,15 +147,15 @@ class TwoCountsProfile(PrivacyProfile):
         return True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Sums over groups of counts; masses, ratios and sums are charged with their roundings."""
+        """Sums over all counts; masses, ratios and sums are charged with their roundings."""
         counts = counts_of(self.noise, depth + 12)
-        tail, law = _Tail(self.noise, counts), _grouped(counts, self._starts(counts, rtol))
-        error = 2 * (counts.error + tail.error) + UNIT * (4 * len(counts.mass) + 64)
-        # ratios and their means err like epsilons do
-        turned = UNIT * (len(counts.mass) + 64)
+        tail, mass = _Tail(self.noise, counts), counts.mass
+        error = 2 * (counts.error + tail.error) + UNIT * (4 * len(mass) + 64)
+        # ratios err like epsilons do
+        turned = UNIT * (len(mass) + 64)
         rate, shift = self.rate, (1 - self.rate) / self.rate
-
-        rows = max((1 << 13) // len(law.point), 1)  # arrays that stay in the cache
+        place = counts.ratio + shift
+        rows = max((1 << 13) // len(mass), 1)  # arrays that stay in the cache
 
         def sample(epsilon: Array) -> Samples:
             blocks = [epsilon[i : i + rows] for i in range(0, len(epsilon), rows)]
@@ -205,15 +163,13 @@ class TwoCountsProfile(PrivacyProfile):
 
         def block(epsilon: Array) -> Samples:
             epsilon = np.minimum(epsilon, 700.0)
-            alpha, place = np.exp(epsilon), law.point + shift
-            shifted = np.multiply.outer(alpha, law.point) + (np.expm1(epsilon) * shift)[:, None]
+            alpha = np.exp(epsilon)
+            shifted = np.multiply.outer(alpha, counts.ratio) + (np.expm1(epsilon) * shift)[:, None]
             value, slope, steep = tail(shifted)
-            steep *= place
-            low, high, slope = value @ law.below, value @ law.above, slope @ (law.below * place)
-            off = turned * alpha * (1 + epsilon)
-            lower = rate * (low * (1 - error) - off * (steep @ law.below))
-            upper = rate * (high * (1 + error) + off * (steep @ law.above)) + 2 * counts.rest
-            upper += UNDERFLOW
+            found, slope = value @ mass, slope @ (mass * place)
+            off = turned * alpha * (1 + epsilon) * (steep @ (mass * place))
+            lower = rate * (found * (1 - error) - off)
+            upper = rate * (found * (1 + error) + off) + 2 * counts.rest + UNDERFLOW
             is_inside = self.may_be_positive(epsilon)
             return Samples(
                 np.where(is_inside & (lower > UNDERFLOW), lower, 0.0),
@@ -223,19 +179,3 @@ class TwoCountsProfile(PrivacyProfile):
             )
 
         return sample
-
-    def _starts(self, counts: NoiseCounts, rtol: float) -> NDArray[np.intp]:
-        """The first count of each group; the first and the last count form groups by themselves.
-
-        Groups are the root of 16 rtol standard deviations wide, at most a tenth, and wider above
-        the mean: a loss is large where N' is small.
-        """
-        mean, variance = self.noise.moments
-        width = math.sqrt(variance * min(16 * rtol, 0.01))
-        count = counts.first + np.arange(len(counts.mass), dtype=float)
-        beyond = np.maximum(count - mean, 0.0) ** 2 / max(variance, 1e-300)
-        size = np.maximum(width * np.exp(np.minimum(beyond / 6, 50.0)), 1.0)
-        place = np.floor(np.append(0.0, np.cumsum(1 / size[:-1])) * (1 + 1e-12))
-        new = np.diff(place, prepend=-1.0) > 0
-        new[[0, min(1, len(new) - 1), -1]] = True
-        return np.flatnonzero(new)

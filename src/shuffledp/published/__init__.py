@@ -15,7 +15,7 @@ from ..errors import OutOfRange
 from ..randomizers import ApproximateLDP, Laplace, PureLDP, RandomizedResponse
 from ..shuffle import Shuffle
 from . import balle2019, clone_rdp, erlingsson2019, feldman2021, girgis2021, koskela2023
-from .bound import PublishedBound, local_epsilon_of
+from .bound import NUMERICAL, RENYI, BoundValue, PublishedBound, local_epsilon_of
 from .composition_theorems import for_one_round
 
 _PURE, _RR = "any eps0-LDP randomizer", "k-ary randomized response"
@@ -60,37 +60,56 @@ def _approximate(randomizer: Any, users: int, delta: float) -> float:
     return feldman2021.approximate(randomizer.eps0, randomizer.delta0, users, delta)
 
 
-def _girgis(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
+def _girgis(
+    randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+) -> BoundValue:
     eps0 = local_epsilon_of(randomizer)
     if isinstance(randomizer, Laplace):
         raise OutOfRange(
             f"{randomizer!r} has a continuum of outputs, and the theorem is for discrete "
             "randomizers; give a discrete one."
         )
-    return girgis2021.epsilon(eps0, users, sample_rate, rounds, delta)
+    return BoundValue(girgis2021.epsilon(eps0, users, sample_rate, rounds, delta), RENYI)
 
 
-def _clone_rdp(analysis: str, source: str) -> PublishedBound:
-    def rule(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
-        if sample_rate != 1:
-            raise OutOfRange(
-                f"sample_rate={sample_rate:g} is below 1, and this bound does not cover sampling; "
-                "give 1."
-            )
+def _clone_rdp(name: str, analysis: str, source: str) -> PublishedBound:
+    def rule(
+        randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+    ) -> BoundValue:
+        _refuse_samples(sample_rate)
         eps0 = local_epsilon_of(randomizer)
-        return clone_rdp.epsilon(eps0, users, rounds, delta, analysis=analysis)
+        value = clone_rdp.epsilon(eps0, users, rounds, delta, analysis=analysis)
+        return BoundValue(value, RENYI)
 
-    return PublishedBound(f"Renyi DP of {analysis}", source, _PURE + ", composed", rule)
+    return PublishedBound(name, source, _PURE + ", composed", rule)
 
 
-def _amplified(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
+def _amplified(
+    randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+) -> BoundValue:
     if sample_rate == 1:
         raise OutOfRange(
             "sample_rate=1 means no sampling, which this bound is for; give a sample_rate below 1."
         )
     everyone = PureLDP(local_epsilon_of(randomizer))
     round_ = Shuffle(everyone, users, "stronger-clones", sample_rate)
-    return accountant.repeated(round_, rounds).get_epsilon(delta)
+    return BoundValue(accountant.repeated(round_, rounds).get_epsilon(delta), NUMERICAL)
+
+
+def _composed_clones(
+    randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+) -> BoundValue:
+    _refuse_samples(sample_rate)
+    round_ = Shuffle(PureLDP(local_epsilon_of(randomizer)), users, "clones")
+    return BoundValue(accountant.repeated(round_, rounds).get_epsilon(delta), NUMERICAL)
+
+
+def _refuse_samples(sample_rate: float) -> None:
+    if sample_rate != 1:
+        raise OutOfRange(
+            f"sample_rate={sample_rate:g} is below 1, and this bound does not cover sampling; "
+            "give 1."
+        )
 
 
 #: Every bound, from the oldest to the newest.
@@ -125,29 +144,39 @@ BOUNDS: tuple[PublishedBound, ...] = (
         _girgis,
     ),
     _clone_rdp(
+        "Feldman et al. 2021, Renyi DP",
         "clones",
         "Renyi DP of the pair of Feldman, McMillan, Talwar 2021 (FOCS), Theorem 3.2; rounds add "
         "up, converted by Canonne, Kamath, Steinke 2020",
     ),
     _clone_rdp(
+        "Feldman et al. 2023, Renyi DP",
         "stronger-clones",
         "Renyi DP of the pair of Feldman, McMillan, Talwar 2023 (SODA) with p = 1/(e^eps0 + 1); "
         "rounds add up, converted by Canonne, Kamath, Steinke 2020",
     ),
     PublishedBound(
-        "stronger clones, amplified by sampling",
+        "Feldman et al. 2023, amplified by sampling",
         "Feldman, McMillan, Talwar 2023 (SODA) with p = 1/(e^eps0 + 1), then Zhu, Dong, Wang 2022 "
         "(AISTATS), Proposition 30; composed without loss",
         _PURE + ", subsampled, composed",
         _amplified,
     ),
+    PublishedBound(
+        "Koskela et al. 2023, clones",
+        "Feldman, McMillan, Talwar 2021 (FOCS), Theorem 3.2, composed without loss as in "
+        f"{koskela2023.PAPER}",
+        _PURE + ", composed",
+        _composed_clones,
+    ),
     _response(
-        "Koskela et al. 2023, weaker adversary",
-        f"{koskela2023.PAPER}, k-ary randomized response, adversary A_w" + _LOOSE,
+        "Koskela et al. 2023, A_w with joint counts",
+        f"{koskela2023.PAPER}, k-ary randomized response, adversary A_w, joint counts as in the "
+        "proof" + _LOOSE,
         koskela2023.weak,
     ),
     _response(
-        "Koskela et al. 2023, strong adversary (not a bound)",
+        "Koskela et al. 2023, A_s with independent counts (not a bound)",
         f"{koskela2023.PAPER}, k-ary randomized response, adversary A_s, as printed with "
         "independent counts: too low for some parameters",
         koskela2023.strong,
@@ -155,4 +184,4 @@ BOUNDS: tuple[PublishedBound, ...] = (
     ),
 )
 
-__all__ = ["BOUNDS", "PublishedBound"]
+__all__ = ["BOUNDS", "BoundValue", "PublishedBound"]

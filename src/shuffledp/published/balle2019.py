@@ -42,7 +42,7 @@ def closed_form(k: int, gamma: float, users: int, delta: float) -> float:
     if epsilon > 1:
         raise OutOfRange(
             f"The formula gives epsilon={epsilon:.6g}, above 1, where the theorem ends; give more "
-            "users or a larger gamma."
+            "users or a larger gamma (a smaller eps0)."
         )
     return epsilon
 

@@ -5,14 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .._support import validate
-from ..bounds.crossing import crossing
+from ..bounds.certificate import enclose_crossing
 from ..errors import InvalidParameter, OutOfRange
 
 #: In a source, what follows the theorem for one round of all users: about rounds, about samples.
 ROUNDS_BY, SAMPLES_BY = "; rounds by ", ", sampling by "
+
+
+#: How several rounds are composed.
+BASIC, ADVANCED, RENYI, NUMERICAL = (
+    *("basic theorem", "advanced theorem", "Renyi DP", "exact numerical"),
+)
+
+
+class BoundValue(NamedTuple):
+    """An epsilon, and how several rounds were composed.
+
+    Attributes
+    ----------
+    epsilon : float
+        Epsilon of all rounds.
+    composition : str
+        "basic theorem", "advanced theorem", "Renyi DP" or "exact numerical".
+
+    Examples
+    --------
+    >>> from shuffledp.published import BoundValue
+    >>> BoundValue(epsilon=0.2, composition="basic theorem").composition
+    'basic theorem'
+    """
+
+    epsilon: float
+    composition: str
 
 
 class EpsilonRule(Protocol):
@@ -20,7 +47,7 @@ class EpsilonRule(Protocol):
 
     def __call__(
         self, randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
-    ) -> float: ...
+    ) -> BoundValue: ...
 
 
 @dataclass(frozen=True)
@@ -59,6 +86,8 @@ class PublishedBound:
     ) -> float:
         """Epsilon of the bound, for replace-one neighbours.
 
+        `value` says in addition how several rounds were composed.
+
         Parameters
         ----------
         randomizer : Randomizer
@@ -91,6 +120,36 @@ class PublishedBound:
         >>> bound = next(b for b in BOUNDS if b.name == "Feldman et al. 2021, closed form")
         >>> round(bound.epsilon(PureLDP(eps0=4.0), 100_000, 1.0, 1, 1e-6), 6)
         0.534634
+        """
+        return self.value(randomizer, users, sample_rate, rounds, delta).epsilon
+
+    def value(
+        self, randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+    ) -> BoundValue:
+        """Epsilon of the bound, and how several rounds were composed.
+
+        Parameters
+        ----------
+        randomizer, users, sample_rate, rounds, delta : Any
+            As for `epsilon`.
+
+        Returns
+        -------
+        BoundValue
+            Its epsilon, and its composition in a few words.
+
+        Raises
+        ------
+        InvalidParameter, OutOfRange
+            As for `epsilon`.
+
+        Examples
+        --------
+        >>> from shuffledp import PureLDP
+        >>> from shuffledp.published import BOUNDS
+        >>> bound = next(b for b in BOUNDS if b.name == "Feldman et al. 2021, closed form")
+        >>> bound.value(PureLDP(eps0=1.0), 100_000, 1.0, 100, 1e-6).composition
+        'advanced theorem'
         """
         if isinstance(randomizer, type) or not hasattr(randomizer, "analyses"):
             raise InvalidParameter(
@@ -162,4 +221,4 @@ def smallest_epsilon(delta_of: Callable[[float], float], eps0: float, delta: flo
     def clipped(epsilon: float) -> float:
         return min(delta_of(epsilon), 1.0) if epsilon < eps0 else 0.0
 
-    return crossing(clipped, delta, eps0 / 2, eps0, rtol=1e-10)[1]
+    return enclose_crossing(clipped, delta, eps0 / 2, eps0, rtol=1e-10)[1]

@@ -14,7 +14,16 @@ from typing import Any, TypeVar
 
 from .._support import validate
 from ..errors import InvalidParameter, OutOfRange
-from .bound import ROUNDS_BY, SAMPLES_BY, PublishedBound, checked_delta, sampled_users
+from .bound import (
+    ADVANCED,
+    BASIC,
+    ROUNDS_BY,
+    SAMPLES_BY,
+    BoundValue,
+    PublishedBound,
+    checked_delta,
+    sampled_users,
+)
 
 
 def epsilon_of_rdp(order: float, rdp: float, delta: float) -> float:
@@ -49,6 +58,7 @@ def climb(value: Callable[[float], float], start: float, factor: float, top: flo
 
 
 T = TypeVar("T")
+Value = TypeVar("Value", float, BoundValue)
 Single = Callable[[float], float]
 
 #: Shares of delta that are tried for the slack delta' of advanced composition.
@@ -87,18 +97,21 @@ def advanced(single: Single, rounds: int, delta: float) -> float:
     return _least(with_slack, SHARES)
 
 
-def better(single: Single, rounds: int, delta: float) -> float:
+def better(single: Single, rounds: int, delta: float) -> BoundValue:
     """The smaller of basic and advanced composition; one round is left alone.
 
-    >>> better(lambda delta: 0.1, 1, 1e-6)
+    >>> better(lambda delta: 0.1, 1, 1e-6).epsilon
     0.1
+    >>> better(lambda delta: 0.1, 2, 1e-6)
+    BoundValue(epsilon=0.2, composition='basic theorem')
     """
     if rounds == 1:
-        return single(delta)
-    return _least(lambda rule: rule(single, rounds, delta), (basic, advanced))
+        return BoundValue(single(delta), BASIC)
+    rules = ((basic, BASIC), (advanced, ADVANCED))
+    return _least(lambda rule: BoundValue(rule[0](single, rounds, delta), rule[1]), rules)
 
 
-def _least(epsilon: Callable[[T], float], choices: Iterable[T]) -> float:
+def _least(epsilon: Callable[[T], Value], choices: Iterable[T]) -> Value:
     """The smallest epsilon of those choices for which there is one; if there is none, why."""
     values, reason = [], None
     for choice in choices:
@@ -143,7 +156,9 @@ def for_one_round(
 ) -> PublishedBound:
     """A bound for one round of (randomizer, users, delta), carried over sampling and rounds."""
 
-    def rule(randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float) -> float:
+    def rule(
+        randomizer: Any, users: int, sample_rate: float, rounds: int, delta: float
+    ) -> BoundValue:
         sampled = sampled_users(users, sample_rate)
 
         def single(of: float) -> float:

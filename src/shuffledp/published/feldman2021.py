@@ -8,7 +8,7 @@ import numpy as np
 
 from .._support import validate
 from .._support.numeric import Array, Bounds
-from ..bounds.crossing import crossing
+from ..bounds.certificate import enclose_crossing
 from ..engines import tails
 from ..errors import OutOfRange
 from ..randomizers import PureLDP
@@ -79,8 +79,8 @@ def numerical(eps0: float, users: int, delta: float, *, step: int | None = None)
         return float(weights @ given_clones(eps0, last, epsilon))
 
     guess = eps0 / 2
-    upper = crossing(worst, delta, guess, eps0, rtol=1e-10)[1]
-    return Bounds(crossing(best, delta, upper, eps0, rtol=1e-10)[0], upper)
+    upper = enclose_crossing(worst, delta, guess, eps0, rtol=1e-10)[1]
+    return Bounds(enclose_crossing(best, delta, upper, eps0, rtol=1e-10)[0], upper)
 
 
 def approximate(eps0: float, delta0: float, users: int, delta: float) -> float:
@@ -121,7 +121,7 @@ def approximate(eps0: float, delta0: float, users: int, delta: float) -> float:
     def total(epsilon: float) -> float:
         return clones.get_delta(epsilon, rtol=1e-6) + paid(epsilon) if epsilon < high else 0.0
 
-    return crossing(total, delta, high / 2, high, rtol=1e-10)[1]
+    return enclose_crossing(total, delta, high / 2, high, rtol=1e-10)[1]
 
 
 def given_clones(eps0: float, clones: Array, epsilon: float) -> Array:

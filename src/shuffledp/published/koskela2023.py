@@ -6,6 +6,8 @@ upper bound of it, and a loose one. For the weaker adversary the law of the coun
 loss, so the formula is sound. For the strong adversary the two counts are printed as independent
 binomials, which they are not: the formula is loose for most parameters and, with few values, a
 large gamma and a small delta, too low (k=2, gamma=0.8, n=100, e^epsilon=5: 3.0e-12 for 8.1e-12).
+For the weaker adversary the counts are joint here, as in the paper's proof: with independent ones,
+as in its statement, the formula is too low as well.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from ..allocation import RandomAllocation
 from ..central import GaussianNoise
 from ..errors import OutOfRange
 from ..mechanisms import PoissonSampled
+from .bound import NUMERICAL, RENYI
 from .composition_theorems import epsilon_of_rdp
 
 _ORDERS = np.arange(2, 257)
@@ -36,6 +37,7 @@ class TrainingBound:
     name: str
     source: str
     rule: Callable[[RandomAllocation, int, float], float]
+    composition: str  # of several epochs
     remark: str = ""  # why it is no bound for random allocation
 
 
@@ -106,6 +108,7 @@ TRAINING_BOUNDS = (
         "no amplification",
         "the steps of the example are known to the adversary: composed Gaussian noise",
         _not_amplified,
+        NUMERICAL,
     ),
     TrainingBound(
         "Renyi DP of random allocation",
@@ -113,11 +116,13 @@ TRAINING_BOUNDS = (
         "order by the inequality of the means; epochs add up, converted by Canonne, Kamath, "
         "Steinke 2020",
         _renyi,
+        RENYI,
     ),
     TrainingBound(
         "Poisson batches",
         "every example joins each step with probability selected/steps; certified by this package",
         _poisson,
+        NUMERICAL,
         "another way to draw batches of the same size on average, not a bound for this one",
     ),
 )

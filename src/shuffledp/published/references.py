@@ -29,10 +29,14 @@ class CitedPaper:
     @property
     def names(self) -> tuple[str, ...]:
         """How texts name it: all families, or the first of three or more, and the year."""
-        plain = re.sub(r"\{\\.(\w)\}", r"\1", self.authors)
-        families = [author.partition(",")[0] for author in plain.split(" and ")]
+        families = [author.partition(",")[0] for author in _plain(self.authors).split(" and ")]
         short = (f"{families[0]} et al. {self.year}",) if len(families) > 2 else ()
         return f"{', '.join(families)} {self.year}", *short
+
+    @property
+    def cited(self) -> str:
+        """Names, year, title and venue, in plain text."""
+        return f"{self.names[0]}, {_plain(self.title)}, {self.venue}"
 
     def bibtex(self) -> str:
         """The entry; the title keeps its capitals."""
@@ -41,6 +45,11 @@ class CitedPaper:
             "year": str(self.year),
         }  # fmt: skip
         return _entry(self.kind, self.key, fields)
+
+
+def _plain(text: str) -> str:
+    """Without the accents of TeX."""
+    return re.sub(r"\{\\.(\w)\}", r"\1", text)
 
 
 def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
@@ -162,6 +171,11 @@ REFERENCES = (
         2025,
     ),
 )
+
+
+def papers_of(theorem: str, rounds: int) -> str:
+    """What names the papers behind a value of this package: of its analysis, and of composition."""
+    return f"{theorem}; rounds by Zhu, Dong, Wang 2022" if rounds > 1 else theorem
 
 
 def references_in(text: str) -> list[CitedPaper]:

@@ -19,11 +19,17 @@ def chapter(title: str) -> str:
 
 
 SEES_ALL_BUT_ONE = (
-    "sees all shuffled messages of every round and knows the value of every user but one; "
-    "does not see who sent which message, or which messages have the same sender"
+    "sees all shuffled messages of every round and is taken to know the value of every user but "
+    "one; does not see which honest user sent which message, or which messages of honest users "
+    "have the same sender"
 )
 #: What every theorem about several users or rounds needs of their random choices.
 FRESH = "with randomness that is independent of the other users' and fresh for every message"
+#: When the randomizer of a round is chosen, and by what.
+CHOSEN_BEFORE = (
+    "chosen before any message of that round is seen (it may depend on what earlier rounds "
+    "released, but not on messages, noise or samples that were not released)"
+)
 #: What follows the theorem of a round of all users if only a sample of them sends.
 SAMPLED = (
     "then an upper bound by amplification by sampling, for each number of honest senders (Zhu, "
@@ -118,10 +124,9 @@ STRONGER_CLONES = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "all users of a round apply the same eps0-LDP randomizer, chosen before any message of "
-        f"that round is seen (it may depend on all earlier rounds), {FRESH}"
+        f"all honest users of a round apply the same eps0-LDP randomizer, {CHOSEN_BEFORE}, {FRESH}"
     ),
-    gist="faces the worst randomizer with this eps0",
+    gist="faces any randomizer with this eps0",
     law=lambda randomizer: laws.class_law.ThreePointLaw.stronger_clones(randomizer.eps0),
 )
 VARIATION_RATIO = Analysis(
@@ -135,10 +140,9 @@ VARIATION_RATIO = Analysis(
         "for the two values in which neighbouring datasets differ, the distributions of the "
         "message are within a factor of p of each other, have a total variation distance of at "
         "most beta, and are nowhere above q times the distribution of any other user's message; "
-        "all users of a round apply this randomizer, chosen before any message of that round is "
-        f"seen, {FRESH}"
+        f"all honest users of a round apply this randomizer, {CHOSEN_BEFORE}, {FRESH}"
     ),
-    gist="faces the worst randomizer with these three numbers",
+    gist="faces any randomizer with these three numbers",
     law=lambda randomizer: randomizer.three_numbers_law(),
 )
 APPROXIMATE = Analysis(
@@ -149,10 +153,10 @@ APPROXIMATE = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "all users of a round apply the same (eps0, delta0)-LDP randomizer, chosen before any "
-        f"message of that round is seen (it may depend on all earlier rounds), {FRESH}"
+        "all honest users of a round apply the same (eps0, delta0)-LDP randomizer, "
+        f"{CHOSEN_BEFORE}, {FRESH}"
     ),
-    gist="faces the worst randomizer with this eps0 and delta0",
+    gist="faces any randomizer with this eps0 and delta0",
     law=lambda randomizer: randomizer.leaky_law(),
 )
 CLONES = Analysis(
@@ -160,11 +164,12 @@ CLONES = Analysis(
     theorem="hiding among the clones (Feldman, McMillan, Talwar 2021, Theorem 3.2)",
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "all users of a round apply the same eps0-LDP randomizer, or they answer one after another "
+        "all honest users of a round apply the same eps0-LDP randomizer, or all users answer one "
+        "after another "
         "in random order and apply eps0-LDP randomizers that depend on the place in that order and "
         f"on earlier messages, but not on the user; in both cases {FRESH}"
     ),
-    gist="faces the worst randomizer with this eps0, adaptive within the round",
+    gist="faces any randomizers with this eps0, adaptive within the round",
     law=lambda randomizer: laws.class_law.ThreePointLaw.clones(randomizer.eps0),
 )
 STRONG = Analysis(
@@ -197,8 +202,9 @@ SUMS = Analysis(
         f"of all columns in which two values differ; proof: {chapter('Only the sums are seen')}"
     ),
     adversary=(
-        "sees the sums over all users of every round and knows the value of every user but one; "
-        "does not see what any user sent"
+        "sees, for every round, the sums over all users whose contributions arrive and no sums "
+        "over fewer of them, and is taken to know the value of every user but one; does not see "
+        "what any honest user sent"
     ),
     assumption=_THIS_RANDOMIZER,
     gist="sees nothing but the sums",
@@ -225,7 +231,7 @@ _OF_THE_GROUP = {
     "every honest user applies this randomizer": (
         "every honest user applies the randomizer of the group"
     ),
-    "all users of a round apply": "all users of the group apply",
+    "all honest users of a round apply": "all honest users of the group apply",
     "any other user's message": "the message of any other user of the group",
 }
 #: Of users with different randomizers; `whom` it is for is filled in.

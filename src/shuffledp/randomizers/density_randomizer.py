@@ -15,6 +15,9 @@ from ..laws.class_law import Law
 from .analyses import BLANKET, Analysis
 from .base import Randomizer
 
+#: What is assumed of noise that has a density.
+REAL_NOISE = "on real numbers (noise of a floating-point generator is another randomizer)"
+
 
 class DensityRandomizer(Randomizer):
     """A randomizer of values in [0, 1] with a density R(x) and worst inputs 0 and 1.

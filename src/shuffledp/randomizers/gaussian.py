@@ -15,7 +15,7 @@ from .._support.text import plain
 from ..errors import InvalidParameter
 from .analyses import SENSITIVITY, SUMS, Analysis
 from .base import register, spelled
-from .density_randomizer import DensityRandomizer
+from .density_randomizer import REAL_NOISE, DensityRandomizer
 from .parameter import Family, Parameter, Search, parameters_of
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ class Gaussian(DensityRandomizer):
     @property
     def sum_remarks(self) -> Mapping[str, str]:
         real = (
-            "proven for shares that are real numbers; for rounded shares there is no proof: use "
-            "NoiseShares, whose shares are integers, if the shares are rounded"
+            "assumed to be real numbers, which no device sends: of shares that are rounded nothing "
+            "is proven; NoiseShares, whose shares are integers, need no such assumption"
         )
         bound = {"sensitivity": SENSITIVITY.format(norm=1, twice=2)}
         return {**({} if self.dimension is None else bound), "noise": real}
@@ -143,7 +143,7 @@ class Gaussian(DensityRandomizer):
     def describe(self) -> str:
         noise = f"Gaussian noise of standard deviation {plain(self.sigma)}"
         if self.dimension is None:
-            return f"values in [0, 1] plus {noise}"
+            return f"values clipped to [0, 1] plus {noise}, {REAL_NOISE}"
         return f"vectors of {self.dimension:,} numbers, of L2 norm at most 1, plus {noise} in each"
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from .._support.numeric import UNIT, Array
 from .._support.text import plain
 from .analyses import KNOWN_AND_PURE, Analysis
 from .base import register
-from .density_randomizer import DensityRandomizer
+from .density_randomizer import REAL_NOISE, DensityRandomizer
 from .parameter import LocalEpsilon
 
 if TYPE_CHECKING:
@@ -73,4 +73,5 @@ class Laplace(DensityRandomizer):
 
     def describe(self) -> str:
         local = plain(self.eps0)
-        return f"values in [0, 1] plus Laplace noise of scale 1/{local}, {local}-LDP"
+        noise = f"Laplace noise of scale 1/{local}, {REAL_NOISE}"
+        return f"values clipped to [0, 1] plus {noise}; {local}-LDP"

@@ -52,9 +52,9 @@ class MembershipRandomizer(Randomizer):
     k: int
     eps0: float
 
-    #: From how many values on there are three of which base_mass(., 3) speaks.
+    #: The smallest k for which `base_mass(., 3)` is defined.
     values_for_three: ClassVar[int] = 3
-    #: Are there two messages if there are two values?
+    #: Whether there are only two messages if k is 2, so that the analysis is exact.
     two_of_two: ClassVar[bool] = False
 
     @abstractmethod

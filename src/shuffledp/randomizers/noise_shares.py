@@ -30,9 +30,10 @@ SHARES = Analysis(
     ),
     adversary=SUMS.adversary,
     assumption=(
-        "every honest user, also one without a value, draws a share from exactly this distribution "
-        "for every column, independently of the other users and afresh in every round, and adds "
-        "it; sums may be reduced modulo the size of a finite group, which is post-processing"
+        "every honest user, also one without a value, draws a noise share from exactly this "
+        "distribution for every number that is summed, independently of the other users and afresh "
+        "in every round, and adds it; sums may be reduced modulo the size of a finite group, which "
+        "is post-processing"
     ),
     gist=SUMS.gist,
     law=SUMS.law,
@@ -217,6 +218,13 @@ class NoiseShares(Randomizer):
             return {}
         norm = plain(self.norm)
         return {"sensitivity": SENSITIVITY.format(norm=norm, twice=plain(2 * self.norm))}
+
+    @property
+    def no_local_eps0(self) -> str:
+        return (
+            "a message has the noise share of one user only, which may be 0, so that the message "
+            "is the true value; other deltas are not stated"
+        )
 
     @property
     def is_summed(self) -> bool:

@@ -61,8 +61,9 @@ ADDED = Analysis(
         f"values are kept at random; proof: {chapter('Noise messages')}"
     ),
     adversary=(
-        "sees all shuffled messages of every round, dummies among them, and knows the value of "
-        "every user but one; does not see which messages are dummies or which values were kept"
+        "sees all shuffled messages of every round, dummies among them, and is taken to know the "
+        "value of every user but one; does not see which messages are dummies or which values were "
+        "kept"
     ),
     assumption=(
         "the shuffler keeps every value with exactly the stated probability, draws the dummies "
@@ -222,7 +223,10 @@ class NoisyHistogram(Randomizer):
     def families(cls, size: int) -> Sequence[Family]:
         thetas = [{"theta": theta, "k": size} for theta in (0.05, 0.3, 0.8)]
         return (
-            *(Family(kind, [{"k": size}]) for kind in ("poisson", "bernoulli", "dummies")),
+            *(
+                Family(kind, [{"k": size}])
+                for kind in ("poisson", "bernoulli", "dummies", "binomial")
+            ),
             Family("negative_binomial", thetas),
         )
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from .. import laws
+from .. import laws, tuning
 from .._support import validate
 from .._support.written import written_number
 from ..errors import InvalidParameter, ShuffleDPError
@@ -144,7 +144,7 @@ class Questionnaire(Randomizer):
             else combined.answer_laws(matrix)
             for i, matrix in enumerate(matrices)
         ]
-        while combined.ways(choices, kinds) > laws.tuning.COMBINED_LAWS:
+        while combined.ways(choices, kinds) > tuning.COMBINED_LAWS:
             several = [i for i in covered if i not in dominated and len(choices[i]) > 1]
             if not several:
                 break
@@ -169,7 +169,7 @@ class Questionnaire(Randomizer):
         """Of the laws that datasets attain, so many as can be combined: those that vary most."""
         combined = laws.combined_law
         choices = [_attained_laws(question) for question in self.questions]
-        most, listed = max(map(len, choices)), laws.tuning.COMBINED_LAWS // 4
+        most, listed = max(map(len, choices)), tuning.COMBINED_LAWS // 4
         while combined.ways(choices, self._kinds) > listed and most > 1:
             most -= 1
             choices = [choice[:most] for choice in choices]

@@ -73,10 +73,16 @@ class VariationRatio(UnknownRandomizer):
         ),
     ]
     beta: Annotated[
-        float, Parameter("largest total variation distance of these distributions", 1e-9, 1.0)
+        float,
+        Parameter("largest total variation distance of the messages of two values", 1e-9, 1.0),
     ]
     q: Annotated[
-        float, Parameter("largest ratio of these distributions to that of another user", 1.0, 1e87)
+        float,
+        Parameter(
+            "largest ratio of the message distribution of a value to that of another user",
+            1.0,
+            1e87,
+        ),
     ]
 
     def __post_init__(self) -> None:

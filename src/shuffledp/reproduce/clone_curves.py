@@ -11,7 +11,7 @@ from .._support.numeric import Array
 from . import ours
 from .fourier_accountant import GridPLD, LossGrid
 from .printed_laws import ClonePair
-from .result import CLONES, PAPER, PAPER_STRONGER, STRONGER, Curve, counted, table
+from .result import CLONES, PAPER, PAPER_STRONGER, STRONGER, Curve, Settings, table
 
 TAU = 1e-12
 METHODS = {"clones": (PAPER, CLONES), "stronger-clones": (PAPER_STRONGER, STRONGER)}
@@ -24,11 +24,8 @@ def paper_bracket(
 
     For every number of rounds the value that the paper plots, and below and above it a bound.
     """
-    total = sum(1 for _ in pair.windows())
-    plds = {}
-    for side in ("left", "right"):
-        atoms = counted(pair.atoms(), total, f"PLD, {side}, n={pair.users}")
-        plds[side] = GridPLD.of(atoms, pair.infinite, grid, side)
+    sides = ("left", "right")
+    plds = {side: GridPLD.of(pair.atoms(), pair.infinite, grid, side) for side in sides}
     brackets = {}
     for k in rounds:
         left, right = plds["left"].compose(k), plds["right"].compose(k)
@@ -41,16 +38,22 @@ def paper_bracket(
 
 
 def compare(
-    users: int, eps0: float, rounds: Sequence[int], epsilons: Array, grid: LossGrid, analysis: str
+    users: int,
+    eps0: float,
+    rounds: Sequence[int],
+    epsilons: Array,
+    grid: LossGrid,
+    analysis: str,
+    settings: Settings,
 ) -> tuple[list[Curve], list[dict[str, Any]]]:
     """Curves of both, and one row for each point: do the two brackets meet?"""
     paper_method, our_method = METHODS[analysis]
     pair = ClonePair(users, eps0, analysis, TAU)
     curves, rows = [], []
     for k, (value, low, high) in paper_bracket(pair, grid, rounds, epsilons).items():
+        curves.append(settings.curve(paper_method, epsilons, value, f"n_c = {k}", low, high))
         mine = ours.clones(users, eps0, analysis, k).delta_bounds(epsilons)
-        curves.append(Curve(paper_method, epsilons, value, f"n_c = {k}", low, high))
-        curves.append(Curve(our_method, epsilons, mine.upper, f"n_c = {k}", *mine))
+        curves.append(settings.curve(our_method, epsilons, mine.upper, f"n_c = {k}", *mine))
         columns: dict[str, Any] = {"epsilon": epsilons, "paper": value}
         columns |= {"paper_low": low, "paper_high": high}
         columns |= {"ours_lower": mine.lower, "ours_upper": mine.upper}

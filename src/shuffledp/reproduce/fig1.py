@@ -14,21 +14,31 @@ from .result import Curve, Panel, Result, Settings
 
 USERS, EPS0, ROUNDS, WIDTH = 10_000, 4.0, (1, 2, 3, 4), 20.0
 FLOOR = 1e-14  # below tau, where the paper's curves turn flat
+#: Analyses, their titles, and the largest epsilon.
+ANALYSES = (
+    ("clones", "the paper's pair (clones)", 2.0),
+    ("stronger-clones", "the sharper pair (stronger clones)", 1.5),
+)
+
+
+def count_curves(settings: Settings) -> int:
+    return len(ANALYSES) * 2 * len(_rounds(settings)) + 1
+
+
+def _rounds(settings: Settings) -> tuple[int, ...]:
+    return (1, 4) if settings.quick else ROUNDS
 
 
 def run(settings: Settings) -> Result:
     grid = LossGrid(WIDTH, settings.points)
     panels: list[Panel] = []
     rows: list[dict[str, Any]] = []
-    rounds = (1, 4) if settings.quick else ROUNDS
-    for analysis, title, reach in (
-        ("clones", "the paper's pair (clones)", 2.0),
-        ("stronger-clones", "the attained pair (stronger clones)", 1.5),
-    ):
+    rounds = _rounds(settings)
+    for analysis, title, reach in ANALYSES:
         # 0.405 and 1.0 are always among the epsilons
         many = np.append(np.linspace(0.0, reach, 5 if settings.quick else 41), [0.405, 1.0])
         epsilons: Array = np.unique(np.round(many, 6)).astype(np.float64)
-        curves, agreement = compare(USERS, EPS0, rounds, epsilons, grid, analysis)
+        curves, agreement = compare(USERS, EPS0, rounds, epsilons, grid, analysis, settings)
         if analysis == "clones":
             curves.append(_feldman(settings))
         panels.append(Panel(title, "epsilon", "delta", curves, ylim=(FLOOR, 1.0)))
@@ -49,4 +59,4 @@ def _feldman(settings: Settings) -> Curve:
     """Their numerical method bounds one round: epsilon at each delta."""
     deltas = np.geomspace(1e-2, FLOOR, 7 if settings.quick else 25).tolist()
     epsilons = [feldman2021.numerical(EPS0, USERS, delta).upper for delta in deltas]
-    return Curve("Feldman et al. 2021, numerical", epsilons, deltas)
+    return settings.curve("Feldman et al. 2021, numerical", epsilons, deltas)

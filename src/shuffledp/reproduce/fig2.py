@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..published import girgis2021
@@ -10,13 +12,25 @@ from . import ours
 from .clone_curves import TAU
 from .fourier_accountant import GridPLD, LossGrid
 from .printed_laws import ClonePair
-from .result import AS_ONE, CLONES, STRONGER, Curve, Panel, Result, Settings
+from .result import AS_ONE, CLONES, STRONGER, Curve, Panel, Result, Settings, table
 
 EPS0, RATE, WIDTH = 3.0, 0.01, 4.0
 FIXED_ROUNDS, FIXED_USERS = 100, 10**5
 PRINTED = "paper's subsampled pair (one order only)"
 CLOSED = "paper's accountant on the closed pair"
 CLOSED_STRONGER = "paper's accountant on the closed stronger pair"
+RENYI = "Girgis et al. 2021, RDP"
+#: Analyses and atoms for the paper's accountant, and analyses for ours.
+ACCOUNTANTS = {
+    PRINTED: ("clones", ClonePair.subsampled_atoms),
+    CLOSED: ("clones", ClonePair.closed_atoms),
+    CLOSED_STRONGER: ("stronger-clones", ClonePair.closed_atoms),
+}
+CERTIFIED = {CLONES: "clones", STRONGER: "stronger-clones", AS_ONE: "best"}
+
+
+def count_curves(settings: Settings) -> int:
+    return 2 * (1 + len(ACCOUNTANTS) + len(CERTIFIED))
 
 
 def run(settings: Settings) -> Result:
@@ -26,12 +40,14 @@ def run(settings: Settings) -> Result:
     else:
         users = [10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6, 3 * 10**6, 10**7]
         rounds = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000]
-    by_users = [_point(n, [FIXED_ROUNDS], grid)[0] for n in users]
-    by_rounds = _point(FIXED_USERS, rounds, grid)
+    users_curves, by_users = _compare([(n, FIXED_ROUNDS) for n in users], "users", grid, settings)
+    rounds_curves, by_rounds = _compare(
+        [(FIXED_USERS, k) for k in rounds], "rounds", grid, settings
+    )
     titles = f"n_c = {FIXED_ROUNDS} rounds, delta = 1/n", f"n = {FIXED_USERS:,} users, delta = 1/n"
     panels = [
-        Panel(titles[0], "users n", "epsilon", _curves(by_users, "users"), xscale="log"),
-        Panel(titles[1], "rounds n_c", "epsilon", _curves(by_rounds, "rounds"), xscale="log"),
+        Panel(titles[0], "users n", "epsilon", users_curves, xscale="log"),
+        Panel(titles[1], "rounds n_c", "epsilon", rounds_curves, xscale="log"),
     ]
     return Result(
         "fig2",
@@ -44,33 +60,33 @@ def run(settings: Settings) -> Result:
     )
 
 
-def _point(users: int, rounds: list[int], grid: LossGrid) -> list[dict[str, Any]]:
-    """All epsilons at delta = 1/n for one population."""
-    delta = 1 / users
-    pair = ClonePair(round(RATE * users), EPS0, tau=TAU * 1e-3)
-    stronger = ClonePair(pair.users, EPS0, "stronger-clones", pair.tau)
-    plds = {
-        PRINTED: GridPLD.of(pair.subsampled_atoms(RATE), pair.infinite, grid),
-        CLOSED: GridPLD.of(pair.closed_atoms(RATE), pair.infinite, grid),
-        CLOSED_STRONGER: GridPLD.of(stronger.closed_atoms(RATE), stronger.infinite, grid),
-    }
-    rows = []
-    for k in rounds:
-        row: dict[str, Any] = {"users": users, "rounds": k, "delta": delta}
-        for method, pld in plds.items():
-            composed = pld.compose(k)
-            row[method] = composed.epsilon(delta, composed.periodisation + composed.rounding)
-        certified = (CLONES, "clones"), (STRONGER, "stronger-clones"), (AS_ONE, "best")
-        for method, analysis in certified:
-            bounds = ours.clones(users, EPS0, analysis, k, RATE).epsilon_bounds(delta)
-            row[method], row[f"{method}, lower"] = bounds.upper, bounds.lower
-        row["Girgis et al. 2021, RDP"] = or_nan(girgis2021.epsilon, EPS0, users, RATE, k, delta)
-        rows.append(row)
-    return rows
+def _compare(
+    cases: Sequence[tuple[int, int]], against: str, grid: LossGrid, settings: Settings
+) -> tuple[list[Curve], list[dict[str, Any]]]:
+    """Curves of epsilon at delta = 1/n, and one row for each number of users and of rounds."""
+    users, rounds = zip(*cases, strict=True)
+    columns: dict[str, Sequence[float]] = {"users": users, "rounds": rounds}
+    columns["delta"] = [1 / n for n in users]
+    curves: list[Curve] = []
+
+    def add(method: str, epsilons: Sequence[float]) -> None:
+        columns[method] = epsilons
+        curves.append(settings.curve(method, columns[against], epsilons))
+
+    add(RENYI, [or_nan(girgis2021.epsilon, EPS0, n, RATE, k, 1 / n) for n, k in cases])
+    for method in ACCOUNTANTS:
+        composed = ((n, _pld(method, n, grid).compose(k)) for n, k in cases)
+        add(method, [c.epsilon(1 / n, c.periodisation + c.rounding) for n, c in composed])
+    for method, analysis in CERTIFIED.items():
+        each = [ours.clones(n, EPS0, analysis, k, RATE).epsilon_bounds(1 / n) for n, k in cases]
+        add(method, [bounds.upper for bounds in each])
+        columns[f"{method}, lower"] = [bounds.lower for bounds in each]
+    return curves, table(columns)
 
 
-def _curves(rows: list[dict[str, Any]], against: str) -> list[Curve]:
-    methods = ["Girgis et al. 2021, RDP", PRINTED, CLOSED, CLOSED_STRONGER]
-    methods += [CLONES, STRONGER, AS_ONE]
-    x = [row[against] for row in rows]
-    return [Curve(m, x, [row[m] for row in rows]) for m in methods]
+@lru_cache(maxsize=1)
+def _pld(method: str, users: int, grid: LossGrid) -> GridPLD:
+    """Of one round by the paper's accountant."""
+    analysis, atoms = ACCOUNTANTS[method]
+    pair = ClonePair(round(RATE * users), EPS0, analysis, TAU * 1e-3)
+    return GridPLD.of(atoms(pair, RATE), pair.infinite, grid)

@@ -10,8 +10,8 @@ import numpy as np
 from .._support.numeric import Array
 from ..randomizers import Gaussian
 from . import gaussian_shuffle, ours
-from .gaussian_shuffle import CUBE, MonteCarloEstimate
-from .result import Curve, Panel, Result, Settings, counted
+from .gaussian_shuffle import CUBE
+from .result import Curve, Panel, Result, Settings
 
 SIGMA = 2.0
 CUBE_METHOD, GRID_METHOD = "Monte Carlo on the cube (99.9 % band)", "regular grid, m^n/n! points"
@@ -19,13 +19,18 @@ PLAIN_METHOD = "one-dimensional, plain FFT"
 EXACT_METHOD = "one-dimensional, certified (ours)"
 #: Points in each dimension of the regular grid.
 POINTS = {1: 4000, 2: 800, 3: 160, 4: 60}
+FEW, MANY = range(1, 8), [10**digits for digits in range(1, 7)]
+
+
+def count_curves(settings: Settings) -> int:
+    return 3 * len(FEW) + len(POINTS) + 2 * len(MANY)
 
 
 def run(settings: Settings) -> Result:
     epsilons = np.linspace(0, 1, 6 if settings.quick else 11)
     curves: list[Curve] = []
     rows = []
-    for users in range(1, 8):
+    for users in FEW:
         more, row = _small(users, epsilons, settings)
         curves += more
         rows.append(row)
@@ -45,13 +50,19 @@ def run(settings: Settings) -> Result:
 
 def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve], dict[str, Any]]:
     """Monte Carlo on the cube and from the law, the sorted grid, and the exact value."""
-    estimate = _estimate(users, epsilons, settings, "cube")
-    drawn = _estimate(users, epsilons, settings, "law")
-    some = epsilons[:: 3 if settings.quick else 1]
-    exact = ours.attained(Gaussian(SIGMA), users, some, _width(settings))
+    estimate, drawn = (
+        gaussian_shuffle.monte_carlo(users, SIGMA, epsilons, samples, settings.seed, where)
+        for where, samples in (("cube", settings.draws), ("law", max(settings.draws // 10, 1)))
+    )
     low, high = estimate.band()
     beyond = gaussian_shuffle.beyond_the_cube(users, SIGMA)
+    label = f"n = {users}"
+    curves = [settings.curve(CUBE_METHOD, epsilons, estimate.mean, label, low, high + beyond)]
+    some = epsilons[:: 3 if settings.quick else 1]
+    exact = ours.attained(Gaussian(SIGMA), users, some, _width(settings))
+    curves.append(settings.curve(EXACT_METHOD, some, exact, label))
     plain = gaussian_shuffle.one_dimensional(users, SIGMA, epsilons)
+    curves.append(settings.curve(PLAIN_METHOD, epsilons, plain, label))
     row: dict[str, Any] = {
         "users": users,
         "epsilon": epsilons,
@@ -65,16 +76,10 @@ def _small(users: int, epsilons: Array, settings: Settings) -> tuple[list[Curve]
         "law_samples": drawn.samples,
         "plain": plain,
     }
-    label = f"n = {users}"
-    curves = [
-        Curve(CUBE_METHOD, epsilons, estimate.mean, label, low, high + beyond),
-        Curve(EXACT_METHOD, some, exact, label),
-        Curve(PLAIN_METHOD, epsilons, plain, label),
-    ]
     if users in POINTS:
         points = POINTS[users] // (2 if settings.quick and users > 2 else 1)
         values, evaluations = gaussian_shuffle.on_sorted_grid(users, SIGMA, epsilons, points)
-        curves.insert(0, Curve(GRID_METHOD, epsilons, values, label))
+        curves.insert(0, settings.curve(GRID_METHOD, epsilons, values, label))
         row |= {"grid": values, "grid_points": points, "grid_evaluations": evaluations}
     return curves, row
 
@@ -87,21 +92,12 @@ def _width(settings: Settings) -> float:
 def _many(settings: Settings) -> list[Curve]:
     """What the paper calls out of reach."""
     curves = []
-    for digits in range(1, 7):
-        users = 10**digits
+    for digits, users in enumerate(MANY, start=1):
         scale = 3 / math.sqrt(users)
         x = np.geomspace(scale / 30, scale, 5 if settings.quick else 25)
-        exact = ours.attained(Gaussian(SIGMA), users, x, _width(settings))
-        plain = gaussian_shuffle.one_dimensional(users, SIGMA, x)
         label = f"10^{digits}"
-        curves += [Curve(PLAIN_METHOD, x, plain, label), Curve(EXACT_METHOD, x, exact, label)]
+        plain = gaussian_shuffle.one_dimensional(users, SIGMA, x)
+        curves.append(settings.curve(PLAIN_METHOD, x, plain, label))
+        exact = ours.attained(Gaussian(SIGMA), users, x, _width(settings))
+        curves.append(settings.curve(EXACT_METHOD, x, exact, label))
     return curves
-
-
-def _estimate(users: int, epsilons: Array, settings: Settings, where: str) -> MonteCarloEstimate:
-    samples = settings.draws if where == "cube" else max(settings.draws // 10, 1)
-    chunks = gaussian_shuffle.monte_carlo(users, SIGMA, epsilons, samples, settings.seed, where)
-    label = f"Monte Carlo, n={users}, {where}"
-    *_, last = counted(chunks, samples // (1 << 18) + 2, label)
-    assert last is not None
-    return last

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import __version__
 from .._support import validate
 from .._support.files import replacing, write_text_atomically
-from .._support.progress import progress
 from .._support.text import json_text
 from ..errors import InvalidParameter
 from ..tools import style
-from ..tools.style import Curve, Look, Panel
-
-T = TypeVar("T")
+from ..tools.style import Curve, Look, Panel, Points
 
 PAPER = "paper's Fourier accountant, clones"
 PAPER_STRONGER = "paper's Fourier accountant on the stronger clones"
@@ -56,7 +53,7 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How much work to do, and how pictures are to look."""
+    """How much work to do, how pictures are to look, and who is told of each curve."""
 
     quick: bool = False
     grid_points: int | None = None
@@ -65,6 +62,7 @@ class Settings:
     title: str | None = None
     figsize: tuple[float, float] | None = None
     dpi: float | None = None
+    done: Callable[[int], object] = lambda more: None
 
     def __post_init__(self) -> None:
         if self.grid_points is not None:
@@ -81,6 +79,19 @@ class Settings:
     def draws(self) -> int:
         """Samples of the Monte Carlo integration: 5 10^7 as in the paper."""
         return self.samples or (2 * 10**5 if self.quick else 5 * 10**7)
+
+    def curve(
+        self,
+        method: str,
+        x: Points,
+        y: Points,
+        label: str = "",
+        low: Points | None = None,
+        high: Points | None = None,
+    ) -> Curve:
+        """A curve, after `done` has been told of it."""
+        self.done(1)
+        return Curve(method, x, y, label, low, high)
 
 
 @dataclass(frozen=True)
@@ -157,12 +168,4 @@ def table(columns: Mapping[str, Iterable[Any]], **same: Any) -> list[dict[str, A
     return [{**same, **dict(zip(columns, line, strict=True))} for line in lines]
 
 
-def counted(items: Iterable[T], total: int, label: str) -> Iterator[T]:
-    """The items; if they take long, a display says how far they are."""
-    with progress(label, total) as more:
-        for item in items:
-            yield item
-            more(1)
-
-
-__all__ = ["LOOKS", "Curve", "Panel", "Result", "Settings", "counted", "table"]
+__all__ = ["LOOKS", "Curve", "Panel", "Result", "Settings", "table"]

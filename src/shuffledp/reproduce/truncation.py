@@ -11,32 +11,45 @@ from . import ours
 from .clone_curves import TAU
 from .fourier_accountant import GridPLD, LossGrid
 from .printed_laws import ClonePair
-from .result import CLONES, Curve, Panel, Result, Settings, counted
+from .result import CLONES, Panel, Result, Settings
 
 EPS0, DELTA = 4.0, 1e-6
 ALL, KEPT = "paper's PLD, all O(n^2) terms", "paper's PLD, Hoeffding O(n)"
+USERS = (300, 1_000, 3_000, 10_000, 30_000, 10**5, 10**6, 10**7, 10**8, 10**9)
+#: The truncations whose effect is shown.
+TRUNCATED = ((ALL, None), (KEPT, 1e-6), (KEPT, 1e-9), (KEPT, TAU))
+
+
+def count_curves(settings: Settings) -> int:
+    return 2 * 2 + 1 + len(TRUNCATED) + 1
 
 
 def run(settings: Settings) -> Result:
     largest_all = 3_000 if settings.quick else 30_000
     largest_kept = 10**5 if settings.quick else 10**6
     grid = LossGrid(20.0, settings.points)
-    rows = []
-    for users in [300, 1_000, 3_000, 10_000, 30_000, 10**5, 10**6, 10**7, 10**8, 10**9]:
+    rows: list[dict[str, Any]] = []
+    for users in USERS:
         epsilon, seconds = _ours(users)
-        row: dict[str, Any] = {"users": users, "epsilon": epsilon, "ours_seconds": seconds}
-        if users <= largest_all:
-            row["all"] = _paper(ClonePair(users, EPS0), grid, epsilon)
-        if users <= largest_kept:
-            row["kept"] = _paper(ClonePair(users, EPS0, tau=TAU), grid, epsilon)
-        rows.append(row)
-    terms, times = _curves(rows, "terms"), _curves(rows, "seconds")
-    times.append(Curve(CLONES, [r["users"] for r in rows], [r["ours_seconds"] for r in rows]))
+        rows.append({"users": users, "epsilon": epsilon, "ours_seconds": seconds})
+    ours_times = settings.curve(CLONES, USERS, [row["ours_seconds"] for row in rows])
+    terms, times = [], []
+    for method, kind, tau, largest in (
+        (ALL, "all", None, largest_all),
+        (KEPT, "kept", TAU, largest_kept),
+    ):
+        done = [row for row in rows if row["users"] <= largest]
+        for row in done:
+            row[kind] = _paper(ClonePair(row["users"], EPS0, tau=tau), grid, row["epsilon"])
+        x = [row["users"] for row in done]
+        terms.append(settings.curve(method, x, [row[kind]["terms"] for row in done]))
+        times.append(settings.curve(method, x, [row[kind]["seconds"] for row in done]))
+    times.append(ours_times)
     title = "terms of the privacy loss distribution"
     panels = [
         Panel(title, "users n", "terms", terms, xscale="log"),
         Panel("seconds on one core, one round", "users n", "seconds", times, xscale="log"),
-        _effect(5_000 if settings.quick else 10_000, grid, 9 if settings.quick else 33),
+        _effect(5_000 if settings.quick else 10_000, grid, 9 if settings.quick else 33, settings),
     ]
     return Result(
         "truncation",
@@ -61,33 +74,24 @@ def _ours(users: int) -> tuple[float, float]:
 
 def _paper(pair: ClonePair, grid: LossGrid, epsilon: float) -> dict[str, float]:
     start = time.perf_counter()
-    rows = counted(pair.atoms(), pair.users, f"PLD, n={pair.users}")
-    pld = GridPLD.of(rows, pair.infinite, grid)
+    pld = GridPLD.of(pair.atoms(), pair.infinite, grid)
     seconds = time.perf_counter() - start
     delta = float(pld.compose(1).delta(np.array([epsilon]))[0])
     kept = float(pld.mass.sum())
     return {"terms": pair.terms, "seconds": seconds, "delta": delta, "missing_mass": 1 - kept}
 
 
-def _effect(users: int, grid: LossGrid, points: int) -> Panel:
+def _effect(users: int, grid: LossGrid, points: int, settings: Settings) -> Panel:
     """delta(epsilon) with and without the truncation."""
     last = ours.clones(users, EPS0, "clones").epsilon_bounds(1e-14).upper
     epsilons = np.linspace(0.0, last, points)
     curves = []
-    for method, tau in ((ALL, None), (KEPT, 1e-6), (KEPT, 1e-9), (KEPT, TAU)):
+    for method, tau in TRUNCATED:
         pair = ClonePair(users, EPS0, tau=tau)
         delta = GridPLD.of(pair.atoms(), pair.infinite, grid).compose(1).delta(epsilons)
-        curves.append(Curve(method, epsilons, delta, f"tau = {tau:g}" if tau else ""))
+        label = f"tau = {tau:g}" if tau else ""
+        curves.append(settings.curve(method, epsilons, delta, label))
     mine = ours.clones(users, EPS0, "clones").delta_bounds(epsilons)
-    curves.append(Curve(CLONES, epsilons, mine.upper, "", *mine))
+    curves.append(settings.curve(CLONES, epsilons, mine.upper, "", *mine))
     title = f"what the truncation does to delta, n = {users:,}"
     return Panel(title, "epsilon", "delta", curves, ylim=(1e-15, 1.0))
-
-
-def _curves(rows: list[dict[str, Any]], what: str) -> list[Curve]:
-    curves = []
-    for method, kind in ((ALL, "all"), (KEPT, "kept")):
-        done = [row for row in rows if kind in row]
-        values = [float(row[kind][what]) for row in done]
-        curves.append(Curve(method, [row["users"] for row in done], values))
-    return curves

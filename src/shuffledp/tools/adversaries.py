@@ -1,4 +1,4 @@
-"""What each piece of the adversary's knowledge costs: one randomizer, every analysis of it."""
+"""Every analysis of one randomizer, with what the adversary is told."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AnalysisRow(NamedTuple):
         Upper bound; None for the attained value, which only bounds from below.
     adversary : str
         What the adversary is given, beyond all other users' values and, unless only sums are seen,
-        all messages.
+        all messages. Analyses that use eps0 only allow for any randomizer with that eps0.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class AnalysisRow(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Ladder(RowSequence[AnalysisRow]):
-    """Every analysis of one protocol, from the most to the least that the adversary is given.
+    """Every analysis of one protocol, with what the adversary is told.
 
     It is a sequence of its rows.
 
@@ -170,7 +170,7 @@ def adversaries(
 def _rungs(
     round_: RoundOfUsers, options: dict[str, Any]
 ) -> Iterator[tuple[str, RoundOfUsers, str]]:
-    """Names, rounds in which the adversary knows less and less, and what it is that is known."""
+    """Names, rounds, and what the adversary is given in each of them."""
     randomizer, users = round_.randomizer, round_.users
     if isinstance(round_, Shuffle):
         for name in LADDER:

@@ -187,7 +187,7 @@ class Audit(Records):
 
     @property
     def verdict(self) -> str:
-        """Result in one sentence."""
+        """Result in one or two sentences."""
         if self.failure:
             return self.failure
         sure = f"at confidence {plain(self.confidence)}"
@@ -205,10 +205,11 @@ class Audit(Records):
                 f"not {row.expected:.6g}, {sure}."
             )
         finite = math.isfinite(self.claimed)
-        of = f" of the {at_most(self.claimed)} that is claimed" if finite else ""
+        claimed = f" (claimed: {at_most(self.claimed)})" if finite else ""
         return (
-            f"Nothing speaks against the client: all {len(self.rows)} probabilities may be those "
-            f"of {self.randomizer!r}, and at least {least}{of} is spent, {sure}."
+            f"No deviation found: all {len(self.rows)} confidence intervals contain the "
+            f"probabilities of {self.randomizer!r}. The local epsilon of the client is at least "
+            f"{least}{claimed}, {sure}."
         )
 
     def records(self) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from .._support import validate
 from .._support.numeric import Bounds
-from .._support.text import plain, rounded_up
+from .._support.text import known_instead, plain, rounded_up
 from ..accountant import Accountant, repeated
 from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
@@ -27,19 +27,9 @@ from ..randomizers.base import SUMMED, known_parameters, parameter_named
 from ..randomizers.parameter import Parameter, parameters_of
 from ..records import CENTRAL
 from ..rounds import RoundOfUsers
-from .protocol import REPORT_PARAMETERS
+from .protocol import NOISE_PARAMETERS, ROUND_PARAMETERS
 
 __all__ = ["Calibration", "calibrate", "searchable"]
-
-_KINDS: tuple[Any, ...] = (*CENTRAL.values(),)
-#: What can be looked for in central mechanisms.
-CENTRAL_PARAMETERS: dict[str, Parameter] = {
-    name: parameter
-    for kind in _KINDS
-    for name, parameter in parameters_of(kind).items()
-    if parameter.search is not None
-}
-
 
 #: Beyond values that have a meaning: so few users that nobody is left to protect; bits that say
 #: nothing of the value, because 0s are sent as 1 no less often than 1s.
@@ -51,13 +41,11 @@ def searchable() -> dict[str, bool]:
     named = [(name, each) for name, uses in known_parameters().items() for each in uses.values()]
     found = {
         name: parameter.search.grows
-        for name, parameter in [*named, *REPORT_PARAMETERS.items()]
+        for name, parameter in [*named, *ROUND_PARAMETERS.items(), *NOISE_PARAMETERS.items()]
         if parameter.search is not None
     }
-    central = {name: each.search.grows for name, each in CENTRAL_PARAMETERS.items() if each.search}
     return {
         **found,
-        **central,
         "users": False,
         "rounds": True,
         "sample_rate": True,
@@ -74,9 +62,9 @@ def calibrate(
     rounds: int | None = None,
     rtol: float = DEFAULT_RTOL,
 ) -> Calibration:
-    """Last value of the parameter `find` at which `rounds` rounds meet (epsilon, delta).
+    """Largest or smallest value of a parameter at which `rounds` rounds meet (epsilon, delta).
 
-    That is the largest eps0, sample_rate, ... or the fewest users or smallest gamma, sigma, ...
+    It is the largest eps0, sample_rate, ... or the fewest users or smallest gamma, sigma, ...
     With a fixed-size `sample_rate`, only populations are tried of which that share is whole. If the
     target is met up to the last supported value, that is the answer, and `beyond` is None.
 
@@ -120,6 +108,8 @@ def calibrate(
     5
     """
     validate.instance(find, str, "is not a name; give one such as 'eps0'.", "find")
+    if find not in searchable():
+        raise _cannot_be_found(find)
     if find == "rounds":
         return _rounds(make_round, rounds, epsilon, delta, rtol)
     making = validate.maker("make_round", make_round, "round", find, f"lambda {find}: Shuffle(...)")
@@ -231,12 +221,9 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
     own = _own_parameter(find, make)
-    parameter = own or parameter_named(find) or REPORT_PARAMETERS.get(find)
+    parameter = own or parameter_named(find) or ROUND_PARAMETERS.get(find)
     if parameter is None or parameter.search is None:
-        raise InvalidParameter(
-            f"find={validate.show(find)} cannot be looked for; choose one of "
-            f"{', '.join(searchable())}."
-        )
+        raise _cannot_be_found(find)
     least, most = parameter.least, parameter.most
     if parameter.shuffled is not None:  # how far to look is a matter of the view
         least, most = parameter.limits(getattr(make(parameter.search.start), "view", ""))
@@ -248,9 +235,14 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
     return Quest(find, grid, parameter.search.start, grows)
 
 
+def _cannot_be_found(find: str) -> InvalidParameter:
+    instead = known_instead(find, [*searchable()])
+    return InvalidParameter(f"find={validate.show(find)} cannot be looked for; {instead}")
+
+
 def _own_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
     """The parameter of that name of a central mechanism or of noise shares, if that is made."""
-    kinds = (*_KINDS, *SUMMED.values())
+    kinds: tuple[Any, ...] = (*CENTRAL.values(), *SUMMED.values())
     for kind in kinds:
         parameter = parameters_of(kind).get(find)
         if parameter is not None and parameter.search is not None:

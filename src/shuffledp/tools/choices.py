@@ -45,7 +45,8 @@ class Choice:
         Root mean square error over all values, whatever the data; of a mean the same as
         `standard_error`.
     frequency_error : float or None
-        For counts: `average_error` over the number of messages, if all users drop out who may.
+        For counts: root mean square error of the share of each value among all messages, if all
+        users drop out who may.
     bits : float
         Mean number of bits that a user sends in a round.
     epsilon : Bounds
@@ -54,6 +55,8 @@ class Choice:
         Randomizer of one question.
     asked : str or None
         How several questions are asked: "separate", "bundle" or "one-of".
+    limit : str
+        What keeps the parameter from using more of the target, as the end of a sentence.
     error_at : callable
         Rough average error within another epsilon, for a picture.
 
@@ -74,6 +77,7 @@ class Choice:
     epsilon: Bounds[float]
     base: Randomizer
     asked: str | None
+    limit: str
     error_at: Callable[[float], float] = field(repr=False, compare=False)
 
     @property
@@ -186,7 +190,8 @@ class Choices(RowSequence[Choice], style.Drawable):
             said = (
                 "error: root mean square over all values of the standard error of a count, in one "
                 "round, for any data; the ranking is by it. rare: standard error for a value that "
-                f"no user holds. frequency: the error divided by the number of {sent}. {local}"
+                f"no user holds. frequency: the error of the share of a value among the {sent}. "
+                f"{local}"
             )
             counted = f"error and rare are those of {q.senders:,} users who send, if nobody drops "
             counted += "out; frequency is that of"
@@ -207,7 +212,10 @@ class Choices(RowSequence[Choice], style.Drawable):
         if q.people.dropouts:
             said += f" {counted} {q.fewest:,} users who send, if all dropouts occur."
         if q.people.colluding:
-            said += " Colluding users are taken to send as the protocol says."
+            said += " Colluding users are taken to send as the protocol says"
+            if q.task == "count":
+                said += "; if they do not, a count may be off by their number or more"
+            said += "."
         return said
 
     def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
@@ -251,9 +259,8 @@ class Choices(RowSequence[Choice], style.Drawable):
         ]
         capped = [each for each in spare if cap < math.inf and each.local_eps0 >= _MOST_OF_IT * cap]
         told = [
-            f"{choice.randomizer!r}, view {choice.view}, has an epsilon of only "
-            f"{rounded_up(choice.epsilon.upper)}: no further {list(choice.parameters)[-1]} is "
-            "supported, or the next one exceeds the target."
+            f"{choice.randomizer!r}, view {choice.view}, uses an epsilon of only "
+            f"{rounded_up(choice.epsilon.upper)}: {choice.limit}."
             for choice in spare
             if choice not in capped
         ]

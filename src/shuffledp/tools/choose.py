@@ -39,6 +39,7 @@ class Fit(NamedTuple):
     value: Any = None
     steepness: float | None = None
     achieved: Bounds[float] = Bounds(0.0, math.inf)
+    limit: str = ""
 
 
 #: How several questions may be asked: each in a shuffle of its own, all in one message, or one of
@@ -163,6 +164,7 @@ class Candidate:
             epsilon=found.achieved,
             base=made.base,
             asked=self.asked if q.questions > 1 else None,
+            limit=found.limit,
             error_at=partial(self._error_at, option, found),
         )
 
@@ -203,7 +205,8 @@ class Candidate:
         if found.good is None:
             raise infeasible(quest, found, q.epsilon, q.delta)
         steepness = steepness_at(grid, found, q.epsilon) or start.steepness
-        return Fit(grid.value(found.good), steepness, found.bounds[found.good])
+        limit = quest.limit(found.good)
+        return Fit(grid.value(found.good), steepness, found.bounds[found.good], limit)
 
     def _within_cap(self, option: int, quest: Quest) -> Grid:
         """The part of the grid in which the local eps0 is at most `max_eps0`: it grows where
@@ -344,8 +347,7 @@ def choose(
             f"questions={question.questions} are not known for task=vector; ask for one question, "
             "with as many rounds."
         )
-    rtol = validate.tolerance(rtol)
-    views = (*USER_ROUNDS, "any")
+    rtol, views = validate.tolerance(rtol), (*USER_ROUNDS, "any")
     seen = tuple(USER_ROUNDS) if validate.choice("view", view, views) == "any" else (view,)
     candidates = list(question.candidates(seen))
     if not candidates:
@@ -368,8 +370,9 @@ def _size(task: str, needed: str | None, sizes: Any) -> int:
     size = 1
     for name, value, most in sizes:
         if (value is None) == (name == needed):
-            remedy = f"needs {name}; add it" if name == needed else f"has no {name}; leave it out"
-            raise InvalidParameter(f"task={task} {remedy}.")
+            if name == needed:
+                raise InvalidParameter(f"{name} is missing; task {task} needs it.")
+            raise InvalidParameter(f"{name} does not go with task {task}; leave it out.")
         if value is not None:
             size = validate.count(name, value, most, least=2)
     return size

@@ -18,7 +18,6 @@ from ..accountant import repeated
 from ..allocation import RandomAllocation
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, best_effort
-from ..randomizers.analyses import chapter
 from ..rounds import Round
 from ..shuffle import Shuffle
 from . import style
@@ -30,7 +29,11 @@ if TYPE_CHECKING:
     from ..published.random_allocation import TrainingBound
 
 
-_NOT_PROVEN = f"printed as a bound, but not one: {chapter('Errata of the literature')}"
+#: Of the formula of Koskela et al. 2023 for A_s: docs/paper.md.
+_NOT_PROVEN = (
+    "printed as a bound, but too low for some parameters: delta = 3.0e-12 instead of 8.1e-12 for "
+    "k = 2, gamma = 0.8, n = 100 and e^epsilon = 5"
+)
 
 
 class ComparisonRow(NamedTuple):
@@ -48,6 +51,8 @@ class ComparisonRow(NamedTuple):
         Authors, year, venue and theorem.
     reason : str
         Why it does not apply, or why it is no bound; else empty.
+    composition : str or None
+        How several rounds were composed; None for a single round, or if it does not apply.
 
     Examples
     --------
@@ -62,6 +67,7 @@ class ComparisonRow(NamedTuple):
     ratio: float | None
     source: str
     reason: str
+    composition: str | None
 
 
 def _ratio(value: float | None) -> str:
@@ -110,18 +116,25 @@ class Comparison(Records, style.Drawable):
         lines = [
             wrapped(f"{self._protocol}."),
             "",
-            f"{'epsilon':>10}  {'ratio':>8}  bound",
+            f"{'epsilon':>10}  {'ratio':>8}  {self._aligned('composition')}bound",
         ]
         for row in self._all:
             if row.epsilon is not None:
                 note = f" ({row.reason})" if row.reason else ""
-                numbers = f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  "
+                how = self._aligned(row.composition or "")
+                numbers = f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  {how}"
                 lines.append(wrapped(f"{row.name}{note}", numbers, len(numbers)))
+        lines += ["", wrapped("ratio: the epsilon over that of shuffledp, whose analysis is:")]
+        lines += [wrapped(f"{self.round.explained.theorem}.", "  ", 2)]
         others = [row for row in self.rows if row.epsilon is None]
         if others:
             lines += ["", "Does not apply:"]
             lines += [wrapped(f"{row.name}: {row.reason}", "  ", 4) for row in others]
         return "\n".join(lines)
+
+    def _aligned(self, composition: str) -> str:
+        """A cell of that column, which is left out for a single round."""
+        return f"{composition:<16}  " if self.rounds > 1 else ""
 
     @property
     def _protocol(self) -> str:
@@ -130,11 +143,19 @@ class Comparison(Records, style.Drawable):
         return f"{what}, delta = {plain(self.delta)}, {self.round.relation}"
 
     @property
+    def composition(self) -> str | None:
+        """How our bounds compose several rounds; None for a single round."""
+        from ..published.bound import NUMERICAL
+
+        return NUMERICAL if self.rounds > 1 else None
+
+    @property
     def _all(self) -> list[ComparisonRow]:
         """The rows with ours first."""
         name = f"shuffledp, {self.round.explained.name}"
         ratio = 1.0 if 0 < self.ours.upper < math.inf else None
-        ours = ComparisonRow(name, self.ours.upper, ratio, "certified by this package", "")
+        source = "certified by this package"
+        ours = ComparisonRow(name, self.ours.upper, ratio, source, "", self.composition)
         return [ours, *self.rows]
 
     def records(self) -> list[dict[str, Any]]:
@@ -142,13 +163,15 @@ class Comparison(Records, style.Drawable):
         return [{"bound": row.pop("name"), **row} for row in each]
 
     def as_table(self) -> CaptionedTable:
-        """The bounds that apply."""
+        """The bounds that apply; with several rounds, how each was composed."""
+        head = ("bound", "epsilon", "ratio", "composition")
         rows = [
-            (_named(row), rounded_up(row.epsilon), _ratio(row.ratio))
+            (_named(row), rounded_up(row.epsilon), _ratio(row.ratio), row.composition or "")
             for row in self._all
             if row.epsilon is not None
         ]
-        return CaptionedTable(self._protocol, ("bound", "epsilon", "ratio"), rows)
+        shown = len(head) if self.rounds > 1 else 3
+        return CaptionedTable(self._protocol, head[:shown], [row[:shown] for row in rows])
 
     def to_latex(self) -> str:
         """As a table of LaTeX, for the package booktabs, that cites the entries of `to_bibtex`."""
@@ -184,7 +207,9 @@ class Comparison(Records, style.Drawable):
 
     @property
     def _theorem(self) -> str:
-        return self.round.explained.theorem
+        from ..published.references import papers_of
+
+        return papers_of(self.round.explained.theorem, self.rounds)
 
     def draw_on(self, axes: Axes) -> str:
         # the epsilons that apply as bars, ours first
@@ -291,17 +316,18 @@ def _row(
     bound: PublishedBound | TrainingBound, round_: Round, rounds: int, delta: float, ours: float
 ) -> ComparisonRow:
     try:
-        epsilon, reason = _epsilon(bound, round_, rounds, delta)
+        epsilon, how, reason = _value(bound, round_, rounds, delta)
     except OutOfRange as error:
-        return ComparisonRow(bound.name, None, None, bound.source, str(error))
+        return ComparisonRow(bound.name, None, None, bound.source, str(error), None)
     ratio = epsilon / ours if 0 < ours < math.inf else None
-    return ComparisonRow(bound.name, epsilon, ratio, bound.source, reason)
+    composition = how if rounds > 1 else None
+    return ComparisonRow(bound.name, epsilon, ratio, bound.source, reason, composition)
 
 
-def _epsilon(bound: Any, round_: Round, rounds: int, delta: float) -> tuple[float, str]:
-    """The epsilon of a bound, and why it is no bound for these rounds, if it is none."""
+def _value(bound: Any, round_: Round, rounds: int, delta: float) -> tuple[float, str, str]:
+    """The epsilon of a bound, its composition, and why it is no bound for these rounds, if so."""
     if isinstance(round_, RandomAllocation):
-        return bound.rule(round_, rounds, delta), bound.remark
+        return bound.rule(round_, rounds, delta), bound.composition, bound.remark
     known = _comparable(round_)
-    epsilon = bound.epsilon(known.randomizer, known.honest, known.sample_rate, rounds, delta)
-    return epsilon, "" if bound.proven else _NOT_PROVEN
+    value = bound.value(known.randomizer, known.honest, known.sample_rate, rounds, delta)
+    return *value, "" if bound.proven else _NOT_PROVEN

@@ -199,9 +199,8 @@ class Schedule:
             return
         object.__setattr__(self, "every", Duration.read("every", self.every))
         if (self.until is None) == (self.rounds is None):
-            raise InvalidParameter(
-                f"every='{self.every}' goes with either until or rounds; give one of them."
-            )
+            given = "neither is given" if self.until is None else "both are given; leave one out"
+            raise InvalidParameter(f"every='{self.every}' needs either until or rounds: {given}.")
         if self.until is not None:
             check_day("until", self.until)
             if self.until < self.start:
@@ -269,7 +268,9 @@ def read_day(name: str, text: str) -> datetime.date:
             return datetime.date.fromisoformat(text)
     except ValueError:
         pass
-    raise InvalidParameter(f"{name}={text!r} is not a date of the calendar; write it 2027-01-31.")
+    raise InvalidParameter(
+        f"{name}={text!r} is not a date of the calendar; write YYYY-MM-DD, as in 2027-01-31."
+    )
 
 
 def take_days(fields: dict[str, Any]) -> dict[str, Any]:

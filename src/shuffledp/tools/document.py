@@ -27,9 +27,9 @@ class DocumentDetails:
     title : str
         The heading of the document.
     owner, purpose : str, optional
-        Who is responsible for the plan, and what the data are collected for.
+        Who runs the collections, and what the data are collected for.
     date : str or datetime.date, optional
-        The date of the document; no clock is read, so that the same plan gives the same document.
+        The date of the document, as its author gives it; no clock is read.
     version : str, optional
         The version of the document.
     signatures : sequence of str
@@ -62,7 +62,8 @@ class DocumentDetails:
         if not isinstance(self.signatures, list | tuple):
             shown = validate.show(self.signatures)
             raise InvalidParameter(
-                f"signatures={shown} is not a list; give a line with a name and a role for each."
+                f"signatures={shown} is not a list; write one line of text for each person, as in "
+                'signatures = ["Data protection officer"].'
             )
         for line in self.signatures:
             check_line("signatures", line)
@@ -165,8 +166,8 @@ def known_terms() -> dict[str, dict[str, str]]:
 def terms_of(texts: Iterable[str]) -> list[tuple[str, str]]:
     """Every term that the texts use, or that explains one of these, with what it means.
 
-    >>> [term for term, _ in terms_of(["a blanket"])]
-    ['blanket', 'user']
+    >>> [term for term, _ in terms_of(["a central mechanism"])]
+    ['central mechanism']
     """
     found: dict[str, str] = {}
     said = list(texts)

@@ -12,6 +12,7 @@ from .._support.rows import Records
 from .._support.tables import CaptionedTable, Table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
 from ..bounds.target import Calibration
+from ..guarantee import DEFAULT_RTOL
 from .dates import Duration
 from .document import DocumentDetails
 from .participation import Participation
@@ -64,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Population:
-    """What a person of one population loses by all entries that concern the person.
+    """What a user of one population loses by all entries that concern the user.
 
     Attributes
     ----------
@@ -114,11 +115,11 @@ class Ledger(Records):
     inputs : tuple
         Pairs of a file that the plan was read from and its sha256.
     stays : Duration or None
-        The last round of a person is less than that time after the first.
+        The last round of a user is less than that time after the first.
     periods : tuple of PeriodAccount
         The worst period of each budget for periods.
     standing : Standing or None
-        What is spent on the day that was asked about.
+        The epsilon of the rounds that are due by the day that was asked about.
     exceeded_on : datetime.date or None
         First day on which the certified epsilon of any population exceeds the target.
     colluding : Calibration or None
@@ -132,6 +133,8 @@ class Ledger(Records):
         analyzed.
     details : DocumentDetails
         What the document of the plan says about itself.
+    rtol : float
+        Relative width that brackets were to have.
 
     Examples
     --------
@@ -155,6 +158,7 @@ class Ledger(Records):
     exceeded_in: str | None = None
     surely_exceeded: tuple[datetime.date, str | None] | None = None
     details: DocumentDetails = field(default_factory=DocumentDetails)
+    rtol: float = DEFAULT_RTOL
 
     def to_markdown(self, date: str | None = None, **details: Any) -> str:
         """Document to sign, as Markdown; needs the extra `documents`.
@@ -227,7 +231,7 @@ class Ledger(Records):
 
     @property
     def is_limited(self) -> bool:
-        """Whether anything is assumed of how long a person takes part, or in how many rounds."""
+        """Whether anything is assumed of how long a user takes part, or in how many rounds."""
         return bool(self.limits)
 
     @property
@@ -235,9 +239,11 @@ class Ledger(Records):
         """Words after a verb: what is assumed of that; empty if nothing."""
         said = []
         if self.stays and not self.is_within(self.stays):
-            said.append(f"the last round of every person is less than {self.stays} after the first")
+            said.append(
+                f"the last round of every user is less than {self.stays} after that user's first"
+            )
         limited = [e.planned for e in self.entries if e.planned.most < e.planned.rounds]
-        said += [f"no person is in more than {p.most:,} rounds of {p.name!r}" for p in limited]
+        said += [f"no user is in more than {p.most:,} rounds of {p.name!r}" for p in limited]
         return f" if {' and '.join(said)}" if said else ""
 
     def is_within(self, length: Duration) -> bool:
@@ -311,7 +317,7 @@ class Ledger(Records):
     def head(self) -> tuple[str, ...]:
         """Names of the columns of the table."""
         people = ("population",) if self.populations else ()
-        return ("entry", *people, "rounds", "users in each", "running epsilon", *_LEFT)
+        return ("entry", *people, "rounds", "users in each", "running epsilon", *_BELOW_TARGET)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Lines of the table, ready to print."""
@@ -333,10 +339,10 @@ class Ledger(Records):
         rows = [
             (each.name, rounded_up(each.total.upper), *_left(each)) for each in self.populations
         ]
-        return ("population", "epsilon", *_LEFT), rows
+        return ("population", "epsilon", *_BELOW_TARGET), rows
 
     def table_of_periods(self) -> Table:
-        """Head and rows of a table: what a person can lose in the worst period of each budget."""
+        """Head and rows of a table: what a user can lose in the worst period of each budget."""
         rows = [
             (
                 each.name,
@@ -350,12 +356,21 @@ class Ledger(Records):
             for each in self.periods
         ]
         people = ("population",) if self.populations else ()
-        head = ("period", *people, "worst rounds", "epsilon", "budget", "delta", *_LEFT)
+        head = (
+            "period",
+            *people,
+            "worst rounds",
+            "epsilon",
+            "budget",
+            "delta",
+            "below budget",
+            "fits",
+        )
         return head, rows
 
     def table_of_standing(self) -> Table:
-        """Head and rows of a table: what is spent on the day that was asked about; there must be
-        one."""
+        """Head and rows of a table: the epsilon of the rounds that are due by the day that was
+        asked about; there must be one."""
         spent = self.standing
         assert spent is not None
         rows = [("the whole plan", spent.total.upper, spent.epsilon, self.delta)]
@@ -363,7 +378,7 @@ class Ledger(Records):
             (each.name, each.total.upper, each.budget.epsilon, each.budget.delta)
             for each in spent.periods
         ]
-        head = (f"by {spent.day}", "epsilon spent", "budget", "delta", "remaining")
+        head = (f"due by {spent.day}", "epsilon", "limit", "delta", "below limit")
         return head, [
             (name, rounded_up(upper), plain(budget), plain(delta), _signed_down(budget - upper))
             for name, upper, budget, delta in rows
@@ -404,7 +419,7 @@ class Ledger(Records):
         among = self.condition
         people = f" in the worst one, {worst.name!r}" if worst else ""
         if self._meets_target:
-            left = f"epsilon {rounded_down(self.epsilon - total.upper)} is unspent{people}"
+            left = f"epsilon is {rounded_down(self.epsilon - total.upper)} below the target{people}"
             every = " and all budgets for periods" if self.periods else ""
             return f"The plan fits {budget}{every}{among}: {left} ({relation} neighbours)."
         if not self._misses_target:
@@ -438,8 +453,8 @@ class Ledger(Records):
         return CaptionedTable(self.verdict, self.head, self.rows())
 
 
-#: The last columns of both tables.
-_LEFT = ("remaining", "fits")
+#: The last columns of the tables of entries and populations.
+_BELOW_TARGET = ("below target", "fits")
 
 
 def _left(cost: Entry | Population | PeriodAccount) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""Which rounds of a plan one person can be in, and the certified epsilon of the worst of them.
+"""Which rounds of a plan one user can be in, and the certified epsilon of the worst of them.
 
-Limits on a person, "in at most 26 rounds of this entry" or "for at most 26 weeks", leave several
-sets of rounds that a person can be in. Only the largest of them count: what a person loses in some
+Limits on a user, "in at most 26 rounds of this entry" or "for at most 26 weeks", leave several
+sets of rounds that a user can be in. Only the largest of them count: what a user loses in some
 rounds is no more than in those and others.
 
 Theory: docs/theory/participation.md.
@@ -32,7 +32,7 @@ CountedRounds = tuple[tuple[Round, int], ...]
 
 
 class Attendance(NamedTuple):
-    """Rounds that one person can be in, and the days of the period in which they are.
+    """Rounds that one user can be in, and the days of the period in which they are.
 
     The days are None if the plan has none.
     """
@@ -43,14 +43,14 @@ class Attendance(NamedTuple):
 
 
 class Participation:
-    """The rounds that one person can be in.
+    """The rounds that one user can be in.
 
     Parameters
     ----------
     planned : Sequence of PlannedRound
-        The entries that concern the person; all of them have dates, or none has.
+        The entries that concern the user; all of them have dates, or none has.
     stays : Duration, optional
-        The last round of a person is less than that time after the first.
+        The last round of a user is less than that time after the first.
 
     >>> from datetime import date
     >>> from shuffledp import PureLDP, Shuffle
@@ -74,7 +74,7 @@ class Participation:
     def attendances(
         self, first: datetime.date | None = None, last: datetime.date | None = None
     ) -> list[Attendance]:
-        """The largest sets of rounds of one person from one day to another, both included."""
+        """The largest sets of rounds of one user from one day to another, both included."""
         if not len(self.days):
             counts = ((each.round, each.most) for each in self._planned)
             return [Attendance(_added(counts))] if self._planned else []

@@ -29,7 +29,7 @@ FirstDay = tuple[datetime.date, str | None]
 
 @dataclass(frozen=True)
 class PeriodBudget:
-    """What a person may lose in any period of a length, or in each calendar year.
+    """What a user may lose in any period of a length, or in each calendar year.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ class PeriodBudget:
     def attendances(
         self, person: Participation, day: datetime.date | None = None
     ) -> list[tuple[str, list[Attendance]]]:
-        """Periods that are reported, with what one person can be in within each of them.
+        """Periods that are reported, with what one user can be in within each of them.
 
         Parameters
         ----------
         person : Participation
-            Rounds that a person can be in.
+            Rounds that a user can be in.
         day : datetime.date, optional
             Only the periods that contain it, with the rounds up to that day.
 
@@ -135,7 +135,7 @@ class PeriodBudget:
 
 @dataclass(frozen=True)
 class PeriodAccount:
-    """What one person can lose in the worst period of a budget.
+    """What one user can lose in the worst period of a budget.
 
     Attributes
     ----------
@@ -211,11 +211,11 @@ class PeriodAccount:
         """
         budget = f"the budget ({plain(self.budget.epsilon)}, {plain(self.budget.delta)})"
         worst = f", worst in {self.days}," if self.budget.any else ""
-        worst = " (all of the plan)" if self.is_whole_plan else worst
+        worst = " (all of the plan)" if self.is_whole_plan and not self.population else worst
         period = f"{self.name if self.budget.any else f'the {self.name}'}{worst}"
         people = f" in the population {self.population!r}" if self.population else ""
         if self.fits:
-            left = f"epsilon {rounded_down(self.remaining)} remains{people}"
+            left = f"epsilon is {rounded_down(self.remaining)} below it{people}"
             return f"In {period} {budget} is kept{condition}: {left}."
         if self.exceeds:
             over = rounded_up(-self.remaining)
@@ -227,7 +227,7 @@ class PeriodAccount:
 
 @dataclass(frozen=True)
 class Standing:
-    """What is spent of a plan on the evening of a day, and what is left.
+    """The epsilon of all rounds of a plan that are due by the evening of a day.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class Standing:
     population : str or None
         The worst one, if any is named.
     rounds, planned : int
-        Number of rounds that took place, and of all.
+        Number of rounds that are due, and of all.
     periods : tuple of PeriodAccount
         The periods of each budget that contain the day.
 
@@ -334,7 +334,7 @@ def standing(plan: Plan, people: People, costs: Costs, day: datetime.date) -> St
 def exceeded_on(
     plan: Plan, people: People, costs: Costs
 ) -> tuple[FirstDay | None, FirstDay | None]:
-    """The first days on which what a person can lose by a plan with dates exceeds its target.
+    """The first days on which what a user can lose by a plan with dates exceeds its target.
 
     Returns
     -------

@@ -20,7 +20,7 @@ users = 1_000_000           # or "1M", in quotes, as on the command line
 sample_rate = 0.1           # optional, like all other options of a round
 rounds = 52                 # optional: 1
 population = "customers"    # optional: entries without one concern everybody
-at_most = 26                # optional: no person is in more of these rounds
+at_most = 26                # optional: no user is in more of these rounds
 
 A plan may have dates, in all of its entries, and then limits and budgets for periods:
 
@@ -33,7 +33,7 @@ every = "week"              # or day, "2 weeks", month, year
 until = 2028-12-31          # or rounds = 104
 
 [people]
-stays = "26 weeks"          # a person's last round is less than that after the first
+stays = "26 weeks"          # a user's last round is less than that after the user's first
 
 [[budgets]]
 any = "12 months"           # or each = "year"
@@ -51,7 +51,7 @@ import hashlib
 import os
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ from .._support.progress import progress
 from .._support.text import known_instead
 from .._support.written import WrittenFloat, read_number
 from ..errors import InvalidParameter, ShuffleDPError
-from ..guarantee import DEFAULT_RTOL
+from ..guarantee import DEFAULT_RTOL, SUPPORTED_RELATIONS
 from ..mixed import MixedShuffle
 from ..randomizers.base import parameter_names
 from ..rounds import Round
@@ -79,22 +79,23 @@ from .periods import (
     standing,
 )
 from .protocol import (
+    GROUP_OPTIONS,
     ROUND_OPTIONS,
     SHARE_OPTIONS,
     WORD_OPTIONS,
-    central_from,
     central_parameters,
     counts,
     files,
     needed,
     round_of,
     texts,
+    view_of,
 )
 from .signed import EVERYBODY
 
 _TARGET = ("epsilon", "delta")
 #: Keys of an entry that are words.
-_TEXTS = ("name", "population", "randomizer", "mechanism", "protects", "every", *WORD_OPTIONS)
+_TEXTS = ("name", "population", "randomizer", "protects", "every", *WORD_OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class PlannedRound:
     schedule : Schedule, optional
         Dates of the rounds.
     at_most : int, optional
-        Largest number of these rounds that any person is in, 1 to 1e7.
+        Largest number of these rounds that any user is in, 1 to 1e7.
 
     Raises
     ------
@@ -165,7 +166,7 @@ class PlannedRound:
 
     @property
     def most(self) -> int:
-        """Largest number of these rounds that one person is in."""
+        """Largest number of these rounds that one user is in."""
         return self.rounds if self.at_most is None else min(self.at_most, self.rounds)
 
 
@@ -182,7 +183,7 @@ class Plan:
     inputs : tuple
         Pairs of a file that it was read from and its sha256.
     stays : Duration or str, optional
-        The last round of a person is less than that time after the first.
+        The last round of a user is less than that time after the first.
     budgets : sequence of PeriodBudget
         Budgets for periods, of a plan with dates.
     details : DocumentDetails
@@ -224,7 +225,8 @@ class Plan:
         if len(relations) > 1:
             mixed = " and ".join(f"{relation} ({name!r})" for relation, name in relations.items())
             raise InvalidParameter(
-                f"the plan has rounds for {mixed} neighbours; give all rounds the same neighbours."
+                f"the plan has rounds for {mixed} neighbours; give all rounds the same neighbours: "
+                f"{SUPPORTED_RELATIONS}."
             )
         _check_populations(self.populations)
         if self.stays is not None:
@@ -238,7 +240,7 @@ class Plan:
         return self.rounds[0].schedule is not None
 
     def people(self, entries: int | None = None) -> dict[str | None, Participation]:
-        """Rounds that a person of each population can be in; of anybody, under None, if none is
+        """Rounds that a user of each population can be in; of anybody, under None, if none is
         named.
 
         Parameters
@@ -283,7 +285,7 @@ class Plan:
         InvalidParameter
             If a file cannot be read, or a key or value is wrong; the error names it.
         """
-        data = read_bytes(path, str(path), "a plan")
+        data = read_bytes(path, str(path), "the file of a plan")
         try:
             content = tomllib.loads(data.decode("utf-8-sig"), parse_float=WrittenFloat)
         except (ValueError, RecursionError) as error:  # what tomllib raises, not all of it its own
@@ -330,8 +332,8 @@ class Plan:
     def ledger(self, *, rtol: float = DEFAULT_RTOL, at: datetime.date | None = None) -> Ledger:
         """Ledger: the certified epsilon after every entry, and that of each budget for periods.
 
-        A person of a population is concerned by its entries and by those without a population: the
-        composition of these is what the person loses. What other populations send has the same law
+        A user of a population is concerned by its entries and by those without a population: the
+        composition of these is what the user loses. What other populations send has the same law
         in neighbouring datasets, whatever was seen before, and so it costs nothing.
 
         Parameters
@@ -382,20 +384,16 @@ class Plan:
         return Ledger(
             *given, self.stays, tuple(periods), spent, day,
             exceeded_in=population, surely_exceeded=surely, details=self.details,
+            rtol=rtol,
         )  # fmt: skip
 
 
 def _planned(where: str, item: Any, folder: Path, number: int) -> PlannedRound:
-    fields = _read_table(where, item, folder)
     try:
-        known, required = _known_keys(fields)
-        known = ["name", "population", *known, "at_most", *DATE_KEYS, "rounds"]
-        _check_keys(where, fields, known, required)
+        fields = _read_table(where, item, folder, _known_keys)
         people = {key: fields.pop(key) for key in ("population", "at_most") if key in fields}
         own = people | take_days(fields)
-        inner = {"mechanism": central_from(fields)} if "mechanism" in fields else {}
-        is_central = "mechanism" in fields and "view" not in fields
-        round_ = inner["mechanism"] if is_central else round_of({**fields, **inner})
+        round_ = round_of(fields)
         name = fields.get("name", f"{number}: {round_.inside}")
         return PlannedRound(name, round_, **own)
     except ShuffleDPError as error:
@@ -421,13 +419,16 @@ def _tables(name: str, listed: Any) -> list[Any]:
     return listed
 
 
-def _read_table(where: str, item: Any, folder: Path) -> dict[str, Any]:
+def _read_table(
+    where: str, item: Any, folder: Path, known_keys: Callable[..., Any]
+) -> dict[str, Any]:
     """The values of an entry, or of a group of it, as they are written; files by their paths."""
     fields = dict(_table(where, item))
     words = {*_TEXTS, *_files(), *texts()}
     for key in words:
         if key in fields:
             validate.instance(fields[key], str, "is not text; put it in quotes.", f"{where}.{key}")
+    _check_keys(where, fields, *known_keys(fields))
     try:
         for key in fields.keys() - {*words, *DATE_KEYS, "groups"}:
             how = {"whole": key in (*counts(), "at_most"), "share": key in SHARE_OPTIONS}
@@ -438,8 +439,10 @@ def _read_table(where: str, item: Any, folder: Path) -> dict[str, Any]:
         listed = fields["groups"]
         if not isinstance(listed, list) or not listed:
             raise InvalidParameter(f"{where}.groups is not a list of tables; write one or more.")
+        own = ["randomizer", *parameter_names(), *GROUP_OPTIONS], ()
         fields["groups"] = [
-            _read_table(f"{where}.groups[{i}]", group, folder) for i, group in enumerate(listed, 1)
+            _read_table(f"{where}.groups[{i}]", group, folder, lambda _: own)
+            for i, group in enumerate(listed, 1)
         ]
     return fields | {name: str(folder / fields[name]) for name in _files() if name in fields}
 
@@ -447,12 +450,13 @@ def _read_table(where: str, item: Any, folder: Path) -> dict[str, Any]:
 def _known_keys(fields: dict[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
     """The keys that an entry may have, and those that it must have."""
     if "mechanism" not in fields:
-        own = ["randomizer", *parameter_names(), "users", "groups", "protects"]
-        return [*own, *ROUND_OPTIONS], needed(fields)
-    own = ["mechanism", *central_parameters(fields), "neighbours"]
-    if "view" not in fields:
-        return [*own, "sample_rate", "sampling"], ()
-    return [*own, *ROUND_OPTIONS], needed(fields)
+        view_of(fields)
+        own = ["randomizer", *parameter_names(), "users", "groups", "protects", *ROUND_OPTIONS]
+    elif "view" not in fields:
+        own = ["mechanism", "neighbours", *central_parameters(fields), "sample_rate", "sampling"]
+    else:
+        own = ["mechanism", "neighbours", *central_parameters(fields), *ROUND_OPTIONS]
+    return ["name", "population", *own, "at_most", *DATE_KEYS, "rounds"], needed(fields)
 
 
 def _check_populations(names: Iterable[str]) -> None:

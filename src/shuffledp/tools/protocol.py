@@ -10,35 +10,44 @@ from .._support import validate
 from .._support.files import parse_json, read_bytes
 from .._support.text import known_instead, similar
 from ..allocation import RandomAllocation
-from ..central import Given
+from ..central import CentralNoise, Given
 from ..errors import InvalidParameter, ShuffleDPError
 from ..mechanisms import GivenPLD, PoissonSampled
 from ..mixed import Group, MixedShuffle
 from ..randomizers import Randomizer
 from ..randomizers.base import known_parameters, named_randomizers, parameter_names
 from ..randomizers.parameter import Parameter, parameters_of
-from ..records import CENTRAL, REPORT_ROUNDS, USER_ROUNDS, central_of
+from ..records import CENTRAL, OTHER_ROUNDS, USER_ROUNDS, central_of
 from ..rounds import PEOPLE_DEFAULTS, Round, RoundOfUsers
 
 #: The randomizer of which only eps0 is known, if none is named.
 DEFAULT_RANDOMIZER = "pure-ldp"
+_DEFAULT_RANDOMIZER = ("randomizer", DEFAULT_RANDOMIZER)
 #: Parameters of Python that have another name here.
 _NAMES = {"epochs": "kept_epochs"}
 #: What the adversary may see; the first is meant if none is named.
-VIEWS = (*USER_ROUNDS, *REPORT_ROUNDS)
+VIEWS = (*USER_ROUNDS, *OTHER_ROUNDS)
 #: What describes a round without a randomizer, by its view, and all of these parameters together.
 #: Epochs are rounds, but for those in which examples keep their steps.
 VIEW_PARAMETERS = {
     view: {_NAMES.get(name, name): each for name, each in parameters_of(kind).items()}
-    for view, kind in REPORT_ROUNDS.items()
+    for view, kind in OTHER_ROUNDS.items()
 }
-REPORT_PARAMETERS = {
+ROUND_PARAMETERS = {
     name: each for known in VIEW_PARAMETERS.values() for name, each in known.items()
+}
+#: Central noise by its name, its parameters, and those that no randomizer has.
+CENTRAL_NOISE = {name: kind for name, kind in CENTRAL.items() if issubclass(kind, CentralNoise)}
+NOISE_PARAMETERS = {
+    name: each for kind in CENTRAL_NOISE.values() for name, each in parameters_of(kind).items()
+}
+CENTRAL_PARAMETERS = {
+    name: each for name, each in NOISE_PARAMETERS.items() if name not in known_parameters()
 }
 #: The keyword arguments of rounds beside the randomizer and the users.
 ROUND_OPTIONS = (
-    *("view", "neighbours", "analysis", "sample_rate", "sampling"),
-    *(*PEOPLE_DEFAULTS, *REPORT_PARAMETERS),
+    *("view", "mechanism", "neighbours", "analysis", "sample_rate", "sampling"),
+    *(*PEOPLE_DEFAULTS, *ROUND_PARAMETERS),
 )
 #: Those that are counts of users, or shares of them below 1.
 SHARE_OPTIONS = ("colluding", "dropouts")
@@ -46,12 +55,13 @@ SHARE_OPTIONS = ("colluding", "dropouts")
 GROUP_OPTIONS = ("name", "users", "sample_rate", *SHARE_OPTIONS)
 _MIXED_OPTIONS = ("view", "neighbours", "sampling", "sample_rate", *SHARE_OPTIONS)
 #: Those that are words.
-WORD_OPTIONS = ("view", "neighbours", "analysis", "sampling")
+WORD_OPTIONS = ("view", "mechanism", "neighbours", "analysis", "sampling")
 
 
 def counts() -> list[str]:
     """The names of all whole numbers that describe a protocol."""
-    whole = [name for name, parameter in REPORT_PARAMETERS.items() if parameter.whole]
+    known = ROUND_PARAMETERS | CENTRAL_PARAMETERS
+    whole = [name for name, parameter in known.items() if parameter.whole]
     named = parameter_names(lambda parameter: parameter.whole)
     return ["users", "rounds", "messages", *whole, *named]
 
@@ -126,38 +136,62 @@ def split(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]
     return known.get("randomizer", DEFAULT_RANDOMIZER), parameters, options
 
 
-def usual_neighbours(view: str | None) -> str:
-    """The neighbours of a view if none are named.
+def usual_neighbours(given: Mapping[str, Any]) -> str:
+    """The neighbours of a round if none are named.
 
-    >>> usual_neighbours("allocation"), usual_neighbours(None)
+    >>> usual_neighbours({"view": "allocation"}), usual_neighbours({})
     ('remove', 'replace')
     """
-    return str(getattr(REPORT_ROUNDS.get(view or VIEWS[0]), "neighbours", "replace"))
+    if is_central(given):
+        return "replace" if given.get("sample_rate") is None else "remove"
+    return str(getattr(OTHER_ROUNDS.get(given.get("view") or VIEWS[0]), "neighbours", "replace"))
+
+
+def is_central(given: Mapping[str, Any]) -> bool:
+    """Whether a release of a central mechanism is described; in a view it is a part of a round."""
+    return given.get("mechanism") is not None and given.get("view") is None
+
+
+def view_of(given: Mapping[str, Any], prefix: str = "") -> str:
+    """The view that is named, or the usual one; parameters of another view must not be given."""
+    view = validate.choice(f"{prefix}view", given.get("view") or VIEWS[0], VIEWS)
+    for other, known in VIEW_PARAMETERS.items():
+        own = VIEW_PARAMETERS.get(view, {}).keys()
+        for name in (name for name in known if given.get(name) is not None and name not in own):
+            raise InvalidParameter(
+                f"{_spelled(name, prefix)} goes with {prefix}view {other}, not with {view}; give "
+                "that view or leave it out."
+            )
+    return view
 
 
 def needed(given: Mapping[str, Any]) -> Sequence[str]:
-    """What a round of this view must be given."""
-    if given.get("groups"):
+    """What a round of this view must be given; groups and central mechanisms say it themselves."""
+    if given.get("groups") or is_central(given):
         return ()
-    known = VIEW_PARAMETERS.get(given.get("view", VIEWS[0]))
+    known = VIEW_PARAMETERS.get(given.get("view") or VIEWS[0])
     if known is None:
         return ("randomizer", "users")
-    # a step of random allocation has a noise multiplier unless another mechanism is named
-    replaced = ("noise_multiplier",) if given.get("mechanism") is not None else ()
+    # a step of random allocation has a noise multiplier, which may be called sigma, unless another
+    # mechanism is named
+    is_replaced = given.get("mechanism") is not None or given.get("sigma") is not None
+    replaced = ("noise_multiplier",) if is_replaced else ()
     return [name for name, each in known.items() if each.needed and name not in replaced]
 
 
 def options_of(view: str) -> set[str]:
     """The names of the parameters and options of rounds without a randomizer."""
-    kind: Any = REPORT_ROUNDS[view]
+    kind: Any = OTHER_ROUNDS[view]
     return {_NAMES.get(field.name, field.name) for field in fields(kind)}
 
 
 def missing_parameters(given: Mapping[str, Any], prefix: str = "") -> list[str]:
     """What a round needs beside the names and values that are given."""
     given = with_noise_multiplier(given)
-    names = [name for name in needed(given) if name != "randomizer"]
-    if given.get("view", VIEWS[0]) not in VIEW_PARAMETERS:
+    view_of(given, prefix)
+    required = needed(given)
+    names = [name for name in required if name != "randomizer"]
+    if "randomizer" in required:
         named = parameters_of(class_named(given.get("randomizer") or DEFAULT_RANDOMIZER, prefix))
         names += [name for name, parameter in named.items() if parameter.needed]
     return [name for name in names if given.get(name) is None]
@@ -165,29 +199,42 @@ def missing_parameters(given: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 def round_of(given: Mapping[str, Any], prefix: str = "") -> Round:
     """The round that parameters by name describe."""
+    own = central_parameters(given) if given.get("mechanism") is not None else []
+    for name in CENTRAL_PARAMETERS:
+        if given.get(name) is not None and name not in own:
+            wrong = f"goes with {prefix}mechanism; add that, or leave it out."
+            if own:
+                wrong = f"does not go with {prefix}mechanism {given['mechanism']}; leave it out."
+            raise InvalidParameter(f"{_spelled(name, prefix)} {wrong}")
+    if own:
+        mechanism = central_from(given, prefix)
+        if is_central(given):
+            return mechanism
+        given = {name: value for name, value in given.items() if name not in own}
+        given["mechanism"] = mechanism
     if given.get("groups"):
         return mixed_of(given, prefix)
     if given.get("protects") is not None:
         raise InvalidParameter(f"{prefix}protects names one of several groups; give groups, too.")
     given = with_noise_multiplier(given)
     kind, parameters, options = split(given)
-    view = validate.choice(f"{prefix}view", options.get("view", VIEWS[0]), VIEWS)
+    view = view_of(given, prefix)
     if view in USER_ROUNDS:
         _own_parameters(kind, parameters, prefix)
     missing = missing_parameters(given, prefix)
     only_randomizer = view in USER_ROUNDS and "users" not in missing
     called = f"randomizer {kind}" if only_randomizer else f"view {view}"
     _refuse_missing(f"{prefix}{called}", missing, prefix)
-    if view not in REPORT_ROUNDS:
+    if view not in OTHER_ROUNDS:
         return round_of_users(
             randomizer_of(kind, parameters, prefix), given["users"], prefix, **options
         )
     options.pop("view")
     if "kept_epochs" in options:
         options |= {"kept": True, "epochs": options.pop("kept_epochs")}
-    others = {name: given[name] for name in ("users", "mechanism") if given.get(name) is not None}
+    others = {"users": given["users"]} if given.get("users") is not None else {}
     named = {"randomizer": kind} if kind != DEFAULT_RANDOMIZER else {}
-    round_type: Any = REPORT_ROUNDS[view]
+    round_type: Any = OTHER_ROUNDS[view]
     _check_view(view, round_type, {**named, **parameters, **others, **options}, prefix)
     round_: Round = round_type(**options, **others)
     return round_
@@ -272,19 +319,44 @@ def central_parameters(given: Mapping[str, Any]) -> list[str]:
     return ["file"] if kind is GivenPLD else known
 
 
-def central_from(given: Mapping[str, Any]) -> Given:
+def _check_central(given: Mapping[str, Any], prefix: str) -> None:
+    """Of what describes a round of users, only neighbours and sampling go with a mechanism."""
+    known = {*central_parameters(given), "mechanism", "neighbours", "sample_rate", "sampling"}
+    people = ("users", "groups", "protects")
+    for name in ("randomizer", *parameter_names(), *people, *ROUND_OPTIONS):
+        is_given = given.get(name) not in (None, ())
+        if is_given and name not in known and (name, given[name]) != _DEFAULT_RANDOMIZER:
+            raise InvalidParameter(
+                f"{_spelled(name, prefix)} does not go with {prefix}mechanism "
+                f"{given['mechanism']}; leave it out."
+            )
+
+
+def central_from(given: Mapping[str, Any], prefix: str = "") -> Given:
     """The central mechanism that parameters by name describe."""
+    if is_central(given):
+        _check_central(given, prefix)
+    given = {key: value for key, value in given.items() if value is not None}
     known = central_parameters(given)
     name, own = given["mechanism"], {key: given[key] for key in known if key in given}
     kind = CENTRAL[name]
+    needs = [field.name for field in fields(kind) if field.init and field.default is MISSING]
+    for key in known if kind is GivenPLD else needs:
+        if key not in own:
+            raise InvalidParameter(
+                f"{prefix}mechanism {name} needs {_spelled(key, prefix)}; add it."
+            )
     if kind is GivenPLD:
         own = _read_pld(own["file"])
-    for field in fields(kind):
-        if field.init and field.default is MISSING and field.name not in own:
-            raise InvalidParameter(f"mechanism {name} needs {field.name}; add it.")
-    in_training = given.get("view") == RandomAllocation.view or "sample_rate" in given
-    usual = "remove" if in_training else "replace"
+    usual = usual_neighbours(given)
     made = central_of(name, own, given.get("neighbours", usual))
+    if "sample_rate" in given:
+        validate.sample_rate(given["sample_rate"])
+        if given.get("neighbours", usual) != usual:
+            raise InvalidParameter(
+                f"neighbours={given['neighbours']!r} is not supported for a Poisson sample; use "
+                f"neighbours={usual!r}."
+            )
     if given.get("sampling", "poisson") != "poisson":
         raise InvalidParameter(
             f"sampling={validate.show(given['sampling'])} is not known for a central mechanism; "

@@ -29,6 +29,7 @@ from ..accountant import Accountant, repeated
 from ..bounds.readings import false_negative_rates, renyi_divergences, true_positive_rates
 from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
+from ..profiles.closed_form import GaussianProfile
 from ..randomizers import Gaussian
 from ..rounds import Round
 from . import style, tuning
@@ -62,7 +63,8 @@ class Risk(Records, style.Drawable):
     orders : tuple of float
         Orders of the Rényi divergences.
     divergences : tuple of float
-        For each order, never below the exact one; infinite if some loss may be.
+        For each order, never below the exact one; infinite if some loss may be, or if no finite
+        bound is computed.
 
     Examples
     --------
@@ -136,8 +138,9 @@ class Risk(Records, style.Drawable):
 
     def __str__(self) -> str:
         best = f"right at most {percent_up((1 + self.advantage.upper) / 2)} of the time"
+        aim = AIMS[self.guarantee.neighbours][self.guarantee.total_rounds > 1]
         attacker = (
-            f"An attacker who decides {AIMS[self.guarantee.neighbours]} has an advantage of at "
+            f"An attacker who decides {aim} has an advantage of at "
             f"most {rounded_up(self.advantage.upper)}: {best} if both are equally likely."
         )
         parts = [wrapped(f"{self.title}.", piped=PAGE), wrapped(attacker, piped=PAGE)]
@@ -157,7 +160,11 @@ class Risk(Records, style.Drawable):
 
     @property
     def _orders_table(self) -> Table:
-        rows = [(plain(order), rounded_up(value)) for order, value in self._renyi]
+        none = "no finite bound"
+        rows = [
+            (plain(order), rounded_up(value) if value < math.inf else none)
+            for order, value in self._renyi
+        ]
         return ("order", "Renyi divergence, at most"), rows
 
     def as_table(self) -> CaptionedTable:
@@ -207,8 +214,8 @@ def risk(
         Each in [0, 1]. For each there are the largest true positive rate and the smallest false
         negative rate.
     orders : sequence of float
-        Orders of the Rényi divergences, 1 to 1e6. Divergences of rounds add up; they are infinite
-        where a loss may be.
+        Orders of the Rényi divergences, 1 to 1e6. Divergences of rounds add up. They are infinite
+        where a loss may be, and for training, where no finite bound is known here.
     rtol : float
         Relative width in epsilon to aim for, 1e-7 to 0.5.
 
@@ -330,11 +337,22 @@ def _total_divergences(accountant: Accountant, orders: Array, rtol: float) -> tu
     """Those of the rounds add up, in either order of the neighbours."""
     total = np.zeros((2, len(orders)))
     for round_, count in accountant.rounds if len(orders) else ():
-        randomizer = getattr(round_, "randomizer", None)
-        # a user's own messages are normal, and all that happens later hides them better
-        local = math.inf
-        if isinstance(randomizer, Gaussian):
-            distance = randomizer.sum_law().distance("replace")
-            local = distance * math.sqrt(round_.messages) / randomizer.sigma * (1 + 2.0**-50)
-        total += count * renyi_divergences(round_.parts, orders, local, rtol)
+        total += count * renyi_divergences(round_.parts, orders, _distance(round_), rtol)
     return tuple((total.max(axis=0) * (1 + 2.0**-50 * (1 + len(accountant.rounds)))).tolist())
+
+
+def _distance(round_: Mechanism) -> float:
+    """Largest distance, in standard deviations, of normal laws that each part post-processes.
+
+    They are those of a user's own messages, or of a step in which the example is known to be.
+    Infinite if there are none.
+    """
+    randomizer = getattr(round_, "randomizer", None)
+    step = getattr(round_, "unamplified", None)
+    distance = math.inf
+    if isinstance(randomizer, Gaussian):
+        between = randomizer.sum_law().distance("replace")
+        distance = between * math.sqrt(round_.messages) / randomizer.sigma
+    elif isinstance(step, GaussianProfile):
+        distance = step.shift
+    return distance * (1 + 2.0**-50)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+import platform
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .._support.files import sha256_of_sources
 from .._support.text import plain, rounded_down, rounded_up
+from ..published.references import references_in
+from ..randomizers.analyses import chapter
 from .dates import MONTHS_LATER
 from .document import Document, DocumentDetails, Section, terms_of
 from .participation import CountedRounds, Participation
 from .statement import (
-    ADAPTIVE,
     CERTIFIED,
-    EXACT_COMPOSITION,
+    COMPOSITION,
+    UNIT,
     caution,
     facts,
     in_plain_words,
@@ -25,7 +31,9 @@ from .statement import (
 )
 
 if TYPE_CHECKING:
+    from ..rounds import Round
     from .ledger import Entry, Ledger
+    from .periods import PeriodAccount
 
 #: Where something is to be filled in by hand.
 _BLANK = "." * 28
@@ -33,10 +41,22 @@ _BLANK = "." * 28
 _UNNAMED = 2
 
 
+#: What the difference to a target or a budget is not.
+NO_BUDGET = (
+    "What is below a target or a budget is no budget for other work: delta is used in full, and "
+    "epsilons do not add up. Run the plan again with every further entry."
+)
+#: What the guarantee of a plan says nothing about.
+OTHER_PLANS = (
+    "collections and releases about the same users that are not entries of this plan, earlier "
+    "or later"
+)
+#: What is said of time in a plan without dates.
+UNDATED = "no dates are given: the guarantee is for these rounds, whenever they take place"
 #: Whom entries without a population concern.
 EVERYBODY = "everybody"
 #: What has to be true for populations to be accounted for one by one.
-DISJOINT = "no person is in two populations"
+DISJOINT = "no user is in two populations"
 
 
 def document(ledger: Ledger, **details: Any) -> Document:
@@ -51,10 +71,10 @@ def document(ledger: Ledger, **details: Any) -> Document:
     more += [_colluding(ledger)] if ledger.colluding or ledger.no_colluding else []
     sections = [_front(known), _guarantee(ledger), *more, _ledger(ledger), *entries]
     sections += [_computed(ledger)]
-    sections += [_origin(ledger, sections)]
+    sections += [_origin(ledger, sections, [name for name, said in details.items() if said])]
     used = terms_of(text for section in sections for text in section.texts)
     glossary = Section("Glossary", facts=used)
-    return Document(known.title, [*sections, glossary, _signatures(known)])
+    return Document(known.title, [*sections, glossary, _signatures(known, ledger)])
 
 
 def _front(details: DocumentDetails) -> Section:
@@ -63,54 +83,73 @@ def _front(details: DocumentDetails) -> Section:
     return Section("About this document", facts=rows)
 
 
-def _signatures(details: DocumentDetails) -> Section:
-    lines = details.signatures or (_BLANK,) * _UNNAMED
-    rows = [(line, _BLANK[:14], _BLANK) for line in lines]
+def _signatures(details: DocumentDetails, ledger: Ledger) -> Section:
+    """What is signed, which is repeated here, by whom."""
+    lines = details.signatures or (_BLANK[:14],) * _UNNAMED
+    rows = [(line, _BLANK[:14], _BLANK[:14], _BLANK) for line in lines]
     declared = (
-        "The undersigned confirm that the protocol is carried out as described, and that the "
-        "assumptions stated for each entry hold."
+        "The undersigned have read this document and undertake, each within their own "
+        "responsibility, that the protocol is carried out as it describes. The assumptions of this "
+        "document, those of each entry included, are taken to be true: the program that wrote it "
+        "cannot check them."
     )
+    names = [("document", details.title), ("date", details.date), ("version", details.version)]
+    signed = [*((name, str(said)) for name, said in names if said), ("guarantee", _claim(ledger))]
     return Section(
         "Signatures",
-        [declared],
-        table=(("name and role", "date", "signature"), rows),
+        [declared, "; ".join(f"{name}: {said}" for name, said in signed)],
+        table=(("signed as", "name", "place and date", "signature"), rows),
         kind="signatures",
     )
 
 
 def _guarantee(ledger: Ledger) -> Section:
-    neighbours = ledger.entries[0].planned.round.neighbours
-    upper, delta = ledger.total.upper, plain(ledger.delta)
-    if math.isinf(upper):
-        claim = f"No epsilon is certified at delta = {delta} for all entries together."
-    elif ledger.delta == 1:
-        claim = "Nothing is guaranteed at delta = 1."
-    else:
-        pair = f"({rounded_up(upper)}, {delta})"
-        claim = f"All entries together are {pair}-differentially private{ledger.condition}."
+    rounds = [entry.planned.round for entry in ledger.entries]
+    count = sum(entry.planned.rounds for entry in ledger.entries)
+    neighbours, upper = rounds[0].neighbours, ledger.total.upper
     says = (
         "for any two neighbouring datasets and any set of results, the probability of that set "
         "with the one is at most e^epsilon times that with the other, plus delta"
     )
-    own = " that concerns their population" if ledger.populations else ""
-    always = "every user, drawn in a round or not, and also somebody who is a user in every entry"
-    how = "every user who takes part as assumed below, also in the worst such rounds"
-    same = ", on the same condition" if ledger.is_limited else ""
-    people = how if ledger.is_limited else f"{always}{own}"
+    limited = ledger.is_limited or ledger.populations
+    below = " for whom what is assumed below is true, whichever the user's rounds are"
+    always = ", also one who is a user in every round"
     seen = "against the adversary and under the assumptions stated for each entry"
-    protected = f"{people}, {seen}"
+    whom = "users who collude or deviate from the protocol are not protected"
+    protected = f"every honest user{below if limited else always}, {seen}; {whom}"
+    same = ", on the same condition" if ledger.is_limited else ""
     known = math.isfinite(upper) and ledger.delta < 1
     published = [(float(rounded_up(upper)), ledger.delta)]
-    meaning = [("meaning", in_plain_words(neighbours, published))] if known else []
+    meaning = [("meaning", in_plain_words(neighbours, count, published))] if known else []
     rows = [
-        ("relation", relation_of(neighbours, sum(e.planned.rounds for e in ledger.entries))),
+        ("relation", f"{relation_of(neighbours, count)}{_present(rounds)}"),
+        ("unit", UNIT),
         ("what it says", says),
         *meaning,
         ("who is protected", protected),
+        ("not covered", OTHER_PLANS),
+        *(() if ledger.is_dated else (("when", UNDATED),)),
         ("local", f"{none_trusted([_rounds(ledger, name) for name in _names(ledger)])}{same}"),
-        *caution([entry.planned.round for entry in ledger.entries], [delta]),
+        *caution(rounds, [plain(ledger.delta)]),
     ]
-    return Section("Guarantee", [claim, ledger.verdict], facts=rows, kind="claim")
+    return Section("Guarantee", [_claim(ledger), ledger.verdict], facts=rows, kind="claim")
+
+
+def _claim(ledger: Ledger) -> str:
+    """What is certified of all entries."""
+    upper, delta = ledger.total.upper, plain(ledger.delta)
+    if math.isinf(upper):
+        return f"No epsilon is certified at delta = {delta} for all entries together."
+    if ledger.delta == 1:
+        return "Nothing is guaranteed at delta = 1."
+    pair = f"({rounded_up(upper)}, {delta})-differentially private{ledger.condition}"
+    return f"Under the assumptions stated for each entry, all entries together are {pair}."
+
+
+def _present(rounds: Sequence[Round]) -> str:
+    """How a user is missing from sums, if one may be."""
+    summed = [each for each in rounds if each.view == "aggregate" and each.neighbours == "remove"]
+    return "; in aggregated rounds the user takes part all the same, with zeros" if summed else ""
 
 
 def _names(ledger: Ledger) -> list[str | None]:
@@ -118,8 +157,8 @@ def _names(ledger: Ledger) -> list[str | None]:
 
 
 def _rounds(ledger: Ledger, population: str | None) -> CountedRounds:
-    """The rounds that one person of a population, or anybody if none is named, can be in: those
-    that cost most if nobody is trusted."""
+    """The rounds that one user of a population, or any user if none is named, can be in: those that
+    cost most if nobody is trusted."""
     planned = [e.planned for e in ledger.entries if e.planned.population in (None, population)]
     attendances = Participation(planned, ledger.stays).attendances()
     return max((each.rounds for each in attendances), key=_local_epsilon)
@@ -132,14 +171,14 @@ def _local_epsilon(rounds: CountedRounds) -> float:
 def _populations(ledger: Ledger) -> Section:
     """What each of them loses, and what is assumed of them."""
     said = (
-        f"The entries of a person's population and those for {EVERYBODY} are composed; a person in "
+        f"The entries of a user's population and those for {EVERYBODY} are composed; a user in "
         f"no population is concerned by those for {EVERYBODY} only. Entries of other populations "
-        "use none of the person's data and so cost the person nothing. The guarantee is that of "
+        "use none of the user's data and so cost the user nothing. The guarantee is that of "
         "the worst population."
     )
     meaning = (
-        "neighbouring datasets have the same people in the same populations; the population of a "
-        "person is fixed, does not depend on the protected data, may be known to the adversary and "
+        "neighbouring datasets have the same users in the same populations; the population of a "
+        "user is fixed, does not depend on the protected data, may be known to the adversary and "
         "is not itself protected"
     )
     rows = [("assumed", DISJOINT), ("relation", meaning)]
@@ -147,28 +186,28 @@ def _populations(ledger: Ledger) -> Section:
 
 
 def _limits(ledger: Ledger) -> Section:
-    """In how many rounds a person is, and what is assumed of that."""
+    """In how many rounds a user is, and what is assumed of that."""
     if not ledger.is_limited:
         whole = (
             f"The last round of the plan is less than {ledger.stays} after the first, so that "
-            "limiting every person to this time changes nothing."
+            "limiting every user to this time changes nothing."
         )
         return Section("Who takes part", [whole])
     said = (
-        "Only the rounds in which a person takes part concern the person. The guarantee is for the "
+        "Only the rounds in which a user takes part concern the user. The guarantee is for the "
         "worst set of rounds that the assumption allows."
     )
     meaning = (
-        "a person takes part in a round if the person is among its users, even if the round draws "
-        "some of them at random and the person is not drawn; no other round uses any of the "
-        "person's data, including stored data"
+        "a user takes part in a round if the user is one of its users, even if the round draws "
+        "some of them at random and the user is not drawn; no other round uses any of the "
+        "user's data, including stored data"
     )
     pauses = (
-        "; the time starts on the day of the person's first round and includes pauses, and all "
-        f"rounds of the person are before the day on which it ends: in months, {MONTHS_LATER}"
+        "; the time starts on the day of the user's first round and includes pauses, and all "
+        f"rounds of the user are before the day on which it ends: in months, {MONTHS_LATER}"
     )
     relation = (
-        "neighbouring datasets have the same people in the same rounds; whether a person takes "
+        "neighbouring datasets have the same users in the same rounds; whether a user takes "
         "part may depend on everything that was revealed before, but neither on the protected data "
         "nor on noise, samples or messages of any round that were not revealed; it may be known to "
         "the adversary and is not itself protected"
@@ -182,21 +221,25 @@ def _limits(ledger: Ledger) -> Section:
 
 
 def _periods(ledger: Ledger) -> Section:
-    """What a person can lose in a period, and for what that stands."""
+    """The epsilon of one user in a period, and for what that stands."""
     said = (
         "The rounds of every period are composed, and the worst period is shown. A period of "
         f"months ends before {MONTHS_LATER}."
     )
-    short = [period.name for period in ledger.periods if period.is_whole_plan]
-    whole = [f"All rounds of the plan are within {name}." for name in short]
+    whole = [_whole(period) for period in ledger.periods if period.is_whole_plan]
+    whole.append(
+        "Only rounds of this plan are counted: if collections began before it or go on after it, a "
+        "period may contain further rounds."
+    )
     meaning = (
-        "for two datasets that differ in what one person contributes to the rounds of one such "
-        "period, and in nothing else, the results of all rounds of the plan together are within "
-        "the epsilon and delta of the period"
+        "for two datasets that differ in what one user contributes to the rounds of one such "
+        "period, and in nothing else, the inequality under Guarantee holds for the results of all "
+        "rounds of the plan together, with the epsilon that the table has for the period and "
+        "the delta of its budget"
     )
     longer = (
-        "a person who takes part for longer may lose as much again in other periods; what the "
-        "person contributes in several of them, such as a value that stays the same or data that "
+        "a user who takes part for longer may lose as much again in other periods; what the user "
+        "contributes in several of them, such as a value that stays the same or data that "
         "are stored and used again, is protected by the guarantee of all entries together, and by "
         "no budget for a period"
     )
@@ -204,14 +247,23 @@ def _periods(ledger: Ledger) -> Section:
     return Section("Periods", [said, *whole], table=ledger.table_of_periods(), facts=rows)
 
 
+def _whole(period: PeriodAccount) -> str:
+    """That one period contains all rounds."""
+    concern = f" that concern {period.population!r}" if period.population else " of the plan"
+    if period.budget.any is None:
+        return f"All rounds{concern} are in the {period.name}."
+    within = f"take less than {period.budget.any} from the first to the last"
+    return f"All rounds{concern} {within}, so that one such period contains them all."
+
+
 def _standing(ledger: Ledger) -> Section:
-    """What is spent by a day."""
+    """The epsilon of the rounds that are due by a day."""
     spent = ledger.standing
     assert spent is not None
-    done = f"{spent.rounds:,} of {spent.planned:,} rounds have taken place"
+    done = f"{spent.rounds:,} of {spent.planned:,} rounds are due up to and including {spent.day}"
     said = (
-        f"Up to and including {spent.day}, {done}. Periods are those that contain this day. "
-        "Epsilons do not add up: the remaining value is the difference to the budget, not the "
+        f"By the plan, {done}: whether they have taken place is not known to the program. Periods "
+        "are those that contain this day. Epsilons do not add up: what is below a limit is not the "
         "epsilon that further rounds may have."
     )
     return Section(f"By {spent.day}", [said], table=ledger.table_of_standing())
@@ -224,12 +276,14 @@ def _colluding(ledger: Ledger) -> Section:
         reason = ledger.no_colluding
         return Section("Colluding users", [reason[:1].upper() + reason[1:]])
     most = f"at most {_percent(found.value)} of the users of every round collude"
-    same = " on the same condition" if ledger.condition else ""
-    fits = "also fits" if ledger.fits else "would fit"
+    same = ", on the same condition," if ledger.condition else ""
+    fits = "would still fit" if ledger.fits else "would fit"
     beyond = f"; with {_percent(found.beyond)} it is not certified to fit" if found.beyond else ""
     said = (
-        f"The plan {fits}{same} if {most} with the adversary, whichever users they are{beyond}. "
-        "This share replaces what the entries say about colluding users."
+        f"Instead of the colluding users that the entries state: if {most} with the adversary, "
+        "whichever they are as long as this does not depend on what any user holds or sends, and "
+        f"all else is as stated, drop-outs included, the plan{same} {fits}{beyond}. The guarantee "
+        "above is for the numbers in the entries."
     )
     return Section("Colluding users", [said])
 
@@ -242,7 +296,7 @@ def _ledger(ledger: Ledger) -> Section:
     own = " that concern the same population" if ledger.populations else ""
     worst = f"; for an entry for {EVERYBODY}, the worst population's" if ledger.populations else ""
     said = f"The running epsilon is that of all entries{own} up to and including this line{worst}."
-    return Section("Ledger", [said], table=(ledger.head, ledger.rows()))
+    return Section("Ledger", [said, NO_BUDGET], table=(ledger.head, ledger.rows()))
 
 
 def _entry(entry: Entry, ledger: Ledger) -> Section:
@@ -255,7 +309,7 @@ def _entry(entry: Entry, ledger: Ledger) -> Section:
     rows = [
         *([("population", planned.population)] if planned.population else ()),
         *([("when", str(planned.schedule))] if planned.schedule else ()),
-        *([("one person", limit)] if most < planned.rounds else ()),
+        *([("one user", limit)] if most < planned.rounds else ()),
         *known.items(),
     ]
     return Section(f"Entry: {planned.name}", facts=rows, level=3)
@@ -263,25 +317,33 @@ def _entry(entry: Entry, ledger: Ledger) -> Section:
 
 def _computed(ledger: Ledger) -> Section:
     low, high = ledger.total
+    limited = ledger.is_limited or bool(ledger.periods)
     whose = f"all entries{' that concern the worst population' if ledger.populations else ''}"
-    whose = "the worst rounds that one person can be in" if ledger.is_limited else whose
+    whose = "the worst rounds that one user can be in" if ledger.is_limited else whose
     bracket = f"{rounded_down(low, 7)} <= exact epsilon of the analyzed pairs <= "
+    limits = f"; rounds of one user: {chapter('Who takes part, and when')}"
+    bracket = f"{bracket}{rounded_up(high, 7)} at delta = {plain(ledger.delta)}"
     rows = [
-        ("composition", f"of {whose}; {ADAPTIVE}; {EXACT_COMPOSITION}"),
-        ("bracket", f"{bracket}{rounded_up(high, 7)} at delta = {plain(ledger.delta)}"),
+        ("composition", f"of {whose}; {COMPOSITION}{limits if limited else ''}"),
+        ("bracket", bracket),
         ("rounding", CERTIFIED),
     ]
     return Section("How it was computed", facts=rows)
 
 
-def _origin(ledger: Ledger, sections: Sequence[Section]) -> Section:
-    """The program, the files that it read, and the chapters of the theory that are cited."""
+def _origin(ledger: Ledger, sections: Sequence[Section], given: Sequence[str]) -> Section:
+    """The program, the files and options that it read, and the proofs and papers that are cited."""
     from .. import __version__
 
     said = " ".join(text for section in sections for text in section.texts)
     chapters = dict.fromkeys(re.findall(r'theory of shuffledp, chapter ("[^"]+")', said))
-    rows = [("software", f"shuffledp {__version__}")]
+    program = f"shuffledp {__version__}, Python sources with sha256 {sha256_of_sources()}"
+    rows = [("software", f"{program}; Python {platform.python_version()}, numpy {np.__version__}")]
     rows += [("input", f"{name}, sha256 {digest}") for name, digest in ledger.inputs]
-    where = f"in docs/theory of its source distribution, shuffledp-{__version__}.tar.gz"
+    rows += [("given separately", ", ".join(given))] if given else []
+    rows += [("tolerance", f"brackets have a relative width of {plain(ledger.rtol)} if possible")]
+    where = f"in docs/theory of its repository and of shuffledp-{__version__}.tar.gz"
     cited = f"theory of shuffledp {__version__}, {where}: {', '.join(chapters)}"
-    return Section("Sources", facts=[*rows, *([("proofs", cited)] if chapters else [])])
+    rows += [("proofs", cited)] if chapters else []
+    papers = "; ".join(paper.cited for paper in references_in(said))
+    return Section("Sources", facts=[*rows, *([("literature", papers)] if papers else [])])

@@ -110,7 +110,7 @@ class Simulation(Records, style.Drawable):
         return [i for size in sizes for i in range(size)]
 
     def _table(self) -> Table:
-        """The largest, in the order of values."""
+        """Those with the largest true values, in the order of values."""
         rows, of, places = [], self.question_of, self._places
         for i in np.sort(np.argsort(-self.true, kind="stable")[:_SHOWN]).tolist():
             numbers = (self.true[i], self.estimated[i], self.standard_errors[i])
@@ -129,7 +129,7 @@ class Simulation(Records, style.Drawable):
 
     @property
     def _part(self) -> str:
-        return f"the largest {_SHOWN} of {len(self.true):,}"
+        return f"{_SHOWN} of {len(self.true):,}, those with the largest true values"
 
     def as_table(self) -> CaptionedTable:
         part = f", {self._part}" if len(self.true) > _SHOWN else ""

@@ -12,6 +12,7 @@ from .._support.text import PAGE, at_most, percent, percent_up, plain, rounded_u
 from ..bounds.readings import true_positive_rates
 from ..guarantee import NEIGHBOURS
 from ..mixed import MixedShuffle
+from ..randomizers.analyses import chapter
 from ..rounds import Round, RoundOfUsers
 from .protocol import round_of_users
 
@@ -34,18 +35,31 @@ _TRUSTED = {
     "central": "the curator",
 }
 #: What a composition of a fixed number of rounds covers.
-ADAPTIVE = (
-    "adaptive: the question of a round may depend on the results of earlier rounds; the largest "
-    "number of rounds, and all that is stated about them here, may not"
+COMPOSITION = (
+    "adaptive: what is asked in a round may depend on what earlier rounds released; the largest "
+    "number of rounds and everything else that is stated here must be fixed before the first "
+    "round; the composition is exact for the analyzed pair up to the width of the bracket; "
+    f"proof: {chapter('Composition')}"
 )
-EXACT_COMPOSITION = "exact for the analyzed pair up to the width of the bracket"
 #: What printed numbers are, and where the proofs are that are cited by their chapters.
-CERTIFIED = "the bracket includes all numerical errors, and guarantees are rounded up"
+CERTIFIED = (
+    "by the proofs that are cited, the bracket includes all numerical errors if the program has no "
+    'error and the computer is as assumed (theory of shuffledp, "What is assumed of the '
+    'computer"); the value of the protocol itself is at most the upper one, and may be below the '
+    "lower one; guarantees are rounded up; there is no warranty"
+)
 SOURCE = "the theory of shuffledp is part of the source distribution of this version"
-#: What an attacker decides, for each relation of neighbours.
+#: Who is protected as one.
+UNIT = (
+    "one user, such as a device, an account or a training example; a person who is several users "
+    "is protected for each of them by itself, not for all together"
+)
+#: What is outside of every guarantee for some rounds.
+OTHER_RELEASES = "other collections or releases about the same users, earlier or later"
+#: What an attacker decides, for each relation of neighbours; and the same of several rounds.
 AIMS = {
-    "replace": "which of two values a user holds",
-    "remove": "whether a user's value is present",
+    "replace": ("which of two values a user holds", "which of two series of values a user holds"),
+    "remove": ("whether a user's value is present", "whether a user's values are present"),
 }
 
 
@@ -60,24 +74,41 @@ def statement(
     Where epsilon is "infinity", which is no guarantee, it is (epsilon, delta, why). `more` lines
     follow the brackets, each with its name.
     """
-    from .. import __version__
-
     whom = protected_group(round_)
-    relation = relation_of(round_.neighbours, rounds) + whom.removeprefix(" for the users")
-    rows = [("relation", relation), *facts(round_, rounds)]
-    if rounds > 1:
-        rows.append(("composition", f"{ADAPTIVE}; {EXACT_COMPOSITION}"))
+    rows = context(round_, rounds)
     rows += [("bracket", bracket) for e, _, bracket in guarantees if e != "infinity"]
     rows += more
     pairs = [(e, d) for e, d, _ in guarantees if e != "infinity" and float(d) < 1]
     if pairs:
         numbers = [(float(e), float(d)) for e, d in pairs]
-        rows.append(("meaning", in_plain_words(round_.neighbours, numbers)))
+        rows.append(("meaning", in_plain_words(round_.neighbours, rounds, numbers)))
     rows += caution([round_], [d for _, d in pairs])
-    rows.append(("computed by", f"shuffledp {__version__}; {CERTIFIED}; {SOURCE}"))
-    lines = [*(claim(*guarantee, whom) for guarantee in guarantees), ""]
-    lines += [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
-    return "\n".join(lines)
+    claims = [claim(*guarantee, whom) for guarantee in guarantees]
+    return "\n".join([*claims, "", *_lines([*rows, _computed_by()])])
+
+
+def background(round_: Round, rounds: int) -> str:
+    """What a statement says beside its guarantees and what follows from them."""
+    return "\n".join(_lines([*context(round_, rounds), _computed_by()]))
+
+
+def context(round_: Round, rounds: int) -> list[tuple[str, str]]:
+    """The relation, the unit, the facts of the rounds and how they are composed, each with its
+    name."""
+    whom = protected_group(round_)
+    relation = relation_of(round_.neighbours, rounds) + whom.removeprefix(" for the users")
+    rows = [("relation", relation), ("unit", UNIT), *facts(round_, rounds, OTHER_RELEASES)]
+    return [*rows, ("composition", COMPOSITION)] if rounds > 1 else rows
+
+
+def _computed_by() -> tuple[str, str]:
+    from .. import __version__
+
+    return "computed by", f"shuffledp {__version__}; {CERTIFIED}; {SOURCE}"
+
+
+def _lines(rows: Sequence[tuple[str, str]]) -> list[str]:
+    return [wrapped(text, f"  {name:<13}", 15, piped=PAGE) for name, text in rows]
 
 
 def relation_of(neighbours: str, rounds: int) -> str:
@@ -87,7 +118,7 @@ def relation_of(neighbours: str, rounds: int) -> str:
     'replace-one: neighbouring datasets differ in the value of one user'
     """
     text = ": ".join(NEIGHBOURS[neighbours])
-    return f"{text}; with several rounds, in all values of this user" if rounds > 1 else text
+    return f"{text}; with several rounds, in any or all values of this user" if rounds > 1 else text
 
 
 def caution(rounds: Sequence[Round], deltas: Sequence[str]) -> list[tuple[str, str]]:
@@ -130,26 +161,29 @@ def claim(epsilon: str, delta: str, why: str, whom: str = "") -> str:
         return wrapped(
             f"Nothing is guaranteed: any protocol at all is ({epsilon}, 1)-differentially private."
         )
-    return wrapped(f"The protocol is ({epsilon}, {delta})-differentially private{whom}.")
+    pair = f"({epsilon}, {delta})-differentially private"
+    return wrapped(f"Under the assumptions below, the protocol is {pair}{whom}.")
 
 
-def in_plain_words(neighbours: str, pairs: Sequence[tuple[float, float]]) -> str:
-    """What guarantees (epsilon, delta) together say of an attacker.
+def in_plain_words(neighbours: str, rounds: int, pairs: Sequence[tuple[float, float]]) -> str:
+    """What guarantees (epsilon, delta) together say of the adversary.
 
-    >>> in_plain_words("replace", [(0.5, 1e-6)])[57:]
+    >>> in_plain_words("replace", 1, [(0.5, 1e-6)])[68:]
     'with a false positive rate of 1 % has a true positive rate of at most 1.649 %'
     """
+    together = "of all guarantees together: " if len(pairs) > 1 else ""
     epsilon, delta = np.array(pairs).T
     found = float(true_positive_rates(epsilon, delta, np.array([_FALSE_POSITIVES]))[0])
     return (
-        f"an attacker who decides {AIMS[neighbours]} with a false positive rate of "
-        f"{percent(_FALSE_POSITIVES)} has a true positive rate of at most {percent_up(found)}"
+        f"{together}an adversary as stated who decides {AIMS[neighbours][rounds > 1]} with a false "
+        f"positive rate of {percent(_FALSE_POSITIVES)} has a true positive rate of at most "
+        f"{percent_up(found)}"
     )
 
 
-def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
+def facts(round_: Round, rounds: int, *uncovered: str) -> list[tuple[str, str]]:
     """What is done, against whom, what is assumed, what is not covered, what is left without trust,
-    and by which theorem, each with its name."""
+    and by which theorem, each with its name. What else is not covered may be added."""
     analysis = round_.explained
     times = f"one {round_.noun}" if rounds == 1 else f"{rounds:,} {round_.noun}s"
     return [
@@ -160,20 +194,25 @@ def facts(round_: Round, rounds: int) -> list[tuple[str, str]]:
         ("adversary", analysis.adversary),
         ("assumed", "; ".join(round_.assumptions)),
         *round_.remarks,
-        ("not covered", _not_covered(round_)),
+        ("not covered", "; ".join([*_not_covered(round_), *uncovered])),
         ("local", without_trust(round_, rounds)),
         ("analysis", f"{analysis.name}: {analysis.theorem}"),
     ]
 
 
-def _not_covered(round_: Round) -> str:
+def _not_covered(round_: Round) -> list[str]:
     """What the guarantee says nothing about, whatever the protocol is. That a user takes part is
     covered only where removing the value removes all that the user sends."""
     is_hidden = round_.neighbours == "remove" and not isinstance(round_, RoundOfUsers)
     whether = [] if is_hidden else ["whether somebody is one of the users"]
-    beside = f"anything revealed beyond {round_.seen}, such as times or network addresses"
-    everybody = "what the results say about people in general"
-    return "; ".join([*whether, beside, everybody])
+    fewer = isinstance(round_, RoundOfUsers | MixedShuffle)
+    return [
+        *whether,
+        *(["rounds with fewer users than stated"] if fewer else []),
+        f"what others than {_TRUSTED[round_.view]} reveal or observe beyond {round_.seen}, such as "
+        "times, sizes or network addresses",
+        "what the results say about people in general",
+    ]
 
 
 def without_trust(round_: Round, rounds: int) -> str:
@@ -203,9 +242,12 @@ def without_trust(round_: Round, rounds: int) -> str:
     left = f"{against}, {_left(local_epsilon(round_, rounds))}"
     said = [f"{left}: {product}" if times else left]
     if round_.sample_rate < 1 or round_.honest < round_.users:
-        said.append("this does not depend on sampling or on other users")
+        said.append("this depends neither on sampling nor on other users")
     if truth is not None:
-        said.append(f"each message is the true value with probability at most {_percent(truth)}")
+        said.append(
+            f"a single message is the true value with probability at most {_percent(truth)}; from "
+            "several messages of a user, or if the value is common, far more may be concluded"
+        )
     return "; ".join(said)
 
 
@@ -214,7 +256,7 @@ def none_trusted(populations: Sequence[Sequence[tuple[Round, int]]]) -> str:
     total = max(sum(local_epsilon(*entry) for entry in entries) for entries in populations)
     which = "together" if len(populations) == 1 else "of the worst population"
     left = "there is no guarantee at delta = 0" if math.isinf(total) else _left(total)
-    return f"if only the users are trusted, {left} for all entries {which}"
+    return f"if a user can trust nothing but the own device, {left} for all entries {which}"
 
 
 def local_epsilon(round_: Round, rounds: int) -> float:

@@ -20,13 +20,21 @@ from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import CaptionedTable, csv_text
 from .._support.text import json_text, known_instead, plain, rounded_down, rounded_up, several
-from .._support.validate import instance, show, tolerance
+from .._support.validate import choice, instance, show, tolerance
 from ..accountant import repeated
 from ..bounds.certificate import no_guarantee
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
-from .protocol import REPORT_PARAMETERS, ROUND_OPTIONS, counts, round_of, usual_neighbours
+from .protocol import (
+    CENTRAL_NOISE,
+    CENTRAL_PARAMETERS,
+    ROUND_OPTIONS,
+    ROUND_PARAMETERS,
+    counts,
+    round_of,
+    usual_neighbours,
+)
 
 __all__ = ["SweepTable", "sweep"]
 
@@ -154,7 +162,7 @@ class SweepTable(Sequence[SweepRow], Records):
     @property
     def relation(self) -> str:
         """Names of the rows' neighbours: "replace-one", "remove-one", or both."""
-        found = {row.get("neighbours") or usual_neighbours(row.get("view")) for row in self._rows}
+        found = {row.get("neighbours") or usual_neighbours(row) for row in self._rows}
         return " or ".join(name for key, (name, _) in NEIGHBOURS.items() if key in found)
 
     def records(self) -> list[dict[str, Any]]:
@@ -180,11 +188,13 @@ class SweepTable(Sequence[SweepRow], Records):
         >>> [line for line in table.to_bibtex().splitlines() if line.startswith("@")]
         ['@misc{shuffledp,', '@inproceedings{feldman2023stronger,']
         """
-        from ..published.references import bibliography
+        from ..published.references import bibliography, papers_of
 
         upper = self.columns[-2]  # the value: what failed rests on nothing
         known = (row for row in self._rows if row[upper] is not None)
-        return bibliography({round_of(row).explained.theorem for row in known})
+        return bibliography(
+            papers_of(round_of(row).explained.theorem, row.get("rounds") or 1) for row in known
+        )
 
 
 class SweepStopped(KeyboardInterrupt):
@@ -307,6 +317,8 @@ def _cases(over: Mapping[str, Sequence[Any]], fixed: dict[str, Any], rtol: float
 def _plain(name: str, value: Any) -> Any:
     """As it will stand in the table: a number or text."""
     value = value.item() if getattr(value, "shape", None) == () else value
+    if name == "mechanism":
+        choice(name, value, CENTRAL_NOISE)
     if name in counts() and isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and math.isfinite(value)):
@@ -316,8 +328,8 @@ def _plain(name: str, value: Any) -> Any:
 
 def _known() -> Sequence[str]:
     """What describes a case, in the order of the columns."""
-    round_ = ("randomizer", *parameter_names(), "users", "rounds", *ROUND_OPTIONS)
-    return (*round_, "epsilon", "delta")
+    users = ("randomizer", *parameter_names(), "users", "rounds", *ROUND_OPTIONS)
+    return (*users, *CENTRAL_PARAMETERS, "epsilon", "delta")
 
 
 def _query(names: Sequence[str]) -> str:
@@ -332,7 +344,7 @@ def _query(names: Sequence[str]) -> str:
         raise InvalidParameter(
             "a sweep needs either delta, to find epsilon, or epsilon, to find delta; give one."
         )
-    if "users" not in names and not any(name in names for name in REPORT_PARAMETERS):
+    if not any(name in names for name in ("users", "mechanism", *ROUND_PARAMETERS)):
         raise InvalidParameter("a sweep needs users; add it.")
     return "epsilon" if "delta" in names else "delta"
 

@@ -28,14 +28,14 @@ _MOST_DAYS = 60
 
 @dataclass(frozen=True)
 class Line:
-    """One curve: what one person can have lost by the evening of each of some days.
+    """One curve: what one user can have lost by the evening of each of some days.
 
     Attributes
     ----------
     name : str
         "the whole plan", or the periods of a budget, such as "any 12 months".
     population : str or None
-        Whose person it is, if populations are named.
+        Whose user it is, if populations are named.
     epsilon : float
         What it may be.
     points : tuple of (datetime.date, Bounds)
@@ -133,7 +133,7 @@ def epsilon_by_round(
 
 
 def _by(person: Participation, budget: PeriodBudget | None, day: datetime.date) -> list[Attendance]:
-    """What one person can be in up to a day, in all or in the period of a budget."""
+    """What one user can be in up to a day, in all or in the period of a budget."""
     if budget is None:
         return person.attendances(last=day)
     ((_, attendances),) = budget.attendances(person, day)

@@ -1,6 +1,6 @@
 """Constants of the tools that cost time or accuracy only, whatever they are.
 
-tests/soundness/test_tuning.py sets each of them to extreme values; see engines/tuning.py.
+tests/soundness/test_tuning.py sets each of them to extreme values; see tuning.py of the core.
 """
 
 # What to deploy (choose.py)

@@ -17,7 +17,7 @@ from .._support import validate
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import CaptionedTable, text_table
-from .._support.text import rounded_down, rounded_up, wrapped
+from .._support.text import rounded_down, rounded_up, several, wrapped
 from ..errors import InvalidParameter, OutOfRange
 from ..guarantee import DEFAULT_RTOL, Many, best_effort
 from ..randomizers import Randomizer
@@ -305,8 +305,8 @@ class _Game:
             for size in (matrix.inputs, matrix.outputs)
         )
         raise OutOfRange(
-            f"users={self.users} with {inputs} inputs, {outputs} outputs and {points} epsilons "
-            f"would take too long to enumerate; {remedy}."
+            f"users={self.users} with {inputs} inputs, {outputs} outputs and "
+            f"{several(points, 'epsilon')} would take too long to enumerate; {remedy}."
         )
 
 

@@ -22,7 +22,7 @@ from ..randomizers import Randomizer
 from ..randomizers.analyses import LADDER
 from ..randomizers.base import named_randomizers
 from ..randomizers.parameter import Parameter, parameters_of
-from ..records import REPORT_ROUNDS, USER_ROUNDS
+from ..records import OTHER_ROUNDS, USER_ROUNDS
 from ..rounds import KINDS_OF_SAMPLES, PEOPLE_DEFAULTS
 from ..tools.choose import TASKS
 from ..tools.protocol import VIEW_PARAMETERS, VIEWS
@@ -38,14 +38,14 @@ def catalogue() -> dict[str, Any]:
         "analyses": list(reversed(LADDER)),
         "tasks": TASKS,
         "randomizers": [_randomizer(kind) for kind in named_randomizers().values()],
-        "reports": {view: _reports(view) for view in REPORT_ROUNDS},
+        "reports": {view: _reports(view) for view in OTHER_ROUNDS},
     }
 
 
 def _reports(view: str) -> dict[str, Any]:
     """A view without a randomizer of the users: its parameters, and other options that it has."""
     # where removal is the only relation, there is nothing to choose
-    known = {field.name for field in fields(REPORT_ROUNDS[view]) if field.default != "remove"}  # type: ignore[arg-type]
+    known = {field.name for field in fields(OTHER_ROUNDS[view]) if field.default != "remove"}  # type: ignore[arg-type]
     parameters = VIEW_PARAMETERS[view].items()
     return {
         "parameters": [_parameter(name, each, {}) for name, each in parameters],
@@ -108,7 +108,7 @@ def _parameter(name: str, parameter: Parameter, example: Mapping[str, Any]) -> d
 ABOUT = (
     "Every route is a command of the shell and every field one of its options; the answer is what "
     "the command prints with --json. Numbers may be given as JSON numbers or as texts like 1e6, 2M "
-    "and 20%. No field may be given twice, but for lists of numbers in an address. Files are never "
+    "and 20%. No field may be given twice, but for lists in an address. Files are never "
     "read from the server: give their texts as files, by name."
 )
 _ERROR = {"schema": {"$ref": "/api/schemas/epsilon.json#/$defs/Failure"}}

@@ -20,7 +20,7 @@ from pydantic import create_model as new_model
 from .._support.text import known_instead
 from .._support.validate import show
 from ..cli.app import cli
-from ..cli.options import Number, Numbers
+from ..cli.values import Number, Numbers
 from ..errors import InvalidParameter
 from ..randomizers.analyses import LADDER
 from ..randomizers.base import named_randomizers
@@ -28,7 +28,10 @@ from ..tools.protocol import WORD_OPTIONS, texts
 from .answers import in_fields
 
 #: Options of any text that do nothing but say something.
-_TEXTS = ("randomizer", "date", "at", *WORD_OPTIONS)
+_TEXTS = (
+    *("randomizer", "date", "at", *WORD_OPTIONS),
+    *("document_title", "owner", "purpose", "document_version", "signature"),
+)
 #: How answers may look beside JSON, by the names of the options that ask for it.
 _FORMATS = ("csv", "markdown", "html", "latex", "bibtex")
 #: What a question is always told: no worker has workers of its own.
@@ -62,7 +65,8 @@ class AnyQuestion(BaseModel):
 @dataclass(frozen=True)
 class CommandQuestion:
     """A command, as one may ask it: `model` has its fields, `lists` those that take several values,
-    `files` those that name files, and `positional` those that are no options."""
+    of which `repeated` are an option for each value, `files` those that name files, and
+    `positional` those that are no options."""
 
     name: str
     help: str
@@ -70,17 +74,18 @@ class CommandQuestion:
     formats: Sequence[str]
     fixed: Sequence[str]
     lists: Sequence[str]
+    repeated: Sequence[str]
     files: Sequence[str]
     positional: Sequence[str]
 
-    def from_query(self, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    def from_query(self, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
         """The fields of an address, of which only lists may be repeated."""
-        found: dict[str, str] = {}
+        found: dict[str, Any] = {}
         for name, value in pairs:
             if name in found and name not in self.lists:
                 raise InvalidParameter(f"{name} is given more than once; give it once.")
-            found[name] = f"{found[name]},{value}" if name in found else value
-        return found
+            found[name] = [*found[name], value] if name in found else [value]
+        return {name: each if name in self.lists else each[0] for name, each in found.items()}
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuse what is no question, in one sentence. Fields that are missing are left to the
@@ -113,15 +118,16 @@ class CommandQuestion:
         format, files = given.pop("format", "json"), given.pop("files", {})
         options, positional = [], []
         for name, value in given.items():
-            text = ",".join(value) if isinstance(value, list) else value
-            if name in self.files and any(part not in files for part in text.split(",")):
-                raise InvalidParameter(
-                    f"{name}={text!r} is not among the files of the question; add it to them."
-                )
-            if name in self.positional:
-                positional.append(text)
-            else:
-                options.append(f"--{name.replace('_', '-')}={text}")
+            values = value if isinstance(value, list) else [value]
+            for text in values if name in self.repeated else [",".join(values)]:
+                if name in self.files and any(part not in files for part in text.split(",")):
+                    raise InvalidParameter(
+                        f"{name}={text!r} is not among the files of the question; add it to them."
+                    )
+                if name in self.positional:
+                    positional.append(text)
+                else:
+                    options.append(f"--{name.replace('_', '-')}={text}")
         asked = {"json": ["--json"], "page": ["--json"], "text": []}.get(format, [f"--{format}"])
         return [self.name, *options, *self.fixed, *asked, "--", *positional]
 
@@ -146,6 +152,7 @@ def questions() -> Mapping[str, CommandQuestion]:
             formats=formats,
             fixed=[f"--{each}={value}" for each, value in _ALWAYS.items() if each in parameters],
             lists=[each for each, kind in kinds.items() if "array" in kind["type"]],
+            repeated=[each for each in kinds if getattr(parameters[each], "multiple", False)],
             files=[each for each, kind in kinds.items() if kind.get("format") == "file"],
             positional=[each for each in kinds if isinstance(parameters[each], click.Argument)],
         )
@@ -174,7 +181,8 @@ def _kind(parameter: click.Parameter) -> dict[str, Any] | None:
     if isinstance(kind, type(click.STRING)) and name in (*_TEXTS, *texts()):
         words = {"randomizer": [*named_randomizers()], "analysis": [*LADDER]}.get(name)
         examples = {"examples": words} if words else {}
-        listed = {"items": {"type": "string"}} if parameter.metavar == "LIST" else {}
+        is_list = parameter.metavar == "LIST" or getattr(parameter, "multiple", False)
+        listed = {"items": {"type": "string"}} if is_list else {}
         return {"type": ["string", *(["array"] if listed else [])], **examples, **listed}
     return None
 

@@ -8,8 +8,8 @@ from .common import Probe
 from .of_bundles import bundles, some_bundles, wide_bundles
 from .of_engines import (
     chosen_engines,
+    dominant_engine,
     fourier_engine,
-    jump_engine,
     lattice_engine,
     positive_engine,
     rare_engine,
@@ -50,7 +50,7 @@ __all__ = ["DECIDES", "OF_FOLDER", "PROBES", "Probe"]
 ENGINES: list[Probe] = [
     *chosen_engines,
     fourier_engine,
-    jump_engine,
+    dominant_engine,
     lattice_engine,
     positive_engine,
     rare_engine,

@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 
 from oracles.sums import stop_loss_of_sum
-from shuffledp.engines.big_scores import jump_stop_loss
-from shuffledp.engines.choice import EngineChoice
+from shuffledp.engines.big_scores import dominant_stop_loss, large_stop_loss
+from shuffledp.engines.choice import bound_stop_loss
 from shuffledp.engines.fourier import stop_loss
 from shuffledp.engines.one_positive import one_positive_stop_loss
 from shuffledp.engines.problem import ScoreSums
@@ -50,7 +50,7 @@ def cases() -> Iterator[tuple[int, ScoreSums, int]]:
 def chosen_engine(law: int) -> Iterator[Checked]:
     for case, sums, _ in cases():
         for width in (1e-4, 2e-3) if case == law else ():
-            lower, upper, *_ = EngineChoice().solve(sums, width)
+            lower, upper, *_ = bound_stop_loss(sums, width)
             yield (lower[0], upper[0]), exact_stop_loss(case)
 
 
@@ -71,9 +71,9 @@ def rare_engine() -> Iterator[Checked]:
                 yield (lower[0], upper[0]), exact_stop_loss(case)
 
 
-def jump_engine() -> Iterator[Checked]:
+def dominant_engine() -> Iterator[Checked]:
     for case, sums, _ in cases():
-        lower, upper, *_ = jump_stop_loss(sums, 1e-3)
+        lower, upper, *_ = dominant_stop_loss(sums, 1e-3, large_stop_loss, 0.0)
         yield (lower[0], upper[0]), exact_stop_loss(case)
 
 

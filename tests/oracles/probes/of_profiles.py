@@ -22,7 +22,7 @@ from shuffledp import (
     verify,
 )
 from shuffledp.bounds.certified_rounds import CertifiedRounds
-from shuffledp.composition.composed_profile import as_one
+from shuffledp.composition.composed_profile import profile_of_parts
 from shuffledp.laws.binary_law import BinaryLaw
 from shuffledp.laws.class_law import ThreePointLaw
 from shuffledp.laws.integer_noise import DiscreteGaussianLaw, FairCoins
@@ -196,7 +196,7 @@ def exact_replaced(case: int, epsilon: float) -> mpmath.mpf:
 
 def replaced_messages() -> Iterator[Checked]:
     for case in (0, 2):
-        replaced = as_one(replaced_parts(NOISES[case], 1))
+        replaced = profile_of_parts(replaced_parts(NOISES[case], 1))
         found = replaced.sampler(60.0, 1e-3)(np.array(FEW_EPSILONS))
         for i, epsilon in enumerate(FEW_EPSILONS):
             exact = exact_replaced(case, epsilon)

@@ -58,7 +58,7 @@ export class Plan extends View {
     this.day.value = state.at ?? "";
     this.day.addEventListener("input", () => change("at", this.day.value));
     this.when = html("div", { class: "field", "data-field": "at" },
-      html("label", { for: "field-at" }, "What is spent by"), this.day,
+      html("label", { for: "field-at" }, "What is due by"), this.day,
       html("p", { class: "help", id: "at-help" }, "the evening of this day, of a plan with dates"),
       html("p", { class: "problem", id: "at-problem" }));
     return [
@@ -102,11 +102,11 @@ export class Plan extends View {
     this.verdict = html("p", { class: "sentence", "aria-live": "polite" }, "…");
     this.spent = html("p", { class: "note", "aria-live": "polite", hidden: true });
     this.periods = html("p", { class: "note", hidden: true });
-    this.card = new Card("ledger", "The ledger", "running epsilon after each entry; the line is the budget");
-    this.people = new Card("populations", "The populations", "epsilon of all entries that concern a person of each, if no person is in two of them");
+    this.card = new Card("ledger", "The ledger", "running epsilon after each entry; the line is the target");
+    this.people = new Card("populations", "The populations", "epsilon of all entries that concern a user of each, if no user is in two of them");
     this.people.element.hidden = true;
     this.people.busy(false);
-    this.time = new Card("timeline", "Over time", "what one person can have lost by each day, in all and within the period of each budget that ends on that day; the dotted lines are the budgets");
+    this.time = new Card("timeline", "Over time", "epsilon of one user by each day, in all and within the period of each budget that ends on that day; the dotted lines are the target and the budgets");
     this.time.element.hidden = true;
     this.time.busy(false);
     this.legend = html("p", { class: "legend" });
@@ -182,12 +182,12 @@ export class Plan extends View {
       populations.map((each) => [each.name, each.lower, each.upper, each.fits]));
   }
 
-  // What remains is below the difference to the budget that is shown: the spent epsilon is rounded up.
+  // The true difference to the budget may be larger than that of the numbers that are shown: epsilon is rounded up.
   showSpent({ at, epsilon }) {
     this.spent.hidden = at === null;
     if (at === null) return;
     const each = [{ name: "the whole plan", epsilon, upper_text: at.upper_text }, ...at.periods];
-    this.spent.textContent = `By ${at.day}, ${at.rounds.toLocaleString("en")} of ${at.planned.toLocaleString("en")} rounds: `
+    this.spent.textContent = `By ${at.day}, ${at.rounds.toLocaleString("en")} of ${at.planned.toLocaleString("en")} rounds are due: `
       + each.map((one) => `epsilon ${one.upper_text} of ${one.epsilon} (${one.name})`).join(", ") + ".";
   }
 
