@@ -7,12 +7,10 @@ docs/theory/constants.md lists those.
 
 # laws/
 
-#: Rows of a matrix up to which the laws of all pairs are listed: more rows tighten attained values
-#: of larger matrices and cost time quadratically (12 rows: 132 laws, some 50 ms a question).
+#: Rows of a matrix up to which the laws of all pairs are listed; of a larger one, attained values
+#: are those of as many pairs with the largest distances and losses. More rows tighten attained
+#: values and cost time quadratically (12 rows: 132 laws, some 50 ms a question).
 FEW_INPUTS = 12
-#: Pairs of rows of a larger matrix that may be attained, by distance and by loss: more pairs cost
-#: time and may raise attained values.
-LEADING_PAIRS = 16
 #: Levels of the ratios of the law above all pairs of rows: more levels narrow it and cost time; 200
 #: cost less than 1e-3 in epsilon.
 LEVELS = 200
@@ -172,7 +170,8 @@ RUNG = 1.15
 #: A lattice for all deltas down to a smallest one is made for these powers of it: more of them fit
 #: more deltas and cost time.
 GRADED = (0.12, 0.25, 0.45, 0.7, 1.0)
-#: Samples of a profile at most, kinks apart: some hundred are usual.
+#: Samples of a profile at most, kinks apart: some hundred are usual, and more for tight Rényi
+#: divergences.
 MOST_SAMPLES = 1 << 11
 #: Width of the first samples of a profile, and of an expensive one, as a share of the width that
 #: cells may cost: narrower samples cost time, wider ones are repeated where their losses matter.
@@ -226,5 +225,3 @@ LOOSE = 7e-7
 LATTICES = 8
 #: Width of the brackets by which calibration finds out where to search closely.
 ROUGH_RTOL = 0.1
-#: Samples of a profile for Rényi divergences, at most: tight divergences against time.
-MOST_RENYI_CELLS = 1500

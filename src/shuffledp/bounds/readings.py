@@ -186,7 +186,7 @@ class _Pair:
             places = np.arange(1, 4) / 4
             left, width = epsilon[coarse, None], np.diff(epsilon)[coarse, None]
             more = np.setdiff1d((left + width * places).ravel(), epsilon)
-            if len(more) == 0 or len(epsilon) + len(more) > tuning.MOST_RENYI_CELLS:
+            if len(more) == 0 or len(epsilon) + len(more) > tuning.MOST_SAMPLES:
                 break
             order = np.argsort(np.append(epsilon, more))
             epsilon = np.append(epsilon, more)[order]

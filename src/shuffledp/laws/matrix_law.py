@@ -160,9 +160,9 @@ def _leading_pairs(rows: Array, users: int) -> set[Pair]:
     outer = np.argsort(-square)[:2000]  # 2000^2 distances take 0.1 s
     distance = square[outer, None] + square[outer] - 2 * scaled[outer] @ scaled[outer].T
     i, j = np.triu_indices(len(outer), 1)
-    chosen = np.argsort(-distance[i, j])[: tuning.LEADING_PAIRS]
+    chosen = np.argsort(-distance[i, j])[: tuning.FEW_INPUTS]
     pairs = set(zip(outer[i[chosen]].tolist(), outer[j[chosen]].tolist(), strict=True))
-    columns = np.argsort(used.min(axis=0) / largest)[: tuning.LEADING_PAIRS]
+    columns = np.argsort(used.min(axis=0) / largest)[: tuning.FEW_INPUTS]
     extremes = used.argmax(axis=0)[columns], used.argmin(axis=0)[columns]
     return pairs | set(zip(*(side.tolist() for side in extremes), strict=True))
 
