@@ -122,8 +122,10 @@ def boundary(
     width = min(max(tuning.ROUGH_RTOL, rtol), 0.5)
     rough = approach(grid, sign, evaluate, target, width, start, tuning.ROUGH_RTOL)
     slope = steepness_at(grid, rough, target) or 1.0
-    index = min(rough.bounds, key=lambda i: abs(_height(rough.bounds[i].upper, target)))
-    ahead = _height(rough.bounds[index].upper, target) / slope
+    # the exact values are about in the middle
+    middles = {i: (bounds.lower + bounds.upper) / 2 for i, bounds in rough.bounds.items()}
+    index = min(middles, key=lambda i: abs(_height(middles[i], target)))
+    ahead = _height(middles[index], target) / slope
     guess = _stepped(grid, index, -sign if ahead > 0 else sign, abs(ahead))
     return approach(grid, sign, evaluate, target, rtol, grid.value(guess), 0.0, slope)
 
@@ -175,7 +177,8 @@ def approach(
     good: int | None = None
     bad: int | None = None
     # a short first stride as long as it is not known how fast epsilon changes
-    stride, width = 0.7 if steepness is None else 1.5, math.inf
+    stride = 0.7 if steepness is None else 1.5
+    width = before = math.inf
     while True:
         good, bad = (good, index) if height(index) > 0 else (index, bad)
         if near and good is not None and height(good) >= -near:
@@ -193,11 +196,11 @@ def approach(
         elif abs(bad - good) == 1 or abs(_log(grid, bad) - _log(grid, good)) < near / 10:
             break
         else:
-            width, before = abs(bad - good), width
+            earlier, before, width = before, width, abs(bad - good)
             aimed = _between(grid, good, bad, lambda i: height(i) + near / 2)
             first, last = sorted((good, bad))
             # certified values are not quite smooth, and they may jump to infinity
-            slow = width > before / 2 or math.isinf(seen[bad].upper)
+            slow = width > earlier / 2 or math.isinf(seen[bad].upper)
             index = (good + bad) // 2 if slow else min(max(aimed, first + 1), last - 1)
     return Found(good, bad, seen)
 
