@@ -123,7 +123,8 @@ _INTEGERS = replace(
     assumption=f"{_CHANGED} the single integer to which {_DRAWN_WHOLE}",
 )
 Sensitivity = Annotated[
-    float, Parameter("the most that neighbours change, before noise", 1e-12, 1e12)
+    float,
+    Parameter("the most that neighbours change the number or vector, before noise", 1e-12, 1e12),
 ]
 
 

@@ -383,7 +383,8 @@ class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[m
             if event.mechanism.neighbours != "replace":
                 raise InvalidParameter(
                     f"{event.mechanism!r} is for {event.mechanism.relation} neighbours, this "
-                    "accountant for replace-one; leave neighbours out."
+                    "accountant for replace-one; compose it in a shuffledp.Accountant, or hand it "
+                    "over with to_dp_accounting."
                 )
             if do_compose:
                 self._accountant.compose(event.mechanism, count)

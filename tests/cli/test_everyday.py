@@ -146,6 +146,10 @@ def test_central_mechanisms_are_asked_about_like_rounds(tmp_path: Path) -> None:
     report = json.loads(ok("epsilon", *words, "--delta", "1e-6", "--json"))
     assert (report["lower"], report["upper"]) == ([bounds.lower], [bounds.upper])
     assert (report["view"], report["mechanism"]) == ("central", "poisson-sampled")
+    # a step in units of the gradient, which is clipped to a length that is not whole
+    scaled = ["--mechanism", "gaussian", "--sigma", "2.25", "--sensitivity", "1.5", *words[4:]]
+    scaled += ["--delta", "1e-6", "--json"]
+    assert json.loads(ok("epsilon", *scaled))["upper"] == pytest.approx(report["upper"], rel=1e-3)
     assert json.loads(ok("compare", *words, "--delta", "1e-6", "--json"))["upper"] == bounds.upper
     swept = json.loads(ok("sweep", *words, "--delta", "1e-6,1e-5", "--jobs", "1", "--json"))["rows"]
     assert [row["relation"] for row in swept] == ["remove-one"] * 2
@@ -169,6 +173,11 @@ def test_central_mechanisms_are_asked_about_like_rounds(tmp_path: Path) -> None:
         ("--mechanism gaussian --sigma 1 --randomizer rr", "--randomizer does not go with"),
         ("--mechanism gaussian --sigma 1 --protects a", "--protects does not go with"),
         ("--mechanism gaussian", "--mechanism gaussian needs --sigma; add it."),
+        (
+            "--sigma 1 --sample-rate 0.01",
+            "a step of DP-SGD, is a --mechanism: ",
+        ),
+        ("--mechanism skellam --mu 9 --sensitivity 1.2", "sensitivity=1.2 is not whole"),
         ("--mechanism gaussian --sigma 1 --scale 2", "--scale does not go with --mechanism"),
         ("--eps0 1 --users 9 --scale 2", "--scale goes with --mechanism; add that"),
         ("--eps0 1 --users 9 --view aggregate --mechanism laplace --scale 2", "--mechanism does"),

@@ -24,6 +24,7 @@ from ..tools.protocol import (
     CENTRAL_NOISE,
     CENTRAL_PARAMETERS,
     DEFAULT_RANDOMIZER,
+    NOISE_PARAMETERS,
     ROUND_PARAMETERS,
     SHARE_OPTIONS,
     VIEW_PARAMETERS,
@@ -287,7 +288,8 @@ def randomizer_options(
     metavar = "NAME" if kind is Number else Numbers.metavar
     made = [click.option("--randomizer", metavar=metavar, help=text, **shown)]
     for name, uses in known_parameters().items():
-        text = _meanings(uses)
+        also = {"central": NOISE_PARAMETERS[name]} if name in NOISE_PARAMETERS else {}
+        text = _meanings({**uses, **also})
         parameter = next(iter(uses.values()))
         if parameter.read is not None:  # a list of files is read by whoever needs them
             read = Contents(parameter.read) if kind is Number else click.Path(allow_dash=True)
@@ -314,10 +316,11 @@ _RATE = "Share of the users, at random, that sends in each round.  [default: 1]"
 _SAMPLING = "fixed: exactly that share sends; poisson: each user with that probability."
 _NEIGHBOURS = (
     "Neighbouring datasets differ in the value of one user (replace), or in whether it is there "
-    "(remove).  [default: replace; remove for training]"
+    "(remove).  [default: replace; remove with view allocation or --mechanism and --sample-rate]"
 )
 _PEOPLE = {
-    "colluding": "Users who may tell the adversary all they know: a count, or a share such as 5%.",
+    "colluding": "Users who may tell the adversary all they know, or not follow the protocol: "
+    "a count, or a share such as 5%.",
     "dropouts": "Users who may fail to send: a count, or a share such as 5%.",
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
@@ -338,7 +341,7 @@ def people_options(kind: type[Number] = Number) -> list[Option]:
         choice(
             "sampling",
             KINDS_OF_SAMPLES,
-            f"{_SAMPLING}  [default: fixed; poisson for training]",
+            f"{_SAMPLING}  [default: fixed; poisson with --mechanism]",
             kind,
         ),
         *(
@@ -386,9 +389,14 @@ _ANALYSES = f"{' or '.join(reversed(LADDER))}, where it applies.  [default: best
 ANALYSIS = click.option(
     "--analysis", metavar="NAME", help=_ANALYSES, shell_complete=completes(*LADDER)
 )
-USERS = number("users", "Users in each round.", whole=True, required=True)
-OPTIONAL_USERS = number("users", "Users in each round; with view shuffle or aggregate.", whole=True)
-_ROUNDS = "How many rounds are composed; with view allocation, epochs."
+USERS = number("users", "Users in each round, drawn or not.", whole=True, required=True)
+OPTIONAL_USERS = number(
+    "users", "Users in each round, drawn or not; with view shuffle or aggregate.", whole=True
+)
+_ROUNDS = (
+    "How many rounds are composed; with --mechanism and --sample-rate, steps; with view "
+    "allocation, epochs, or whole runs if --kept-epochs is given."
+)
 ROUNDS = number("rounds", _ROUNDS, whole=True, default="1")
 RTOL = number(
     "rtol", "Largest relative width of the certified bracket in epsilon.", default=DEFAULT_RTOL

@@ -36,10 +36,15 @@ VIEW_PARAMETERS = {
 ROUND_PARAMETERS = {
     name: each for known in VIEW_PARAMETERS.values() for name, each in known.items()
 }
-#: Central noise by its name, its parameters, and those that no randomizer has.
+#: Central noise by its name, its parameters, and those that no randomizer has. What is whole only
+#: for some noise is read as any number, and the noise checks it.
 CENTRAL_NOISE = {name: kind for name, kind in CENTRAL.items() if issubclass(kind, CentralNoise)}
 NOISE_PARAMETERS = {
-    name: each for kind in CENTRAL_NOISE.values() for name, each in parameters_of(kind).items()
+    name: each
+    for whole in (True, False)
+    for kind in CENTRAL_NOISE.values()
+    for name, each in parameters_of(kind).items()
+    if each.whole is whole
 }
 CENTRAL_PARAMETERS = {
     name: each for name, each in NOISE_PARAMETERS.items() if name not in known_parameters()
@@ -112,9 +117,11 @@ def _own_parameters(kind: str, given: Mapping[str, Any], prefix: str) -> Mapping
     known = parameters_of(class_named(kind, prefix))
     for name in sorted(given.keys() - known.keys()):
         whose = ", ".join(known_parameters().get(name, ["none"]))
+        noise = ", ".join(each for each, law in CENTRAL_NOISE.items() if name in parameters_of(law))
+        central = f" Central noise, such as a step of DP-SGD, is a {prefix}mechanism: {noise}."
         raise InvalidParameter(
             f"{_spelled(name, prefix)} does not go with {prefix}randomizer {kind}; leave it out, "
-            f"or choose one that has it: {whose}."
+            f"or choose one that has it: {whose}.{central if noise else ''}"
         )
     return known
 
