@@ -164,9 +164,7 @@ def _has_heavy_tail(outlines: CountedPLDs, target: float) -> bool:
     rounds, delta from 1e-6 to 1e-10).
     """
     before = target / max(tuning.RUNG, 1.01)
-    below, above = (
-        _DeltaEstimate.at(outlines, log_delta).epsilon for log_delta in (before, target)
-    )
+    below, above = (_DeltaEstimate.at(outlines, each).epsilon for each in (before, target))
     return above > 1.3 * below  # light tails have 1.07
 
 
@@ -229,7 +227,11 @@ def influences(outlines: CountedPLDs, targets: Sequence[float]) -> list[Influenc
 
 
 def _interpolated(pld: PLD) -> PLD:
-    """Return an outline with losses between its own, and masses as if these had a density."""
+    """Return an outline with losses between its own, and masses as if these had a density.
+
+    Without it, 100 rounds of Gaussian(0.35) with 10^9 users are not certified at delta 1e-10;
+    most other brackets stay the same.
+    """
     density, number = pld.masses / _gaps(pld), len(pld.index)
     own, places = np.arange(number), np.linspace(0, number - 1, (number - 1) * 6 + 1)
     index = np.rint(np.interp(places, own, pld.index)).astype(np.int64)

@@ -247,7 +247,7 @@ def _lowered_at_one(
         if excess <= 0 or value <= least:
             break
         value -= excess / (1 + sum(1 / width for width in widths)) * (1 - side * 8 * _ULP)
-        value = max(value + max(side, 0) * 32 * _ULP, least)
+        value = max(value + (32 * _ULP if side is Side.UPPER else 0.0), least)
         if value >= forward.value[0]:
             break
         forward, reverse = (_with_value_at_one(step, value, order) for order in (forward, reverse))
