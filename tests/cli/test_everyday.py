@@ -63,7 +63,7 @@ def test_calibrate_is_what_python_says() -> None:
     assert (report["lower"], report["upper"]) == found.achieved
     assert report["room"] == found.room and report["rounds"] == 2
     text = ok("calibrate", *options)
-    assert text.startswith(f"eps0 = {found.value} is the largest that is certified to meet")
+    assert text.startswith(f"eps0 = {found.value} is certified to meet epsilon 0.5 at")
 
 
 def test_calibrate_users() -> None:
@@ -71,8 +71,18 @@ def test_calibrate_users() -> None:
         *["calibrate", "--find", "users", "--eps0", "4", "--epsilon", "0.5", "--delta", "1e-6"]
     )
     value = calibrate("users", round_of_users, epsilon=0.5, delta=1e-6).value
-    assert f"users = {value:,} is the smallest" in text
-    assert f"users = {int(value) - 1:,} has" in text
+    assert f"users = {value:,} is certified to meet" in text
+    assert f"users = {int(value) - 1:,} is not certified at rtol 0.001:" in text
+
+
+def test_calibrate_repeats_what_was_asked() -> None:
+    """Without --neighbours the noise is for replaced values: the answer has to say so."""
+    options = "calibrate --find sigma --mechanism gaussian --rounds 20 --epsilon 3 --delta 1e-5"
+    text = " ".join(ok(*options.split()).split())
+    found = "Gaussian noise of standard deviation 6.22, sensitivity 1; replace-one neighbours;"
+    assert f"for 20 releases of statistics about all users, {found}" in text
+    text = " ".join(ok(*options.split(), "--neighbours", "remove").split())
+    assert found.replace("replace-one", "remove-one") in text
 
 
 @pytest.mark.parametrize(
