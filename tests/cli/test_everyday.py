@@ -95,6 +95,10 @@ def test_calibrate_repeats_what_was_asked() -> None:
         ("--find users --eps0 4 --epsilon 0 --delta 1e-6", "epsilon=0"),
         ("--find size --users 1e4 --epsilon 1 --delta 1e-6", "'size' is not one of"),
         ("--find steps --view allocation --epsilon 1 --delta 1e-6", "needs --noise-multiplier"),
+        (
+            "--find noise-multiplier --mechanism gaussian --epsilon 1 --delta 1e-6",
+            "look for sigma, which is the same with sensitivity 1",
+        ),
         (f"{SAMPLED} --sampling fixed --epsilon 1 --delta 1e-6", "use --sampling='poisson'"),
         (f"{SAMPLED} --neighbours replace --epsilon 1 --delta 1e-6", "use --neighbours='remove'"),
         ("--find sigma --mechanism gaussian --sample-rate 2000 --epsilon 1 --delta 1e-6", "share"),
@@ -183,6 +187,11 @@ def test_central_mechanisms_are_asked_about_like_rounds(tmp_path: Path) -> None:
         ("--mechanism gaussian --sigma 1 --randomizer rr", "--randomizer does not go with"),
         ("--mechanism gaussian --sigma 1 --protects a", "--protects does not go with"),
         ("--mechanism gaussian", "--mechanism gaussian needs --sigma; add it."),
+        (
+            "--mechanism gaussian --noise-multiplier 1",
+            "--mechanism gaussian; give it as --sigma, with sensitivity 1.",
+        ),
+        ("--mechanism laplace --noise-multiplier 1", "--mechanism laplace; leave it out."),
         (
             "--sigma 1 --sample-rate 0.01",
             "a step of DP-SGD, is a --mechanism: ",

@@ -22,6 +22,7 @@ from ..tools.protocol import (
     VIEW_PARAMETERS,
     central_parameters,
     is_central,
+    is_other_name_of_sigma,
     needed,
     split,
     view_of,
@@ -163,9 +164,11 @@ def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
     """What is looked for has to be a number of the mechanism, or say how often it is used."""
     mechanism, own = given["mechanism"], central_parameters(given)
     if name not in ("rounds", "sample_rate") and (name not in own or name == "sensitivity"):
+        is_other = is_other_name_of_sigma(name, own)
+        instead = "sigma, which is the same with sensitivity 1" if is_other else "another parameter"
         raise InvalidParameter(
             f"--find {find} does not go with --mechanism {mechanism}, which has "
-            f"{', '.join(own)}; look for another parameter."
+            f"{', '.join(own)}; look for {instead}."
         )
 
 
