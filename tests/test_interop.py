@@ -342,3 +342,11 @@ def test_training_is_exported_in_both_orders(round_: Mechanism, rounds: int) -> 
         assert lower <= exported.get_epsilon_for_delta(delta) <= 1.01 * upper
     missing = exported._pmf_add.get_epsilon_for_delta(1e-6)
     assert missing < 0.9 * exported._pmf_remove.get_epsilon_for_delta(1e-6)
+
+
+def test_help_says_which_neighbours_an_event_is_for() -> None:
+    """As the refusal does: training is for remove-one, and has another way."""
+    for kind in (ShuffleDpEvent, ShuffleAccountant):
+        text = " ".join((kind.__doc__ or "").split())
+        for words in ("for replace-one neighbours", "`Accountant`", "`to_dp_accounting`"):
+            assert words in text

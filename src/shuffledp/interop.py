@@ -309,12 +309,15 @@ def _exported(orders: _Orders, neighbours: str) -> PrivacyLossDistribution:
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
-    """A shuffled round, or any other mechanism of shuffledp, as a dp-accounting event.
+    """A shuffled round, or another mechanism for replace-one neighbours, as a dp-accounting event.
+
+    `ShuffleAccountant` composes it. It refuses what is for remove-one neighbours, such as training:
+    compose that in an `Accountant`, or hand it over with `to_dp_accounting`.
 
     Attributes
     ----------
     mechanism : Mechanism
-        A round, or a mechanism such as `ApproximateDP`.
+        A round, or a mechanism such as `ApproximateDP`, for neighbours="replace".
 
     Raises
     ------
@@ -340,7 +343,9 @@ class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[m
     """A dp-accounting accountant that knows `ShuffleDpEvent` and composes with shuffledp.
 
     The guarantee is for replace-one neighbours. dp-accounting's PLDAccountant builds the PLD of
-    every other event; the composition is ours.
+    every other event, for these neighbours as well: Poisson-sampled Gaussian noise, a step of
+    DP-SGD, then costs more than for remove-one. For that, compose `PoissonSampled` in an
+    `Accountant`, or hand it to dp-accounting with `to_dp_accounting`. The composition is ours.
 
     Parameters
     ----------
