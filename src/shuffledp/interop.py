@@ -301,7 +301,9 @@ def _exported(orders: _Orders, neighbours: str) -> PrivacyLossDistribution:
     given: list[Any] = []
     for first in range(len(sampled)):  # each order, followed by the other one
         pld = upper_pld(step, *sampled[first:], *sampled[:first])
-        masses = dict(zip(pld.index.tolist(), pld.masses.tolist(), strict=True))
+        # dp-accounting divides by the first mass: none may be subnormal, and more mass is safe
+        enough = np.where(pld.masses > 0, np.maximum(pld.masses, np.finfo(float).tiny), 0.0)
+        masses = dict(zip(pld.index.tolist(), enough.tolist(), strict=True))
         given.append((masses, min(pld.infinite, 1.0)))
     more = {} if len(given) == 1 else dict(zip(_ADDED, (*given[1], False), strict=True))
     return PrivacyLossDistribution.create_from_rounded_probability(*given[0], step, **more)
