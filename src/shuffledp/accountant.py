@@ -415,9 +415,12 @@ def _attained_loss(parts: Parts) -> Fraction:
     )
 
 
-def repeated(round_: Mechanism, rounds: int) -> Accountant:
-    """An accountant of rounds of one kind."""
-    return Accountant().compose(round_, rounds)
+def repeated(what: Mechanism | Accountant, rounds: int) -> Accountant:
+    """An accountant of rounds of one kind, or of all that was composed, so many times."""
+    accountant = Accountant()
+    for round_, count in what.rounds if isinstance(what, Accountant) else [(what, 1)]:
+        accountant.compose(round_, count * rounds)
+    return accountant
 
 
 def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:
