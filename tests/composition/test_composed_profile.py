@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from shuffledp import FiniteRandomizer, Shuffle
 from shuffledp._support.numeric import Side
 from shuffledp.composition.composed_profile import ShortSum, Table
 from shuffledp.composition.pld import PLD
@@ -49,6 +50,26 @@ def test_sums(others: list[PLD], epsilon: float) -> None:
     )
     assert low <= truth * (1 + 1e-15) and truth * (1 - 1e-15) <= high
     assert high - low <= 1e-10 * truth + 1e-290
+
+
+@pytest.mark.parametrize("step", [2.0**-70, 1e-300])
+def test_lattices_on_which_the_largest_sum_has_no_index(step: float) -> None:
+    tiny = PLD(step, ONE.index, ONE.masses, ONE.infinite)
+    truth = exact([tiny, tiny], 0.0)
+    low, high = (
+        ShortSum([(tiny, 2)], side)(np.zeros(1))[0][0] for side in (Side.LOWER, Side.UPPER)
+    )
+    assert low <= truth * (1 + 1e-15) and truth * (1 - 1e-15) <= high
+    assert high - low <= 1e-11
+
+
+def test_samples_of_messages_that_say_all_or_nothing() -> None:
+    """Whoever takes part is seen to, and the only finite losses are roundings."""
+    randomizer = FiniteRandomizer(((0.0, 1.0), (1.0, 0.0), (1.0, 0.0)))
+    round_ = Shuffle(randomizer, 2, sample_rate=0.9, sampling="poisson", messages=3)
+    for epsilon in (0.0, 1.0):
+        lower, upper = round_.delta_bounds(epsilon)
+        assert lower <= 0.9 <= upper <= 0.9001
 
 
 def test_a_loss_error_is_charged() -> None:

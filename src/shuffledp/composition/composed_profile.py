@@ -77,7 +77,7 @@ class ShortSum:
         self._side = side
         self._infinite = infinite_mass(parts)
         # the largest losses are infinite from above, and smaller from below
-        most = math.floor(_LARGEST_SUM / plds[0].step)
+        most = math.floor(min(_LARGEST_SUM / plds[0].step, 2.0**62))  # that an index can have
         if side is Side.UPPER:
             self._infinite += float(masses[index > most].sum())
             index, masses = index[index <= most], masses[index <= most]
