@@ -1,11 +1,12 @@
 """How lattices of a composition are made finer."""
 
 import math
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
 
-from shuffledp import Accountant, Gaussian, Laplace, PureLDP, Shuffle
+from shuffledp import Accountant, FiniteRandomizer, Gaussian, Laplace, PureLDP, Shuffle
 from shuffledp.bounds import composed
 from shuffledp.composition.compose import Composition
 from shuffledp.errors import NotCertified
@@ -55,6 +56,21 @@ def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer) -> Non
     at_epsilon = composed.delta_bounds(curve, shared.upper, 1e-3, curve=(0.1, 1.0))
     assert at_epsilon.lower <= delta
     assert len(curve.cached) < len(each.cached)
+
+
+def test_a_curve_of_which_little_is_known_before() -> None:
+    """Rough estimates of log(1/delta) need not grow with epsilon: here they fall."""
+    rows = [[F(1), F(0)], [F(15, 16), F(1, 16)]]
+    alone = Shuffle(FiniteRandomizer([[float(p) for p in row] for row in rows]), 1, messages=2)
+    laws = [[a * b for a in row for b in row] for row in rows]
+    epsilons = [0.0, 0.01, 0.05, 0.1, 2.0]
+    for epsilon, upper in zip(epsilons, alone.get_delta(epsilons).tolist(), strict=True):
+        alpha = F(math.exp(epsilon))
+        truth = max(
+            sum(max(p - alpha * q, F(0)) for p, q in zip(*pair, strict=True))
+            for pair in (laws, laws[::-1])
+        )
+        assert truth <= F(upper) <= truth * F(1001, 1000) + F(1, 10**12)
 
 
 def test_arrays_are_answered_like_their_elements() -> None:

@@ -86,8 +86,8 @@ def delta_bounds(
         epsilon = composition.max_loss
     least, most = curve or (epsilon, epsilon)
     outlines, top = composition.outlines, composition.max_loss
-    estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
-    log_range = estimates[least], estimates[most]
+    estimates = [log_inverse_delta(outlines, min(end, top)) for end in {least, most}]
+    log_range = min(estimates), max(estimates)  # rough ones need not grow with epsilon
     return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range)
 
 
