@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shuffledp import FiniteRandomizer, Shuffle
+from shuffledp import FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.numeric import Side
 from shuffledp.composition.composed_profile import ShortSum, Table
 from shuffledp.composition.pld import PLD
+from shuffledp.guarantee import best_effort
 from shuffledp.profiles.closed_form import GaussianProfile
 
 
@@ -104,3 +105,21 @@ def test_a_table_far_beyond_its_last_epsilon() -> None:
     found = table(np.array([50.0, 700.0, 1e6]))
     assert found.lower.tolist() == [0.0] * 3
     assert found.upper.tolist() == [0.2] * 3
+
+
+def test_a_table_knows_no_lower_value_where_alpha_is_no_double() -> None:
+    table = Table(np.array([0.0, 700.0]), np.array([0.5, 0.4]), np.array([0.6, 0.5]))
+    found = table(np.array([700.0, 701.0, 1e6]))
+    assert found.lower[0] > 0.3
+    assert found.lower[1:].tolist() == found.fall_low[1:].tolist() == [0.0, 0.0]
+    assert (found.upper >= 0.5).all()
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "poisson"])
+def test_samples_of_bundles_whose_losses_exceed_700(sampling: str) -> None:
+    """Whoever of the two takes part is seen, up to e^-200; five messages lose 1000 at most."""
+    round_ = Shuffle(PureLDP(200.0), 2, sample_rate=0.5, sampling=sampling, messages=5)
+    for epsilon in (0.0, 1.0, 599.0, 650.0, 701.0, 705.0, 710.0, 900.0):
+        lower, upper = best_effort(round_.delta_bounds, epsilon)
+        assert lower <= 0.5 <= upper <= 0.5001
+    assert round_.get_delta(1000.1) == 0

@@ -284,7 +284,7 @@ class _Mixed:
         low, flat = low * (1 - charge), flat * (1 - charge)
         high, steep = high * (1 + charge), steep * (1 + charge)
         most = (upper @ above) * (1 + charge) + self._cells.rest + UNDERFLOW
-        if (np.diff(epsilon) > 0).all():
+        if (np.diff(epsilon) > 0).all() and (epsilon < 700).all():
             chords = chord_falls(low, high, np.expm1(epsilon), np.inf)
             steep, flat = np.minimum(steep, chords[0]), np.maximum(flat, chords[1])
         return Samples(low, np.minimum(most, 1.0), flat, steep)

@@ -21,8 +21,10 @@ _ULP = 2 * UNIT
 
 def magnified(epsilon: Array, rate: float | Array, side: Side) -> Array:
     """log(1 + (e^epsilon - 1)/rate), rounded up if side is UPPER, else down."""
+    # above 300 the 1 is below every rounding
     with np.errstate(over="ignore"):
-        exact: Array = np.log1p(np.expm1(epsilon) / rate)
+        small = np.log1p(np.expm1(np.minimum(epsilon, 300.0)) / rate)
+    exact: Array = np.where(epsilon > 300, epsilon - np.log(rate), small)
     return exact * (1 + side * 16 * _ULP)
 
 
@@ -79,8 +81,11 @@ def subsampled(inner: Sampler, rate: float) -> Sampler:
         before, after = (magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
         found = inner(before)
         if np.isfinite(found.fall_high).all():  # along the line below
-            distance = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
-            lower = np.maximum(found.lower - found.fall_high * distance, 0.0)
+            growth = np.exp(np.minimum(before, 700.0))
+            distance = growth * np.expm1(after - before) * (1 + 16 * _ULP)
+            # no line is known where alpha is no double
+            line = np.where(before < 700, found.lower - found.fall_high * distance, 0.0)
+            lower = np.maximum(line, 0.0)
             slopes = found.fall_low, found.fall_high
         else:
             second = inner(after)
