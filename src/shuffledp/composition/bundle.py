@@ -324,7 +324,8 @@ class BundledRounds:
             senders, share = which
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
-            return subsampled(sampler(senders), share / self.count.honest)(epsilon)
+            largest = self.full(senders).max_loss
+            return subsampled(sampler(senders), share / self.count.honest, largest)(epsilon)
 
         def sampler(senders: int) -> Sampler:
             if senders not in known:
