@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shuffledp import FiniteRandomizer, PureLDP, Shuffle
+from shuffledp import Accountant, FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.numeric import Side
 from shuffledp.composition.composed_profile import ShortSum, Table
 from shuffledp.composition.pld import PLD
@@ -123,3 +123,15 @@ def test_samples_of_bundles_whose_losses_exceed_700(sampling: str) -> None:
         lower, upper = best_effort(round_.delta_bounds, epsilon)
         assert lower <= 0.5 <= upper <= 0.5001
     assert round_.get_delta(1000.1) == 0
+
+
+def test_rounds_whose_losses_exceed_the_range_of_a_double() -> None:
+    """Two rounds, in each of which whoever of the two takes part is seen, up to e^-200."""
+    round_ = Shuffle(PureLDP(200.0), 2, sample_rate=0.5, messages=5)
+    twice = Accountant().compose(round_, 2)
+    for epsilon in (0.0, 500.0, 650.0, 900.0):
+        lower, upper = best_effort(twice.delta_bounds, epsilon)
+        assert lower <= 0.75 * (1 + 1e-12) and 0.75 <= upper <= 0.7501
+    # only if the user takes part in both rounds, losses are that large
+    lower, upper = best_effort(twice.delta_bounds, 1200.0)
+    assert lower <= 0.25 <= upper
