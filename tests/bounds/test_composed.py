@@ -8,8 +8,11 @@ import pytest
 
 from shuffledp import Accountant, FiniteRandomizer, Gaussian, Laplace, PureLDP, Shuffle
 from shuffledp.bounds import composed
+from shuffledp.central import GaussianNoise
 from shuffledp.composition.compose import Composition
 from shuffledp.errors import NotCertified
+from shuffledp.guarantee import best_effort
+from shuffledp.mechanisms import ApproximateDP
 from shuffledp.profiles.base import merged
 from shuffledp.randomizers import NoisyHistogram, Randomizer
 
@@ -82,3 +85,13 @@ def test_arrays_are_answered_like_their_elements() -> None:
         assert lower[i, j] <= alone.upper
         assert alone.lower <= upper[i, j]
     assert accountant.get_epsilon([]).shape == (0,)
+
+
+@pytest.mark.parametrize("rounds", [10, 100])
+def test_finite_losses_beyond_the_largest_supported_are_not_infinite(rounds: int) -> None:
+    """One loss is 1000, give or take 45, of which all beyond 600 counts as infinite from above."""
+    noise = Accountant().compose(GaussianNoise(0.0224)).compose(ApproximateDP(70.0), rounds)
+    assert best_effort(noise.delta_bounds, 1e6, rtol=0.05).lower == 0
+    lower, upper = best_effort(noise.epsilon_bounds, 1e-20, rtol=0.05)
+    assert lower <= 70 * rounds + 1000 + 45 * 10
+    assert upper == math.inf
