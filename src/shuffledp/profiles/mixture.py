@@ -258,7 +258,8 @@ class _Mixed:
     ) -> NDArray[np.intp]:
         """The cells at which to cut buckets; none if all of them together are narrow enough."""
         falls = epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope
-        gap = gap / (self._rtol * (mean + falls + self._least))
+        with np.errstate(over="ignore"):
+            gap = np.minimum(gap / (self._rtol * (mean + falls + self._least)), 1e300)
         start = self._cells.starts(self._nodes)
         middle = start + np.diff(start, append=len(self._cells.point)) // 2
         too_wide, is_new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
