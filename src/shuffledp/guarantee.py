@@ -230,8 +230,7 @@ class Mechanism(Guarantee):
         Returns
         -------
         float
-            Certified from below; 0 if nothing but the guarantee is known, as of central mechanisms
-            that are not sampled.
+            Certified from below; 0 if nothing but the guarantee is known, as of `ApproximateDP`.
 
         Raises
         ------
@@ -255,8 +254,7 @@ class Mechanism(Guarantee):
         Returns
         -------
         float
-            Certified from below; 0 if nothing but the guarantee is known, as of central mechanisms
-            that are not sampled.
+            Certified from below; 0 if nothing but the guarantee is known, as of `ApproximateDP`.
 
         Raises
         ------

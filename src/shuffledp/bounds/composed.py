@@ -93,8 +93,8 @@ def delta_bounds(
         epsilon = composition.max_loss
     least, most = curve or (epsilon, epsilon)
     outlines, top = composition.outlines, composition.max_loss
-    estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
-    log_range = estimates[least], estimates[most]
+    estimates = [log_inverse_delta(outlines, min(end, top)) for end in {least, most}]
+    log_range = min(estimates), max(estimates)  # rough ones need not grow with epsilon
     return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range)
 
 
@@ -174,7 +174,7 @@ class _EpsilonAt(_CompositionQuestion):
             return math.inf, math.inf
         total = TiltedSum(parts, tilt_for_delta(parts, delta))
         if not self._composition.bounded and total.delta(top, side) > delta:
-            return math.inf, math.inf
+            return top, math.inf  # finite losses may be larger, too
         return enclose_crossing(
             lambda e: total.delta(e, side), delta, total.estimated_epsilon(delta), top
         )
@@ -194,7 +194,8 @@ class _DeltaAt(_CompositionQuestion):
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
         high = _delta(upper, epsilon, Side.UPPER)
-        if epsilon == self._composition.max_loss:  # only infinite losses exceed it
+        if epsilon == self._composition.max_loss:  # or more: only infinite losses count there
+            low = min(low, infinite_mass(lower) * (1 - INFINITE_ERROR))
             high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
         bounds = certified(low, high)
         if is_narrow_delta(bounds, self.rtol):

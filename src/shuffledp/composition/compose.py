@@ -25,7 +25,7 @@ from .._support.numeric import BOTH, Array, Side
 from .._support.transforms import fast_length
 from ..profiles.base import Parts, PrivacyProfile, factored, sample_width
 from .lattice import LatticeSampler, Order, SamplePlaces, cell_widths, narrow_samples
-from .outlines import Influence, RoundGroup, group_rounds, influences
+from .outlines import FARTHEST_SAMPLE, Influence, RoundGroup, group_rounds, influences
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, cumulants, tilt_for_epsilon
 
@@ -146,7 +146,7 @@ class Composition:
         """
         leading = max(self.groups, key=lambda group: group.count * group.loss_scale).profile
         own, other = leading.max_loss, (leading.reverse or leading).max_loss
-        return own if own > 1e-4 * other else other
+        return min(own if own > 1e-4 * other else other, FARTHEST_SAMPLE)
 
     def plds(self, rtol: float, fineness: float, targets: tuple[float, ...]) -> PLDBracket:
         """Return PLDs above and below the rounds, those of an earlier question or new ones.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .. import tuning
 from .._support.numeric import Array
 from ..profiles.base import PrivacyProfile, Samples, joined
-from .outlines import Influence
+from .outlines import FARTHEST_SAMPLE, Influence
 from .pld import PLD, Sampled
 from .tilted_sum import CountedPLDs
 
@@ -118,7 +118,8 @@ class SamplePlaces:
         tail = np.cumsum(masses[::-1])[::-1]
         # the outline may have no loss at all of this order that counts
         beyond = losses[(tail + infinite <= math.exp(-self.depth)) & (losses > 0)]
-        end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss)
+        negligible = float(beyond[0]) if len(beyond) else math.inf
+        end = min(negligible, profile.max_loss, FARTHEST_SAMPLE)
         inside = (places > 0) & (places < end)
         return _spaced(np.append(places[inside], end), np.append(widths[inside], math.inf))
 

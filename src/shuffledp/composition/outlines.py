@@ -36,6 +36,10 @@ from .tilted_sum import (
     tilt_for_epsilon,
 )
 
+#: Losses of one round are sampled up to here: e to this power is a double. Those beyond, of several
+#: messages that hide nothing, count as infinite from above and are dropped from below.
+FARTHEST_SAMPLE = 600.0
+
 
 @dataclass(frozen=True, eq=False)
 class RoundGroup:
@@ -126,8 +130,9 @@ def _outline(profile: PrivacyProfile) -> PLD:
 
 
 def _largest_loss(profile: PrivacyProfile) -> float:
-    """Return the largest finite loss in either order of the neighbours."""
-    return max(profile.max_loss, (profile.reverse or profile).max_loss)
+    """Return the largest finite loss in either order of the neighbours, as far as it is sampled."""
+    largest = max(profile.max_loss, (profile.reverse or profile).max_loss)
+    return min(largest, FARTHEST_SAMPLE)
 
 
 def _loss_scale(outline: PLD, largest: float) -> float:
