@@ -39,7 +39,9 @@ def test_against_all_counts(noise: Noise, more: bool) -> None:
             if truth > 1e-40 and e < profile.max_loss * 0.999:
                 wide = 1e-2 if getattr(noise, "shape", 1) < 1 and more else 1e-6
                 assert samples.upper[i] <= (1 + wide) * samples.lower[i] + 1e-11, e
-                assert samples.fall_low[i] <= slope * (1 + 1e-12), e
+                # the event may include counts whose loss is epsilon: any slope at a corner
+                steepest = oracle.told(pair, e - 1e-9 * (1 + e))
+                assert samples.fall_low[i] <= steepest * (1 + 1e-12), e
                 assert samples.fall_high[i] >= slope * (1 - 1e-12) or wide == 1e-2, e
 
 
