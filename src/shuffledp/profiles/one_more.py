@@ -123,7 +123,7 @@ class OneMoreProfile(PrivacyProfile):
         mass = math.exp(log_mass) if log_mass > -_DEEPEST else 0.0
         error = 4 * _MASS * (1 - log_mass) * mass if mass else 0.0
         lower = mass - error if mass > UNDERFLOW else 0.0
-        upper = 0.0 if self.bounded else mass + error + 2 * UNDERFLOW
+        upper = 0.0 if self.bounded else min(mass + error + 2 * UNDERFLOW, 1.0)
         return Samples(lower * one, upper * one, 0 * one, 0 * one)
 
 
