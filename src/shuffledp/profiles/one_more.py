@@ -314,7 +314,7 @@ def infinite_mass(log_mass: float) -> tuple[float, float]:
 def _bracket_of(log_mass: float) -> tuple[float, float]:
     mass, error = infinite_mass(log_mass)
     lower = mass * (1 - error)
-    return lower if lower > UNDERFLOW else 0.0, mass * (1 + error) + 2 * UNDERFLOW
+    return lower if lower > UNDERFLOW else 0.0, min(mass * (1 + error) + 2 * UNDERFLOW, 1.0)
 
 
 def point_masses(noise: Noise, count: Array) -> tuple[Array, Array]:
