@@ -131,7 +131,8 @@ class Aggregate(RoundOfUsers):
     @property
     def idealised(self) -> str:  # type: ignore[override]
         """Sums of real numbers are: sums of numbers that are rounded first are others."""
-        return self.randomizer.idealised_sums
+        is_real = isinstance(self.law, laws.noise_law.GaussianShare)
+        return "to exact real numbers, which no device sends" if is_real else ""
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:

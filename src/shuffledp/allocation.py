@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from . import composition, profiles
 from ._support import validate
 from ._support.text import plain
-from .central import EVERY_EXAMPLE, OF_TRAINING, ROUNDING, GaussianNoise, Given, fixed_beforehand
+from .central import GaussianNoise, Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Mechanism
 from .randomizers import Analysis, Parameter
-from .randomizers.analyses import chapter
+from .randomizers.analyses import EVERY_EXAMPLE, OF_TRAINING, ROUNDING, chapter, fixed_beforehand
 from .randomizers.parameter import Search, parameters_of
 from .rounds import RoundWithOwnParameters
 

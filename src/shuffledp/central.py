@@ -16,7 +16,7 @@ from ._support import validate
 from ._support.text import plain, several
 from .guarantee import NEIGHBOURS
 from .randomizers import Analysis, Laplace, Parameter
-from .randomizers.analyses import chapter
+from .randomizers.analyses import ROUNDING, chapter
 from .randomizers.parameter import Search, parameters_of
 from .rounds import RoundWithOwnParameters
 
@@ -35,26 +35,6 @@ GIVEN = Analysis(
     law=lambda round_: None,
     as_one=False,
 )
-
-
-#: What is said of training only.
-EVERY_EXAMPLE = "every example of the data"
-OF_TRAINING = (
-    "how hyperparameters and the architecture were chosen",
-    "examples that are used for validation",
-)
-
-
-def fixed_beforehand(what: str) -> str:
-    """What may not depend on how many examples there are: neighbours have one more or less.
-
-    >>> fixed_beforehand("the rate")[:60]
-    'the rate, the number of steps and whatever results are divid'
-    """
-    return (
-        f"{what}, the number of steps and whatever results are divided by are fixed beforehand and "
-        "do not depend on the number of examples"
-    )
 
 
 class Given(RoundWithOwnParameters):
@@ -127,8 +107,6 @@ _DRAWN = (
     "every release"
 )
 _DRAWN_WHOLE = _DRAWN.replace("real numbers", "integers")
-#: What noise on real numbers leaves open.
-ROUNDING = "what the rounding of numbers by a computer reveals"
 _GAUSSIAN = replace(
     GIVEN,
     name="gaussian",

@@ -21,8 +21,6 @@ from ._support import validate
 from ._support.numeric import Array, digest
 from ._support.text import plain, several
 from .central import (
-    EVERY_EXAMPLE,
-    OF_TRAINING,
     BinomialNoise,
     CentralNoise,
     DiscreteGaussianNoise,
@@ -31,14 +29,13 @@ from .central import (
     Given,
     LaplaceNoise,
     SkellamNoise,
-    fixed_beforehand,
 )
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
 from .profiles.base import PairProfile, PrivacyProfile
 from .profiles.closed_form import Polygon, PolygonProfile
 from .randomizers import Analysis
-from .randomizers.analyses import chapter
+from .randomizers.analyses import EVERY_EXAMPLE, OF_TRAINING, chapter, fixed_beforehand
 
 if TYPE_CHECKING:
     from .profiles.base import Parts

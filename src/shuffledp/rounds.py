@@ -34,9 +34,7 @@ _SUBTRACTED = f"how colluders and drop-outs are subtracted: {chapter('Users who 
 #: What is said of several messages of a user, and of users who are drawn at random.
 TOGETHER = "which may all change between neighbouring datasets and are protected together"
 #: Whom a guarantee is for where users follow a protocol: the theory of users without cover.
-FOLLOWS = (
-    "every user who follows the protocol in every round, also one from whom nothing arrives in some"
-)
+FOLLOWS = "every user{} who follows the protocol in every round, also one from whom nothing arrives in some"
 DRAWN = (
     "afresh in every round and independently of all values; the adversary learns how many were "
     "drawn, but not who"
@@ -61,6 +59,11 @@ def deviating(said: Sequence[str], sampled: bool) -> str:
         "values of others, but neither on that of the user who is protected nor on what anybody "
         f"sends{drawn}"
     )
+
+
+def in_full(randomizer: Randomizer) -> str:
+    """What a message is, in words and as described."""
+    return ": ".join(text for text in (randomizer.in_words, randomizer.describe()) if text)
 
 
 class Round(Mechanism):
@@ -301,7 +304,7 @@ class RoundOfUsers(Round):
 
     @property
     def described(self) -> str:
-        return self.randomizer.in_full
+        return in_full(self.randomizer)
 
     @property
     def differing(self) -> str:
@@ -314,7 +317,7 @@ class RoundOfUsers(Round):
 
     @property
     def protected_ones(self) -> str:
-        return FOLLOWS
+        return FOLLOWS.format("")
 
     @property
     def uncovered(self) -> Sequence[str]:

@@ -37,6 +37,14 @@ SAMPLED = (
 )
 #: What is assumed of how many values a user sends; a round says how many.
 MORE_THAN_STATED = "more values in a round than stated"
+#: What noise on real numbers leaves open.
+ROUNDING = "what the rounding of numbers by a computer reveals"
+#: What is said of training only.
+EVERY_EXAMPLE = "every example of the data"
+OF_TRAINING = (
+    "how hyperparameters and the architecture were chosen",
+    "examples that are used for validation",
+)
 #: The names of all analyses of shuffled messages, from the most to the least that the adversary is
 #: given.
 LADDER = (
@@ -258,6 +266,18 @@ SHARED_BLANKET = Analysis(
     law=lambda round_: None,
     as_one=True,
 )
+
+
+def fixed_beforehand(what: str) -> str:
+    """What may not depend on how many examples there are: neighbours have one more or less.
+
+    >>> fixed_beforehand("the rate")[:60]
+    'the rate, the number of steps and whatever results are divid'
+    """
+    return (
+        f"{what}, the number of steps and whatever results are divided by are fixed beforehand and "
+        "do not depend on the number of examples"
+    )
 
 
 def of_the_group(assumption: str) -> str:

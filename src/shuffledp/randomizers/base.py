@@ -209,19 +209,9 @@ class Randomizer(ABC):
         return {}
 
     @property
-    def idealised_sums(self) -> str:
-        """What a sum is proven for, if it is not what devices send; else empty."""
-        return ""
-
-    @property
     def in_words(self) -> str:
         """What a message is, in words that need no formula, where `describe` has a name only."""
         return ""
-
-    @property
-    def in_full(self) -> str:
-        """The words and the description."""
-        return ": ".join(text for text in (self.in_words, self.describe()) if text)
 
     @abstractmethod
     def describe(self) -> str:

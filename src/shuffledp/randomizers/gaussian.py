@@ -130,10 +130,6 @@ class Gaussian(DensityRandomizer):
         return {**({} if self.dimension is None else bound), "noise": real}
 
     @property
-    def idealised_sums(self) -> str:
-        return "to exact real numbers, which no device sends"
-
-    @property
     def is_summed(self) -> bool:
         return self.dimension is not None
 

@@ -14,7 +14,6 @@ from .._support.files import sha256_of_sources
 from .._support.text import plain, rounded_down, rounded_up
 from ..published.references import references_in
 from ..randomizers.analyses import chapter
-from ..rounds import FOLLOWS
 from .dates import MONTHS_LATER
 from .document import Document, DocumentDetails, Section, terms_of
 from .participation import CountedRounds, Participation
@@ -212,7 +211,7 @@ def _unit(rounds: Sequence[Round]) -> str:
 def _protected(ledger: Ledger, rounds: Sequence[Round]) -> str:
     """Whom the guarantee is for, and whom not."""
     ones = list(dict.fromkeys(each.protected_ones for each in rounds))
-    following = [each for each in ones if each.startswith(FOLLOWS[:10]) and "protocol" in each]
+    following = [each for each in ones if "follows the protocol" in each]
     who = max(following or ones, key=len)
     against = f"{who}, against the adversary that each entry states"
     said = [against]
