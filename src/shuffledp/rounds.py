@@ -34,7 +34,10 @@ _SUBTRACTED = f"how colluders and drop-outs are subtracted: {chapter('Users who 
 #: What is said of several messages of a user, and of users who are drawn at random.
 TOGETHER = "which may all change between neighbouring datasets and are protected together"
 #: Whom a guarantee is for where users follow a protocol: the theory of users without cover.
-FOLLOWS = "every user{} who follows the protocol in every round, also one from whom nothing arrives in some"
+FOLLOWS = (
+    "every user{} who follows the protocol in every round, also one from whom nothing arrives in "
+    "some of them"
+)
 DRAWN = (
     "afresh in every round and independently of all values; the adversary learns how many were "
     "drawn, but not who"

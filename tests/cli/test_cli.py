@@ -313,3 +313,10 @@ def test_compare_as_table_json_and_picture(tmp_path: Path) -> None:
     assert min(ratios.values()) > 1.1
     assert ratios["Girgis et al. 2021"] > 40
     assert run("compare", *protocol, "--delta", "1e-5", "--plot", "x.nonsense").returncode == 2
+
+
+@pytest.mark.parametrize("word", ["statement", "document"])
+def test_what_is_no_command_is_said_to_be_printed_by_others(word: str) -> None:
+    result = run(word)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    assert "tatements are printed by epsilon, delta and risk" in result.stderr

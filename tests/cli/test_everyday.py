@@ -64,6 +64,7 @@ def test_calibrate_is_what_python_says() -> None:
     assert report["room"] == found.room and report["rounds"] == 2
     text = ok("calibrate", *options)
     assert text.startswith(f"eps0 = {found.value} is the largest that is certified to meet")
+    assert "assumed      what `shuffledp epsilon` prints for this value" in text
 
 
 def test_calibrate_users() -> None:

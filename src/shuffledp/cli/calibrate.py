@@ -203,4 +203,5 @@ def _sentences(found: Calibration, relation: str) -> str:
     else:
         step = f"{name} = {_shown(found.beyond)} has {bracket(found.beyond_achieved)}"
         lines.append(wrapped(step, "  next value   ", 15))
+    lines.append("  assumed      what `shuffledp epsilon` prints for this value")
     return "\n".join(lines)
