@@ -284,6 +284,9 @@ def test_an_account_says_what_is_left_of_all_entries_without_trust() -> None:
     assert total in said and said.count("* **local**: ") == 3
     clear = PlannedRound("clear", Shuffle(NoisyHistogram(poisson=0.5), 1000))
     said = Plan(9.0, 1e-3, (first, clear)).ledger(rtol=0.1).to_markdown()
+    assert "without trust in the shuffler there is no guarantee for all entries together" in said
+    unstated = PlannedRound("unstated", Shuffle(Gaussian(1.0), 1000))
+    said = Plan(9.0, 1e-3, (first, unstated)).ledger(rtol=0.1).to_markdown()
     assert "without trust in the shuffler no guarantee is stated for all entries together" in said
     apart = tuple(replace(one, population=one.name) for one in (first, second))
     common = PlannedRound("common", Shuffle(PureLDP(0.5), 1000))

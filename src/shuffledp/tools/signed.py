@@ -58,8 +58,8 @@ NOT_LEFT_OVER = (
 )
 #: What the guarantee of a plan says nothing about.
 OTHER_PLANS = (
-    "collections and releases about the same users that are not entries of this plan, earlier "
-    "or later"
+    "collections and releases about the same {}s that are not entries of this plan, earlier or "
+    "later; what each entry does not cover"
 )
 #: What is said of time in a plan without dates.
 UNDATED = "no dates are given: the guarantee is for these rounds, whenever they take place"
@@ -160,7 +160,7 @@ def _guarantee(ledger: Ledger) -> Section:
         *meaning,
         ("who is protected", _protected(ledger, rounds)),
         ("assumed", f"what each entry assumes; {FIXED}"),
-        ("not covered", "; ".join([OTHER_PLANS, "what each entry does not cover"])),
+        ("not covered", OTHER_PLANS.format(rounds[0].member)),
         *(() if ledger.is_dated else (("when", UNDATED),)),
         ("local", f"{none_trusted([_rounds(ledger, name) for name in _names(ledger)])}{same}"),
         *caution(rounds, [plain(ledger.delta)], published),
@@ -198,7 +198,7 @@ def _relation(rounds: Sequence[Round], count: int) -> str:
     """That of all entries, or where it is, if it has several forms."""
     if len({each.differing for each in rounds}) == 1:
         return relation_of(rounds[0], count)
-    return f"{rounds[0].relation}: neighbouring datasets differ in each entry as it says"
+    return f"{rounds[0].relation}: in each entry, neighbouring datasets differ as it says"
 
 
 def _unit(rounds: Sequence[Round]) -> str:

@@ -338,14 +338,27 @@ def none_trusted(populations: Sequence[Sequence[tuple[Round, int]]]) -> str:
     which = "together" if len(populations) == 1 else "of the worst population"
     if math.isinf(total):
         entries = [each for entries in populations for each, _ in entries]
-        open_ = [TRUSTED[each.view] for each in entries if math.isinf(local_epsilon(each, 1))]
-        whom = " and ".join(dict.fromkeys(open_))
+        exposed = [each for each in entries if math.isinf(local_epsilon(each, 1))]
+        true = [each for each in exposed if _has_true_values(each)]
+        whom = " and ".join(dict.fromkeys(TRUSTED[each.view] for each in true or exposed))
+        if true:
+            return (
+                f"without trust in {whom} there is no guarantee for all entries {which}: true "
+                "values are seen there"
+            )
         return (
             f"without trust in {whom} no guarantee is stated for all entries {which}: see the line "
             "of this name in each entry"
         )
     left = f"{_left(total)} for all entries {which}"
     return f"if a user can trust nothing but the own device, {left}{_practically(total)}"
+
+
+def _has_true_values(round_: Round) -> bool:
+    """Whether whoever is trusted is given the true values."""
+    if isinstance(round_, RoundOfUsers):
+        return round_.randomizer.truth_probability == 1
+    return not isinstance(round_, MixedShuffle)
 
 
 def local_epsilon(round_: Round, rounds: int) -> float:
