@@ -203,5 +203,6 @@ def _sentences(found: Calibration, relation: str) -> str:
     else:
         step = f"{name} = {_shown(found.beyond)} has {bracket(found.beyond_achieved)}"
         lines.append(wrapped(step, "  next value   ", 15))
-    lines.append("  assumed      what `shuffledp epsilon` prints for this value")
+    printed = "what `shuffledp epsilon` prints for this value"
+    lines.append(wrapped(printed, "  assumed      ", 15))
     return "\n".join(lines)
