@@ -186,8 +186,7 @@ NEIGHBOURS = {
     "replace": ("replace-one", "neighbouring datasets differ in the value of one user"),
     "remove": (
         "remove-one",
-        "neighbouring datasets differ in whether the value of one user is present; nothing, or "
-        "zero, stands for a missing one",
+        "neighbouring datasets differ in whether the data of one user are present",
     ),
 }
 

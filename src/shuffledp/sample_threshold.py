@@ -193,6 +193,17 @@ class SampleThreshold(RoundWithOwnParameters):
         return f"{limit}; {collude}, and these may be any users"
 
     @property
+    def differing(self) -> str:
+        if self.neighbours == "replace":
+            return super().differing
+        several = "report of one user is" if self.messages == 1 else "reports of one user are"
+        return f"neighbouring datasets differ in whether the {several} there"
+
+    @property
+    def protected_ones(self) -> str:
+        return "every user who follows the protocol in every round"
+
+    @property
     def remarks(self) -> Sequence[tuple[str, str]]:
         if self.messages == 1:
             return ()

@@ -327,7 +327,7 @@ def test_statements_have_it_in_plain_words() -> None:
     """delta + e^epsilon a, for the pair that is printed: 1e-6 + e^0.8539 / 100, rounded up."""
     said = ok("epsilon", "--eps0", "4", "--users", "1e4", "--rounds", "4", "--delta", "1e-6")
     least = 100 * (1e-6 + math.exp(0.8539) / 100)
-    found = " ".join(said.split()).partition("has a true positive rate of at most ")[2]
+    found = " ".join(said.split()).partition("the true positive rate is at most ")[2]
     assert least <= float(found.split()[0]) <= least + 0.001
     none = run(
         "epsilon", "--view", "threshold", "--rate", "0.1", "--threshold", "20", "--delta", "0"

@@ -9,7 +9,7 @@ title = "Telemetry 2027"
 owner = "Measurement team"
 purpose = "Which features are used"
 version = "1.0"
-signatures = ["Data protection officer"]
+signatures = ["Controller", "Operator of the shuffler"]
 
 [[rounds]]
 name = "weekly telemetry"   # optional
