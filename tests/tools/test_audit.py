@@ -220,7 +220,7 @@ def in_clear(randomizer: Randomizer, wrong: Any) -> Any:
         (Piecewise(1.0), lambda v: ((v > 0.01) & (v < 0.99), (v * (2**32 - 1)).astype(np.uint32))),
         (OneBit(1.0), lambda v: (v == 0.5, np.ones(len(v), dtype=np.uint8))),
         (Laplace(1.0), lambda v: (v == 0.3, (v * 2**40).astype(np.int64))),
-        (FiniteRandomizer(np.full((9, 9), 0.05) + 0.55 * np.eye(9)), lambda v: (v == 4, v)),
+        (FiniteRandomizer((0.05 + 0.55 * np.eye(9)).tolist()), lambda v: (v == 4, v)),
     ],
     ids=lambda x: repr(x) if isinstance(x, Randomizer) else "",
 )

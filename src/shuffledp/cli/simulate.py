@@ -59,6 +59,11 @@ class SimulateAnswer(Bracket, RoundsAsked):
     true: Sequence[float]
     estimated: Sequence[float]
     standard_errors: Sequence[Value]
+    """of means: the largest over all data"""
+    root_mean_square_error: Value | None
+    """of all estimates; null if some are counts and others means"""
+    expected_error: Value | None
+    """root mean square of the standard errors; null like that"""
     values: str
     """the file that they were read from"""
     seed: int | None
@@ -77,6 +82,8 @@ def simulate(
     **given: Any,
 ) -> None:
     """Simulate a round on your own data: true and estimated values, with the guarantee.
+
+    As many users as may drop out do, drawn at random; colluding users send as the protocol says.
 
     \b
       shuffledp simulate --values data.csv --randomizer rr --k 100 --eps0 9 --delta 1e-8
@@ -107,6 +114,8 @@ def simulate(
         "true": found.true.tolist(),
         "estimated": found.estimated.tolist(),
         "standard_errors": found.standard_errors.tolist(),
+        "root_mean_square_error": found.root_mean_square_error,
+        "expected_error": found.expected_error,
         "rounds": rounds,
         "rtol": rtol,
         "values": values,

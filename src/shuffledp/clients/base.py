@@ -277,7 +277,7 @@ class Client(ABC):
         raise InvalidParameter("what is estimated is a mean, not counts; ask for mean_variance.")
 
     def mean_variance(self, users: float) -> float:
-        """Variance of the estimated mean for the worst numbers; of vectors, of each coordinate.
+        """Variance of the estimated mean, the largest over all data; of vectors, of a coordinate.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class Client(ABC):
         Returns
         -------
         float
-            Square of the standard error.
+            Square of the largest standard error over all data that users may have.
 
         Raises
         ------

@@ -297,7 +297,8 @@ class Estimate(Records):
 class MeanEstimate(Records):
     """The estimated mean of numbers, or of vectors: unbiased.
 
-    The standard error is that of the randomization, for the worst numbers that users may have.
+    The standard error is that of the randomization, an upper bound: the largest over all data that
+    users may have. For numbers near 0 or 1 the true one may be much smaller.
     `to_csv` and `to_pandas` have a row for each coordinate, with intervals of 95 %.
 
     Parameters
@@ -307,7 +308,7 @@ class MeanEstimate(Records):
     mean : float or ndarray
         The mean; of vectors, shape [dimension].
     standard_error : float or ndarray
-        Its standard error; of vectors, of each coordinate.
+        Upper bound of its standard error; of vectors, of each coordinate.
 
     Examples
     --------
@@ -328,7 +329,8 @@ class MeanEstimate(Records):
         Parameters
         ----------
         level : float
-            Approximate probability that the mean is inside, in (0, 1).
+            Probability that the mean is inside, in (0, 1): it is so at least, approximately, since
+            the standard error is the largest over all data.
 
         Returns
         -------

@@ -393,7 +393,8 @@ class Randomizer(ABC):
         return float(self.client.variance(users, validate.between("count", count, 0, users)))
 
     def mean_variance(self, users: int) -> float:
-        """Variance of an estimated mean, of numbers or of one coordinate, in the worst case.
+        """Variance of an estimated mean, of numbers or of one coordinate: the largest over all
+        data that users may have, numbers in [0, 1] or vectors.
 
         Parameters
         ----------
@@ -403,14 +404,14 @@ class Randomizer(ABC):
         Returns
         -------
         float
-            Square of the standard error.
+            Square of the largest standard error over all data.
         """
         users = validate.count("users", users, validate.MAX_USERS)
         return self.client.mean_variance(users)
 
     def unit_variance(self, users: int) -> float:
         """Variance of an estimated mean of numbers in [0, 1], any rounding included, or of unit
-        vectors.
+        vectors: the largest over all such data.
 
         Parameters
         ----------
@@ -420,7 +421,7 @@ class Randomizer(ABC):
         Returns
         -------
         float
-            Square of the standard error.
+            Square of the largest standard error over all data.
         """
         return self.mean_variance(users)
 
