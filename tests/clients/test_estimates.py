@@ -27,10 +27,13 @@ from shuffledp.clients.sphere import SphereClient
 from shuffledp.errors import InvalidParameter, ShuffleDPError
 from shuffledp.randomizers import (
     REGISTRY,
+    Bundle,
     HadamardResponse,
     LocalHashing,
     MatrixRandomizer,
+    NoisyHistogram,
     OneBit,
+    OneOf,
     Piecewise,
     PrivUnit,
     Randomizer,
@@ -54,6 +57,8 @@ MEANS: list[Randomizer] = [
     Gaussian(1.5),
 ]
 VALUES = np.repeat([0, 1, 2, 5], [500, 200, 250, 50])
+RESPONSE, HASHING = RandomizedResponse(12, eps0=1.0), LocalHashing(4, 1.0)
+MATRIX = FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]])
 
 
 def estimated(randomizer: Randomizer, messages: Any, k: int = 8) -> Any:
@@ -315,6 +320,32 @@ def test_a_matrix_is_enough_for_a_client() -> None:
         (lambda: Counts(3, [1.5]), "tally="),  # type: ignore[list-item]
         (lambda: Counts(3, []), "tally="),
         (lambda: Counts(-1, [1]), "users=-1"),
+        (lambda: RESPONSE.estimate(Counts(30_000, [1] * 12)), "to 12 instead of 30000 for"),
+        (lambda: RESPONSE.estimate(Counts(300, [300] * 12)), "to 3600 instead of 300 for"),
+        (
+            lambda: RESPONSE.estimate(Counts(1, [-1, 2, *[0] * 10])),
+            r"tally\[0\]=-1 is not in 0 .. 1",
+        ),
+        (lambda: SubsetSelection(4, 2, 1.0).estimate(Counts(3, [3, 3, 1, 0])), "to 7 instead of 6"),
+        (
+            lambda: UnaryEncoding(2, 1.0).estimate(Counts(3, [1, 4])),
+            r"tally\[1\]=4 is not in 0 .. 3",
+        ),
+        (lambda: HASHING.estimate(Counts(3, [4, 0])), r"tally\[0\]=4 is not in 0 .. 3"),
+        (lambda: HadamardResponse(3, 1.0).estimate(Counts(3, [1, 1, 1, 1])), "to 4 instead of 3"),
+        (lambda: OneBit(1.0).estimate(Counts(3, [4])), r"tally\[0\]=4 is not in 0 .. 3"),
+        (lambda: Piecewise(1.0).estimate(Counts(1, [2**32])), r"is not in 0 .. 4294967295"),
+        (lambda: PrivUnit(2, 1.0).estimate(Counts(1, [0, -(2**31)])), "is not in -1073741824 .. 1"),
+        (lambda: MATRIX.estimate(Counts(3, [1, 1])), "adds up to 2 instead of 3"),
+        (lambda: NoisyHistogram(poisson=1.0, k=2).estimate(Counts(3, [-1, 9])), "not in 0 or more"),
+        (
+            lambda: Bundle(RESPONSE, OneBit(1.0)).estimate(Counts(2, [*[1] * 12, 1])),
+            "up to 12 inst",
+        ),
+        (
+            lambda: OneOf(OneBit(1.0), OneBit(1.0)).estimate(Counts(2, [1, 1, 2, 1])),
+            "3 answers of users=2",
+        ),
         (lambda: Counts(1, [1]) + Counts(1, [1, 2]), "do not add up"),
         (lambda: OneBit(1.0).estimate(Counts(10, [5])).interval(1.5), "level=1.5"),
         (lambda: OneBit(1.0).mean_variance(0), "users=0"),
