@@ -219,7 +219,7 @@ class Client(ABC):
             return users * least, users * (limit - 1), None
         return None, None, None
 
-    def checked_counts(self, counts: Counts) -> Counts:
+    def _checked_counts(self, counts: Counts) -> Counts:
         """The same counts, if messages of so many users can add up to them."""
         users, tally = counts.users, counts.tally
         give = "give the counts of all messages, and how many users have sent them."
@@ -481,7 +481,7 @@ class CountingClient(Client):
 
     def estimate(self, counts: Counts) -> Estimate:
         own, other = self.support
-        found = (self.supporters(self.checked_counts(counts)) - counts.users * other) / (
+        found = (self.supporters(self._checked_counts(counts)) - counts.users * other) / (
             own - other
         )
         likely = np.clip(found, 0, counts.users)

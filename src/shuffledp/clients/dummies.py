@@ -334,7 +334,7 @@ class DummiesClient(Client):
     def estimate(self, counts: Counts) -> Estimate:
         """What was counted, less the mean of the noise, over the share that is kept."""
         mean, _ = self.dummies.moments(counts.users)
-        found = (self.checked_counts(counts).tally - mean) / self.rate
+        found = (self._checked_counts(counts).tally - mean) / self.rate
         spread = self.variance(counts.users, np.clip(found, 0, counts.users))
         rare = math.sqrt(self.variance(counts.users, 0))
         return Estimate(counts.users, found, np.sqrt(np.broadcast_to(spread, found.shape)), rare)

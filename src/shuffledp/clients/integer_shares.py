@@ -368,7 +368,7 @@ class SharesClient(Client):
     def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
         """The sums, less the mean of the noise."""
         users, (mean, variance) = counts.users, self.share.moments
-        sums = self.checked_counts(self.lifted(counts)).tally
+        sums = self._checked_counts(self.lifted(counts)).tally
         found = sums.astype(float) - users * mean
         if self.k is not None and self.norm is None:
             error = math.sqrt(users * variance)

@@ -95,7 +95,7 @@ class MatrixClient(Client):
         return float((count * own + (users - count) * other).max())
 
     def estimate(self, counts: Counts) -> Estimate:
-        found = self.checked_counts(counts).tally @ self.weights
+        found = self._checked_counts(counts).tally @ self.weights
         likely = np.clip(found, 0, None)
         likely *= counts.users / max(math.fsum(likely), 1e-300)
         rare = math.sqrt(self.variance(counts.users, 0))

@@ -82,7 +82,7 @@ class MeanClient(Client):
         return exact_sums(messages)
 
     def estimate(self, counts: Counts) -> MeanEstimate:
-        users = self.checked_counts(counts).users
+        users = self._checked_counts(counts).users
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
         zero, one = self.line

@@ -127,7 +127,7 @@ class NoisyVectorClient(Client):
         return self.noise.mean_variance(users)
 
     def estimate(self, counts: Counts) -> MeanEstimate:
-        users = self.checked_counts(counts).users
+        users = self._checked_counts(counts).users
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
         # noise was rounded down by half a step on average

@@ -118,7 +118,7 @@ class SeveralAnswersClient(Client):
     def _parts(self, counts: Counts) -> list[NDArray[Any]]:
         """The numbers of each question."""
         ends = [0, *accumulate(size + self.extra for size in self._tallies)]
-        self.checked_counts(counts)
+        self._checked_counts(counts)
         parts = [counts.tally[start:end] for start, end in pairwise(ends)]
         # sums of messages may be beyond 64 bits, counts are not
         return [

@@ -144,7 +144,7 @@ class SphereClient(Client):
         return (1 / d + more * inside) / (1 + more * share)
 
     def estimate(self, counts: Counts) -> MeanEstimate:
-        users = self.checked_counts(counts).users
+        users = self._checked_counts(counts).users
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
         if self.length == 0:
