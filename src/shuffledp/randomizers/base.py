@@ -360,7 +360,7 @@ class Randomizer(ABC):
         return self.client.bits
 
     def bits_of(self, values: int, users: int) -> float:
-        """Mean number of bits that each user sends in a round.
+        """Mean number of bits that the device of each user sends in a round.
 
         Parameters
         ----------

@@ -302,7 +302,7 @@ class NoisyHistogram(Randomizer):
         # bits of the value and, on average, of the user's own dummies
         from ..clients.base import bits_for
 
-        if self.is_added:
+        if self.sent.is_fixed:
             return bits_for(values)
         return (1 + values * self.sent.moments(users)[0] / users) * bits_for(values)
 
