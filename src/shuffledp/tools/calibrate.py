@@ -55,7 +55,7 @@ def searchable() -> dict[str, bool]:
 
 def calibrate(
     find: str,
-    make_round: Callable[[Any], Mechanism] | Mechanism,
+    make_round: Callable[[Any], Mechanism | Accountant] | Mechanism,
     *,
     epsilon: float,
     delta: float,
@@ -74,14 +74,16 @@ def calibrate(
         Name of the parameter; "rounds" finds how many rounds fit, and "colluding" how many
         colluding users the target survives, which may be 0.
     make_round : callable or Mechanism
-        From a value of the parameter to the round; for find="rounds", the round itself. A function
-        that ignores its argument is refused.
+        From a value of the parameter to the round, or to an `Accountant` of several rounds that
+        share the target; for find="rounds", the round itself. A function that ignores its argument
+        is refused.
     epsilon : float
         Privacy parameter of the target, above 0.
     delta : float
         Privacy parameter, 0 for pure DP or 1e-280 to 1.
     rounds : int, optional
-        Number of rounds, 1 to 1e7; 1 by default, and left out for find="rounds".
+        Number of rounds, 1 to 1e7, or how often all rounds of an accountant are repeated; 1 by
+        default, and left out for find="rounds".
     rtol : float
         Relative width in epsilon to aim for, 1e-7 to 0.5.
 
@@ -114,10 +116,12 @@ def calibrate(
         return _rounds(make_round, rounds, epsilon, delta, rtol)
     making = validate.maker("make_round", make_round, "round", find, f"lambda {find}: Shuffle(...)")
 
-    def make(value: float) -> Mechanism:
+    def make(value: float) -> Any:
+        made = making(value)
+        if isinstance(made, Accountant):
+            return made
         wrong, called = "is not a round; return a Shuffle.", f"make_round({value:g})"
-        round_: Mechanism = validate.instance(making(value), Mechanism, wrong, called)
-        return round_
+        return validate.instance(made, Mechanism, wrong, called)
 
     times = 1 if rounds is None else validate.count("rounds", rounds, validate.MAX_ROUNDS)
     if find == "colluding":
@@ -140,7 +144,8 @@ def _refuse_constant(find: str, make: Callable[[float], Mechanism], grid: Grid) 
         first, last = map(make, ends)
     except Exception:  # whatever it is, one of both values is to blame
         return
-    if first == last and ends[0] != ends[1]:
+    same = getattr(first, "rounds", first) == getattr(last, "rounds", last)
+    if same and ends[0] != ends[1]:
         both = " and ".join(f"{find}={plain(end)}" for end in ends)
         raise InvalidParameter(
             f"make_round makes the same round, {validate.show(first)}, of {both}; let it use its "
@@ -160,9 +165,19 @@ def evaluation(
             if find not in _LIMITS:
                 raise
             return _LIMITS[find]
-        return best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=width)
+        return best_effort(_all_rounds(round_, rounds).epsilon_bounds, delta, rtol=width)
 
     return evaluate
+
+
+def _all_rounds(made: Any, times: int) -> Accountant:
+    """A round so many times, or all rounds of an accountant."""
+    if not isinstance(made, Accountant):
+        return repeated(made, times)
+    composed = Accountant()
+    for round_, count in made.rounds:
+        composed.compose(round_, count * times)
+    return composed
 
 
 def _rounds(
