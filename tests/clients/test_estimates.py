@@ -204,6 +204,29 @@ def test_every_named_randomizer_has_a_client_or_says_why_not(name: str) -> None:
             randomizer.count_variance(1000)
 
 
+def test_errors_of_counts_and_of_frequencies() -> None:
+    """Rows have both; the interval is that of the count."""
+    found = RESPONSE.estimate(Counts(120, [10] * 12))
+    assert found.frequency_errors * 120 == pytest.approx(found.standard_errors)
+    row = found.records()[3]
+    assert row["frequency_error"] == pytest.approx(row["standard_error"] / 120)
+    reach = 1.959964 * row["standard_error"]
+    assert row["upper"] - row["count"] == pytest.approx(reach) == row["count"] - row["lower"]
+
+
+@pytest.mark.parametrize("randomizer", MEANS, ids=repr)
+def test_the_line_is_the_mean_message(randomizer: Randomizer) -> None:
+    """The estimate by hand, and its variance at the worst number."""
+    rng = np.random.default_rng(9)
+    zero, one = randomizer.client.line  # type: ignore[attr-defined]
+    for number in (0.0, 0.5, 1.0):
+        sent = randomizer.randomize(np.full(40_000, number), rng=rng).astype(float)
+        each = (sent - zero) / (one - zero)
+        largest = math.sqrt(randomizer.mean_variance(1))
+        assert abs(each.mean() - number) < 5 * largest / 200
+        assert each.std() < 1.02 * largest
+
+
 @pytest.mark.parametrize("randomizer", [*COUNTING, *MEANS], ids=repr)
 def test_counts_add_up_in_any_order(randomizer: Randomizer) -> None:
     values = np.array([0, 1, 1, 0, 1, 1, 0])
