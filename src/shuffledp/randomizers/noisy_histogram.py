@@ -33,7 +33,7 @@ NOISE = Analysis(
         "no user sends more values in a round than stated; if a user sends several values, each of "
         "them has noise of its own, or all of them differ"
     ),
-    gist="is told nothing; all datasets have the same loss",
+    gist="is told nothing more; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
@@ -49,7 +49,7 @@ DUMMIES = Analysis(
         "does not know any of them, whoever sends them; no user sends more values in a round than "
         "stated; if a user sends several values, each of them has that many dummies of its own"
     ),
-    gist="is told nothing; all datasets have the same loss",
+    gist="is told nothing more; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
@@ -71,7 +71,7 @@ ADDED = Analysis(
         "every round; no user sends more values in a round than stated; the values of a user in a "
         "round all differ"
     ),
-    gist="is told nothing; the worst datasets",
+    gist="is told nothing more; the worst datasets",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
 )
