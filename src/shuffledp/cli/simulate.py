@@ -99,6 +99,11 @@ def simulate(
     round_ = make_round(given)
     if seed is not None and seed < 0:
         raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
+    if data.ndim > 1 and not cast(RoundOfUsers, round_).randomizer.client.rank:
+        raise InvalidParameter(
+            f"values {values} has {data.shape[1]} columns; {given['randomizer']} takes one value "
+            "per line."
+        )
     rng = None if seed is None else np.random.default_rng(seed)
     found = run(cast(RoundOfUsers, round_), data, rng)
     bounds = best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)

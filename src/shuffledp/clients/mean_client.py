@@ -27,7 +27,8 @@ def unit_values(values: Any) -> Array:
     wrong = np.flatnonzero(~((array >= 0) & (array <= 1)))
     if len(wrong):
         raise InvalidParameter(
-            f"values[{wrong[0]}]={array[wrong[0]]} is outside [0, 1]; scale the numbers."
+            f"values[{wrong[0]}]={array[wrong[0]]} is outside [0, 1]; divide the numbers by "
+            "the largest that you allow, and clip them."
         )
     return array.astype(np.float64, copy=False)
 
