@@ -231,7 +231,7 @@ def test_tools_know_of_silent_users() -> None:
     assert found.value == 7531
     table = compare(Shuffle(PureLDP(1.0), 1000, sample_rate=0.1, colluding=100), 1, 1e-6)
     assert all("colluding" in row.reason for row in table.rows)
-    assert "(100 or 10 % colluding)" in str(table)
+    assert "(100 or 10 % of all colluding)" in str(table)
     assert "5 messages each" in str(Accountant().compose(Shuffle(PureLDP(1.0), 10, messages=5)))
 
 
