@@ -9,7 +9,6 @@ if TYPE_CHECKING:
         base,
         mixture,
         parts,
-        population,
         sender_count,
         shifted_noise,
         subsampled,
