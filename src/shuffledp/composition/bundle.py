@@ -231,14 +231,16 @@ class BundledRounds(MixtureProfile):
         Notes
         -----
         docs/theory/bundles.md. From above it is a chord in the share of senders, from below the
-        tangent at the most senders; with `Hiding` each count has bounds of its own.
+        composition of the most senders with the mean share; with `Hiding` each count has bounds of
+        its own.
         """
         hiding, honest = self._hiding, self.count.honest
-        if self.most_buckets == tuning.FEW_BUCKETS:  # all questions share these
-            rtol = 2 * min(rtol, tuning.COARSE) if hiding else tuning.COARSE  # buckets are wide
+        if self.most_buckets == tuning.FEW_BUCKETS:  # buckets are wide, and few widths are shared
+            least, most = np.array([0.25, 1.0]) * tuning.COARSE
+            rtol = 2 * min(max(rtol, least), most) if hiding else most
 
         @cache
-        def at(senders: int, share: int) -> Samples:
+        def at(senders: int, share: float) -> Samples:
             """f_t of so many senders, with the share of another number of them."""
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
@@ -274,14 +276,9 @@ class BundledRounds(MixtureProfile):
                 return Between.of(start)
             if hiding and bucket.first:
                 return counted(bucket, hiding)
-            chord = (bucket.mean_high - bucket.first) / (bucket.last - bucket.first)
-            upper = (1 - chord) * start.upper + chord * at(few, bucket.last).upper
-            end, share = at(many, many), bucket.mean_low / many
-            # a tangent of the convex function of the share; minus a slope is a probability
-            left = (1 - share + 4 * UNIT) * (1 + 8 * UNIT)
-            fall = left * np.expm1(epsilon) * np.minimum(end.fall_high, 1.0)
-            lower = np.maximum(share * (1 - 4 * UNIT) * end.lower - fall, 0.0)
-            return Between(lower, upper, share * (end.upper - end.lower), end.fall_low)
+            part = (bucket.mean_high - bucket.first) / (bucket.last - bucket.first)
+            chord = (1 - part) * start.upper + part * at(few, bucket.last).upper
+            return Between.of(at(many, bucket.mean_low))._replace(upper=chord)
 
         return between
 
