@@ -236,7 +236,7 @@ class BundledRounds(MixtureProfile):
         """
         hiding, honest = self._hiding, self.count.honest
         if self.most_buckets == tuning.FEW_BUCKETS:  # buckets are wide, and few widths are shared
-            least, most = np.array([0.25, 1.0]) * tuning.COARSE
+            least, most = tuning.COARSE / 4, tuning.COARSE
             rtol = 2 * min(max(rtol, least), most) if hiding else most
 
         @cache
