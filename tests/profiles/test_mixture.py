@@ -114,7 +114,7 @@ def test_buckets_of_senders_of_noise_against_every_count(seed: int, messages: in
     between = BundledRounds(PoissonNoise(mean), count, messages).bracket(epsilon, 30.0, 1e-6)
     for bucket in cells.buckets(some_nodes(len(cells.first), draw)):
         last = max(bucket.first, bucket.last - (bucket.last < cells.first[-1]))
-        lower, upper, own, _ = between(bucket)
+        lower, upper, _, _, own, _ = between(bucket)
         masses = [float(m) for m in exact_masses(count, bucket.first, last)]
         for i, excess in enumerate(np.expm1(epsilon)):
             each = (

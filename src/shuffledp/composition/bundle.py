@@ -267,7 +267,8 @@ class BundledRounds(MixtureProfile):
             lower = least @ (first[:, None] / honest * hiding.lower(before, few, many, last, below))
             own = [most @ (high * (at.upper - at.lower)) for at in (above[few], above[many])]
             slope = most @ above[few].fall_low
-            return Between(lower * (1 - charge), upper * (1 + charge), np.maximum(*own), slope)
+            lower, upper, none = lower * (1 - charge), upper * (1 + charge), np.zeros(len(epsilon))
+            return Between(lower, upper, none, none + 1, np.maximum(*own), slope)
 
         def between(bucket: Bucket) -> Between:
             few, many = max(bucket.first, 1), max(bucket.last, 1)

@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +37,25 @@ _LEAST_SHARE = 2.0**-30
 
 
 class Between(NamedTuple):
-    """Bounds of the mean profile of a bucket of counts, at some epsilons.
+    """Samples of the mean profile of a bucket of counts, at some epsilons.
 
-    `own` is the part of their distance that is due to the samples rather than to the bucket, and
+    `own` is the part of their width that is due to the rounds rather than to the bucket, and
     `slope` about minus the slope in alpha.
     """
 
     lower: Array
     upper: Array
+    fall_low: Array
+    fall_high: Array
     own: Array
     slope: Array
 
     @classmethod
     def of(cls, samples: Samples) -> Between:
         """Of a single count."""
-        lower, upper, slope, _ = samples.columns
-        return cls(lower, upper, upper - lower, slope)
+        lower, upper, low, high = samples.columns
+        # minus a slope is a probability
+        return cls(lower, upper, low, np.minimum(high, 1.0), upper - lower, low)
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,11 @@ class MixtureProfile(PrivacyProfile):
 
     law: Any
     count: SenderCount | TotalCount
+    grows: ClassVar[bool] = False
 
     @abstractmethod
     def profile(self, count: int) -> PrivacyProfile:
-        """The profile of the round, given the number: it grows with it, or falls with it."""
+        """The profile of the round, given the number: it grows with it, or falls (`grows`)."""
 
     @property
     def ends(self) -> Sequence[PrivacyProfile]:
@@ -100,7 +104,7 @@ class MixtureProfile(PrivacyProfile):
     def is_slow(self) -> bool:
         # narrow brackets cost little if there are few counts; without this flag, bundles of
         # messages take 20 times as long
-        return self.count.deviation > 3 or any(end.is_slow for end in self.ends)
+        return self.count.deviation > 8 or any(end.is_slow for end in self.ends)
 
     @property
     def max_loss(self) -> float:
@@ -124,13 +128,9 @@ class MixtureProfile(PrivacyProfile):
             return self.profile(count).sampler(depth, rtol)(epsilon)
 
         def between(bucket: Bucket) -> Between:
-            first, last = (Between.of(samples(count)) for count in bucket[1:3])
-            return Between(
-                np.minimum(first.lower, last.lower),
-                np.maximum(first.upper, last.upper),
-                np.maximum(first.own, last.own),
-                np.maximum(first.slope, last.slope),
-            )
+            first, last = (samples(count) for count in (bucket.first, bucket.last))
+            below, above = (first, last) if self.grows else (last, first)
+            return Between.of(below)._replace(upper=above.upper)
 
         return between
 
@@ -151,14 +151,15 @@ class MixtureProfile(PrivacyProfile):
                 found = Between(*np.array(list(known.values())).swapaxes(0, 1))
                 masses = np.array([(b.lower, b.upper) for b in buckets]).T
                 charge = UNIT * (len(buckets) + 8)
-                lower = (masses[0] @ found.lower) * (1 - charge)
+                lower, low = (masses[0] @ side * (1 - charge) for side in found[0:3:2])
+                high = masses[0] @ found.fall_high * (1 + charge)
                 upper = (masses[1] @ found.upper) * (1 + charge) + cells.rest + UNDERFLOW
                 falls = epsilon * np.exp(np.minimum(epsilon, 700.0)) * (masses[0] @ found.slope)
                 gap = np.maximum(found.upper - found.lower - found.own, 0.0) * masses[1][:, None]
                 gap /= 0.5 * rtol * (upper + falls + math.exp(-depth))
                 new = _worth_cutting(start, len(cells.first), gap, self.most_buckets)
                 if not len(new):
-                    return Samples.without_falls(lower, np.minimum(upper, 1.0))
+                    return Samples(lower, np.minimum(upper, 1.0), low, high)
                 start = np.union1d(start, new)
 
         def sample(epsilon: Array) -> Samples:
@@ -207,6 +208,7 @@ class SampledRounds(MixtureProfile):
 
     count: SenderCount
     messages: int = 1
+    grows: ClassVar[bool] = True
 
     def profile(self, count: int) -> PrivacyProfile:
         m = self.messages
