@@ -114,9 +114,6 @@ class MixtureProfile(PrivacyProfile):
     def bounded(self) -> bool:
         return all(end.bounded for end in self.ends)
 
-    def outlined(self, epsilon: Array) -> Array:
-        return self.profile(math.ceil(self.count.mean)).outlined(epsilon)
-
     def bracket(self, epsilon: Array, depth: float, rtol: float) -> Callable[[Bucket], Between]:
         """A function that bounds buckets at some epsilons, to this width if they are one count.
 
@@ -289,6 +286,9 @@ class CoveredProfile(MixtureProfile):
 
     def profile(self, count: int) -> PrivacyProfile:
         return round_profile(ClassLaws((self.law,)), 1 + count)
+
+    def outlined(self, epsilon: Array) -> Array:
+        return self.profile(round(self.count.mean)).outlined(epsilon)
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         many = self.count.mean >= tuning.MANY_COVER
