@@ -381,9 +381,8 @@ class ShuffledBatches(Mechanism):
             "no guarantee that makes use of the shuffling is known for batches cut from shuffled "
             "examples; allocate every example to a random step (RandomAllocation) or draw Poisson "
             "batches (mechanisms.PoissonSampled). Without amplification, GaussianNoise("
-            f"{self.noise_multiplier!r}, neighbours='remove') for each epoch is an upper bound if "
-            "a missing example keeps its place with a zero gradient; attained_epsilon is a lower "
-            "bound."
+            "noise_multiplier, neighbours='remove') for each epoch is an upper bound if a missing "
+            "example keeps its place with a zero gradient; attained_epsilon is a lower bound."
         )
 
     @property

@@ -124,7 +124,7 @@ class SampleThreshold(RoundWithOwnParameters):
     def _pair(self, reports: int | None = None) -> PairProfile:
         """Of a bin that has one report more, whatever else it has, or with so many."""
         more, less = (
-            profiles.threshold.ThresholdProfile(self.rate, self._effective, order, reports)
+            profiles.one_more.ThresholdProfile(self.rate, self._effective, order, reports)
             for order in (True, False)
         )
         return profiles.base.PairProfile(more, less)
@@ -142,7 +142,7 @@ class SampleThreshold(RoundWithOwnParameters):
     @property
     def attained_parts(self) -> Sequence[Parts]:
         """Parts of datasets with the numbers of reports that are worst for small losses."""
-        reports = profiles.threshold.worst_reports(self.rate, self._effective, np.zeros(1))
+        reports = profiles.one_more.worst_reports(self.rate, self._effective, np.zeros(1))
         return [self._composed(self._pair(int(reports[0])))] * 2
 
     def _attained(self, ask: Ask) -> float:

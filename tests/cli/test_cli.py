@@ -105,7 +105,11 @@ def test_rtol_narrows_the_bracket() -> None:
 
 def test_version_and_help() -> None:
     assert ok("--version") == f"shuffledp {shuffledp.__version__}\n"
-    assert "shuffledp epsilon --eps0 4" in ok("--help")
+    top = ok("--help")
+    assert "shuffledp epsilon --eps0 4" in top
+    for words in ("Training with DP-SGD", "--view allocation", "--mechanism gaussian", "Poisson"):
+        assert words in top
+    assert "probability of an example in each step" in " ".join(ok("epsilon", "--help").split())
     for command in ("epsilon", "delta"):
         assert f"shuffledp {command} --eps0" in ok(command, "--help")
 
@@ -297,6 +301,13 @@ def test_sampled_rounds_and_densities() -> None:
     result = run("epsilon", "--eps0", "3", "--users", "5", "--sample-rate", "0.3", "--delta", "0.1")
     assert result.returncode == 2
     assert "not a whole number" in result.stderr
+
+
+def test_bounds_that_do_not_apply_for_one_reason_share_a_line() -> None:
+    asked = "--mechanism gaussian --sigma 1 --sample-rate 0.01 --rounds 9 --delta 1e-5"
+    text = " ".join(ok("compare", *asked.split()).split())
+    assert text.count("it is for shuffled messages, not for the releases of a curator") == 1
+    assert "Does not apply: Erlingsson et al. 2019; Balle et al. 2019, closed form; " in text
 
 
 def test_compare_as_table_json_and_picture(tmp_path: Path) -> None:

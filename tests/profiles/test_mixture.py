@@ -10,6 +10,7 @@ import pytest
 
 from shuffledp import (
     Accountant,
+    Aggregate,
     Laplace,
     PureLDP,
     RandomizedResponse,
@@ -19,6 +20,7 @@ from shuffledp import (
 )
 from shuffledp.composition.bundle import BundledRounds
 from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.guarantee import best_effort
 from shuffledp.laws.noise_law import PoissonNoise
 from shuffledp.profiles.sender_count import SenderCount
 
@@ -229,3 +231,11 @@ def test_tools_know_of_silent_users() -> None:
     assert all("colluding" in row.reason for row in table.rows)
     assert "(100 or 10 % colluding)" in str(table)
     assert "5 messages each" in str(Accountant().compose(Shuffle(PureLDP(1.0), 10, messages=5)))
+
+
+def test_buckets_are_cut_where_next_to_nothing_is_left() -> None:
+    """Without a warning that widths relative to a mean of 1e-290 overflow."""
+    bits = RandomizedResponse(2, eps0=50.0)
+    sampled = Aggregate(bits, 12, sample_rate=0.5, sampling="poisson", colluding=1)
+    lower, upper = best_effort(sampled.epsilon_bounds, 1e-280, rtol=0.01)
+    assert 49 < lower <= 50 <= upper * (1 + 1e-12)

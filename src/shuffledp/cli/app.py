@@ -133,6 +133,14 @@ def cli() -> None:
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
       shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
       shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+
+    \b
+    Training with DP-SGD, by random allocation of the examples to steps, or with Poisson batches:
+      shuffledp epsilon --view allocation --noise-multiplier 1 --steps 235 --rounds 20 --delta 1e-5
+      shuffledp epsilon --mechanism gaussian --sigma 1 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+
+    \b
+    Choose, plan, verify and audit:
       shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8
       shuffledp plan plan.toml
       shuffledp verify --matrix R.csv --users 5

@@ -244,7 +244,9 @@ class BundledRounds(MixtureProfile):
             """f_t of so many senders, with the share of another number of them."""
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
-            return subsampled(self.full(senders).sampler(depth, rtol), share / honest)(epsilon)
+            full = self.full(senders)
+            sampled = subsampled(full.sampler(depth, rtol), share / honest, full.max_loss)
+            return sampled(epsilon)
 
         def composed(nodes: Sequence[int], count: Counts, side: Side) -> Compositions:
             """f_t at the epsilons that belong to the shares of some counts, rounded to a side."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -215,6 +215,16 @@ def polygon_above(losses: Array, masses: Array, infinite: float = 0.0) -> Polygo
     far = losses > _LARGEST
     infinite += float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT)
     return Polygon.of_losses(losses[~far], masses[~far], min(infinite * (1 + 2 * UNIT), 1.0))
+
+
+#: Losses and their masses.
+Losses = tuple[Array, Array]
+
+
+def polygons_between(below: Losses, above: Losses, error: float) -> tuple[Polygon, Polygon]:
+    """Polygons below and above a profile, whose masses err by a relative `error` at most."""
+    low, high = polygon_below(*below), polygon_above(*above)
+    return replace(low, error=low.error + error), replace(high, error=high.error + error)
 
 
 def between_polygons(below: Polygon, above: Polygon, epsilon: Array) -> Samples:

@@ -153,7 +153,8 @@ class MixtureProfile(PrivacyProfile):
                 upper = (masses[1] @ found.upper) * (1 + charge) + cells.rest + UNDERFLOW
                 falls = epsilon * np.exp(np.minimum(epsilon, 700.0)) * (masses[0] @ found.slope)
                 gap = np.maximum(found.upper - found.lower - found.own, 0.0) * masses[1][:, None]
-                gap /= 0.5 * rtol * (upper + falls + math.exp(-depth))
+                with np.errstate(over="ignore"):
+                    gap = np.minimum(gap / (0.5 * rtol * (upper + falls + math.exp(-depth))), 1e300)
                 new = _worth_cutting(start, len(cells.first), gap, self.most_buckets)
                 if not len(new):
                     return Samples(lower, np.minimum(upper, 1.0), low, high)

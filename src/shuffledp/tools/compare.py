@@ -126,10 +126,13 @@ class Comparison(Records, style.Drawable):
                 lines.append(wrapped(f"{row.name}{note}", numbers, len(numbers)))
         lines += ["", wrapped("ratio: the epsilon over that of shuffledp, whose analysis is:")]
         lines += [wrapped(f"{self.round.explained.theorem}.", "  ", 2)]
-        others = [row for row in self.rows if row.epsilon is None]
+        others: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.epsilon is None:
+                others.setdefault(row.reason, []).append(row.name)
         if others:
             lines += ["", "Does not apply:"]
-            lines += [wrapped(f"{row.name}: {row.reason}", "  ", 4) for row in others]
+            lines += [wrapped(f"{'; '.join(who)}: {why}", "  ", 4) for why, who in others.items()]
         return "\n".join(lines)
 
     def _aligned(self, composition: str) -> str:
