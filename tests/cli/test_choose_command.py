@@ -46,7 +46,9 @@ def test_json_describes_the_round_of_the_choice(monkeypatch: pytest.MonkeyPatch)
     assert float(line["local_eps0"]) == 3
     said = ok(*ASKED, *more, "--view", "shuffle")
     assert "10,000 users (500 or 5 % colluding, 100 or 1 % dropping out, 2 messages each)" in said
-    assert "if they do not, a count may be off by their number or more." in " ".join(said.split())
+    assert "if they do not, a count may be off by 1,000/(p - q), where p and q are" in " ".join(
+        said.split()
+    )
 
 
 def test_text_csv_and_picture(tmp_path: Path) -> None:

@@ -236,8 +236,52 @@ def test_adversaries_as_table_and_json() -> None:
     out = ok("adversaries", *options)
     for line in ("strong               0.8774", "attained          >= 0.6284"):
         assert line in out
+    assert "clones               0.9991   is told nothing more; the proof uses eps0 alone" in out
     report = json.loads(ok("adversaries", *options, "--json"))
     assert [row["analysis"] for row in report["rows"]][-1] == "attained"
+
+
+def test_what_is_no_bound_stands_after_all_bounds() -> None:
+    """Also if its number is smaller than theirs."""
+    options = ("--randomizer", "rr", "--k", "4", "--eps0", "0.5", "--users", "1e4")
+    out = ok("compare", *options, "--delta", "1e-6")
+    bounds, wrong = out.split("\nNot a bound:\n")
+    assert "A_s" not in bounds and "Erlingsson" in bounds and "closed form" in bounds
+    assert wrong.lstrip().startswith("0.1292") and "A_s with independent counts" in wrong
+    rows = json.loads(ok("compare", *options, "--delta", "1e-6", "--json"))["published"]
+    applies = [row for row in rows if row["epsilon"] is not None]
+    assert [row["name"] for row in applies if row["reason"]] == [applies[-1]["name"]]
+
+
+def test_risk_prints_the_bracket_that_its_statement_speaks_of() -> None:
+    options = ("--eps0", "4", "--users", "10000")
+    out = " ".join(ok("risk", *options).split())
+    found = re.search(r"bracket (\S+) <= exact advantage of the analyzed pair <= (\S+)", out)
+    advantage = json.loads(ok("risk", *options, "--json"))["advantage"]
+    assert found and float(found[1]) <= advantage["lower"] <= advantage["upper"] <= float(found[2])
+    assert "the bracket includes all numerical errors" in out
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("risk --eps0 4 --users 100 --delta 1e-6", "risk reads the whole curve and needs no delta"),
+        ("estimate counts.csv", "estimates are made in Python, by randomizer.estimate(counts)"),
+        ("risk --k 12 --eps0 1 --users 100", "choose one that has it: --randomizer rr, hadamard"),
+        ("simulate --randomizer rr --k 4 --eps0 2", "has 2 columns; rr takes one value per line."),
+        ("simulate --randomizer one-bit --eps0 2", "has 2 columns; one-bit takes one value"),
+    ],
+)
+def test_what_is_usually_tried_first_is_answered_with_a_remedy(
+    asked: str, said: str, tmp_path: Path
+) -> None:
+    words = asked.split()
+    if words[0] == "simulate":
+        (tmp_path / "answers.csv").write_text("1,2\n2,3\n")
+        words += ["--values", str(tmp_path / "answers.csv"), "--delta", "0.1"]
+    result = run(*words)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    assert said in result.stderr
 
 
 def unmet(*arguments: str) -> str:

@@ -198,7 +198,7 @@ def test_an_option_of_another_randomizer_is_said_before_what_lacks() -> None:
     result = run("epsilon", "--k", "4", *ASKED)
     assert result.returncode == 2 and "--k does not go with --randomizer pure-ldp" in result.stderr
     assert result.stderr.endswith(
-        "hadamard, noisy-histogram, oue, rr, subset, unary, noise-shares.\n"
+        "--randomizer rr, hadamard, noisy-histogram, oue, subset, unary, noise-shares.\n"
     )
     result = run("epsilon", "--view", "threshold", "--rate", "0.1", "--threshold", "9", *ASKED[2:],
                  "--sample-rate", "0.1")  # fmt: skip

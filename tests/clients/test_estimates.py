@@ -27,10 +27,13 @@ from shuffledp.clients.sphere import SphereClient
 from shuffledp.errors import InvalidParameter, ShuffleDPError
 from shuffledp.randomizers import (
     REGISTRY,
+    Bundle,
     HadamardResponse,
     LocalHashing,
     MatrixRandomizer,
+    NoisyHistogram,
     OneBit,
+    OneOf,
     Piecewise,
     PrivUnit,
     Randomizer,
@@ -54,6 +57,8 @@ MEANS: list[Randomizer] = [
     Gaussian(1.5),
 ]
 VALUES = np.repeat([0, 1, 2, 5], [500, 200, 250, 50])
+RESPONSE, HASHING = RandomizedResponse(12, eps0=1.0), LocalHashing(4, 1.0)
+MATRIX = FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]])
 
 
 def estimated(randomizer: Randomizer, messages: Any, k: int = 8) -> Any:
@@ -199,6 +204,29 @@ def test_every_named_randomizer_has_a_client_or_says_why_not(name: str) -> None:
             randomizer.count_variance(1000)
 
 
+def test_errors_of_counts_and_of_frequencies() -> None:
+    """Rows have both; the interval is that of the count."""
+    found = RESPONSE.estimate(Counts(120, [10] * 12))
+    assert found.frequency_errors * 120 == pytest.approx(found.standard_errors)
+    row = found.records()[3]
+    assert row["frequency_error"] == pytest.approx(row["standard_error"] / 120)
+    reach = 1.959964 * row["standard_error"]
+    assert row["upper"] - row["count"] == pytest.approx(reach) == row["count"] - row["lower"]
+
+
+@pytest.mark.parametrize("randomizer", MEANS, ids=repr)
+def test_the_line_is_the_mean_message(randomizer: Randomizer) -> None:
+    """The estimate by hand, and its variance at the worst number."""
+    rng = np.random.default_rng(9)
+    zero, one = randomizer.client.line  # type: ignore[attr-defined]
+    for number in (0.0, 0.5, 1.0):
+        sent = randomizer.randomize(np.full(40_000, number), rng=rng).astype(float)
+        each = (sent - zero) / (one - zero)
+        largest = math.sqrt(randomizer.mean_variance(1))
+        assert abs(each.mean() - number) < 5 * largest / 200
+        assert each.std() < 1.02 * largest
+
+
 @pytest.mark.parametrize("randomizer", [*COUNTING, *MEANS], ids=repr)
 def test_counts_add_up_in_any_order(randomizer: Randomizer) -> None:
     values = np.array([0, 1, 1, 0, 1, 1, 0])
@@ -315,6 +343,32 @@ def test_a_matrix_is_enough_for_a_client() -> None:
         (lambda: Counts(3, [1.5]), "tally="),  # type: ignore[list-item]
         (lambda: Counts(3, []), "tally="),
         (lambda: Counts(-1, [1]), "users=-1"),
+        (lambda: RESPONSE.estimate(Counts(30_000, [1] * 12)), "to 12 instead of 30000 for"),
+        (lambda: RESPONSE.estimate(Counts(300, [300] * 12)), "to 3600 instead of 300 for"),
+        (
+            lambda: RESPONSE.estimate(Counts(1, [-1, 2, *[0] * 10])),
+            r"tally\[0\]=-1 is not in 0 .. 1",
+        ),
+        (lambda: SubsetSelection(4, 2, 1.0).estimate(Counts(3, [3, 3, 1, 0])), "to 7 instead of 6"),
+        (
+            lambda: UnaryEncoding(2, 1.0).estimate(Counts(3, [1, 4])),
+            r"tally\[1\]=4 is not in 0 .. 3",
+        ),
+        (lambda: HASHING.estimate(Counts(3, [4, 0])), r"tally\[0\]=4 is not in 0 .. 3"),
+        (lambda: HadamardResponse(3, 1.0).estimate(Counts(3, [1, 1, 1, 1])), "to 4 instead of 3"),
+        (lambda: OneBit(1.0).estimate(Counts(3, [4])), r"tally\[0\]=4 is not in 0 .. 3"),
+        (lambda: Piecewise(1.0).estimate(Counts(1, [2**32])), r"is not in 0 .. 4294967295"),
+        (lambda: PrivUnit(2, 1.0).estimate(Counts(1, [0, -(2**31)])), "is not in -1073741824 .. 1"),
+        (lambda: MATRIX.estimate(Counts(3, [1, 1])), "adds up to 2 instead of 3"),
+        (lambda: NoisyHistogram(poisson=1.0, k=2).estimate(Counts(3, [-1, 9])), "not in 0 or more"),
+        (
+            lambda: Bundle(RESPONSE, OneBit(1.0)).estimate(Counts(2, [*[1] * 12, 1])),
+            "up to 12 inst",
+        ),
+        (
+            lambda: OneOf(OneBit(1.0), OneBit(1.0)).estimate(Counts(2, [1, 1, 2, 1])),
+            "3 answers of users=2",
+        ),
         (lambda: Counts(1, [1]) + Counts(1, [1, 2]), "do not add up"),
         (lambda: OneBit(1.0).estimate(Counts(10, [5])).interval(1.5), "level=1.5"),
         (lambda: OneBit(1.0).mean_variance(0), "users=0"),

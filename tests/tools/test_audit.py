@@ -20,6 +20,7 @@ from shuffledp import (
     UnaryEncoding,
     audit,
 )
+from shuffledp.clients.interval import IntervalClient
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import (
     HadamardResponse,
@@ -31,6 +32,7 @@ from shuffledp.randomizers import (
     SquareWave,
     SubsetSelection,
 )
+from shuffledp.tools import watched
 from shuffledp.tools.audit import proportion_bounds
 
 Values = NDArray[Any]
@@ -106,7 +108,7 @@ RIGHT: list[Randomizer] = [
 @pytest.mark.parametrize("randomizer", RIGHT, ids=repr)
 def test_our_clients_pass(randomizer: Randomizer) -> None:
     rng = np.random.default_rng(12)
-    found = audit(randomizer, lambda values: randomizer.randomize(values, rng=rng), trials=60_000)
+    found = audit(randomizer, lambda values: randomizer.randomize(values, rng=rng), trials=240_000)
     assert found.holds, found.verdict
     assert not found.exceeds and found.surprises == ()
     claimed = getattr(randomizer, "eps0", math.inf)
@@ -164,7 +166,7 @@ def test_a_biased_generator_is_caught() -> None:
         lies = np.where(others >= values, others + 1, others)
         return np.where(rng.random(len(values)) < honest, values, lies)
 
-    found = audit(randomizer, client, trials=80_000)
+    found = audit(randomizer, client, trials=4e6)
     assert not found.holds and found.surprises
 
 
@@ -196,6 +198,81 @@ def test_messages_that_say_who_sent_them_are_caught() -> None:
     assert not cautious.exceeds and not cautious.holds and cautious.eps0_lower == 0
 
 
+def in_clear(randomizer: Randomizer, wrong: Any) -> Any:
+    """A client that sends some values as they are."""
+    rng = np.random.default_rng(21)
+
+    def client(values: Values) -> Values:
+        sent = np.asarray(randomizer.randomize(values, rng=rng)).copy()
+        bad, as_sent = wrong(values)
+        sent[bad] = np.asarray(as_sent)[bad]
+        return sent
+
+    return client
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "wrong"),
+    [
+        (RandomizedResponse(12, eps0=1.0), lambda v: (v == 7, v)),
+        (RandomizedResponse(64, eps0=1.0), lambda v: (v == 50, v)),
+        (UnaryEncoding(12, 1.0), lambda v: (v == 7, np.packbits(np.eye(12, 12)[v] > 0, axis=1))),
+        (Piecewise(1.0), lambda v: ((v > 0.01) & (v < 0.99), (v * (2**32 - 1)).astype(np.uint32))),
+        (OneBit(1.0), lambda v: (v == 0.5, np.ones(len(v), dtype=np.uint8))),
+        (Laplace(1.0), lambda v: (v == 0.3, (v * 2**40).astype(np.int64))),
+        (FiniteRandomizer((0.05 + 0.55 * np.eye(9)).tolist()), lambda v: (v == 4, v)),
+    ],
+    ids=lambda x: repr(x) if isinstance(x, Randomizer) else "",
+)
+def test_a_value_in_clear_is_caught(randomizer: Randomizer, wrong: Any) -> None:
+    """Also if it is neither the first nor the last one."""
+    found = audit(randomizer, in_clear(randomizer, wrong), trials=100_000)
+    assert not found.holds and found.surprises
+
+
+def test_what_was_not_tried_is_said() -> None:
+    few, many = (audit(RandomizedResponse(k, eps0=5.0), trials=20_000) for k in (12, 1000))
+    assert few.untested == "" and few.verdict.endswith("at confidence 0.999.")
+    assert "1,666 of each of the values 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11." in str(few)
+    assert many.verdict.endswith("The other 936 values were not tested.")
+    assert "312 of each of the 64 values 0, 15, 31, ..., 999." in str(many)
+    assert len({row.value for row in many.rows}) == 64
+    numbers, vectors = (audit(one, trials=2000) for one in (OneBit(1.0), PrivUnit(3, 1.0)))
+    assert numbers.verdict.endswith("Other numbers were not tested.")
+    assert vectors.verdict.endswith("Other vectors were not tested.")
+    last = audit(RandomizedResponse(65, eps0=1.0), trials=2000)
+    assert len({row.value for row in last.rows}) * 65 <= 4096
+
+
+def test_whose_client_it_was() -> None:
+    randomizer = RandomizedResponse(2, eps0=1.0)
+    assert "epsilon of the client of shuffledp is" in audit(randomizer, trials=2000).verdict
+    other = audit(randomizer, randomizer.randomize, trials=2000)
+    assert "The local epsilon of the client is" in other.verdict
+    reach = max(max(row.upper - row.seen / 1000, row.seen / 1000 - row.lower) for row in other.rows)
+    assert other.half_width == reach > 0.04
+
+
+@pytest.mark.parametrize("cells", [64, 1000])
+def test_the_law_of_windows_is_that_of_every_cell(cells: int) -> None:
+    client = IntervalClient(Fraction(1, 3), Fraction(5, 2), cells)
+    window, inside = client.window, float(client.inside.probability)
+    found = watched._windows(client)
+    events = found.sort(np.arange(cells))
+    for number, law in zip(found.values, found.law, strict=True):
+        place = number * (cells - window)
+        expected = np.zeros(len(found.events))
+        for start, share in (
+            (math.floor(place), 1 - place % 1),
+            (math.floor(place) + 1, place % 1),
+        ):
+            for cell, event in enumerate(events):
+                own = start <= cell < start + window
+                each = inside / window if own else (1 - inside) / (cells - window)
+                expected[event] += share * each
+        np.testing.assert_allclose(law, expected, atol=1e-12)
+
+
 def test_false_alarms_are_as_rare_as_said() -> None:
     """At confidence 1/2 a right client fails less than half of the time."""
     randomizer, rng = RandomizedResponse(3, eps0=1.0), np.random.default_rng(9)
@@ -212,9 +289,9 @@ def test_false_alarms_are_as_rare_as_said() -> None:
         (lambda: audit(OneBit(1.0), trials=1), "trials=1"),
         (lambda: audit(OneBit(1.0), trials=1e30), "trials=1e[+]30"),
         (lambda: audit(OneBit(1.0), confidence=1.0), "confidence=1.0"),
-        (lambda: audit(OneBit(1.0), lambda v: v + 7, trials=10), "cannot be read: messages has 7"),
-        (lambda: audit(OneBit(1.0), lambda v: [0], trials=10), "1 messages for 5 values"),
-        (lambda: audit(OneBit(1.0), lambda v: "x", trials=10), "cannot be read"),
+        (lambda: audit(OneBit(1.0), lambda v: v + 7, trials=20), "cannot be read: messages=array"),
+        (lambda: audit(OneBit(1.0), lambda v: [0], trials=55), "1 messages for 5 values"),
+        (lambda: audit(OneBit(1.0), lambda v: "x", trials=20), "cannot be read"),
     ],
 )
 def test_what_is_wrong_is_said(ask: Any, said: str) -> None:

@@ -460,3 +460,24 @@ def test_the_ends_of_colluding() -> None:
         calibrate("colluding", lambda _: survey(3), epsilon=1.0, delta=1e-6)
     with pytest.raises(InvalidParameter, match="make_round ignores colluding"):
         calibrate("colluding", lambda _: survey(0), epsilon=1.0, delta=1e-6)
+
+
+def test_a_function_may_return_an_accountant() -> None:
+    """Two different questions under one target: the sum was evaluated, and one step beyond."""
+
+    def both(eps0: float) -> Accountant:
+        first, second = (RandomizedResponse(k, eps0=eps0) for k in (2, 8))
+        return Accountant().compose(Shuffle(first, 10_000)).compose(Shuffle(second, 10_000))
+
+    found = calibrate("eps0", both, epsilon=0.5, delta=1e-6)
+    assert both(found.value).fits(0.5, 1e-6)
+    assert found.beyond is not None
+    assert both(found.beyond).epsilon_bounds(1e-6).lower > 0.5 * 0.999
+    twice = calibrate("eps0", both, epsilon=0.5, delta=1e-6, rounds=2)
+    again = both(twice.value)
+    for round_, count in both(twice.value).rounds:
+        again.compose(round_, count)
+    assert again.fits(0.5, 1e-6) and twice.value < found.value
+    fixed = both(1.0)
+    with pytest.raises(InvalidParameter, match="makes the same round"):
+        calibrate("eps0", lambda eps0: fixed, epsilon=0.5, delta=1e-6)

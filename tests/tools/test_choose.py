@@ -13,6 +13,7 @@ from shuffledp import Accountant, Aggregate, RandomizedResponse, Shuffle, choose
 from shuffledp.bounds import Bounds
 from shuffledp.bounds.target import Decimals, approach
 from shuffledp.central import GaussianNoise
+from shuffledp.clients import Counts
 from shuffledp.errors import InvalidParameter, OutOfRange
 from shuffledp.randomizers import REGISTRY, Family, NoisyHistogram, Randomizer
 from shuffledp.randomizers.base import SUMMED
@@ -217,6 +218,42 @@ def test_errors_are_those_of_the_fewest_or_the_most_who_send(
     )
     assert "of 50 users who send, if nobody drops out" in sampled.legend
     assert "of 40 users who send, if all dropouts occur" in sampled.legend
+    head = sampled.table()[0]
+    assert head[:3] == ["error (all send)", "rare (all send)", "frequency (fewest send)"]
+    assert choose(100, task="mean", **people, **asked).table()[0][0] == "error (fewest send)"
+
+
+def test_rows_that_send_true_values_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, **{name: REGISTRY[name] for name in ("rr", "noisy-histogram")})
+    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "view": "shuffle", "rtol": 0.1}
+    found = choose(10_000, 8, **asked, rounds=3, colluding=100)
+    for choice in found:
+        assert choice.caution.startswith("devices send true values") == (choice.name != "rr")
+        added = any(getattr(choice.randomizer, name, None) for name in ("binomial", "dummies"))
+        assert ("the shuffler has to add" in choice.caution) == added
+        # what the shuffler adds is not sent by the device
+        assert (choice.bits == 3) == (added or choice.name == "rr")
+    assert {"dummies", "binomial"} <= {name for choice in found for name in choice.parameters}
+    said = " ".join(str(found).split())
+    assert "All 3 messages of a user have up to 3 times that." in said
+    assert "no limit: nothing bounds what a single message tells." in said
+    assert "With NoisyHistogram devices send true values, and dummies alone hide them" in said
+    assert "add p(1-p)/n to the variance" in said
+    assert "may be off by 100/(p - q)" in said and "without limit with NoisyHistogram" in said
+    only(monkeypatch, rr=RandomizedResponse)
+    other = choose(10_000, 8, **asked, colluding=100)
+    assert "without limit" not in str(other) and "no limit" not in str(other)
+    assert "times that" not in str(other) and "true values" not in str(other)
+
+
+def test_lies_move_a_count_by_no_more_than_is_said() -> None:
+    """m messages more or less for one value, of randomized response."""
+    randomizer, users, lies = RandomizedResponse(4, eps0=2.0), 1000, 30
+    own, other = (part / (math.exp(2) + 3) for part in (math.exp(2), 1))
+    honest = Counts(users, [400, 300, 200, 100])
+    lied = Counts(users, [400 - lies, 300 + lies, 200, 100])
+    moved = randomizer.estimate(lied).counts - randomizer.estimate(honest).counts
+    assert np.abs(moved).max() == pytest.approx(lies / (own - other), rel=1e-6)
 
 
 def local_loss(choice: Any) -> float:
@@ -235,7 +272,7 @@ def test_no_local_eps0_is_above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None
     asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "view": "shuffle", "rtol": 0.05}
     free, capped = choose(10_000, 8, **asked), choose(10_000, 8, **asked, max_eps0=3.33333)
     assert {c.local_eps0 for c in free if c.name == "noisy-histogram"} == {math.inf}
-    assert all("none" in line for line in str(free).splitlines() if "NoisyHistogram(" in line)
+    assert all("no limit" in line for line in str(free).splitlines() if "NoisyHistogram(" in line)
     for choice in (*free, *capped):
         if choice.name != "noisy-histogram":
             assert choice.local_eps0 == pytest.approx(local_loss(choice), rel=1e-9)

@@ -477,10 +477,16 @@ def test_choose_asks_all_that_its_form_and_its_link_say(page: Page) -> None:
 def test_randomizers_without_a_local_guarantee_say_so(page: Page) -> None:
     page.goto("/?tab=choose&task=mean&seen=aggregate&users=2000")
     until(page, "document.querySelector('.sentence')?.textContent.startsWith('Deploy')")
-    assert {row["randomizer"]: row["local_eps0"] for row in table(page)}["gaussian"] == "none"
+    assert {row["randomizer"]: row["local_eps0"] for row in table(page)}["gaussian"] == "no limit"
     page.fill("#field-max_eps0", "4")
     until(page, "document.querySelector('.unmet')?.textContent.includes('no local eps0')")
     assert [row["randomizer"] for row in table(page)] == ["one-bit"]
+    page.goto("/?tab=choose&seen=shuffle&users=2000&k=4&rtol=0.3&colluding=20")
+    until(page, "document.querySelector('.sentence')?.textContent.startsWith('Deploy')")
+    deploy = page.inner_text(".sentence")
+    assert "devices send true values" in deploy and "The best with a local guarantee is" in deploy
+    about = page.inner_text("[data-card=choose]")
+    assert "may be off by 20/(p - q)" in about and "randomization alone" in about
 
 
 def test_earlier_links_name_the_values_and_problems_stand_beside_them(page: Page) -> None:

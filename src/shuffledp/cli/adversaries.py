@@ -44,7 +44,7 @@ class AdversariesAnswer(RoundsAsked):
 def adversaries(
     delta: float, users: int, rounds: int, rtol: float, form: str, **given: Any
 ) -> None:
-    """How epsilon depends on what the adversary knows.
+    """How epsilon depends on what the adversary knows, and on what the proof uses.
 
     With --view aggregate: from seeing every message down to the sums.
 

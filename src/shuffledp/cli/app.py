@@ -41,6 +41,13 @@ def command_module(name: str) -> str:
     return f"{__package__}.{_MODULES.get(name, name)}"
 
 
+#: What is no command, and what to do instead.
+_ELSEWHERE = {
+    "estimate": "estimates are made in Python, by randomizer.estimate(counts), as docs/clients.md "
+    "says; shuffledp simulate shows what they look like."
+}
+
+
 class LazyCommands(UserDict[str, click.Command]):
     """The commands by name. Reading a value imports its module; iterating over names does not.
 
@@ -76,6 +83,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name, or of which it is another name."""
+        if cmd_name in _ELSEWHERE:
+            raise click.UsageError(_ELSEWHERE[cmd_name])
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def resolve_command(
@@ -105,7 +114,7 @@ _SUMMARIES = """\
 epsilon: Which epsilon holds at a given delta; exit code 3 if none is certified.
 delta: Which delta holds at a given epsilon; exit code 3 if none below 1 is certified.
 risk: How much an attacker can find out: advantage, error rates, Renyi divergences.
-adversaries: How epsilon depends on what the adversary knows.
+adversaries: How epsilon depends on what the adversary knows, and on what the proof uses.
 compare: Compare with the published bounds that apply, and say why others do not.
 calibrate: Find the largest or smallest value of one parameter that meets a target.
 choose: Rank the randomizers that meet a target by the error of their estimate.

@@ -22,7 +22,8 @@ from .report import print_answer
 _CLIENT = click.option(
     "--client",
     metavar="MODULE:FUNCTION",
-    help="From an array of values to their messages, found here or installed.  [default: ours]",
+    help="From an array of values to their messages, found here or installed."
+    "  [default: the client of shuffledp]",
 )
 _DEVICE = (
     click.option(
@@ -44,7 +45,9 @@ _DEVICE = (
     ),
     number("timeout", "Seconds to wait for the next answer of --command.", default="10"),
 )
-_TRIALS = number("trials", "How many messages are asked for.", whole=True, default="1e6")
+_TRIALS = number(
+    "trials", "Messages in all, shared among the values that are tried.", whole=True, default="1e6"
+)
 _CONFIDENCE = number(
     "confidence", "Confidence with which all intervals hold together.", default=0.999
 )
@@ -74,6 +77,10 @@ class AuditAnswer(TypedDict):
     claimed: Value
     """eps0; Infinity if none is claimed"""
     verdict: str
+    untested: str
+    """sentence about the values that were not tried; empty if all of them were"""
+    half_width: Probability
+    """largest distance of an end of an interval from the share that was seen"""
     vectors: Natural | None
     """test vectors that were right, up to the first that was not; null if there are none to
     check"""
@@ -107,6 +114,8 @@ def audit(
     **given: Any,
 ) -> None:
     """Test many messages of a client against its claimed eps0; exit code 1 if it fails.
+
+    All values are tried if they are few; the answer says how many were not.
 
     \b
       shuffledp audit --randomizer rr --k 4 --eps0 1 --client mymodule:randomize --trials 1e6
@@ -145,6 +154,8 @@ def audit(
         "eps0_lower": found.eps0_lower,
         "claimed": found.claimed,
         "verdict": found.verdict,
+        "untested": found.untested,
+        "half_width": found.half_width,
         "vectors": found.vectors,
         "rows": rows,
         "client": client,

@@ -35,10 +35,12 @@ class ChoiceReport(RoundReport):
     average_error: Value
     frequency_error: Value | None
     bits: Value
-    """of the messages of one user"""
+    """of the messages of one device, without dummies that the shuffler adds"""
     epsilon: Bracket
     local_eps0: Value
-    """of one message whose sender is known; Infinity if there is none"""
+    """of one message whose sender is known; Infinity if nothing limits it"""
+    caution: str
+    """what devices send if it is the true value; else empty"""
     asked: Literal["separate", "bundle", "one-of"] | None
     """how several questions are asked; null if there is one"""
 
@@ -55,6 +57,8 @@ class ChooseAnswer(RoundsAsked):
     """What `shuffledp choose` answers."""
 
     choices: Sequence[ChoiceReport]
+    remarks: str
+    """sentences about the columns, about what the errors leave out, and about true values"""
     unmet: Sequence[UnmetReport]
     task: Literal["count", "mean", "vector"]
     users: Count
@@ -108,6 +112,7 @@ def choose(form: str, picture: str | None, **given: Any) -> None:
     draw(found.plot, picture)
     answer: dict[str, Any] = {
         "choices": [_choice(choice) for choice in found],
+        "remarks": found.explained,
         "unmet": [row._asdict() for row in found.unmet],
     }
     answer |= {**given, **found.question.settings}
@@ -121,5 +126,6 @@ def _choice(choice: Choice) -> dict[str, Any]:
         **{name: getattr(choice, name) for name in _ERRORS},
         "epsilon": choice.epsilon._asdict(),
         "local_eps0": choice.local_eps0,
+        "caution": choice.caution,
         "asked": choice.asked,
     }

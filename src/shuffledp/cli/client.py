@@ -77,7 +77,7 @@ def client(out: str | None, form: str, **given: Any) -> None:
         specification.save(out)
         said = (
             f"{out}: the client of {randomizer!r}, with {len(specification.vectors)} test vectors; "
-            f"its key digest is {document['digest']}."
+            f"its field digest is {document['digest']}."
         )
     answer: ClientAnswer = {
         "randomizer": name_of(randomizer),

@@ -93,6 +93,8 @@ class Command(click.Command):
         """The end of the sentence that refuses an option: what may be meant."""
         if name == f"--{self.name}":
             return f" It is what shuffledp {self.name} computes; leave it out."
+        if (self.name, name) == ("risk", "--delta"):
+            return " risk reads the whole curve and needs no delta; leave it out."
         meant = similar(name, [each for parameter in self.params for each in parameter.opts])
         return f" Did you mean {' or '.join(meant)}?" if meant else ""
 

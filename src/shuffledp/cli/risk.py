@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from .._support.json_types import Positive, Probabilities, Probability, RoundsAsked, Value
+from .._support.text import PAGE, rounded_down, rounded_up, wrapped
 from ..bounds.certificate import no_guarantee
 from ..tools.risk import ORDERS, RATES
 from ..tools.risk import risk as readings
@@ -81,5 +82,13 @@ def risk(
         "rounds": rounds,
         "rtol": rtol,
     }
-    shown = found if form else f"{found}\n\n{background(round_, rounds)}"
+    ends = rounded_down(lower, 7), rounded_up(upper, 7)
+    bracket = wrapped(
+        f"{ends[0]} <= exact advantage of the analyzed pair <= {ends[1]}",
+        "  bracket      ",
+        15,
+        piped=PAGE,
+    )
+    text = f"{found}\n\n{bracket}\n{background(round_, rounds)}"
+    shown = found if form else text
     print_answer("risk", shown, form, answer, round_, shortfall=shortfall)

@@ -59,6 +59,11 @@ class SimulateAnswer(Bracket, RoundsAsked):
     true: Sequence[float]
     estimated: Sequence[float]
     standard_errors: Sequence[Value]
+    """of means: the largest over all data"""
+    root_mean_square_error: Value | None
+    """of all estimates; null if some are counts and others means"""
+    expected_error: Value | None
+    """root mean square of the standard errors; null like that"""
     values: str
     """the file that they were read from"""
     seed: int | None
@@ -78,6 +83,8 @@ def simulate(
 ) -> None:
     """Simulate a round on your own data: true and estimated values, with the guarantee.
 
+    As many users as may drop out do, drawn at random; colluding users send as the protocol says.
+
     \b
       shuffledp simulate --values data.csv --randomizer rr --k 100 --eps0 9 --delta 1e-8
     """
@@ -92,6 +99,11 @@ def simulate(
     round_ = make_round(given)
     if seed is not None and seed < 0:
         raise InvalidParameter(f"seed={seed} is below 0; give a whole number >= 0.")
+    if data.ndim > 1 and not cast(RoundOfUsers, round_).randomizer.client.rank:
+        raise InvalidParameter(
+            f"values {values} has {data.shape[1]} columns; {given['randomizer']} takes one value "
+            "per line."
+        )
     rng = None if seed is None else np.random.default_rng(seed)
     found = run(cast(RoundOfUsers, round_), data, rng)
     bounds = best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=rtol)
@@ -107,6 +119,8 @@ def simulate(
         "true": found.true.tolist(),
         "estimated": found.estimated.tolist(),
         "standard_errors": found.standard_errors.tolist(),
+        "root_mean_square_error": found.root_mean_square_error,
+        "expected_error": found.expected_error,
         "rounds": rounds,
         "rtol": rtol,
         "values": values,

@@ -207,6 +207,45 @@ class Client(ABC):
             )
         return messages
 
+    def _limits(self, users: int) -> tuple[int | None, int | None, int | None]:
+        """Least and largest number of a tally of so many users, and the sum; None if there is no
+        limit."""
+        kind, shape, least, limit, _ = self.form
+        if kind in ("value", "set"):
+            return 0, users, users * math.prod(shape)
+        if kind in ("bits", "hash"):
+            return 0, users, None
+        if kind == "sum" and least is not None and limit is not None:
+            return users * least, users * (limit - 1), None
+        return None, None, None
+
+    def _checked_counts(self, counts: Counts) -> Counts:
+        """The same counts, if messages of so many users can add up to them."""
+        users, tally = counts.users, counts.tally
+        give = "give the counts of all messages, and how many users have sent them."
+        if counts.modulus is not None:
+            raise InvalidParameter(
+                f"counts are known modulo {counts.modulus} only; give the counts themselves."
+            )
+        if len(tally) != self.form.size:
+            raise InvalidParameter(
+                f"tally has {len(tally)} numbers instead of {self.form.size}; give what count "
+                "returned."
+            )
+        least, most, total = self._limits(users)
+        below = () if least is None else np.flatnonzero(tally < least)
+        above = () if most is None else np.flatnonzero(tally > most)
+        for wrong in (*below[:1], *above[:1]):
+            allowed = f"{least} or more" if most is None else f"{least} .. {most}"
+            raise InvalidParameter(
+                f"tally[{wrong}]={tally[wrong]} is not in {allowed} for users={users}; {give}"
+            )
+        if total is not None and (found := tally.sum(dtype=object)) != total:
+            raise InvalidParameter(
+                f"tally adds up to {found} instead of {total} for users={users}; {give}"
+            )
+        return counts
+
     @abstractmethod
     def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
         """Estimate of what the users' values were, in total or on average.
@@ -277,7 +316,7 @@ class Client(ABC):
         raise InvalidParameter("what is estimated is a mean, not counts; ask for mean_variance.")
 
     def mean_variance(self, users: float) -> float:
-        """Variance of the estimated mean for the worst numbers; of vectors, of each coordinate.
+        """Variance of the estimated mean, the largest over all data; of vectors, of a coordinate.
 
         Parameters
         ----------
@@ -287,7 +326,7 @@ class Client(ABC):
         Returns
         -------
         float
-            Square of the standard error.
+            Square of the largest standard error over all data that users may have.
 
         Raises
         ------
@@ -369,17 +408,6 @@ def whole_values(values: Any, k: int, least: int = 0) -> Whole:
     return array.astype(np.int64, copy=False)
 
 
-def vectors_of(values: Any, dimension: int, kind: str = "vectors") -> tuple[Array, Array]:
-    """Vectors of so many numbers, shape [vectors, dimension], and their L2 norms."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] != dimension:
-        raise InvalidParameter(
-            f"values={validate.show(values)} is not a list of vectors; give {kind} of "
-            f"{dimension} numbers."
-        )
-    return array, np.sqrt(np.einsum("ij,ij->i", array, array, dtype=float))
-
-
 def whole_messages(
     messages: Any, shape: tuple[int, ...], limit: int | None, least: int | None = 0
 ) -> NDArray[Any]:
@@ -428,20 +456,6 @@ def in_blocks(
     return np.asarray(sum(add(rows[i : i + step]) for i in starts))
 
 
-def exact_sums(messages: NDArray[Any]) -> NDArray[Any]:
-    """The exact sum of each column, or of the only one, as Python's whole numbers."""
-    rows = messages if messages.ndim == 2 else messages[:, None]
-
-    def parts(block: NDArray[Any]) -> NDArray[Any]:
-        # in two parts: the sum of a single one might exceed 64 bits
-        whole = block.astype(np.int64, copy=False)
-        high = (whole >> 24).sum(axis=0, dtype=np.int64).astype(object)
-        low = (whole & ((1 << 24) - 1)).sum(axis=0, dtype=np.int64).astype(object)
-        return np.asarray(high * (1 << 24) + low, dtype=object)
-
-    return in_blocks(rows, rows.shape[1], parts)
-
-
 @dataclass(frozen=True)
 class CountingClient(Client):
     """Values in 0 .. k - 1, of which each message supports some."""
@@ -467,7 +481,9 @@ class CountingClient(Client):
 
     def estimate(self, counts: Counts) -> Estimate:
         own, other = self.support
-        found = (self.supporters(counts) - counts.users * other) / (own - other)
+        found = (self.supporters(self._checked_counts(counts)) - counts.users * other) / (
+            own - other
+        )
         likely = np.clip(found, 0, counts.users)
         variance = np.maximum(self.variance(counts.users, likely), 0.0)
         rare = math.sqrt(max(self.variance(counts.users, 0), 0.0))
@@ -477,15 +493,3 @@ class CountingClient(Client):
 def bits_for(values: int) -> int:
     """How many bits tell so many values apart."""
     return max(1, (values - 1).bit_length())
-
-
-def checked_counts(counts: Counts, size: int) -> Counts:
-    if counts.modulus is not None:
-        raise InvalidParameter(
-            f"counts are known modulo {counts.modulus} only; give the counts themselves."
-        )
-    if len(counts.tally) != size:
-        raise InvalidParameter(
-            f"tally has {len(counts.tally)} numbers instead of {size}; give what count returned."
-        )
-    return counts

@@ -16,12 +16,10 @@ from .base import (
     CountingClient,
     MessageForm,
     Support,
-    checked_counts,
     countable,
     in_blocks,
     whole_messages,
 )
-from .counts import Counts, Estimate
 from .described import DescribedValues
 from .entropy import Coin, Source, Whole
 from .program import Expression, Program, message_of, whole_value
@@ -121,6 +119,3 @@ class BitsClient(CountingClient):
 
         found = in_blocks(messages, messages.shape[1], octets) @ _BITS  # [bytes, 8]
         return np.asarray(found.ravel()[: self.k])
-
-    def estimate(self, counts: Counts) -> Estimate:
-        return super().estimate(checked_counts(counts, self.k))

@@ -16,11 +16,10 @@ from .base import (
     MessageForm,
     Support,
     bits_for,
-    checked_counts,
     countable,
     whole_messages,
 )
-from .counts import Counts, Estimate
+from .counts import Counts
 from .entropy import Coin, Source, Whole
 from .program import Program, message_of, whole_value
 
@@ -88,6 +87,3 @@ class ColumnsClient(CountingClient):
             sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
             half *= 2
         return (counts.users + sums[1 : self.k + 1]) / 2.0
-
-    def estimate(self, counts: Counts) -> Estimate:
-        return super().estimate(checked_counts(counts, self.columns))

@@ -197,8 +197,9 @@ def _interval(value: Any, standard_error: Any, level: float) -> Interval:
 class Estimate(Records):
     """Estimated counts of all values: unbiased, so that rare ones may come out negative.
 
-    The standard errors are those of the randomization, for the data that the users have. `to_csv`
-    and `to_pandas` have a row for each value, with intervals of 95 %.
+    The standard errors are those of the randomization, with the estimated counts, cut to 0 to
+    `users`, in place of the true ones. `to_csv` and `to_pandas` have a row for each value; lower
+    and upper are the ends of the 95 % interval of the count.
 
     Parameters
     ----------
@@ -233,6 +234,11 @@ class Estimate(Records):
     def frequencies(self) -> Array:
         """Estimated share of the users who hold each value, shape [values]."""
         return self.counts / self.users
+
+    @property
+    def frequency_errors(self) -> Array:
+        """Standard error of each of these shares, shape [values]."""
+        return self.standard_errors / self.users
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence interval of each count by itself, by the normal law.
@@ -297,7 +303,8 @@ class Estimate(Records):
 class MeanEstimate(Records):
     """The estimated mean of numbers, or of vectors: unbiased.
 
-    The standard error is that of the randomization, for the worst numbers that users may have.
+    The standard error is that of the randomization, an upper bound: the largest over all data that
+    users may have. For numbers near 0 or 1 the true one may be much smaller.
     `to_csv` and `to_pandas` have a row for each coordinate, with intervals of 95 %.
 
     Parameters
@@ -307,7 +314,7 @@ class MeanEstimate(Records):
     mean : float or ndarray
         The mean; of vectors, shape [dimension].
     standard_error : float or ndarray
-        Its standard error; of vectors, of each coordinate.
+        Upper bound of its standard error; of vectors, of each coordinate.
 
     Examples
     --------
@@ -328,7 +335,8 @@ class MeanEstimate(Records):
         Parameters
         ----------
         level : float
-            Approximate probability that the mean is inside, in (0, 1).
+            Probability that the mean is inside, in (0, 1): it is so at least, approximately, since
+            the standard error is the largest over all data.
 
         Returns
         -------

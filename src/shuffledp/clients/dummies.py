@@ -19,7 +19,6 @@ from .base import (
     Client,
     MessageForm,
     bits_for,
-    checked_counts,
     countable,
     whole_values,
 )
@@ -305,6 +304,11 @@ class DummiesClient(Client):
     def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(messages, minlength=countable(self.k))
 
+    def _limits(self, users: int) -> tuple[int | None, int | None, int | None]:
+        if isinstance(self.dummies, DummiesInAll) and self.rate == 1:
+            return 0, None, users + self.dummies.total
+        return 0, None, None
+
     def program(self) -> Program:
         noise, laws = self.dummies.code(self.k)
         form: ManyMessages = {"kind": "messages", "type": "int64", "length": None}
@@ -330,7 +334,7 @@ class DummiesClient(Client):
     def estimate(self, counts: Counts) -> Estimate:
         """What was counted, less the mean of the noise, over the share that is kept."""
         mean, _ = self.dummies.moments(counts.users)
-        found = (checked_counts(counts, self.k).tally - mean) / self.rate
+        found = (self._checked_counts(counts).tally - mean) / self.rate
         spread = self.variance(counts.users, np.clip(found, 0, counts.users))
         rare = math.sqrt(self.variance(counts.users, 0))
         return Estimate(counts.users, found, np.sqrt(np.broadcast_to(spread, found.shape)), rare)

@@ -16,11 +16,9 @@ from .base import (
     MessageForm,
     Support,
     bits_for,
-    checked_counts,
     countable,
     whole_messages,
 )
-from .counts import Counts, Estimate
 from .entropy import Source, Whole, Words
 from .program import PRIME as PRIME
 from .program import Program, message_of, whole_value
@@ -152,6 +150,3 @@ class HashClient(CountingClient):
                 np.subtract(number, _P, out=work)  # below 0 wraps to above all others
                 np.minimum(number, work, out=number)
         return found.ravel()[: self.k]
-
-    def estimate(self, counts: Counts) -> Estimate:
-        return super().estimate(checked_counts(counts, self.k))

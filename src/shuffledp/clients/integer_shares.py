@@ -22,11 +22,12 @@ from .._support import validate
 from .._support.numeric import Array
 from .._support.rational import exp_bracket
 from ..errors import InvalidParameter
-from .base import Client, MessageForm, checked_counts, countable, exact_sums, whole_values
+from .base import Client, MessageForm, countable, whole_values
 from .counts import Counts, Estimate, MeanEstimate
 from .entropy import BITS, Source, Whole
 from .exact_noise import UNSURE, WHOLE_PARTS
 from .inversion import Inversion, decimal, of_masses
+from .mean_client import exact_sums
 from .program import Expression, Program, RatioLaw, message_of, poisson_law, whole_value
 
 _TOGETHER = 32  # the mean of a Poisson variable that is drawn as one
@@ -367,7 +368,7 @@ class SharesClient(Client):
     def estimate(self, counts: Counts) -> Estimate | MeanEstimate:
         """The sums, less the mean of the noise."""
         users, (mean, variance) = counts.users, self.share.moments
-        sums = checked_counts(self.lifted(counts), self.width).tally
+        sums = self._checked_counts(self.lifted(counts)).tally
         found = sums.astype(float) - users * mean
         if self.k is not None and self.norm is None:
             error = math.sqrt(users * variance)

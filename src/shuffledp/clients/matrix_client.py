@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, MessageForm, bits_for, checked_counts, whole_values
+from .base import Client, MessageForm, bits_for, whole_values
 from .counts import Counts, Estimate
 from .entropy import Source
 from .inversion import Inversion, of_fractions
@@ -95,7 +95,7 @@ class MatrixClient(Client):
         return float((count * own + (users - count) * other).max())
 
     def estimate(self, counts: Counts) -> Estimate:
-        found = checked_counts(counts, self.rows.shape[1]).tally @ self.weights
+        found = self._checked_counts(counts).tally @ self.weights
         likely = np.clip(found, 0, None)
         likely *= counts.users / max(math.fsum(likely), 1e-300)
         rare = math.sqrt(self.variance(counts.users, 0))

@@ -1,4 +1,4 @@
-"""The common part of clients whose messages have a mean that is linear in the number."""
+"""The common part of clients whose messages are added up, with a mean linear in the number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._support import validate
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, MessageForm, checked_counts, exact_sums
+from .base import Client, MessageForm, in_blocks
 from .counts import Counts, MeanEstimate
 
 
@@ -27,9 +27,35 @@ def unit_values(values: Any) -> Array:
     wrong = np.flatnonzero(~((array >= 0) & (array <= 1)))
     if len(wrong):
         raise InvalidParameter(
-            f"values[{wrong[0]}]={array[wrong[0]]} is outside [0, 1]; scale the numbers."
+            f"values[{wrong[0]}]={array[wrong[0]]} is outside [0, 1]; divide the numbers by "
+            "the largest that you allow, and clip them."
         )
     return array.astype(np.float64, copy=False)
+
+
+def vectors_of(values: Any, dimension: int, kind: str = "vectors") -> tuple[Array, Array]:
+    """Vectors of so many numbers, shape [vectors, dimension], and their L2 norms."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] != dimension:
+        raise InvalidParameter(
+            f"values={validate.show(values)} is not a list of vectors; give {kind} of "
+            f"{dimension} numbers."
+        )
+    return array, np.sqrt(np.einsum("ij,ij->i", array, array, dtype=float))
+
+
+def exact_sums(messages: NDArray[Any]) -> NDArray[Any]:
+    """The exact sum of each column, or of the only one, as Python's whole numbers."""
+    rows = messages if messages.ndim == 2 else messages[:, None]
+
+    def parts(block: NDArray[Any]) -> NDArray[Any]:
+        # in two parts: the sum of a single one might exceed 64 bits
+        whole = block.astype(np.int64, copy=False)
+        high = (whole >> 24).sum(axis=0, dtype=np.int64).astype(object)
+        low = (whole & ((1 << 24) - 1)).sum(axis=0, dtype=np.int64).astype(object)
+        return np.asarray(high * (1 << 24) + low, dtype=object)
+
+    return in_blocks(rows, rows.shape[1], parts)
 
 
 @dataclass(frozen=True)
@@ -57,7 +83,7 @@ class MeanClient(Client):
         return exact_sums(messages)
 
     def estimate(self, counts: Counts) -> MeanEstimate:
-        users = checked_counts(counts, 1).users
+        users = self._checked_counts(counts).users
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
         zero, one = self.line

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, MessageForm, checked_counts, exact_sums, vectors_of
+from .base import Client, MessageForm
 from .counts import Counts, MeanEstimate
 from .entropy import Source, rounded_at_random
 from .exact_noise import exponential, normal, with_sign
-from .mean_client import MeanClient
+from .mean_client import MeanClient, exact_sums, vectors_of
 
 #: Binary digits of the scale of the noise in a message, at most.
 DIGITS = 40
@@ -127,7 +127,7 @@ class NoisyVectorClient(Client):
         return self.noise.mean_variance(users)
 
     def estimate(self, counts: Counts) -> MeanEstimate:
-        users = checked_counts(counts, self.dimension).users
+        users = self._checked_counts(counts).users
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
         # noise was rounded down by half a step on average

@@ -15,11 +15,9 @@ from .base import (
     MessageForm,
     Support,
     bits_for,
-    checked_counts,
     countable,
     whole_messages,
 )
-from .counts import Counts, Estimate
 from .entropy import Coin, Source
 from .program import Expression, Program, message_of, whole_value
 
@@ -67,6 +65,3 @@ class ResponseClient(CountingClient):
 
     def tally(self, messages: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(messages, minlength=countable(self.k))
-
-    def estimate(self, counts: Counts) -> Estimate:
-        return super().estimate(checked_counts(counts, self.k))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._support import validate
 from ..errors import InvalidParameter
-from .base import Client, MessageForm, bits_for, checked_counts, whole_messages
+from .base import Client, MessageForm, bits_for, whole_messages
 from .counts import Counts, Estimate, MeanEstimate
 from .entropy import Source, Whole
 from .inversion import Inversion, of_fractions
@@ -118,7 +118,7 @@ class SeveralAnswersClient(Client):
     def _parts(self, counts: Counts) -> list[NDArray[Any]]:
         """The numbers of each question."""
         ends = [0, *accumulate(size + self.extra for size in self._tallies)]
-        checked_counts(counts, ends[-1])
+        self._checked_counts(counts)
         parts = [counts.tally[start:end] for start, end in pairwise(ends)]
         # sums of messages may be beyond 64 bits, counts are not
         return [
@@ -231,7 +231,14 @@ class OneOfClient(SeveralAnswersClient):
     def estimate(self, counts: Counts) -> Answers:  # type: ignore[override]
         """Those who answered a question are a random subset of all users."""
         found: list[Estimate | MeanEstimate] = []
-        for client, (asked, *tally) in zip(self.clients, self._parts(counts), strict=True):
+        parts = self._parts(counts)
+        answered = sum(int(part[0]) for part in parts)
+        if answered != counts.users:
+            raise InvalidParameter(
+                f"the questions have {answered} answers of users={counts.users}, each of whom "
+                "answers one; give the counts of all messages, and how many users have sent them."
+            )
+        for client, (asked, *tally) in zip(self.clients, parts, strict=True):
             some = Counts(int(asked), tally)
             if some.users:
                 found.append(_of_all(client.estimate(some), counts.users))

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Array
 from ..errors import InvalidParameter
-from .base import Client, MessageForm, checked_counts, exact_sums, vectors_of, whole_messages
+from .base import Client, MessageForm, whole_messages
 from .caps import cap_moment, cap_share
 from .counts import Counts, MeanEstimate
 from .entropy import Coin, Source
 from .exact_noise import normal, with_sign
+from .mean_client import exact_sums, vectors_of
 
 # proof constants: docs/theory/constants.md
 _DIGITS = 52  # of normal variables
@@ -143,7 +144,7 @@ class SphereClient(Client):
         return (1 / d + more * inside) / (1 + more * share)
 
     def estimate(self, counts: Counts) -> MeanEstimate:
-        users = checked_counts(counts, self.dimension).users
+        users = self._checked_counts(counts).users
         if users == 0:
             raise InvalidParameter("there are 0 messages, which have no mean; give at least one.")
         if self.length == 0:

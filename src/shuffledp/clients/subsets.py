@@ -17,12 +17,10 @@ from .base import (
     MessageForm,
     Support,
     bits_for,
-    checked_counts,
     countable,
     in_blocks,
     whole_messages,
 )
-from .counts import Counts, Estimate
 from .entropy import Coin, Source, Whole
 from .program import Expression, Program, message_of, whole_value
 
@@ -112,9 +110,6 @@ class SubsetsClient(CountingClient):
             return np.bincount(rows.ravel(), minlength=values)
 
         return in_blocks(messages, self.size, add)
-
-    def estimate(self, counts: Counts) -> Estimate:
-        return super().estimate(checked_counts(counts, self.k))
 
 
 def _check_distinct(rows: NDArray[Any]) -> None:

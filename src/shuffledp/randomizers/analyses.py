@@ -102,7 +102,7 @@ EXACT = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=_THIS_RANDOMIZER,
-    gist="is told nothing; the worst datasets",
+    gist="is told nothing more; the worst datasets",
     law=lambda randomizer: randomizer.binary_law(),
     as_one=False,
 )
@@ -139,7 +139,7 @@ STRONGER_CLONES = Analysis(
     assumption=(
         f"all honest users of a round apply the same eps0-LDP randomizer, {CHOSEN_BEFORE}, {FRESH}"
     ),
-    gist="faces any randomizer with this eps0",
+    gist="is told nothing more; the proof uses eps0 alone",
     law=lambda randomizer: laws.class_law.ThreePointLaw.stronger_clones(randomizer.eps0),
 )
 VARIATION_RATIO = Analysis(
@@ -155,7 +155,7 @@ VARIATION_RATIO = Analysis(
         "most beta, and are nowhere above q times the distribution of any other user's message; "
         f"all honest users of a round apply this randomizer, {CHOSEN_BEFORE}, {FRESH}"
     ),
-    gist="faces any randomizer with these three numbers",
+    gist="is told nothing more; the proof uses these three numbers alone",
     law=lambda randomizer: randomizer.three_numbers_law(),
 )
 APPROXIMATE = Analysis(
@@ -169,7 +169,7 @@ APPROXIMATE = Analysis(
         "all honest users of a round apply the same (eps0, delta0)-LDP randomizer, "
         f"{CHOSEN_BEFORE}, {FRESH}"
     ),
-    gist="faces any randomizer with this eps0 and delta0",
+    gist="is told nothing more; the proof uses eps0 and delta0 alone",
     law=lambda randomizer: randomizer.leaky_law(),
 )
 CLONES = Analysis(
@@ -182,7 +182,7 @@ CLONES = Analysis(
         "in random order and apply eps0-LDP randomizers that depend on the place in that order and "
         f"on earlier messages, but not on the user; in both cases {FRESH}"
     ),
-    gist="faces any randomizers with this eps0, adaptive within the round",
+    gist="is told nothing more; the proof uses eps0 alone, also if users adapt within the round",
     law=lambda randomizer: laws.class_law.ThreePointLaw.clones(randomizer.eps0),
 )
 STRONG = Analysis(

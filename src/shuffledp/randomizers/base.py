@@ -365,7 +365,7 @@ class Randomizer(ABC):
         return self.client.bits
 
     def bits_of(self, values: int, users: int) -> float:
-        """Mean number of bits that each user sends in a round.
+        """Mean number of bits that the device of each user sends in a round.
 
         Parameters
         ----------
@@ -398,7 +398,8 @@ class Randomizer(ABC):
         return float(self.client.variance(users, validate.between("count", count, 0, users)))
 
     def mean_variance(self, users: int) -> float:
-        """Variance of an estimated mean, of numbers or of one coordinate, in the worst case.
+        """Variance of an estimated mean, of numbers or of one coordinate: the largest over all
+        data that users may have, numbers in [0, 1] or vectors.
 
         Parameters
         ----------
@@ -408,14 +409,14 @@ class Randomizer(ABC):
         Returns
         -------
         float
-            Square of the standard error.
+            Square of the largest standard error over all data.
         """
         users = validate.count("users", users, validate.MAX_USERS)
         return self.client.mean_variance(users)
 
     def unit_variance(self, users: int) -> float:
         """Variance of an estimated mean of numbers in [0, 1], any rounding included, or of unit
-        vectors.
+        vectors: the largest over all such data.
 
         Parameters
         ----------
@@ -425,7 +426,7 @@ class Randomizer(ABC):
         Returns
         -------
         float
-            Square of the standard error.
+            Square of the largest standard error over all data.
         """
         return self.mean_variance(users)
 

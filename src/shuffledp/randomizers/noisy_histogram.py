@@ -32,7 +32,7 @@ NOISE = Analysis(
         "distribution, independently of the other users and afresh in every round, and sends them; "
         f"no user sends {MORE_THAN_STATED}"
     ),
-    gist="is told nothing; all datasets have the same loss",
+    gist="is told nothing more; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
     of_several="each value of a user has dummies of its own, or all values of a user differ",
@@ -48,7 +48,7 @@ DUMMIES = Analysis(
         "the dummies are uniform, independent and drawn afresh in every round, and the adversary "
         f"does not know any of them, whoever sends them; no user sends {MORE_THAN_STATED}"
     ),
-    gist="is told nothing; all datasets have the same loss",
+    gist="is told nothing more; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
     of_several="each value of a user has that many dummies of its own",
@@ -70,7 +70,7 @@ ADDED = Analysis(
         "from exactly this distribution, independently for every value, and does both afresh in "
         f"every round; no user sends {MORE_THAN_STATED}"
     ),
-    gist="is told nothing; the worst datasets",
+    gist="is told nothing more; the worst datasets",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
     of_several="all values of a user in a round differ",
@@ -312,7 +312,7 @@ class NoisyHistogram(Randomizer):
         # bits of the value and, on average, of the user's own dummies
         from ..clients.base import bits_for
 
-        if self.is_added:
+        if self.sent.is_fixed:
             return bits_for(values)
         return (1 + values * self.sent.moments(users)[0] / users) * bits_for(values)
 

@@ -34,7 +34,8 @@ class RandomizedResponse(MembershipRandomizer):
     k : int
         Number of values, 2 to 1e12.
     gamma : float
-        Probability of a random answer, in (0, 1). Give either this or `eps0`.
+        Probability of a uniformly random answer, the true value included, in (0, 1). Give either
+        this or `eps0`.
     eps0 : float
         Local epsilon of a message, 1e-6 to 200.
 
@@ -61,7 +62,12 @@ class RandomizedResponse(MembershipRandomizer):
     k: Values
     gamma: Annotated[
         float,
-        Parameter("probability of a random answer", 1e-12, 0.9999, search=Search(0.1, grows=False)),
+        Parameter(
+            "probability of a random answer, the true value included",
+            1e-12,
+            0.9999,
+            search=Search(0.1, grows=False),
+        ),
     ] = field(default=None, kw_only=True)  # type: ignore[assignment]
     eps0: LocalEpsilon = field(default=None, kw_only=True)  # type: ignore[assignment]
     #: Was gamma given? Then it is exact and eps0 was rounded up; otherwise eps0 is exact.

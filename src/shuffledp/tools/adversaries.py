@@ -1,4 +1,4 @@
-"""Every analysis of one randomizer, with what the adversary is told."""
+"""Every analysis of one randomizer, with what the adversary is told and what the proof uses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class AnalysisRow(NamedTuple):
         Upper bound; None for the attained value, which only bounds from below.
     adversary : str
         What the adversary is given, beyond all other users' values and, unless only sums are seen,
-        all messages. Analyses that use eps0 only allow for any randomizer with that eps0.
+        all messages. Analyses that use eps0 only are weaker proofs, for any randomizer with that
+        eps0: the adversary knows no more there.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class AnalysisRow(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Ladder(RowSequence[AnalysisRow]):
-    """Every analysis of one protocol, with what the adversary is told.
+    """Every analysis of one protocol, with what the adversary is told and what the proof uses.
 
     It is a sequence of its rows.
 
@@ -160,7 +161,7 @@ def adversaries(
             rows.append(AnalysisRow(name, bounds.lower, bounds.upper, gist))
             done(1)
         attained = repeated(round_, rounds).attained_epsilon(delta, rtol=rtol)
-    gist = f"is told nothing; {randomizer.attained_by}"
+    gist = f"is told nothing more; {randomizer.attained_by}"
     rows.append(AnalysisRow("attained", attained, None, gist))
     crowd = f"{several(int(rounds), round_.noun)} of {round_.participants}"
     title = f"{randomizer!r}, {crowd}, delta = {plain(delta)}, {round_.relation}"

@@ -1,14 +1,16 @@
 """Hold a client against its claim: what it sends, many times, against what it should send.
 
-A few values are looked at, and events that messages are sorted into. The confidence intervals of
-their probabilities are exact and certified (Clopper, Pearson 1934).
+Some values are tried, all of them if they are few, and messages are sorted into events. The
+confidence intervals of their probabilities are exact and certified (Clopper, Pearson 1934). A
+client that errs at other values passes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +20,13 @@ from .._support import validate
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import CaptionedTable
-from .._support.text import at_most, plain, rounded_down, rounded_up, wrapped
+from .._support.text import at_most, plain, rounded_down, rounded_up, several, wrapped
 from ..engines.tails import log_pmf, mass_error, tail_sums
 from ..errors import InvalidParameter
 from ..randomizers import (
     Randomizer,
 )
-from .watched import Watched, watched
+from .watched import Tried, Watched, tried
 
 __all__ = ["Audit", "AuditedRow", "audit"]
 
@@ -44,6 +46,7 @@ def proportion_bounds(successes: int, trials: int, error: float) -> tuple[float,
     return _lower(successes, trials, error), 1 - _lower(trials - successes, trials, error)
 
 
+@lru_cache(1 << 14)  # many events are seen equally often
 def _lower(successes: int, trials: int, error: float) -> float:
     """0 if nothing is certified to be above it."""
     if successes == 0:
@@ -81,6 +84,8 @@ def _log_tail(successes: int, trials: int, log_p: float) -> tuple[float, float]:
 
 MOST_TRIALS = 10**11
 _BLOCK = 1 << 18  # messages at a time
+_LISTED = 12  # values that are named one by one
+OWN = "the client of shuffledp"
 
 Randomize = Callable[[NDArray[Any]], Any]
 
@@ -128,7 +133,8 @@ class AuditedRow(NamedTuple):
 class Audit(Records):
     """What a client did, and whether that speaks against its claim.
 
-    All intervals hold at once with probability `confidence`, whatever the client is.
+    All intervals hold at once with probability `confidence`, whatever the client is. A client that
+    errs at values that were not tried passes.
 
     Attributes
     ----------
@@ -141,15 +147,19 @@ class Audit(Records):
     confidence : float
         Probability with which all statements hold.
     eps0_lower : float
-        The client's local epsilon is no less.
+        Lower bound of the client's local epsilon, at the stated confidence.
     where : str
         Event and values that show it.
     rows : tuple of AuditedRow
-        One per value and event.
+        One per value that was tried and event.
     vectors : int or None
         Number of test vectors that were right; None if there are none to check.
     failure : str
         Sentence about the first one that was not; else empty.
+    untested : str
+        Sentence about the values that were not tried; empty if all of them were.
+    whose : str
+        Name of the client in a sentence.
 
     Examples
     --------
@@ -169,10 +179,12 @@ class Audit(Records):
     rows: tuple[AuditedRow, ...]
     vectors: int | None = None
     failure: str = ""
+    untested: str = ""
+    whose: str = "the client"
 
     @property
     def exceeds(self) -> bool:
-        """Whether the client is certainly less private than is claimed."""
+        """Whether the client is less private than is claimed, at the stated confidence."""
         return self.eps0_lower > self.claimed
 
     @property
@@ -186,30 +198,39 @@ class Audit(Records):
         return not self.failure and not self.exceeds and not self.surprises
 
     @property
+    def half_width(self) -> float:
+        """Largest distance of an end of an interval from the share that was seen."""
+        shares = ((row, row.seen / row.trials) for row in self.rows)
+        return max((max(row.upper - x, x - row.lower) for row, x in shares), default=0.0)
+
+    @property
     def verdict(self) -> str:
-        """Result in one or two sentences."""
+        """Result in a few sentences."""
         if self.failure:
             return self.failure
         sure = f"at confidence {plain(self.confidence)}"
         least = rounded_down(self.eps0_lower)
         if self.exceeds:
             return (
-                f"THE CLIENT EXCEEDS ITS CLAIM: its local epsilon is at least {least}, not "
-                f"{at_most(self.claimed)}, {sure} ({self.where})."
+                f"{self.whose.upper()} EXCEEDS ITS CLAIM: its local epsilon is at least {least}, "
+                f"not {at_most(self.claimed)}, {sure} ({self.where})."
             )
         if self.surprises:
             row = max(self.surprises, key=_surprise)
             return (
-                f"THE CLIENT IS NOT {self.randomizer!r}: {row.event} for value {_short(row.value)} "
-                f"has a probability in [{rounded_down(row.lower, 6)}, {rounded_up(row.upper, 6)}], "
-                f"not {row.expected:.6g}, {sure}."
+                f"{self.whose.upper()} IS NOT {self.randomizer!r}: {row.event} for value "
+                f"{_short(row.value)} has a probability in [{rounded_down(row.lower, 6)}, "
+                f"{rounded_up(row.upper, 6)}], not {row.expected:.6g}, {sure}."
             )
         finite = math.isfinite(self.claimed)
         claimed = f" (claimed: {at_most(self.claimed)})" if finite else ""
+        untested = f" {self.untested}" if self.untested else ""
         return (
             f"No deviation found: all {len(self.rows)} confidence intervals contain the "
-            f"probabilities of {self.randomizer!r}. The local epsilon of the client is at least "
-            f"{least}{claimed}, {sure}."
+            f"probabilities of {self.randomizer!r}. They reach up to "
+            f"{rounded_up(self.half_width, 2)} to either side of what was seen, and smaller errors "
+            f"may be missed. The local epsilon of {self.whose} is at least {least}{claimed}, "
+            f"{sure}.{untested}"
         )
 
     def records(self) -> list[dict[str, Any]]:
@@ -228,7 +249,7 @@ class Audit(Records):
         return CaptionedTable(self.verdict, head, lines, 1)
 
     def __str__(self) -> str:
-        asked = f"{self.trials:,} messages of values {self._values()}."
+        asked = f"{self.trials:,} messages{self._shared()}."
         if self.vectors is not None:
             right = f"{self.vectors} test vectors are right."
             if not self.vectors and not self.failure:
@@ -236,8 +257,16 @@ class Audit(Records):
             asked = right if self.failure else f"{right} {asked}"
         return f"{wrapped(asked)}\n{wrapped(self.verdict)}"
 
-    def _values(self) -> str:
-        return ", ".join(dict.fromkeys(_short(row.value) for row in self.rows))
+    def _shared(self) -> str:
+        """How many messages were of which values."""
+        values = list(dict.fromkeys(_short(row.value) for row in self.rows))
+        if len(values) > _LISTED:
+            listed = f"{several(len(values), 'value')} {', '.join(values[:3])}, ..., {values[-1]}"
+        else:
+            listed = f"values {', '.join(values)}"
+        each = {row.trials for row in self.rows}
+        shared = f", {each.pop():,} of each" if len(each) == 1 else ""
+        return f"{shared} of the {listed}"
 
 
 def audit(
@@ -249,9 +278,12 @@ def audit(
 ) -> Audit:
     """Audit of a client: many messages, held against the named randomizer.
 
-    Every event has an exact confidence interval for every value, such that all of them hold at
-    once. They bound the client's local epsilon from below, and must contain the randomizer's own
-    probabilities.
+    Every event has an exact confidence interval for every value that is tried, such that all of
+    them hold at once. They bound the client's local epsilon from below, and must contain the
+    randomizer's own probabilities. All values are tried if they are few: up to 64, and no more than
+    make 4,096 intervals. Of more values some are, with equal distances; of numbers in [0, 1], 0,
+    0.1, ..., 1; of vectors, two. A client that errs at other values passes, and the verdict says
+    how many there are.
 
     Parameters
     ----------
@@ -260,7 +292,8 @@ def audit(
     client : callable, optional
         From an array of values to their messages, as `randomize`; by default the randomizer's own.
     trials : int
-        Number of messages in all, up to 1e11; each value needs one at least.
+        Number of messages in all, up to 1e11, shared equally among the values that are tried; each
+        of them needs one at least.
     confidence : float
         Probability in (0, 1) with which all statements hold.
 
@@ -284,55 +317,69 @@ def audit(
     >>> audit(RandomizedResponse(k=4, eps0=2.0), too_honest, trials=1e5).exceeds
     True
     """
-    looked_at = watched(validate.instance(randomizer, Randomizer, "is no randomizer; give one."))
+    looked_at = tried(validate.instance(randomizer, Randomizer, "is no randomizer; give one."))
     if client is not None and not callable(client):
         what = "is not a function; give one from an array of values to their messages."
         raise InvalidParameter(f"client={validate.show(client)} {what}")
-    total = validate.count("trials", trials, MOST_TRIALS, least=len(looked_at.values))
+    total = validate.count("trials", trials, MOST_TRIALS, least=looked_at.size)
     sure = validate.probability("confidence", confidence)
     ask = randomizer.randomize if client is None else client
-    counts = count_messages(looked_at, ask, total // len(looked_at.values))
-    return judged(randomizer, looked_at, counts, sure)
+    counts = count_messages(looked_at, ask, total // looked_at.size)
+    return judged(
+        randomizer, looked_at, counts, sure, whose=OWN if client is None else "the client"
+    )
 
 
 def judged(
     randomizer: Randomizer,
-    looked_at: Watched,
-    counts: NDArray[np.int64] | None,
+    looked_at: Tried,
+    counts: Sequence[NDArray[np.int64]] | None,
     sure: float,
-    **vectors: Any,
+    **more: Any,
 ) -> Audit:
-    """Return what counts of events, [values, events], say of a client at a confidence; None if a
-    test vector has said enough."""
+    """Return what counts of events say of a client at a confidence: [values, events] for each
+    group of values, or None if a test vector has said enough."""
     claimed = getattr(randomizer, "eps0", math.inf)
     if counts is None:
-        return Audit(randomizer, claimed, 0, sure, 0.0, "", (), **vectors)
+        return Audit(randomizer, claimed, 0, sure, 0.0, "", (), **more)
     # both ends of every interval
-    error = (1 - sure) / (2 * counts.size)
-    rows = []
-    for i, value in enumerate(looked_at.values):
-        sent = int(counts[i].sum())
-        for event, name in enumerate(looked_at.events):
-            seen, expected = int(counts[i, event]), float(looked_at.law[i, event])
-            ends = proportion_bounds(seen, sent, error)
-            rows.append(AuditedRow(value, name, sent, seen, expected, *ends))
-    least, where = _spent(rows, len(looked_at.events))
+    error = (1 - sure) / (2 * sum(part.size for part in counts))
+    rows, least, where = [], 0.0, "no event tells values apart"
+    for group, part in zip(looked_at.groups, counts, strict=True):
+        own = list(_rows(group, part, error))
+        rows += own
+        ratio, said = _spent(own, len(group.events))
+        if ratio > least:
+            least, where = ratio, said
     messages = sum(row.seen for row in rows)
-    return Audit(randomizer, claimed, messages, sure, least, where, tuple(rows), **vectors)
+    told = {"untested": looked_at.untested, **more}
+    return Audit(randomizer, claimed, messages, sure, least, where, tuple(rows), **told)
 
 
-def count_messages(looked_at: Watched, client: Randomize, each: int) -> NDArray[np.int64]:
-    """[values, events]: how often each value led to each event."""
-    counts = np.zeros(looked_at.law.shape, dtype=np.int64)
-    with progress("messages", each * len(counts)) as advance:
-        for i, value in enumerate(looked_at.values):
-            step = max(1, _BLOCK // np.size(value))
-            for start in range(0, each, step):
-                size = min(step, each - start)
-                values = np.repeat(np.asarray(value)[None], size, axis=0)
-                counts[i] += _sorted(looked_at, client(values), size)
-                advance(size)
-    return counts
+def _rows(group: Watched, counts: NDArray[np.int64], error: float) -> Iterator[AuditedRow]:
+    for i, value in enumerate(group.values):
+        sent = int(counts[i].sum())
+        for event, name in enumerate(group.events):
+            seen, expected = int(counts[i, event]), float(group.law[i, event])
+            ends = proportion_bounds(seen, sent, error)
+            yield AuditedRow(value, name, sent, seen, expected, *ends)
+
+
+def count_messages(looked_at: Tried, client: Randomize, each: int) -> list[NDArray[np.int64]]:
+    """[values, events] of each group: how often each value led to each event."""
+    found = []
+    with progress("messages", each * looked_at.size) as advance:
+        for group in looked_at.groups:
+            counts = np.zeros(group.law.shape, dtype=np.int64)
+            for i, value in enumerate(group.values):
+                step = max(1, _BLOCK // np.size(value))
+                for start in range(0, each, step):
+                    size = min(step, each - start)
+                    values = np.repeat(np.asarray(value)[None], size, axis=0)
+                    counts[i] += _sorted(group, client(values), size)
+                    advance(size)
+            found.append(counts)
+    return found
 
 
 def _sorted(looked_at: Watched, messages: Any, size: int) -> NDArray[np.int64]:
@@ -349,7 +396,9 @@ def _sorted(looked_at: Watched, messages: Any, size: int) -> NDArray[np.int64]:
 
 def _spent(rows: list[AuditedRow], events: int) -> tuple[float, str]:
     """The largest certain ratio of the probabilities of an event, as a lower bound of eps0."""
-    least, where = 0.0, "no event tells values apart"
+    least, where = 0.0, ""
+    if len(rows) <= events:  # one value, or none
+        return least, where
     for event in range(events):
         same = rows[event::events]
         top = max(same, key=lambda row: row.lower)

@@ -14,7 +14,7 @@ from .._support.tables import CaptionedTable, text_table
 from .._support.text import PAGE, at_most, plain, rounded_up, wrapped
 from ..errors import InvalidParameter
 from ..guarantee import NEIGHBOURS
-from ..randomizers import Randomizer
+from ..randomizers import NoisyHistogram, Randomizer
 from ..rounds import RoundOfUsers
 from . import style
 
@@ -40,15 +40,17 @@ class Choice:
     parameters : mapping
         Parameters of the randomizer, by name.
     standard_error : float
-        Standard error of the count of a value that no user holds; of a mean, for the worst data.
+        Standard error of the count of a value that no user holds; of a mean, the largest over all
+        data.
     average_error : float
         Root mean square error over all values, whatever the data; of a mean the same as
         `standard_error`.
     frequency_error : float or None
-        For counts: root mean square error of the share of each value among all messages, if all
-        users drop out who may.
+        For counts: root mean square error of the share of each value among the users who send, or
+        among their messages if each sends several, if all users drop out who may.
     bits : float
-        Mean number of bits that a user sends in a round.
+        Mean number of bits that the device of a user sends in a round, without dummies that the
+        shuffler adds.
     epsilon : Bounds
         Certified bounds on epsilon; the upper one is at most the target.
     base : Randomizer
@@ -97,8 +99,17 @@ class Choice:
 
     @property
     def local_eps0(self) -> float:
-        """Local epsilon of one message whose sender is known; infinite if there is none."""
+        """Local epsilon of one message whose sender is known; infinite if nothing limits it."""
         return self.round.randomizer.local_eps0
+
+    @property
+    def caution(self) -> str:
+        """What devices send if it is the true value, as the end of a sentence; else empty."""
+        if not isinstance(self.randomizer, NoisyHistogram):
+            return ""
+        if self.randomizer.sent.is_fixed:
+            return "devices send true values, and the shuffler has to add the dummies"
+        return "devices send true values, and dummies of their own"
 
 
 class Unmet(NamedTuple):
@@ -126,8 +137,8 @@ class Unmet(NamedTuple):
 
 
 def local_text(eps0: float) -> str:
-    """A local eps0 for people, rounded up; "none" if it is infinite."""
-    return "none" if math.isinf(eps0) else at_most(eps0)
+    """A local eps0 for people, rounded up; "no limit" if it is infinite."""
+    return "no limit" if math.isinf(eps0) else at_most(eps0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,47 +192,103 @@ class Choices(RowSequence[Choice], style.Drawable):
     def legend(self) -> str:
         """Explanation of the columns, and of how many users the errors are for."""
         q = self.question
-        local = (
-            "local eps0: of one message whose sender is known, which is all that protects a user "
-            "from a dishonest shuffler or aggregator."
-        )
         if q.task == "count":
             sent = "users who send" if q.people.messages == 1 else "messages"
             said = (
                 "error: root mean square over all values of the standard error of a count, in one "
                 "round, for any data; the ranking is by it. rare: standard error for a value that "
-                f"no user holds. frequency: the error of the share of a value among the {sent}. "
-                f"{local}"
+                f"no user holds. frequency: the error of the share of a value among the {sent}."
             )
-            counted = f"error and rare are those of {q.senders:,} users who send, if nobody drops "
-            counted += "out; frequency is that of"
         else:
             of = "a coordinate of the mean" if q.task == "vector" else "the mean"
-            said = f"error: standard error of {of} of all that is sent, in one round, for the "
-            said += f"worst data; the ranking is by it. {local}"
-            counted = "The error is that of"
+            said = (
+                f"error: standard error of {of} of all that is sent, in one round, the largest "
+                "over all data; the ranking is by it. Which data are the worst depends on the row"
+            )
+            ends = ", and the order may be another for data near 0 or 1"
+            said += f"{ends if q.task == 'mean' else ''}."
+        if q.people.dropouts:
+            counted = f"error and rare are those of {q.senders:,} users who send, if nobody drops "
+            counted += "out; frequency is that of"
+            one = counted if q.task == "count" else "The error is that of"
+            said += f" {one} {q.fewest:,} users who send, if all dropouts occur."
+        return f"{said} {' '.join(self._columns_explained)}"
+
+    @property
+    def _columns_explained(self) -> list[str]:
+        """Sentences about the columns other than the errors."""
+        q = self.question
+        said = [
+            "local eps0: of one message whose sender is known, which is all that protects a user "
+            "from a dishonest shuffler or aggregator."
+        ]
+        times = q.rounds * q.people.messages
+        if times > 1:
+            said.append(f"All {times:,} messages of a user have up to {times:,} times that.")
+        if any(math.isinf(choice.local_eps0) for choice in self):
+            said.append("no limit: nothing bounds what a single message tells.")
+        if any(choice.caution for choice in self):
+            said.append("bits: what a device sends, without dummies that the shuffler adds.")
         if q.task == "mean" and any("largest" in choice.parameters for choice in self):
-            said += " largest: numbers times it are rounded to whole ones at random, which is part "
-            said += "of the error."
+            said.append(
+                "largest: numbers times it are rounded to whole ones at random, which is part of "
+                "the error."
+            )
         if q.questions > 1:
-            said += (
-                " All of it is for one of the questions, and bits are for all of them. asked: "
+            said.append(
+                "All of it is for one of the questions, and bits are for all of them. asked: "
                 "separate, each in a shuffle of its own; bundle, all answers in one message; "
                 "one-of, the answer to one question that is drawn at random."
             )
-        if q.people.dropouts:
-            said += f" {counted} {q.fewest:,} users who send, if all dropouts occur."
-        if q.people.colluding:
-            said += " Colluding users are taken to send as the protocol says"
-            if q.task == "count":
-                said += "; if they do not, a count may be off by their number or more"
-            said += "."
         return said
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about what the errors leave out, and about rows that send true values."""
+        q, said = self.question, []
+        if any(choice.caution for choice in self):
+            said.append(
+                "With NoisyHistogram devices send true values, and dummies alone hide them; those "
+                "of binomial= and dummies= are added by the shuffler, and no device client does it."
+            )
+        more = "add p(1-p)/n to the variance of the share p of a value among n users"
+        if q.task != "count":
+            more = "add the variance of the data, over the number of users, to that of the mean"
+        said.append(
+            "Errors are those of the randomization alone: if the users are a sample of a "
+            f"population, {more}."
+        )
+        if q.people.colluding:
+            said.append(self._colluders)
+        return said
+
+    @property
+    def explained(self) -> str:
+        """All of this but the errors, for a table with headings of its own."""
+        return " ".join([*self._columns_explained, *self.remarks])
+
+    @property
+    def _colluders(self) -> str:
+        told = "Colluding users are taken to send as the protocol says"
+        if self.question.task != "count":
+            return f"{told}."
+        people = self.question.people
+        liars = f"{int(people.colluding) * people.messages:,}"
+        told += f"; if they do not, a count may be off by {liars}/(p - q), where p "
+        told += "and q are the probabilities that a message supports the own or another value"
+        unbounded = ("noisy-histogram", "noise-shares")
+        if any(choice.name in unbounded for choice in self):
+            told += ", and without limit with NoisyHistogram and NoiseShares"
+        return f"{told}."
 
     def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
         """Head and rows of a table for people."""
         counts = self.question.task == "count"
-        head = ["error", *(["rare", "frequency"] if counts else ())]
+        every, fewest = (
+            (" (all send)", " (fewest send)") if self.question.people.dropouts else ("", "")
+        )
+        head = [f"error{every if counts else fewest}"]
+        head += [f"rare{every}", f"frequency{fewest}"] if counts else []
         rows: list[Sequence[str]] = []
         for choice in self:
             errors = [choice.average_error]
@@ -242,6 +309,8 @@ class Choices(RowSequence[Choice], style.Drawable):
             lines.append(text_table(head, rows, left=[len(head) - 2, len(head) - 1]))
         else:
             lines.append("No randomizer meets the target.")
+        if rows:
+            lines += ["", *(wrapped(remark, piped=PAGE) for remark in self.remarks)]
         if self.unspent:
             lines += ["", *map(wrapped, self.unspent)]
         if self.unmet:

@@ -69,6 +69,11 @@ class ComparisonRow(NamedTuple):
     reason: str
     composition: str | None
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether it applies and is a bound for this protocol."""
+        return not self.reason
+
 
 def _ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
@@ -76,13 +81,21 @@ def _ratio(value: float | None) -> str:
 
 def _named(row: ComparisonRow) -> str:
     """The name of a bound, with a warning if it is none for this protocol."""
-    is_none = bool(row.reason) and "not a bound" not in row.name
-    return f"{row.name} (not a bound)" if is_none else row.name
+    is_warned = not row.is_bound and row.epsilon is not None and "not a bound" not in row.name
+    return f"{row.name} (not a bound)" if is_warned else row.name
+
+
+def _rank(row: ComparisonRow) -> tuple[bool, bool, float]:
+    """Bounds first, then what is none, then what does not apply."""
+    applies = row.epsilon is not None
+    return not row.is_bound, not applies, row.epsilon if row.epsilon is not None else math.inf
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Records, style.Drawable):
     """Our certified bounds and the rows of the literature, from the smallest epsilon on.
+
+    What is printed as a bound and is none comes after all bounds.
 
     Attributes
     ----------
@@ -118,12 +131,9 @@ class Comparison(Records, style.Drawable):
             "",
             f"{'epsilon':>10}  {'ratio':>8}  {self._aligned('composition')}bound",
         ]
-        for row in self._all:
-            if row.epsilon is not None:
-                note = f" ({row.reason})" if row.reason else ""
-                how = self._aligned(row.composition or "")
-                numbers = f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  {how}"
-                lines.append(wrapped(f"{row.name}{note}", numbers, len(numbers)))
+        lines += [self._line(row) for row in self._all if row.is_bound]
+        if wrong := [row for row in self.rows if not row.is_bound and row.epsilon is not None]:
+            lines += ["", "Not a bound:", *map(self._line, wrong)]
         lines += ["", wrapped("ratio: the epsilon over that of shuffledp, whose analysis is:")]
         lines += [wrapped(f"{self.round.explained.theorem}.", "  ", 2)]
         others: dict[str, list[str]] = {}
@@ -134,6 +144,13 @@ class Comparison(Records, style.Drawable):
             lines += ["", "Does not apply:"]
             lines += [wrapped(f"{'; '.join(who)}: {why}", "  ", 4) for why, who in others.items()]
         return "\n".join(lines)
+
+    def _line(self, row: ComparisonRow) -> str:
+        assert row.epsilon is not None
+        note = f" ({row.reason})" if row.reason else ""
+        how = self._aligned(row.composition or "")
+        numbers = f"{rounded_up(row.epsilon):>10}  {_ratio(row.ratio):>8}  {how}"
+        return wrapped(f"{row.name}{note}", numbers, len(numbers))
 
     def _aligned(self, composition: str) -> str:
         """A cell of that column, which is left out for a single round."""
@@ -217,7 +234,7 @@ class Comparison(Records, style.Drawable):
     def draw_on(self, axes: Axes) -> str:
         # the epsilons that apply as bars, ours first
         bars = [("shuffledp", self.ours.upper)]
-        bars += [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
+        bars += [(_named(row), row.epsilon) for row in self.rows if row.epsilon is not None]
         names, values = zip(*reversed(bars), strict=True)
         seen = [value if 0 < value < math.inf else math.nan for value in values]
         if all(map(math.isnan, seen)):
@@ -311,7 +328,7 @@ def compare(
         for bound in bounds:
             rows.append(_row(bound, round_, rounds, delta, ours.upper))
             done(1)
-    rows.sort(key=lambda row: math.inf if row.epsilon is None else row.epsilon)
+    rows.sort(key=_rank)
     return Comparison(round_, rounds, delta, ours, tuple(rows))
 
 

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from ..randomizers import FiniteRandomizer, Randomizer
 from ..randomizers.base import named_randomizers
 from ..randomizers.parameter import parameters_of
 from .audit import MOST_TRIALS, Audit, count_messages, judged
-from .watched import Watched, watched
+from .watched import Tried, Watched, spread_pairs, tried
 
 _LONGEST = 1 << 20  # bytes of a line of a program
 _CHUNK = 1 << 16
@@ -260,29 +261,37 @@ def _made(named: Mapping[str, Any]) -> Randomizer:
         ) from None
 
 
-def _event_watch(randomizer: Randomizer) -> Watched:
-    """What is counted: of noise messages, how many of them are the value 0."""
+def _tried(randomizer: Randomizer) -> Tried:
+    """What is counted: of noise messages, how many of them are the own value or the next."""
     client = randomizer.client
     if not isinstance(client, DummiesClient):
-        return watched(randomizer)
+        return tried(randomizer)
     mean = client.dummies.moments(1)[0]
     most = math.ceil(mean + 6 * math.sqrt(mean)) + 4
     if isinstance(client.dummies, PoissonDummies):
         masses = [math.exp(j * math.log(mean) - mean - math.lgamma(j + 1)) for j in range(most)]
     elif isinstance(client.dummies, BernoulliDummies):
         masses = [1 - mean, mean, *([0.0] * (most - 2))]
-    law = np.array([[0.0, *masses[:-1]], masses])  # of those who hold the value 0, and of others
+    groups = [_copies(pair, masses) for pair in spread_pairs(client.k)]
+    return Tried(groups, client.k)
+
+
+def _copies(values: list[int], masses: Sequence[float]) -> Watched:
+    """How many messages are the first of these values; `masses` are those of its dummies."""
+    counted, most = values[0], len(masses)
+    holds, others = [0.0, *masses[:-1]], [*masses]
+    law = np.array([holds if value == counted else others for value in values])
     law = np.column_stack([law, np.maximum(1 - law.sum(axis=1), 0.0)])
-    names = [f"{j} messages 0" for j in range(most)] + [f"{most} or more messages 0"]
+    names = [f"{j} messages {counted}" for j in range(most)]
 
     def sort(messages: NDArray[Any]) -> NDArray[np.int64]:
-        return np.asarray(np.minimum(messages, most), dtype=np.int64)
+        return np.array([min(row.count(counted), most) for row in messages], dtype=np.int64)
 
-    return Watched([0, 1], names, law, sort)
+    return Watched(values, [*names, f"{most} or more messages {counted}"], law, sort)
 
 
 def _array(specification: Specification, lines: Sequence[str]) -> NDArray[Any]:
-    """Messages as the client's `count` takes them; of noise messages, how many are 0."""
+    """Messages as the client's `count` takes them; of noise messages, the list of each user."""
     form = specification.document["message"]
     rows = []
     for i, line in enumerate(lines):
@@ -291,7 +300,9 @@ def _array(specification: Specification, lines: Sequence[str]) -> NDArray[Any]:
         except InvalidParameter as error:
             raise InvalidParameter(f"answer {i + 1} cannot be read: {error}") from None
     if form["kind"] == "messages":
-        return np.array([row.count(0) for row in rows], dtype=np.int64)
+        lists = np.empty(len(rows), dtype=object)
+        lists[:] = rows
+        return lists
     array = np.array(rows, dtype=form["type"]).reshape(len(rows), form["length"])
     return array[:, 0] if form["kind"] == "number" else array
 
@@ -327,7 +338,8 @@ def audit_command(
         Starts the program, which answers a line with a value, and perhaps random bytes, by a line
         with its message.
     trials : float
-        How many messages are asked for, after the test vectors.
+        How many messages are asked for, after the test vectors, shared equally among the values
+        that are tried.
     confidence : float
         With which all intervals hold at once.
     timeout : float
@@ -344,8 +356,8 @@ def audit_command(
         If the program cannot be talked to, or the specification is not that of its randomizer.
     """
     randomizer = randomizer_of(specification)
-    looked_at = _event_watch(randomizer)
-    total = validate.count("trials", trials, MOST_TRIALS, least=len(looked_at.values))
+    looked_at = _tried(randomizer)
+    total = validate.count("trials", trials, MOST_TRIALS, least=looked_at.size)
     sure = validate.probability("confidence", confidence)
     vectors = specification.vectors
     with DeviceProcess(command, timeout) as device:
@@ -361,7 +373,7 @@ def audit_command(
             text = specification.value_text(values[0])
             return _array(specification, device.answers([text] * len(values)))
 
-        counts = count_messages(looked_at, ask, total // len(looked_at.values))
+        counts = count_messages(looked_at, ask, total // looked_at.size)
     return judged(randomizer, looked_at, counts, sure, vectors=len(vectors))
 
 
@@ -392,7 +404,7 @@ def audit_pairs(specification: Specification, path: str, *, confidence: float = 
         The client that the device is to run.
     path : str
         A CSV file with the columns value and message, and perhaps bytes: the random bytes that
-        were used, from which the message must follow.
+        were used, from which the message must follow. Values without messages are not tested.
     confidence : float
         With which all intervals hold at once.
 
@@ -404,14 +416,15 @@ def audit_pairs(specification: Specification, path: str, *, confidence: float = 
     Raises
     ------
     InvalidParameter
-        If the file cannot be read, or has no messages of the values that are looked at.
+        If the file cannot be read, or has messages of fewer than two of the values that are tried.
     """
     randomizer = randomizer_of(specification)
-    looked_at = _event_watch(randomizer)
+    looked_at = _tried(randomizer)
     sure = validate.probability("confidence", confidence)
-    wanted = {specification.value_text(value): i for i, value in enumerate(looked_at.values)}
-    known = {_key(specification, text): i for text, i in wanted.items()}
-    lines: list[list[str]] = [[] for _ in wanted]
+    wanted = [
+        specification.value_text(value) for group in looked_at.groups for value in group.values
+    ]
+    lines: dict[Any, list[str]] = {_key(specification, text): [] for text in wanted}
     checked = 0
     for row, (value, message, taken) in enumerate(read_pairs(path), start=1):
         try:
@@ -425,21 +438,24 @@ def audit_pairs(specification: Specification, path: str, *, confidence: float = 
             told = _wrong_vector(f"IN ROW {row}", value, taken, written, message)
             return judged(randomizer, looked_at, None, sure, vectors=checked, failure=told)
         checked += bool(taken)
-        if (place := known.get(_key(specification, value))) is not None:
-            lines[place].append(message)
-    missing = [text for text, i in wanted.items() if not lines[i]]
-    if missing:
+        if (sent := lines.get(_key(specification, value))) is not None:
+            sent.append(message)
+    if sum(map(bool, lines.values())) < 2:
         raise InvalidParameter(
-            f"pairs {path} has no messages of value {missing[0]}; give messages of the values "
-            f"{', '.join(map(_short, wanted))}, on which the statistics rest."
+            f"pairs {path} has messages of fewer than two of the values "
+            f"{', '.join(map(_short, wanted))}; give messages of these, on which the statistics "
+            "rest."
         )
-    counts = np.array(
-        [
-            np.bincount(looked_at.sort(_array(specification, part)), minlength=looked_at.size)
-            for part in lines
-        ]
-    )
-    return judged(randomizer, looked_at, counts, sure, vectors=checked)
+    groups, counts = [], []
+    for group in looked_at.groups:
+        keys = [_key(specification, specification.value_text(value)) for value in group.values]
+        held = [i for i, key in enumerate(keys) if lines[key]]
+        groups.append(replace(group, values=[group.values[i] for i in held], law=group.law[held]))
+        sorted_ = [group.sort(_array(specification, lines[keys[i]])) for i in held]
+        counts.append(
+            np.array([np.bincount(part, minlength=len(group.events)) for part in sorted_])
+        )
+    return judged(randomizer, replace(looked_at, groups=groups), counts, sure, vectors=checked)
 
 
 def _unhexed(text: str) -> bytes:

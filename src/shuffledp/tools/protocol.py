@@ -116,7 +116,8 @@ def _own_parameters(kind: str, given: Mapping[str, Any], prefix: str) -> Mapping
     """The parameters of the randomizer of that name; those of others must not be given."""
     known = parameters_of(class_named(kind, prefix))
     for name in sorted(given.keys() - known.keys()):
-        whose = ", ".join(known_parameters().get(name, ["none"]))
+        having = sorted(known_parameters().get(name, ()), key=lambda each: each != "rr")
+        whose = f"{prefix}randomizer {', '.join(having)}" if having else "none"
         noise = ", ".join(each for each, law in CENTRAL_NOISE.items() if name in parameters_of(law))
         central = f" Central noise, such as a step of DP-SGD, is a {prefix}mechanism: {noise}."
         raise InvalidParameter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from .._support.numeric import Array
 from .._support.progress import progress
 from .._support.rows import Records
 from .._support.tables import CaptionedTable, Table, text_table
-from .._support.text import wrapped
+from .._support.text import several, wrapped
 from ..clients import Estimate, MeanEstimate
 from ..errors import InvalidParameter
 from ..rounds import RoundOfUsers
@@ -36,7 +37,7 @@ class Simulation(Records, style.Drawable):
     round : RoundOfUsers
         The round that was simulated.
     senders : int
-        Number of users who sent.
+        Number of users who sent: of those who were sampled, all who did not drop out.
     counted : bool
         Whether counts were estimated, and not means.
     true : ndarray
@@ -44,7 +45,7 @@ class Simulation(Records, style.Drawable):
     estimated : ndarray
         Estimates of them.
     standard_errors : ndarray
-        Standard error of each estimate.
+        Standard error of each estimate; of means, the largest over all data.
     questions : tuple
         For several questions: how many numbers each has, and whether these are counts.
 
@@ -92,6 +93,40 @@ class Simulation(Records, style.Drawable):
         return f"{crowd}, {self.round.randomizer!r}, view {self.round.view}: {self.what}"
 
     @property
+    def root_mean_square_error(self) -> float | None:
+        """Over all numbers, of what was estimated; None if some are counts and others means."""
+        return self._mean_square(self.estimated - self.true)
+
+    @property
+    def expected_error(self) -> float | None:
+        """What it should be about by the standard errors, or at most if these are of means."""
+        return self._mean_square(self.standard_errors)
+
+    def _mean_square(self, errors: Array) -> float | None:
+        return None if " and " in self.estimates else math.sqrt(float(np.mean(errors**2)))
+
+    @property
+    def _remarks(self) -> str:
+        """Sentences about the users, and about the errors of all numbers."""
+        said, round_ = [], self.round
+        if round_.dropouts:
+            gone = several(int(round_.dropouts), "user")
+            said.append(f"Of all users, {gone} drawn uniformly at random drop out.")
+        if round_.colluding:
+            said.append("Colluding users send as the protocol says.")
+        seen, expected = self.root_mean_square_error, self.expected_error
+        if seen is not None and expected is not None:
+            form = ",.1f" if self.estimates == "counts" else ".6g"
+            about = "about" if self.estimates == "counts" else "at most about"
+            said.append(
+                f"Root mean square error of all {len(self.true):,} estimates: {seen:{form}}; "
+                f"expected: {about} {expected:{form}}."
+                if len(self.true) > 1
+                else f"Error: {seen:{form}}; expected: {about} {expected:{form}}."
+            )
+        return " ".join(said)
+
+    @property
     def _index(self) -> str:
         return "value" if self.counted or self.questions else "coordinate"
 
@@ -118,13 +153,17 @@ class Simulation(Records, style.Drawable):
             formats = (",.0f", ",.1f", ",.1f") if counted else (".6g", ".6g", ".6g")
             asked = [f"{of[i]}"] if of else []
             rows.append([*asked, f"{places[i]}", *map(format, numbers, formats)])
-        head = [self._index, "true", "estimated", "standard error"]
+        error = {"counts": "standard error", "means": "standard error at most"}
+        of_both = "standard error (of means: at most)"
+        head = [self._index, "true", "estimated", error.get(self.estimates, of_both)]
         return ["question", *head] if of else head, rows
 
     def __str__(self) -> str:
         lines = [wrapped(f"{self.title}."), "", text_table(*self._table())]
         if len(self.true) > _SHOWN:
-            lines.append(f"... {self._part}.")
+            lines.append(f"... {self._part}; --json and to_csv() have all.")
+        if self._remarks:
+            lines += ["", wrapped(self._remarks)]
         return "\n".join(lines)
 
     @property
@@ -160,7 +199,8 @@ def simulate(
 ) -> Simulation:
     """Simulation of one round: randomize all values, shuffle or add up, and estimate.
 
-    In rounds of a sample only those count who were drawn.
+    In rounds of a sample only those count who were drawn. As many users as may drop out do, drawn
+    uniformly at random; colluding users send as the protocol says.
 
     Parameters
     ----------
@@ -205,7 +245,9 @@ def simulate(
     source = np.random.default_rng() if rng is None else rng
     sent = round_.randomizer.client.checked(array)[_senders(round_, source)]
     if not len(sent):
-        raise InvalidParameter("nobody was sampled; give a larger sample_rate or more users.")
+        raise InvalidParameter(
+            "nobody was sampled who does not drop out; give a larger sample_rate or more users."
+        )
     with progress("simulating"):
         messages = round_.randomizer.randomize(sent, rng=rng)
         # counts are sums of messages: in either view no more is seen than what is used here
@@ -240,9 +282,14 @@ def _beside(sent: NDArray[Any], found: Estimate | MeanEstimate) -> tuple[Array, 
 
 
 def _senders(round_: RoundOfUsers, source: np.random.Generator) -> NDArray[Any]:
-    """Who takes part."""
+    """Who is sampled and does not drop out."""
     if round_.sample_rate == 1:
-        return np.arange(round_.users)
-    if round_.sampling == "poisson":
-        return np.flatnonzero(source.random(round_.users) < round_.sample_rate)
-    return source.choice(round_.users, round_.senders, replace=False)
+        drawn = np.arange(round_.users)
+    elif round_.sampling == "poisson":
+        drawn = np.flatnonzero(source.random(round_.users) < round_.sample_rate)
+    else:
+        drawn = source.choice(round_.users, round_.senders, replace=False)
+    if not round_.dropouts:
+        return drawn
+    gone = source.choice(round_.users, int(round_.dropouts), replace=False)
+    return drawn[~np.isin(drawn, gone)]

@@ -83,14 +83,16 @@ export class Choose extends View {
     const [first] = report.choices;
     this.hero.querySelector("button:last-child").hidden = !first;
     if (first) {
-      this.best.replaceChildren("Deploy ", html("strong", {}, titleOf(first.randomizer)), ` with ${spelt(first)}${first.asked ? `; questions ${WAYS[first.asked]}` : ""}.`);
+      this.best.replaceChildren("Deploy ", html("strong", {}, titleOf(first.randomizer)), ` with ${spelt(first)}${first.asked ? `; questions ${WAYS[first.asked]}` : ""}${first.caution ? `: ${first.caution}` : ""}.`);
+      const local = report.choices.find((each) => each.local_eps0 !== "Infinity");
+      if (local && local !== first) this.best.append(" The best with a local guarantee is ", html("strong", {}, titleOf(local.randomizer)), ` with ${spelt(local)}: average error ${about(local.average_error)}, local eps0 ${local.local_eps0_text}.`);
       const what = state.task === "count" ? "a count" : state.task === "mean" ? "the mean" : "a coordinate of the mean";
       const rare = (each) => (state.task === "count" ? ` (${about(each.standard_error)} for a value that no user holds)` : "");
       this.why.textContent = `Average error of ${what} in one round: ${about(first.average_error)}${rare(first)}; certified epsilon ${first.epsilon.upper_text} at delta = ${state.delta}; local eps0: ${first.local_eps0_text}.`;
       this.card.about.textContent = this.legend(report);
       const rows = report.choices.map((each) => ({
         name: titleOf(each.randomizer), text: about(each.average_error), value: each.average_error,
-        note: `${spelt(each)}; ${each.asked ? `${WAYS[each.asked]}; ` : ""}${each.view}; local eps0: ${each.local_eps0_text}; epsilon ${each.epsilon.upper_text}; ${about(each.bits)} bits a user`,
+        note: `${spelt(each)}; ${each.caution ? `${each.caution}; ` : ""}${each.asked ? `${WAYS[each.asked]}; ` : ""}${each.view}; local eps0: ${each.local_eps0_text}; epsilon ${each.epsilon.upper_text}; ${about(each.bits)} bits a user`,
       }));
       const several = report.questions > 1;
       const table = (number, upper, local) => report.choices.map((each) => [
@@ -111,15 +113,13 @@ export class Choose extends View {
   }
 
   // What the numbers are, and how many users they are for.
-  legend({ dropouts, questions }) {
+  legend({ dropouts, remarks }) {
     const counts = state.task === "count";
     const error = counts
       ? "average error: root mean square over all values of the standard error of a count in one round, for any data; standard error: for a value that no user holds"
-      : "average error and standard error: of the mean of all that is sent in one round, for the worst data";
-    const rounded = state.task === "mean" && state.seen !== "shuffle" ? " largest: numbers times it are rounded to whole ones at random, which is part of the error." : "";
+      : "average error and standard error: of the mean of all that is sent in one round, the largest over all data, of which the worst depend on the row";
     const sent = !dropouts ? "" : counts ? ", if nobody drops out" : ", if all dropouts occur";
-    const each = questions > 1 ? ", all for one of the questions; bits are for all of them" : "";
-    return `${error}${sent}${each}.${rounded} local eps0: of one message whose sender is known, which is all that protects a user from a dishonest shuffler or aggregator. Dots are on a logarithmic scale of the average error: further left is better.`;
+    return `${error}${sent}. ${remarks} Dots are on a logarithmic scale of the average error: further left is better.`;
   }
 
   // The guarantee of a choice is the same protocol, seen from the other side.

@@ -181,7 +181,7 @@ export class Device extends View {
     const estimated = columns[0].estimate !== null;
     this.card.rename(`${users.toLocaleString("en")} users`);
     this.card.about.textContent = estimated
-      ? `Columns: ${mean ? "the true mean" : "how many users have each value"}. Dots: the estimate from the messages alone, with intervals that hold for each by itself with probability 0.95.`
+      ? `Columns: ${mean ? "the true mean" : "how many users have each value"}. Dots: the estimate from the messages alone, with intervals that hold for each by itself with probability ${mean ? "at least about" : "about"} 0.95.`
       : "How often each output was sent.";
     const round = (number) => (number === null ? "" : Number(number.toPrecision(5)));
     this.card.show((width) => histogram({ columns, width, title: "what users have and what is estimated", labels: { x: mean ? "" : estimated ? "value" : "output", y: mean ? "mean" : "users" } }),
