@@ -25,11 +25,6 @@ _MODULES = {"delta": "epsilon"}
 
 #: Other names of commands.
 ALIASES = {"plan": "account"}
-#: What is no command, and where it is printed.
-_ELSEWHERE = {
-    "statement": "Statements are printed by epsilon, delta and risk, and documents by plan.",
-    "document": "Documents are printed by plan, and statements by epsilon, delta and risk.",
-}
 
 
 def command_module(name: str) -> str:
@@ -43,8 +38,10 @@ def command_module(name: str) -> str:
 
 #: What is no command, and what to do instead.
 _ELSEWHERE = {
+    "statement": "statements are printed by epsilon, delta and risk, documents to sign by plan.",
+    "document": "documents to sign are printed by plan, statements by epsilon, delta and risk.",
     "estimate": "estimates are made in Python, by randomizer.estimate(counts), as docs/clients.md "
-    "says; shuffledp simulate shows what they look like."
+    "says; shuffledp simulate shows what they look like.",
 }
 
 
@@ -86,14 +83,6 @@ class LazyGroup(click.Group):
         if cmd_name in _ELSEWHERE:
             raise click.UsageError(_ELSEWHERE[cmd_name])
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that was asked for; for one that is none, say where to find it."""
-        if args and args[0] in _ELSEWHERE:
-            ctx.fail(f"No such command '{args[0]}'. {_ELSEWHERE[args[0]]}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands into a help text."""

@@ -480,8 +480,7 @@ def named_randomizers() -> dict[str, type[Randomizer]]:
 
 
 def known_parameters() -> dict[str, dict[str, Parameter]]:
-    """Every parameter of a named randomizer, what most of them have first: what it is in each
-    randomizer that has it."""
+    """What each parameter is, by the randomizer that has it; those of most randomizers first."""
     found: dict[str, dict[str, Parameter]] = {}
     for kind, randomizer in named_randomizers().items():
         for name, parameter in parameters_of(randomizer).items():

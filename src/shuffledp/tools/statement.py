@@ -73,9 +73,9 @@ COMPOSITION = (
 )
 #: What printed numbers are, and where the proofs are that are cited by their chapters.
 CERTIFIED = (
-    "the value of the protocol itself is at most the upper one, and may be below both, if the "
-    "program has no error and the computer is as assumed (theory of shuffledp, "
-    '"What is assumed of the computer")'
+    "the bracket includes all numerical errors, and the value of the protocol itself is at most "
+    "its upper end, if the program has no error and the computer is as assumed (theory of "
+    'shuffledp, "What is assumed of the computer")'
 )
 NO_WARRANTY = "none; nothing here is certified by an authority or another party"
 #: Who is protected as one, by what neighbouring datasets differ in.
