@@ -73,7 +73,7 @@ def main() -> None:
     }
     title = "What is seen of unary encoding"
     draw("views.png", title, powers(3), views, eps0=8.0, delta=1e-9)
-    draw_training("dp-sgd.png", sigma=0.8, steps=1000, delta=1e-6)
+    draw_training("dp-sgd.png", sigma=1.0, steps=1000, delta=1e-6)
     plan = Plan.read(Path(__file__).parents[1] / "examples" / "years.toml")
     title = "Two years of telemetry, one person, delta = 1e-08, replace-one"
     figure = new_figure(7, 4.2)
@@ -83,10 +83,12 @@ def main() -> None:
 
 
 def draw_training(file: str, sigma: float, steps: int, delta: float) -> None:
-    """Epsilon against epochs, for three ways to draw batches."""
+    """Epsilon against epochs, for three ways to draw batches; of one of them between two curves."""
     axes, epochs = new_figure(7, 4).subplots(), [1, 2, 3, 5, 10, 20, 30, 50, 100]
-    poisson = PoissonSampled(GaussianNoise(sigma, neighbours="remove"), 1 / steps)
+    noise = GaussianNoise(sigma, neighbours="remove")
+    poisson = PoissonSampled(noise, 1 / steps)
     kinds: dict[str, tuple[Mechanism, int]] = {
+        "shuffled, zero-out, at most": (noise, 1),
         "shuffled batches, at least": (ShuffledBatches(sigma, steps), 1),
         "Poisson batches": (poisson, steps),
         "random allocation": (RandomAllocation(sigma, steps), 1),

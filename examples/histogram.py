@@ -1,7 +1,8 @@
 """From a target to a deployment: choose, simulate, deploy, estimate, account, state.
 
 100,000 users each hold one of 16 values. Their histogram is collected every month of a year, and
-the year may cost (1, 1e-8), replace-one.
+the year may cost (1, 1e-8), replace-one. Up to 5 % of them may collude with whoever looks at the
+messages, and up to 20 % may not answer.
 """
 
 import numpy as np
@@ -12,17 +13,25 @@ from shuffledp.tools.plan import PlannedRound
 from shuffledp.tools.statement import statement
 
 USERS, VALUES, MONTHS, EPSILON, DELTA = 100_000, 16, 12, 1.0, 1e-8
+COLLUDING, DROPOUTS = 0.05, 0.2
 
 # 1. Which randomizer, with which parameters? The best one whose messages have a local guarantee,
 # which is weak: 92 % of the messages are still true. In the noisy histograms that are listed above
 # it all are, and the shuffler sees them.
 table = choose(
-    users=USERS, values=VALUES, rounds=MONTHS, epsilon=EPSILON, delta=DELTA, view="shuffle"
+    users=USERS,
+    values=VALUES,
+    rounds=MONTHS,
+    epsilon=EPSILON,
+    delta=DELTA,
+    view="shuffle",
+    colluding=COLLUDING,
+    dropouts=DROPOUTS,
 )
 print(table, end="\n\n")
 choice = next(one for one in table if one.local_eps0 < np.inf)
 print(f"deployed: {choice.randomizer!r}, average error of a count {choice.average_error:.3g}")
-month = Shuffle(choice.randomizer, USERS)
+month = Shuffle(choice.randomizer, USERS, colluding=COLLUDING, dropouts=DROPOUTS)
 
 # 2. What would come out of it, on data like those that are expected?
 rng = np.random.default_rng(2026)  # so that everybody sees the same; a device needs no generator
@@ -42,7 +51,7 @@ truth = np.bincount(values, minlength=VALUES)
 inside = int(((low <= truth) & (truth <= high)).sum())
 print(f"{inside} of {VALUES} counts are in their 95 % intervals; about 15 are expected", end="\n\n")
 
-# 4. The year against its budget.
+# 4. The year against its target.
 plan = Plan(EPSILON, DELTA, (PlannedRound("monthly histogram", month, MONTHS),))
 print(plan.ledger(), end="\n\n")
 

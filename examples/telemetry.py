@@ -1,7 +1,8 @@
 """A telemetry roll-out: a million users, one question a week for a year, a tenth of them asked.
 
-Which eps0 may the devices use if the year is to stay (1, 1e-8)-differentially private, what does a
-change of plan cost, and what is left for an unforeseen campaign? Run: python examples/telemetry.py
+Up to 5 % of the users may collude, and 20 % may not answer. Which eps0 may the devices use if the
+year is to stay (1, 1e-8)-differentially private, what does a change of plan cost, and what is left
+for an unforeseen campaign? Run: python examples/telemetry.py
 """
 
 from __future__ import annotations
@@ -13,22 +14,27 @@ from shuffledp.tools.plan import PlannedRound
 
 USERS, WEEKS, SHARE = 1_000_000, 52, 0.1
 EPSILON, DELTA = 1.0, 1e-8
+COLLUDING, DROPOUTS = 0.05, 0.2
+
+
+def asked(eps0: float, share: float = 1.0) -> Shuffle:
+    """A round that asks a share of the users."""
+    return Shuffle(PureLDP(eps0), USERS, sample_rate=share, colluding=COLLUDING, dropouts=DROPOUTS)
 
 
 def main(picture: str | None = None) -> None:
     # 1. the largest eps0 that a year of weekly questions allows, whatever the randomizer is
     found = calibrate(
         "eps0",
-        lambda eps0: Shuffle(PureLDP(eps0), USERS, sample_rate=SHARE),
+        lambda eps0: asked(eps0, SHARE),
         rounds=WEEKS,
         epsilon=EPSILON,
         delta=DELTA,
     )
-    print(f"Largest eps0 for the whole budget: {found.value} (epsilon {_up(found.achieved.upper)})")
+    print(f"Largest eps0 for the whole target: {found.value} (epsilon {_up(found.achieved.upper)})")
 
     # 2. be modest, so that something is left, and account for the year as planned
-    weekly = Shuffle(PureLDP(eps0=6.0), USERS, sample_rate=SHARE)
-    survey = Shuffle(PureLDP(eps0=4.0), USERS)
+    weekly, survey = asked(6.0, SHARE), asked(4.0)
     plan = Plan(
         EPSILON,
         DELTA,
@@ -46,7 +52,14 @@ def main(picture: str | None = None) -> None:
 
     # 4. what other shares would have cost
     for row in sweep(
-        {"sample_rate": [0.05, 0.1, 0.2]}, eps0=6.0, users=USERS, rounds=WEEKS, delta=DELTA, jobs=1
+        {"sample_rate": [0.05, 0.1, 0.2]},
+        eps0=6.0,
+        users=USERS,
+        colluding=COLLUDING,
+        dropouts=DROPOUTS,
+        rounds=WEEKS,
+        delta=DELTA,
+        jobs=1,
     ):
         print(f"asking {row['sample_rate']:4.0%} each week: epsilon {_up(row['epsilon_upper'])}")
 

@@ -112,8 +112,9 @@ def test_shuffled_batches_have_no_guarantee() -> None:
         ) as caught:
             ask(1e-6)
         assert "RandomAllocation" in str(caught.value)
-        assert "GaussianNoise(1.0, neighbours='remove') for each epoch is an upper" in str(
-            caught.value
+        assert (
+            "GaussianNoise(noise_multiplier, neighbours='remove') for each epoch is an upper"
+            in str(caught.value)
         )
     one, two = batches.attained_epsilon(1e-6, rtol=0.02), Accountant().compose(batches, 2)
     assert EPOCH.get_epsilon(1e-6, rtol=0.02) < one < two.attained_epsilon(1e-6, rtol=0.1)

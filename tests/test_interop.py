@@ -342,3 +342,19 @@ def test_training_is_exported_in_both_orders(round_: Mechanism, rounds: int) -> 
         assert lower <= exported.get_epsilon_for_delta(delta) <= 1.01 * upper
     missing = exported._pmf_add.get_epsilon_for_delta(1e-6)
     assert missing < 0.9 * exported._pmf_remove.get_epsilon_for_delta(1e-6)
+
+
+def test_help_says_which_neighbours_an_event_is_for() -> None:
+    """As the refusal does: training is for remove-one, and has another way."""
+    for kind in (ShuffleDpEvent, ShuffleAccountant):
+        text = " ".join((kind.__doc__ or "").split())
+        for words in ("for replace-one neighbours", "`Accountant`", "`to_dp_accounting`"):
+            assert words in text
+
+
+def test_an_epoch_of_training_is_composed_there_without_a_warning() -> None:
+    """Its first masses are near 1e-316: dp-accounting divided by one of them."""
+    epoch = RandomAllocation(1.0, steps=235)
+    bounds = Accountant().compose(epoch, rounds=20).epsilon_bounds(1e-5)
+    there = to_dp_accounting(epoch, interval=1e-4).self_compose(20).get_epsilon_for_delta(1e-5)
+    assert bounds.lower <= there <= 1.001 * bounds.upper

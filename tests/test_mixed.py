@@ -104,7 +104,7 @@ def test_a_guarantee_for_one_group_says_so() -> None:
         said = " ".join(text.split())
         assert "for the users of group 'new'" in said and "worst group" not in said
     first = statement(one, 1, [("1", "1e-6", "")]).splitlines()[0]
-    assert first.endswith("differentially private for the users of group 'new'.")
+    assert first.endswith("epsilon = 1 and delta = 1e-6 for the users of group 'new'.")
     with pytest.raises(InvalidParameter, match="leave protects out"):
         PlannedRound("week", one)
 
@@ -112,7 +112,7 @@ def test_a_guarantee_for_one_group_says_so() -> None:
 def test_a_group_whose_randomizer_leaks_is_cautioned_against() -> None:
     leaky = Group(ApproximateLDP(1.0, 1e-9), 5000, "leaky")
     said = caution([MixedShuffle([leaky, response(1.0, 5000, "rr")])], ["1e-6"])
-    assert "5,000 users times delta0" in said[0][1]
+    assert "5,000 users times delta0" in said[-1][1]
 
 
 def test_colluding_users_of_groups_are_not_looked_for(tmp_path: Any) -> None:

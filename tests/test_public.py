@@ -2,6 +2,7 @@
 
 import doctest
 import os
+import re
 import subprocess
 import sys
 from functools import partial
@@ -69,6 +70,21 @@ def test_importing_loads_numpy_and_little_else() -> None:
     )
     assert [module for module in loaded if module.startswith(heavy)] == []
     assert [module for module in loaded if f"{module}.".startswith(ours)] == []
+
+
+def test_modules_that_the_package_names_are_attributes_of_it() -> None:
+    """Without an import of their own, as README writes them; another name is none."""
+    named = re.search(r"through its modules.*", shuffledp.__doc__ or "", re.DOTALL)
+    assert named is not None
+    modules = re.findall(r"`([a-z]+)`", named[0])
+    assert {"mechanisms", "randomizers", "interop"} <= set(modules)
+    code = "import shuffledp; print(*[getattr(shuffledp, name).__name__ for name in {}])"
+    printed = subprocess.run(
+        [sys.executable, "-c", code.format(modules)], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.split() == [f"shuffledp.{name}" for name in modules]
+    with pytest.raises(AttributeError, match="no attribute 'mechanism'"):
+        shuffledp.mechanism  # noqa: B018
 
 
 def test_what_answers_is_loaded_with_the_first_question() -> None:

@@ -108,7 +108,7 @@ def test_narrow_composed_and_attained() -> None:
             assert one.upper <= 1.001 * one.lower
             assert bounds.upper <= 1.001 * bounds.lower
             assert 0 < round_.attained_epsilon(1e-8, rtol=0.1) <= one.upper
-            if threshold != 10**5:  # both extremes take long enough
+            if threshold == 10**6 or neighbours == "remove":
                 assert 0 < many.attained_epsilon(1e-6, rtol=0.1) <= bounds.upper
 
 

@@ -1,8 +1,9 @@
 """Certified (epsilon, delta) for the shuffle model of differential privacy.
 
-These are the names that most users need. The rest is reached through its modules: `randomizers`
-(all of them), `mechanisms` (guarantees of anything else, to compose with), `errors`, `bounds`,
-`published`, `plotting`, `interop`, and the results of `tools`.
+These are the names that most users need. The rest is reached through its modules, as in
+`shuffledp.mechanisms.PoissonSampled`: `randomizers` (all of them), `mechanisms` (central mechanisms
+and other guarantees, to compose with), `errors`, `bounds`, `published`, `plotting`, `interop`, and
+the results of `tools`.
 """
 
 import importlib
@@ -26,6 +27,11 @@ from .sample_threshold import SampleThreshold
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:
+    from . import interop as interop
+    from . import mechanisms as mechanisms
+    from . import plotting as plotting
+    from . import published as published
+    from . import tools as tools
     from .tools.adversaries import adversaries
     from .tools.audit import audit
     from .tools.calibrate import calibrate
@@ -70,8 +76,14 @@ __all__ = [
 ]
 
 
+#: The modules that are loaded when they are first asked for; the others are there.
+_MODULES = ("interop", "mechanisms", "plotting", "published", "tools")
+
+
 def __getattr__(name: str) -> Any:
-    """The tools are loaded when they are first asked for: an accountant needs none of them."""
+    """Tools and modules are loaded when they are first asked for: an accountant needs none."""
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module 'shuffledp' has no attribute {name!r}")
     tool = getattr(importlib.import_module(f".tools.{name.lower()}", __name__), name)

@@ -146,7 +146,7 @@ class Accountant(Guarantee):
             losses = [Fraction(epsilon) * n for epsilon, n in each]
             if self.neighbours == "remove":
                 # the same order of the neighbours in all rounds; each kind alone has its worse one
-                together = (_largest_loss(choice) for choice in self._attained_choices)
+                together = (_attained_loss(choice) for choice in self._attained_choices)
                 exact = max([*losses, *together], default=Fraction(0))
             else:  # in each round the two values may be exchanged
                 exact = sum(losses, Fraction(0))
@@ -403,26 +403,24 @@ def _times(parts: Parts, rounds: int) -> Parts:
     return [(profile, count * rounds) for profile, count in parts]
 
 
-def _largest_loss(parts: Parts) -> Fraction:
+def _attained_loss(parts: Parts) -> Fraction:
     """No more than the largest loss of the parts, in the worse order of the neighbours.
 
-    Largest losses were rounded up, so each is lowered. Of unbounded parts a finite loss counts.
+    Of unbounded parts a finite loss counts.
     """
+    attained = profiles.base.attained_loss
     return max(
-        sum(
-            (
-                count * Fraction(max(profile.max_loss * (1 - 2.0**-42) - 2.0**-42, 0.0))
-                for profile, count in order
-            ),
-            Fraction(0),
-        )
-        for order in (profiles.base.merged(parts), profiles.base.swapped(parts))
+        sum((count * Fraction(attained(profile.max_loss)) for profile, count in order), Fraction(0))
+        for order in profiles.base.both_orders(parts)
     )
 
 
-def repeated(round_: Mechanism, rounds: int) -> Accountant:
-    """An accountant of rounds of one kind."""
-    return Accountant().compose(round_, rounds)
+def repeated(what: Mechanism | Accountant, rounds: int) -> Accountant:
+    """An accountant of rounds of one kind, or of all that was composed, so many times."""
+    accountant = Accountant()
+    for round_, count in what.rounds if isinstance(what, Accountant) else [(what, 1)]:
+        accountant.compose(round_, count * rounds)
+    return accountant
 
 
 def _restore(rounds: Sequence[tuple[Mechanism, int]]) -> Accountant:

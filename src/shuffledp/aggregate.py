@@ -70,8 +70,8 @@ class Aggregate(RoundOfUsers):
     sent: ClassVar[str] = "contributions"
     trusted: ClassVar[str] = (
         "the aggregation is exact and secure: it reveals the sums of what all users send and "
-        "nothing else, also to those who carry it out; they do not conspire beyond what it "
-        "tolerates, and its cryptography is not broken"
+        "nothing else; no more of its servers or users conspire than it tolerates, and its "
+        "cryptography is not broken"
     )
 
     randomizer: Randomizer
@@ -118,6 +118,21 @@ class Aggregate(RoundOfUsers):
     def assumptions(self) -> Sequence[str]:
         zeros = "a user whose value is missing takes part all the same and randomizes zeros instead"
         return [*super().assumptions, *([zeros] if self.neighbours == "remove" else [])]
+
+    @property
+    def differing(self) -> str:
+        if self.neighbours == "replace":
+            return super().differing
+        return (
+            "neighbouring datasets differ in whether the contribution of one user is replaced by "
+            "zeros; the user takes part all the same"
+        )
+
+    @property
+    def idealised(self) -> str:  # type: ignore[override]
+        """Sums of real numbers are: sums of numbers that are rounded first are others."""
+        is_real = isinstance(self.law, laws.noise_law.GaussianShare)
+        return "to exact real numbers, which no device sends" if is_real else ""
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:

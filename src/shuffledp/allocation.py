@@ -14,7 +14,7 @@ from .central import GaussianNoise, Given
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import Mechanism
 from .randomizers import Analysis, Parameter
-from .randomizers.analyses import chapter
+from .randomizers.analyses import EVERY_EXAMPLE, OF_TRAINING, ROUNDING, chapter, fixed_beforehand
 from .randomizers.parameter import Search, parameters_of
 from .rounds import RoundWithOwnParameters
 
@@ -36,7 +36,8 @@ _ALLOCATED = Analysis(
     assumption=(
         "the steps of an example are drawn uniformly at random, independently of the other "
         "examples, of the data and of earlier results, and afresh in every epoch; the sizes of the "
-        "batches are not revealed, and no result is divided by them"
+        "batches are not revealed, and no result is divided by them; "
+        f"{fixed_beforehand('the number of epochs')}"
     ),
     gist="sees what every step releases",
     law=lambda round_: None,
@@ -52,7 +53,7 @@ _KEPT = replace(
 )
 _GAUSSIAN_STEP = (
     "an example adds a vector whose L2 norm is at most the clipping norm to the sums of its steps "
-    "and nothing to the others; normal noise, whose standard deviation is the noise multiplier "
+    "and nothing to the others; Gaussian noise, whose standard deviation is the noise multiplier "
     "times the clipping norm, is added to every coordinate of every sum, drawn from exactly this "
     "distribution, on real numbers and afresh"
 )
@@ -131,6 +132,7 @@ class RandomAllocation(RoundWithOwnParameters):
 
     name: ClassVar[str] = "random-allocation"
     view: ClassVar[str] = "allocation"
+    member: ClassVar[str] = "example"
     mechanism_label: ClassVar[str] = "a step adds"
     seen: ClassVar[str] = "the releases of the steps"
     trusted: ClassVar[str] = (
@@ -292,6 +294,22 @@ class RandomAllocation(RoundWithOwnParameters):
         return f"{epochs}{steps}, each example in {each} of every epoch, {drawn}"
 
     @property
+    def differing(self) -> str:
+        return (
+            "neighbouring datasets differ in whether one example is in the data; nothing, or "
+            "zeros, stand for a missing one"
+        )
+
+    @property
+    def protected_ones(self) -> str:
+        return EVERY_EXAMPLE
+
+    @property
+    def uncovered(self) -> Sequence[str]:
+        known = [ROUNDING] if self.mechanism is None else self.mechanism.uncovered
+        return [*known, *OF_TRAINING]
+
+    @property
     def inside(self) -> str:
         return repr(self)
 
@@ -381,9 +399,8 @@ class ShuffledBatches(Mechanism):
             "no guarantee that makes use of the shuffling is known for batches cut from shuffled "
             "examples; allocate every example to a random step (RandomAllocation) or draw Poisson "
             "batches (mechanisms.PoissonSampled). Without amplification, GaussianNoise("
-            f"{self.noise_multiplier!r}, neighbours='remove') for each epoch is an upper bound if "
-            "a missing example keeps its place with a zero gradient; attained_epsilon is a lower "
-            "bound."
+            "noise_multiplier, neighbours='remove') for each epoch is an upper bound if a missing "
+            "example keeps its place with a zero gradient; attained_epsilon is a lower bound."
         )
 
     @property

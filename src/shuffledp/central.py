@@ -16,7 +16,7 @@ from ._support import validate
 from ._support.text import plain, several
 from .guarantee import NEIGHBOURS
 from .randomizers import Analysis, Laplace, Parameter
-from .randomizers.analyses import chapter
+from .randomizers.analyses import ROUNDING, chapter
 from .randomizers.parameter import Search, parameters_of
 from .rounds import RoundWithOwnParameters
 
@@ -76,6 +76,15 @@ class Given(RoundWithOwnParameters):
         return "statistics about all users"
 
     @property
+    def differing(self) -> str:
+        if self.neighbours == "replace":
+            return super().differing
+        return (
+            f"neighbouring datasets differ in whether one {self.member} is in the data; nothing "
+            "stands for a missing one, or zeros, if what is assumed holds for zeros only"
+        )
+
+    @property
     def inside(self) -> str:
         return self.described
 
@@ -93,25 +102,22 @@ class Given(RoundWithOwnParameters):
 
 
 _DRAWN = (
-    "noise is added by at most the sensitivity; the noise is drawn from exactly this "
-    "distribution, on real numbers and afresh for every release"
+    "differs by at most the sensitivity between neighbouring datasets, for all possible earlier "
+    "releases; the noise is drawn from exactly this distribution, on real numbers and afresh for "
+    "every release"
 )
-_DRAWN_WHOLE = (
-    "noise is added by at most the sensitivity; the noise is drawn from exactly this "
-    "distribution, on integers and afresh for every release"
-)
-_CHANGED = "for all possible earlier releases, neighbouring datasets change"
+_DRAWN_WHOLE = _DRAWN.replace("real numbers", "integers")
 _GAUSSIAN = replace(
     GIVEN,
     name="gaussian",
-    theorem="exact hockey-stick divergence of two normal distributions (Balle, Wang 2018)",
-    assumption=f"{_CHANGED} the number, or in L2 norm the vector, to which {_DRAWN}",
+    theorem="exact hockey-stick divergence of two Gaussian distributions (Balle, Wang 2018)",
+    assumption=f"the number, or in L2 norm the vector, to which noise is added {_DRAWN}",
 )
 _LAPLACE = replace(
     GIVEN,
     name="laplace",
     theorem="exact hockey-stick divergence of two Laplace distributions",
-    assumption=f"{_CHANGED} the single number to which {_DRAWN}",
+    assumption=f"the single number to which noise is added {_DRAWN}",
 )
 _INTEGERS = replace(
     GIVEN,
@@ -120,7 +126,7 @@ _INTEGERS = replace(
         "exact hockey-stick divergence between integer noise and its shift; "
         f"proof: {chapter('Noise on integers')}"
     ),
-    assumption=f"{_CHANGED} the single integer to which {_DRAWN_WHOLE}",
+    assumption=f"the single integer to which noise is added {_DRAWN_WHOLE}",
 )
 Sensitivity = Annotated[
     float,
@@ -155,6 +161,10 @@ class CentralNoise(Given):
     @property
     def attained_parts(self) -> Sequence[Parts]:
         return [self.parts] * 2
+
+    @property
+    def uncovered(self) -> Sequence[str]:
+        return [ROUNDING]
 
 
 @dataclass(frozen=True)
@@ -289,6 +299,10 @@ class CentralIntegerNoise(CentralNoise):
     @property
     def explained(self) -> Analysis:
         return _INTEGERS
+
+    @property
+    def uncovered(self) -> Sequence[str]:
+        return ()
 
     @property
     @abstractmethod

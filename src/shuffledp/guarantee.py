@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import bounds, composition
+from . import bounds, composition, profiles
 from ._support import validate
 from ._support.numeric import Array, Bounds
 from ._support.progress import progress
@@ -186,8 +186,7 @@ NEIGHBOURS = {
     "replace": ("replace-one", "neighbouring datasets differ in the value of one user"),
     "remove": (
         "remove-one",
-        "neighbouring datasets differ in whether the value of one user is present; nothing, or "
-        "zero, stands for a missing one",
+        "neighbouring datasets differ in whether the data of one user are present",
     ),
 }
 
@@ -230,8 +229,7 @@ class Mechanism(Guarantee):
         Returns
         -------
         float
-            Certified from below; 0 if nothing but the guarantee is known, as of central mechanisms
-            that are not sampled.
+            Certified from below; 0 if nothing but the guarantee is known, as of `ApproximateDP`.
 
         Raises
         ------
@@ -255,8 +253,7 @@ class Mechanism(Guarantee):
         Returns
         -------
         float
-            Certified from below; 0 if nothing but the guarantee is known, as of central mechanisms
-            that are not sampled.
+            Certified from below; 0 if nothing but the guarantee is known, as of `ApproximateDP`.
 
         Raises
         ------
@@ -265,8 +262,7 @@ class Mechanism(Guarantee):
         """
         delta, rtol = validate.delta(delta), validate.tolerance(rtol)
         found = self._attained(lambda rounds: rounds.epsilon_bounds(delta, rtol))
-        # largest losses were rounded up
-        return found if delta else max(found * (1 - 2.0**-42) - 2.0**-42, 0.0)
+        return found if delta else profiles.base.attained_loss(found)
 
     def _attained(self, ask: Ask) -> float:
         choices = dict.fromkeys(tuple(choice) for choice in self.attained_parts)

@@ -301,7 +301,9 @@ def _exported(orders: _Orders, neighbours: str) -> PrivacyLossDistribution:
     given: list[Any] = []
     for first in range(len(sampled)):  # each order, followed by the other one
         pld = upper_pld(step, *sampled[first:], *sampled[:first])
-        masses = dict(zip(pld.index.tolist(), pld.masses.tolist(), strict=True))
+        # dp-accounting divides by the first mass: none may be subnormal, and more mass is safe
+        enough = np.where(pld.masses > 0, np.maximum(pld.masses, np.finfo(float).tiny), 0.0)
+        masses = dict(zip(pld.index.tolist(), enough.tolist(), strict=True))
         given.append((masses, min(pld.infinite, 1.0)))
     more = {} if len(given) == 1 else dict(zip(_ADDED, (*given[1], False), strict=True))
     return PrivacyLossDistribution.create_from_rounded_probability(*given[0], step, **more)
@@ -309,12 +311,15 @@ def _exported(orders: _Orders, neighbours: str) -> PrivacyLossDistribution:
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ShuffleDpEvent(dp_event.DpEvent):  # type: ignore[misc,unused-ignore]
-    """A shuffled round, or any other mechanism of shuffledp, as a dp-accounting event.
+    """A shuffled round, or another mechanism for replace-one neighbours, as a dp-accounting event.
+
+    `ShuffleAccountant` composes it. It refuses what is for remove-one neighbours, such as training:
+    compose that in an `Accountant`, or hand it over with `to_dp_accounting`.
 
     Attributes
     ----------
     mechanism : Mechanism
-        A round, or a mechanism such as `ApproximateDP`.
+        A round, or a mechanism such as `ApproximateDP`, for neighbours="replace".
 
     Raises
     ------
@@ -340,7 +345,9 @@ class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[m
     """A dp-accounting accountant that knows `ShuffleDpEvent` and composes with shuffledp.
 
     The guarantee is for replace-one neighbours. dp-accounting's PLDAccountant builds the PLD of
-    every other event; the composition is ours.
+    every other event, for these neighbours as well: Poisson-sampled Gaussian noise, a step of
+    DP-SGD, then costs more than for remove-one. For that, compose `PoissonSampled` in an
+    `Accountant`, or hand it to dp-accounting with `to_dp_accounting`. The composition is ours.
 
     Parameters
     ----------

@@ -22,6 +22,7 @@ from ._support.numeric import Array, digest
 from ._support.text import plain, several
 from .central import (
     BinomialNoise,
+    CentralNoise,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -34,7 +35,7 @@ from .guarantee import NEIGHBOURS
 from .profiles.base import PairProfile, PrivacyProfile
 from .profiles.closed_form import Polygon, PolygonProfile
 from .randomizers import Analysis
-from .randomizers.analyses import chapter
+from .randomizers.analyses import EVERY_EXAMPLE, OF_TRAINING, chapter, fixed_beforehand
 
 if TYPE_CHECKING:
     from .profiles.base import Parts
@@ -346,6 +347,7 @@ class PoissonSampled(Given):
     """
 
     name: ClassVar[str] = "poisson-sampled"
+    member: ClassVar[str] = "example"
 
     mechanism: Given
     rate: float
@@ -393,12 +395,33 @@ class PoissonSampled(Given):
             inner,
             name="poisson-sampled",
             theorem=f"{inner.theorem}; exact for a Poisson sample: {chapter('Sampling')}",
-            adversary=f"{inner.adversary}; does not see whether that one was sampled",
+            adversary=(
+                "sees what is released and is taken to know all examples but one; does not see "
+                "whether that one was sampled"
+            ),
             assumption=(
-                f"{inner.assumption}; every user is sampled independently of the other users, of "
-                "the data and of earlier results, and the size of the sample is not revealed"
+                f"{inner.assumption}; every example is sampled independently of the other "
+                "examples, of the data and of earlier results; the size of a sample is not "
+                f"revealed, and no result is divided by it; {fixed_beforehand('the rate')}"
             ),
         )
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        """What one release is: "noisy sum", if that is known."""
+        return "noisy sum" if isinstance(self.mechanism, CentralNoise) else super().noun
+
+    @property
+    def participants(self) -> str:
+        return "a random sample of the examples, drawn afresh for each"
+
+    @property
+    def protected_ones(self) -> str:
+        return EVERY_EXAMPLE
+
+    @property
+    def uncovered(self) -> Sequence[str]:
+        return [*self.mechanism.uncovered, *OF_TRAINING]
 
     @property
     def described(self) -> str:

@@ -18,7 +18,7 @@ from .guarantee import DEFAULT_RTOL, best_effort
 from .randomizers import Analysis, Randomizer
 from .randomizers.analyses import GROUPS_ARE_KNOWN, SAME_MESSAGES, SHARED_BLANKET, of_the_group
 from .randomizers.families import base_mass_of, family_of, helps_surely, shared_by
-from .rounds import DEVIATIONS, DRAWN, RoundWithOwnParameters, deviating
+from .rounds import DEVIATIONS, DRAWN, FOLLOWS, RoundWithOwnParameters, deviating, in_full
 from .shuffle import Shuffle
 
 if TYPE_CHECKING:  # loaded with the first question
@@ -420,7 +420,7 @@ class MixedShuffle(RoundWithOwnParameters):
 
     @property
     def described(self) -> str:
-        return "; ".join(f"{group.name!r}: {group.randomizer.describe()}" for group in self.groups)
+        return "; ".join(f"{group.name!r}: {in_full(group.randomizer)}" for group in self.groups)
 
     @property
     def people(self) -> str:
@@ -432,6 +432,14 @@ class MixedShuffle(RoundWithOwnParameters):
                 if count := getattr(group, what):
                     said.append(f"at most {count:,} users of group {group.name!r} {who}")
         return deviating(said, sampled=True)
+
+    @property
+    def protected_ones(self) -> str:
+        return FOLLOWS.format("" if self.protects is None else f" of group {self.protects!r}")
+
+    @property
+    def uncovered(self) -> Sequence[str]:
+        return ["rounds with fewer users in a group than stated"]
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:

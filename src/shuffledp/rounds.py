@@ -14,7 +14,7 @@ from ._support.text import plain, several
 from .errors import InvalidParameter
 from .guarantee import NEIGHBOURS, Mechanism
 from .randomizers import Analysis, Randomizer
-from .randomizers.analyses import SAMPLED, chapter
+from .randomizers.analyses import MORE_THAN_STATED, SAMPLED, chapter
 
 if TYPE_CHECKING:  # loaded with the first question
     from .profiles.base import Parts, PrivacyProfile
@@ -25,11 +25,19 @@ KINDS_OF_SAMPLES = ("fixed", "poisson")
 #: Options that say who does not follow the protocol and how much each user sends, as usual.
 PEOPLE_DEFAULTS = {"colluding": 0, "dropouts": 0, "messages": 1}
 #: What users do who do not follow the protocol.
-DEVIATIONS = ("collude with the adversary or deviate from the protocol", "drop out")
+DEVIATIONS = (
+    "collude with the adversary, even later, or deviate from the protocol",
+    "drop out",
+)
 #: What is cited for them.
-_WITHOUT_THEM = f"without colluders and drop-outs: {chapter('Users who provide no cover')}"
+_SUBTRACTED = f"how colluders and drop-outs are subtracted: {chapter('Users who provide no cover')}"
 #: What is said of several messages of a user, and of users who are drawn at random.
 TOGETHER = "which may all change between neighbouring datasets and are protected together"
+#: Whom a guarantee is for where users follow a protocol: the theory of users without cover.
+FOLLOWS = (
+    "every user{} who follows the protocol in every round, also one from whom nothing arrives in "
+    "some of them"
+)
 DRAWN = (
     "afresh in every round and independently of all values; the adversary learns how many were "
     "drawn, but not who"
@@ -40,16 +48,25 @@ def deviating(said: Sequence[str], sampled: bool) -> str:
     """Who is assumed not to follow the protocol, for a statement: nobody, or those who are said.
 
     >>> deviating(["at most 3 users drop out"], sampled=False)[:70]
-    'in each round at most 3 users drop out, and no other user colludes, de'
+    'in each round at most 3 users drop out, and no other user drops out, c'
     """
     if not said:
-        return "no user colludes with the adversary, deviates from the protocol or drops out"
-    drawn = ", or on who is drawn" if sampled else ""
+        return (
+            "no user colludes with the adversary, even later, deviates from the protocol or drops "
+            "out"
+        )
+    drawn = ", nor on who is drawn" if sampled else ""
     return (
-        f"in each round {' and '.join(said)}, and no other user colludes, deviates or drops out; "
-        "these may be any users, but who they are does not depend on what any user holds or sends"
-        f"{drawn}"
+        f"in each round {' and '.join(said)}, and no other user drops out, colludes or deviates; "
+        "these may be any users, other ones in each round, and who they are may depend on the "
+        "values of others, but neither on that of the user who is protected nor on what anybody "
+        f"sends{drawn}"
     )
+
+
+def in_full(randomizer: Randomizer) -> str:
+    """What a message is, in words and as described."""
+    return ": ".join(text for text in (randomizer.in_words, randomizer.describe()) if text)
 
 
 class Round(Mechanism):
@@ -63,6 +80,10 @@ class Round(Mechanism):
     mechanism_label: ClassVar[str] = "local randomizer"
     seen: ClassVar[str]  # in a word or two
     trusted: ClassVar[str]  # an assumption, as a sentence: who has to be trusted with what
+    #: Whose data neighbouring datasets differ in: those of a user, or an example of training.
+    member: ClassVar[str] = "user"
+    #: What a computer does not do, if the guarantee is for that only.
+    idealised: str = ""
 
     @property
     @abstractmethod
@@ -96,6 +117,21 @@ class Round(Mechanism):
         return ""
 
     @property
+    def differing(self) -> str:
+        """What neighbouring datasets are, as a clause."""
+        return NEIGHBOURS[self.neighbours][1]
+
+    @property
+    def protected_ones(self) -> str:
+        """Whom the guarantee is for."""
+        return "every user whose data are used"
+
+    @property
+    def uncovered(self) -> Sequence[str]:
+        """What the guarantee says nothing about, beside what holds for every round."""
+        return ()
+
+    @property
     def remarks(self) -> Sequence[tuple[str, str]]:
         """Further lines of a statement, as pairs of a name and a text."""
         return ()
@@ -121,7 +157,7 @@ class Round(Mechanism):
     def _repr_html_(self) -> str:
         analysis = self.explained
         facts = [
-            ("relation", ": ".join(NEIGHBOURS[self.neighbours])),
+            ("relation", f"{self.relation}: {self.differing}"),
             ("sent by", self.participants),
             (self.mechanism_label, self.described),
             ("adversary", analysis.adversary),
@@ -251,7 +287,8 @@ class RoundOfUsers(Round):
     @property
     def _aside(self) -> str:
         counts = (self.colluding, "colluding"), (self.dropouts, "dropping out")
-        said = [f"{n:,} or {100 * n / self.users:.3g} % {what}" for n, what in counts if n]
+        whole = " of all" if self.sample_rate < 1 else ""
+        said = [f"{n:,} or {100 * n / self.users:.3g} %{whole} {what}" for n, what in counts if n]
         said += [f"{self.messages:,} {self.sent} each"] if self.messages > 1 else []
         return f" ({', '.join(said)})" if said else ""
 
@@ -270,7 +307,26 @@ class RoundOfUsers(Round):
 
     @property
     def described(self) -> str:
-        return self.randomizer.describe()
+        return in_full(self.randomizer)
+
+    @property
+    def differing(self) -> str:
+        if self.neighbours == "replace":
+            return super().differing
+        return (
+            "neighbouring datasets differ in whether the value of one user is sent; the user takes "
+            "part all the same"
+        )
+
+    @property
+    def protected_ones(self) -> str:
+        return FOLLOWS.format("")
+
+    @property
+    def uncovered(self) -> Sequence[str]:
+        if self.sample_rate < 1:
+            return [f"rounds with fewer than {self.users:,} users to draw from"]
+        return [f"rounds in which fewer than {self.users - int(self.dropouts):,} users send"]
 
     @property
     def people(self) -> str:
@@ -294,8 +350,13 @@ class RoundOfUsers(Round):
     @property
     def explained(self) -> Analysis:
         analysis = self._analysis
-        lost = [_WITHOUT_THEM] if self.honest < self.users else []
-        return replace(analysis, theorem="; ".join([analysis.theorem, *self._steps, *lost]))
+        most = f"{self.messages:,} values" if self.messages > 1 else "one value"
+        assumption = analysis.assumption.replace(MORE_THAN_STATED, f"more than {most} in a round")
+        if self.messages > 1 and analysis.of_several:
+            assumption = f"{assumption}; {analysis.of_several}"
+        lost = [_SUBTRACTED] if self.honest < self.users else []
+        theorem = "; ".join([analysis.theorem, *self._steps, *lost])
+        return replace(analysis, theorem=theorem, assumption=assumption)
 
     @property
     def _steps(self) -> list[str]:

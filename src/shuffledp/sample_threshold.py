@@ -124,7 +124,7 @@ class SampleThreshold(RoundWithOwnParameters):
     def _pair(self, reports: int | None = None) -> PairProfile:
         """Of a bin that has one report more, whatever else it has, or with so many."""
         more, less = (
-            profiles.threshold.ThresholdProfile(self.rate, self._effective, order, reports)
+            profiles.one_more.ThresholdProfile(self.rate, self._effective, order, reports)
             for order in (True, False)
         )
         return profiles.base.PairProfile(more, less)
@@ -142,7 +142,7 @@ class SampleThreshold(RoundWithOwnParameters):
     @property
     def attained_parts(self) -> Sequence[Parts]:
         """Parts of datasets with the numbers of reports that are worst for small losses."""
-        reports = profiles.threshold.worst_reports(self.rate, self._effective, np.zeros(1))
+        reports = profiles.one_more.worst_reports(self.rate, self._effective, np.zeros(1))
         return [self._composed(self._pair(int(reports[0])))] * 2
 
     def _attained(self, ask: Ask) -> float:
@@ -191,6 +191,17 @@ class SampleThreshold(RoundWithOwnParameters):
             return f"{limit}; no user knows or decides which reports are kept"
         collude = f"at most {self.colluding:,} users collude with the adversary"
         return f"{limit}; {collude}, and these may be any users"
+
+    @property
+    def differing(self) -> str:
+        if self.neighbours == "replace":
+            return super().differing
+        several = "report of one user is" if self.messages == 1 else "reports of one user are"
+        return f"neighbouring datasets differ in whether the {several} there"
+
+    @property
+    def protected_ones(self) -> str:
+        return "every user who follows the protocol in every round"
 
     @property
     def remarks(self) -> Sequence[tuple[str, str]]:

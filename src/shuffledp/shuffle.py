@@ -238,8 +238,8 @@ class Shuffle(RoundOfUsers):
         attained = self._attained_round()
         if delta == 0 and not attained.bounded:
             return math.inf
-        if delta == 0:  # the largest loss, which was rounded up
-            return max(attained.max_loss * (1 - 2.0**-42) - 2.0**-42, 0.0)
+        if delta == 0:
+            return profiles.base.attained_loss(attained.max_loss)
         if isinstance(attained, profiles.mixture.MixtureProfile):
             attained = self._attained_round(
                 best_effort(bounds.one_round.epsilon_bounds, attained, delta, 0.1).upper

@@ -134,7 +134,8 @@ MANY_COVER = 200.0
 
 # Binary messages (binary_profile.py)
 
-#: Ranges of the others' values that are cut at each epsilon: more narrow the bounds and cost time.
+#: Ranges of the others' values at each epsilon, on average, up to which they are cut: more narrow
+#: the bounds and cost time.
 MOST_RANGES = 16
 
 # Noise messages (one_more.py, two_counts.py)

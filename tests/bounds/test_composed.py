@@ -1,14 +1,18 @@
 """How lattices of a composition are made finer."""
 
 import math
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
 
-from shuffledp import Accountant, Gaussian, Laplace, PureLDP, Shuffle
+from shuffledp import Accountant, FiniteRandomizer, Gaussian, Laplace, PureLDP, Shuffle
 from shuffledp.bounds import composed
+from shuffledp.central import GaussianNoise
 from shuffledp.composition.compose import Composition
 from shuffledp.errors import NotCertified
+from shuffledp.guarantee import best_effort
+from shuffledp.mechanisms import ApproximateDP
 from shuffledp.profiles.base import merged
 from shuffledp.randomizers import NoisyHistogram, Randomizer
 
@@ -57,6 +61,21 @@ def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer) -> Non
     assert len(curve.cached) < len(each.cached)
 
 
+def test_a_curve_of_which_little_is_known_before() -> None:
+    """Rough estimates of log(1/delta) need not grow with epsilon: here they fall."""
+    rows = [[F(1), F(0)], [F(15, 16), F(1, 16)]]
+    alone = Shuffle(FiniteRandomizer([[float(p) for p in row] for row in rows]), 1, messages=2)
+    laws = [[a * b for a in row for b in row] for row in rows]
+    epsilons = [0.0, 0.01, 0.05, 0.1, 2.0]
+    for epsilon, upper in zip(epsilons, alone.get_delta(epsilons).tolist(), strict=True):
+        alpha = F(math.exp(epsilon))
+        truth = max(
+            sum(max(p - alpha * q, F(0)) for p, q in zip(*pair, strict=True))
+            for pair in (laws, laws[::-1])
+        )
+        assert truth <= F(upper) <= truth * F(1001, 1000) + F(1, 10**12)
+
+
 def test_arrays_are_answered_like_their_elements() -> None:
     accountant = Accountant().compose(Shuffle(PureLDP(4.0), 10_000), 4)
     deltas = np.array([[0.0, 1.0], [1e-6, 1e-9]])
@@ -66,3 +85,13 @@ def test_arrays_are_answered_like_their_elements() -> None:
         assert lower[i, j] <= alone.upper
         assert alone.lower <= upper[i, j]
     assert accountant.get_epsilon([]).shape == (0,)
+
+
+@pytest.mark.parametrize("rounds", [10, 100])
+def test_finite_losses_beyond_the_largest_supported_are_not_infinite(rounds: int) -> None:
+    """One loss is 1000, give or take 45, of which all beyond 600 counts as infinite from above."""
+    noise = Accountant().compose(GaussianNoise(0.0224)).compose(ApproximateDP(70.0), rounds)
+    assert best_effort(noise.delta_bounds, 1e6, rtol=0.05).lower == 0
+    lower, upper = best_effort(noise.epsilon_bounds, 1e-20, rtol=0.05)
+    assert lower <= 70 * rounds + 1000 + 45 * 10
+    assert upper == math.inf

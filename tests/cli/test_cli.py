@@ -15,12 +15,12 @@ from shuffledp._support.text import rounded_down, rounded_up
 from shuffledp.randomizers.analyses import STRONGER_CLONES
 
 #: How every statement begins.
-CLAIM = "Under the assumptions below, the protocol is "
+CLAIM = "Under the assumptions below, the protocol is differentially private with "
 
 
 def test_epsilon_statement() -> None:
     out = ok("epsilon", "--eps0", "4", "--users", "10000", "--rounds", "4", "--delta", "1e-6")
-    assert out.startswith(f"{CLAIM}(0.8539, 1e-06)-differentially private.\n")
+    assert out.startswith(f"{CLAIM}epsilon = 0.8539 and delta = 1e-06.\n")
     flat = " ".join(out.split())
     for phrase in (
         "relation replace-one",
@@ -78,7 +78,8 @@ def test_json_is_what_python_says() -> None:
             STRONGER_CLONES.assumption,
             "the shuffler is honest: it reveals all messages of a round together, in an order "
             "drawn uniformly at random, and nothing else",
-            "no user colludes with the adversary, deviates from the protocol or drops out",
+            "no user colludes with the adversary, even later, deviates from the protocol or drops "
+            "out",
         ],
         "rounds": 4,
         "rtol": 0.001,
@@ -105,7 +106,11 @@ def test_rtol_narrows_the_bracket() -> None:
 
 def test_version_and_help() -> None:
     assert ok("--version") == f"shuffledp {shuffledp.__version__}\n"
-    assert "shuffledp epsilon --eps0 4" in ok("--help")
+    top = ok("--help")
+    assert "shuffledp epsilon --eps0 4" in top
+    for words in ("Training with DP-SGD", "--view allocation", "--mechanism gaussian", "Poisson"):
+        assert words in top
+    assert "probability of an example in each step" in " ".join(ok("epsilon", "--help").split())
     for command in ("epsilon", "delta"):
         assert f"shuffledp {command} --eps0" in ok(command, "--help")
 
@@ -302,11 +307,11 @@ def test_no_epsilon_is_said_in_words_with_the_least_delta() -> None:
     assert said
     least = Fraction(3, 4) * Fraction(15, 16) ** 9
     assert least <= Fraction(said[1]) <= least * Fraction(1002, 1000)
-    assert some.startswith("(") and some.endswith(", 0.5)-differentially private.")
+    assert some.startswith("epsilon = ") and some.endswith(" and delta = 0.5.")
     assert out.count("  bracket  ") == 1
     # at the delta that is named there is an epsilon, a little below it there is none
     named = ok("epsilon", *options, "--users", "10", "--delta", said[1])
-    assert named.startswith(f"{CLAIM}(")
+    assert named.startswith(f"{CLAIM}epsilon = ")
     below = unmet("epsilon", *options, "--users", "10", "--delta", f"{float(least) * 0.999}")
     assert below.startswith("No epsilon is certified")
 
@@ -320,10 +325,11 @@ def test_no_epsilon_at_delta_zero() -> None:
 
 def test_given_numbers_are_printed_as_given() -> None:
     protocol = ("--eps0", "1", "--users", "1e6")
-    assert ok("epsilon", *protocol, "--delta", "0").startswith(f"{CLAIM}(1, 0)-diff")
+    none = f"{CLAIM}epsilon = 1 and delta = 0.\n"
+    assert ok("epsilon", *protocol, "--delta", "0").startswith(none)
     out = ok("delta", *protocol, "--epsilon", "1,0.123456789012")
-    assert out.startswith(f"{CLAIM}(1, 0)-diff")
-    assert "(0.123456789012, " in out
+    assert out.startswith(none)
+    assert "epsilon = 0.123456789012 and delta = " in out
     assert "at epsilon = 1\n" in out
 
 
@@ -343,6 +349,13 @@ def test_sampled_rounds_and_densities() -> None:
     assert "not a whole number" in result.stderr
 
 
+def test_bounds_that_do_not_apply_for_one_reason_share_a_line() -> None:
+    asked = "--mechanism gaussian --sigma 1 --sample-rate 0.01 --rounds 9 --delta 1e-5"
+    text = " ".join(ok("compare", *asked.split()).split())
+    assert text.count("it is for shuffled messages, not for the releases of a curator") == 1
+    assert "Does not apply: Erlingsson et al. 2019; Balle et al. 2019, closed form; " in text
+
+
 def test_compare_as_table_json_and_picture(tmp_path: Path) -> None:
     protocol = ("--eps0", "3", "--users", "1e5", "--sample-rate", "0.01", "--rounds", "10")
     picture = tmp_path / "bars.png"
@@ -355,3 +368,10 @@ def test_compare_as_table_json_and_picture(tmp_path: Path) -> None:
     assert min(ratios.values()) > 1.1
     assert ratios["Girgis et al. 2021"] > 40
     assert run("compare", *protocol, "--delta", "1e-5", "--plot", "x.nonsense").returncode == 2
+
+
+@pytest.mark.parametrize("word", ["statement", "document"])
+def test_what_is_no_command_is_said_to_be_printed_by_others(word: str) -> None:
+    result = run(word)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    assert "tatements are printed by epsilon, delta and risk" in result.stderr

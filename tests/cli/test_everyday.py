@@ -63,7 +63,7 @@ def test_calibrate_is_what_python_says() -> None:
     assert (report["lower"], report["upper"]) == found.achieved
     assert report["room"] == found.room and report["rounds"] == 2
     text = ok("calibrate", *options)
-    assert text.startswith(f"eps0 = {found.value} is the largest that is certified to meet")
+    assert text.startswith(f"eps0 = {found.value} is certified to meet epsilon 0.5 at")
 
 
 def test_calibrate_users() -> None:
@@ -71,8 +71,18 @@ def test_calibrate_users() -> None:
         *["calibrate", "--find", "users", "--eps0", "4", "--epsilon", "0.5", "--delta", "1e-6"]
     )
     value = calibrate("users", round_of_users, epsilon=0.5, delta=1e-6).value
-    assert f"users = {value:,} is the smallest" in text
-    assert f"users = {int(value) - 1:,} has" in text
+    assert f"users = {value:,} is certified to meet" in text
+    assert f"users = {int(value) - 1:,} is not certified at rtol 0.001:" in text
+
+
+def test_calibrate_repeats_what_was_asked() -> None:
+    """Without --neighbours the noise is for replaced values: the answer has to say so."""
+    options = "calibrate --find sigma --mechanism gaussian --rounds 20 --epsilon 3 --delta 1e-5"
+    text = " ".join(ok(*options.split()).split())
+    found = "Gaussian noise of standard deviation 6.22, sensitivity 1; replace-one neighbours;"
+    assert f"for 20 releases of statistics about all users, {found}" in text
+    text = " ".join(ok(*options.split(), "--neighbours", "remove").split())
+    assert found.replace("replace-one", "remove-one") in text
 
 
 @pytest.mark.parametrize(
@@ -85,6 +95,10 @@ def test_calibrate_users() -> None:
         ("--find users --eps0 4 --epsilon 0 --delta 1e-6", "epsilon=0"),
         ("--find size --users 1e4 --epsilon 1 --delta 1e-6", "'size' is not one of"),
         ("--find steps --view allocation --epsilon 1 --delta 1e-6", "needs --noise-multiplier"),
+        (
+            "--find noise-multiplier --mechanism gaussian --epsilon 1 --delta 1e-6",
+            "look for sigma, which is the same with sensitivity 1",
+        ),
         (f"{SAMPLED} --sampling fixed --epsilon 1 --delta 1e-6", "use --sampling='poisson'"),
         (f"{SAMPLED} --neighbours replace --epsilon 1 --delta 1e-6", "use --neighbours='remove'"),
         ("--find sigma --mechanism gaussian --sample-rate 2000 --epsilon 1 --delta 1e-6", "share"),
@@ -173,6 +187,11 @@ def test_central_mechanisms_are_asked_about_like_rounds(tmp_path: Path) -> None:
         ("--mechanism gaussian --sigma 1 --randomizer rr", "--randomizer does not go with"),
         ("--mechanism gaussian --sigma 1 --protects a", "--protects does not go with"),
         ("--mechanism gaussian", "--mechanism gaussian needs --sigma; add it."),
+        (
+            "--mechanism gaussian --noise-multiplier 1",
+            "--mechanism gaussian; give it as --sigma, with sensitivity 1.",
+        ),
+        ("--mechanism laplace --noise-multiplier 1", "--mechanism laplace; leave it out."),
         (
             "--sigma 1 --sample-rate 0.01",
             "a step of DP-SGD, is a --mechanism: ",

@@ -228,7 +228,7 @@ def test_gaussian_steps_against_samples(sigma: float, steps: int, epsilon: float
     assert margin < 0.3 * upper  # or the comparison would say nothing
 
 
-@pytest.mark.parametrize(("sigma", "steps", "epochs"), [(0.5, 1000, 2), (1.0, 100, 1), (2.0, 8, 3)])
+@pytest.mark.parametrize(("sigma", "steps", "epochs"), [(0.5, 1000, 1), (1.0, 100, 1), (2.0, 8, 3)])
 def test_lattices_of_losses_agree_with_cells_of_outputs(
     sigma: float, steps: int, epochs: int
 ) -> None:
@@ -249,7 +249,6 @@ def test_lattices_of_losses_agree_with_cells_of_outputs(
     [
         (1000, 1.0, 1, 1e-6, 0.17173, 0.14943),
         (1000, 1.0, 10, 1e-6, 0.54005, 0.52218),
-        (100, 1.426215, 10, 1e-5, 0.94273, 0.92333),
         (500, 0.834432, 10, 1e-5, 1.01552, 0.89918),
         (64, 2.0, 1, 1e-8, 0.32954, 0.31785),
     ],
@@ -277,8 +276,6 @@ def test_figures_of_an_independent_transform(
         (10_000, 0.3532, 1),
         (100_000, 0.2970, 1),
         (100, 1.426215, 10),
-        (500, 0.834432, 10),
-        (100, 2.610518, 40),
         (1000, 1.4289, 100),
     ],
 )

@@ -7,9 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from shuffledp import Accountant, FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.numeric import Side
 from shuffledp.composition.composed_profile import ShortSum, Table
 from shuffledp.composition.pld import PLD
+from shuffledp.guarantee import best_effort
 from shuffledp.profiles.closed_form import GaussianProfile
 
 
@@ -51,6 +53,26 @@ def test_sums(others: list[PLD], epsilon: float) -> None:
     assert high - low <= 1e-10 * truth + 1e-290
 
 
+@pytest.mark.parametrize("step", [2.0**-70, 1e-300])
+def test_lattices_on_which_the_largest_sum_has_no_index(step: float) -> None:
+    tiny = PLD(step, ONE.index, ONE.masses, ONE.infinite)
+    truth = exact([tiny, tiny], 0.0)
+    low, high = (
+        ShortSum([(tiny, 2)], side)(np.zeros(1))[0][0] for side in (Side.LOWER, Side.UPPER)
+    )
+    assert low <= truth * (1 + 1e-15) and truth * (1 - 1e-15) <= high
+    assert high - low <= 1e-11
+
+
+def test_samples_of_messages_that_say_all_or_nothing() -> None:
+    """Whoever takes part is seen to, and the only finite losses are roundings."""
+    randomizer = FiniteRandomizer(((0.0, 1.0), (1.0, 0.0), (1.0, 0.0)))
+    round_ = Shuffle(randomizer, 2, sample_rate=0.9, sampling="poisson", messages=3)
+    for epsilon in (0.0, 1.0):
+        lower, upper = round_.delta_bounds(epsilon)
+        assert lower <= 0.9 <= upper <= 0.9001
+
+
 def test_a_loss_error_is_charged() -> None:
     moved = PLD(0.25, ONE.index, ONE.masses, ONE.infinite, loss_error=0.01)
     epsilon = np.array([0.0, 0.4])
@@ -83,3 +105,33 @@ def test_a_table_far_beyond_its_last_epsilon() -> None:
     found = table(np.array([50.0, 700.0, 1e6]))
     assert found.lower.tolist() == [0.0] * 3
     assert found.upper.tolist() == [0.2] * 3
+
+
+def test_a_table_knows_no_lower_value_where_alpha_is_no_double() -> None:
+    table = Table(np.array([0.0, 700.0]), np.array([0.5, 0.4]), np.array([0.6, 0.5]))
+    found = table(np.array([700.0, 701.0, 1e6]))
+    assert found.lower[0] > 0.3
+    assert found.lower[1:].tolist() == found.fall_low[1:].tolist() == [0.0, 0.0]
+    assert (found.upper >= 0.5).all()
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "poisson"])
+def test_samples_of_bundles_whose_losses_exceed_700(sampling: str) -> None:
+    """Whoever of the two takes part is seen, up to e^-200; five messages lose 1000 at most."""
+    round_ = Shuffle(PureLDP(200.0), 2, sample_rate=0.5, sampling=sampling, messages=5)
+    for epsilon in (0.0, 1.0, 599.0, 650.0, 701.0, 705.0, 710.0, 900.0):
+        lower, upper = best_effort(round_.delta_bounds, epsilon)
+        assert lower <= 0.5 <= upper <= 0.5001
+    assert round_.get_delta(1000.1) == 0
+
+
+def test_rounds_whose_losses_exceed_the_range_of_a_double() -> None:
+    """Two rounds, in each of which whoever of the two takes part is seen, up to e^-200."""
+    round_ = Shuffle(PureLDP(200.0), 2, sample_rate=0.5, messages=5)
+    twice = Accountant().compose(round_, 2)
+    for epsilon in (0.0, 500.0, 650.0, 900.0):
+        lower, upper = best_effort(twice.delta_bounds, epsilon)
+        assert lower <= 0.75 * (1 + 1e-12) and 0.75 <= upper <= 0.7501
+    # only if the user takes part in both rounds, losses are that large
+    lower, upper = best_effort(twice.delta_bounds, 1200.0)
+    assert lower <= 0.25 <= upper

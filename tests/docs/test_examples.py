@@ -33,21 +33,22 @@ def test_telemetry(tmp_path: Path, printed: Any) -> None:
     picture = tmp_path / "ledger.png"
     said = printed("telemetry.py", str(picture))
     assert picture.read_bytes().startswith(b"\x89PNG")
-    found = re.search(r"whole budget: ([\d.]+) ", said)
+    found = re.search(r"whole target: ([\d.]+) ", said)
     spare = re.search(r"^(\d+) more rounds", said, re.MULTILINE)
     assert found and spare and "The plan fits" in said
 
+    def asked(eps0: float, share: float = 1.0) -> Shuffle:
+        return Shuffle(PureLDP(eps0), 10**6, sample_rate=share, colluding=50_000, dropouts=0.2)
+
     def year(eps0: float) -> Accountant:
-        accountant = Accountant()
-        accountant.compose(Shuffle(PureLDP(eps0), 10**6, sample_rate=0.1), rounds=52)
-        return accountant
+        return Accountant().compose(asked(eps0, 0.1), rounds=52)
 
     assert year(float(found[1])).fits(1.0, 1e-8)
     assert not year(float(found[1]) + 1e-3).fits(1.0, 1e-8)
     accountant = year(6.0)
-    accountant.compose(Shuffle(PureLDP(4.0), 10**6), rounds=4 + int(spare[1]))
+    accountant.compose(asked(4.0), rounds=4 + int(spare[1]))
     assert accountant.fits(1.0, 1e-8)
-    accountant.compose(Shuffle(PureLDP(4.0), 10**6))
+    accountant.compose(asked(4.0))
     assert not accountant.fits(1.0, 1e-8)
 
 
@@ -56,9 +57,10 @@ def test_histogram(printed: Any) -> None:
     said = printed("histogram.py")
     chosen = re.search(r"^deployed: RandomizedResponse\(k=16, eps0=([\d.]+)\)", said, re.M)
     inside = re.search(r"^(\d+) of 16 counts are in their", said, re.M)
-    stated = re.search(r"^Under .*, the protocol is \(([\d.]+), 1e-08\)", said, re.M)
+    stated = re.search(r"^Under .* with epsilon = ([\d.]+) and delta = 1e-08", said, re.M)
     assert chosen and inside and stated and "The plan fits" in said
-    month = Shuffle(RandomizedResponse(16, eps0=float(chosen[1])), 100_000)
+    known = RandomizedResponse(16, eps0=float(chosen[1]))
+    month = Shuffle(known, 100_000, colluding=5_000, dropouts=20_000)
     lower = Accountant().compose(month, rounds=12).epsilon_bounds(1e-8).lower
     assert lower <= float(stated[1]) <= 1
     assert int(inside[1]) >= 12  # fewer have a probability below 1 in 1,000

@@ -198,3 +198,24 @@ def test_binomial_tail_is_a_point_mass_times_an_integral() -> None:
         mpmath.binomial(m, s) * mpf(p) ** s * mpf(1 - p) ** (m - s) for s in range(j, m + 1)
     )
     assert tail[0] == pytest.approx(float(truth), rel=1e-10)
+
+
+def test_weights_of_the_rule() -> None:
+    """The charge of the quadrature is mostly for numpy's weights: in many digits."""
+    places, weights = np.polynomial.legendre.leggauss(tails._NODES)
+    with mpmath.workdps(40):
+        for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
+            root = mpmath.findroot(lambda x: mpmath.legendre(tails._NODES, x), mpf(place))
+            slope = mpmath.diff(lambda x: mpmath.legendre(tails._NODES, x), root)
+            assert abs(root - place) <= 1e-15
+            assert abs(mpf(weight) * (1 - root**2) * slope**2 / 2 - 1) <= 3e-13
+    assert tails._QUADRATURE >= 1e-12
+
+
+@pytest.mark.parametrize("x", [1.0, 1.25, 2.0, 7.3, 15.0, 15.999, 16.0, 40.5, 1e9])
+def test_the_error_of_stirlings_formula(x: float) -> None:
+    with mpmath.workdps(40):
+        at = mpf(x)
+        exact = mpmath.loggamma(at + 1) - (at + mpf(1) / 2) * mpmath.log(at) + at
+        exact -= mpmath.log(2 * mpmath.pi) / 2
+        assert abs(exact - float(tails.stirling_error(np.array([x]))[0])) <= 3e-14

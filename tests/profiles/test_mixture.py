@@ -10,6 +10,7 @@ import pytest
 
 from shuffledp import (
     Accountant,
+    Aggregate,
     Laplace,
     PureLDP,
     RandomizedResponse,
@@ -20,6 +21,7 @@ from shuffledp import (
 from shuffledp._support.numeric import Array
 from shuffledp.composition.bundle import BundledRounds, _below
 from shuffledp.errors import InvalidParameter, OutOfRange
+from shuffledp.guarantee import best_effort
 from shuffledp.laws.noise_law import PoissonNoise
 from shuffledp.profiles.base import Samples
 from shuffledp.profiles.sender_count import SenderCount
@@ -255,3 +257,11 @@ def test_lines_below_a_bucket_stay_below_it_everywhere(mean: float) -> None:
         for steep in slopes:
             line = lower - steep * (everywhere - at)
             assert (line <= exact(mean, everywhere) * (1 + 1e-12)).all()
+
+
+def test_buckets_are_cut_where_next_to_nothing_is_left() -> None:
+    """Without a warning that widths relative to a mean of 1e-290 overflow."""
+    bits = RandomizedResponse(2, eps0=50.0)
+    sampled = Aggregate(bits, 12, sample_rate=0.5, sampling="poisson", colluding=1)
+    lower, upper = best_effort(sampled.epsilon_bounds, 1e-280, rtol=0.01)
+    assert 49 < lower <= 50 <= upper * (1 + 1e-12)

@@ -14,6 +14,7 @@ import oracles
 from covering import covering
 from shuffledp import (
     Accountant,
+    Aggregate,
     FiniteRandomizer,
     Gaussian,
     Laplace,
@@ -22,7 +23,10 @@ from shuffledp import (
     Shuffle,
     compare,
 )
+from shuffledp.central import GaussianNoise
 from shuffledp.errors import InvalidParameter
+from shuffledp.guarantee import best_effort
+from shuffledp.mechanisms import PoissonSampled
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -215,3 +219,27 @@ def test_compare_lists_every_bound_once_and_ours_is_the_smallest() -> None:
             if row.epsilon is not None and row.name in proven:
                 assert row.epsilon >= table.ours.lower
         assert "Does not apply" in str(table)
+
+
+@pytest.mark.parametrize("rate", [1.7763038857898437e-06, 5.843424168318577e-09, 0.5])
+def test_losses_beyond_the_largest_supported_are_not_infinite(rate: float) -> None:
+    """The loss of the noise alone is 1000, give or take 45: nothing is left of it at 1e5.
+
+    From above, losses beyond 600 count as infinite. From below they must not, however the place is
+    rounded at which the noise alone is evaluated.
+    """
+    noise = GaussianNoise(0.0224, neighbours="remove")
+    sampled = PoissonSampled(noise, rate)
+    assert best_effort(sampled.delta_bounds, 1e5).lower == sampled.attained_delta(1e5) == 0
+    # most of the sampled mass is at a loss of about 1000 + log(rate)
+    bounds = best_effort(sampled.epsilon_bounds, rate / 2)
+    assert 500 < bounds.lower <= 1000 + math.log(rate) + 10
+    assert bounds.upper >= 1000 + math.log(rate) - 10
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "poisson"])
+def test_sums_of_samples_beyond_the_largest_supported_loss(sampling: str) -> None:
+    users = [3, 7, 10, 47]
+    for each in users:
+        summed = Aggregate(Gaussian(0.0224), each, sample_rate=1 / each, sampling=sampling)
+        assert best_effort(summed.delta_bounds, 1e5).lower == 0

@@ -9,7 +9,7 @@ import pytest
 
 from covering import covering
 from oracles import noise as oracle
-from shuffledp.profiles.threshold import ThresholdProfile
+from shuffledp.profiles.one_more import ThresholdProfile
 
 CASES = [(0.3, 1), (0.5, 4), (0.9, 6), (0.1, 3), (0.02, 2), (0.25, 20)]
 
@@ -133,3 +133,31 @@ def test_one_report_without_a_threshold() -> None:
     with mpmath.workdps(40):
         exact = 1 - mpmath.exp(mpmath.mpf(epsilon)) * (1 - mpmath.mpf(rate))
         assert float(found.lower[0]) <= exact <= float(found.upper[0])
+
+
+@pytest.mark.parametrize("epsilon", [2e-15, 1e-12, 5e-10, 9.9e-10])
+def test_bins_so_full_that_no_count_is_hidden(epsilon: float) -> None:
+    """A million of 10^15 reports: the worst bin has more the larger epsilon is, and soon no count
+    is below the threshold. Chernoff: it is with probability exp(-mean (1 - K/mean)^2/2) at most."""
+    rate, threshold = 1e-9, 10**6
+    found = ThresholdProfile(rate, threshold, more=False).sampler(700.0, 1e-3)(np.array([epsilon]))
+    mean = threshold / (1 - epsilon / rate)
+    log_hidden = -mean * (1 - threshold / mean) ** 2 / 2
+    assert found.lower[0] <= (math.exp(log_hidden) if log_hidden > -600 else 1e-260)
+
+
+@pytest.mark.parametrize("more", [True, False])
+@pytest.mark.parametrize("rate", ["1/4", "7/8"])
+def test_a_bin_of_known_size(rate: str, more: bool) -> None:
+    """Of which enough reports are kept on average: the event may begin, or end, beyond K."""
+    p, threshold = Fraction(rate), 3
+    for reports in (math.ceil((threshold - 1) / p), 12, 40):
+        profile = ThresholdProfile(float(p), threshold, more, reports)
+        first, second = oracle.shown(p, threshold, reports - 1)[:: 1 if more else -1]
+        for alpha in (Fraction(1), Fraction(9, 8), Fraction(5, 4), Fraction(2), Fraction(7)):
+            near = math.log(alpha)
+            found = profile.sampler(700.0, 1e-3)(np.array([max(near - 1e-15, 0.0), near + 1e-15]))
+            gains = (max(a - alpha * b, Fraction(0)) for a, b in zip(first, second, strict=True))
+            truth = sum(gains, Fraction(0))
+            assert Fraction(found.lower[1]) <= truth <= Fraction(found.upper[0])
+            assert found.upper[0] <= found.lower[1] * (1 + 1e-9) + 1e-12

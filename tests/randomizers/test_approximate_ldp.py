@@ -346,7 +346,7 @@ def test_the_shell_warns_where_some_value_may_be_published() -> None:
     assert "100,000 users times delta0 = 1e-10 is 1e-05, at least delta = 1e-06" in text
     assert "each message by itself is (2, 1e-10)-differentially private" in text
     quiet = ok("epsilon", *words, "--delta0", "1e-12")
-    assert "caution" not in quiet
+    assert "delta0 is" not in quiet and "is published" not in quiet
     refused = run("epsilon", *words, "--delta0", "0.5")
     assert (refused.returncode, "delta0=0.5" in refused.stderr) == (2, True)
     missing = run("epsilon", *words)

@@ -517,7 +517,7 @@ def test_on_the_command_line_and_in_a_plan(tmp_path: Path) -> None:
     text = "rr k=2 eps0=1; rr k=2 eps0=1; rr k=2 eps0=1"
     asked = ("--users", "1e4", "--delta", "1e-6")
     said = ok("epsilon", "--randomizer", "bundle", "--questions", text, *asked)
-    assert said.startswith("Under the assumptions below, the protocol is (0.1528, 1e-06)")
+    assert "private with epsilon = 0.1528 and delta = 1e-06.\n" in said
     assert "3 answers in one message" in said and '"Several questions"' in " ".join(said.split())
     wrong = run("epsilon", "--randomizer", "bundle", "--questions", "rr k=2", *asked)
     assert wrong.returncode == 2 and "neither eps0 nor gamma is given" in wrong.stderr

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from covering import covering
-from shuffledp import Accountant, PureLDP, Shuffle
+from shuffledp import Accountant, PureLDP, Shuffle, UnaryEncoding
 from shuffledp.bounds import Bounds
 
 
@@ -61,6 +61,14 @@ def test_limits_of_the_parameters(users: int, eps0: float) -> None:
     for delta in (0.1, 1e-12, 1e-280):
         assert_narrow(survey.epsilon_bounds(delta))
         assert_narrow(accountant.epsilon_bounds(delta))
+
+
+def test_laws_with_tiny_masses_are_compared_without_overflow() -> None:
+    """Of eight bits that are next to certain, at an epsilon beyond the range of a double."""
+    bits = UnaryEncoding(8, 200.0)
+    twice = Shuffle(bits, 2, sample_rate=0.69, sampling="poisson", messages=2)
+    # whoever takes part is seen to, up to e^-100
+    assert 0 <= twice.attained_delta(300.0) <= 0.69 <= twice.get_delta(0.0, rtol=0.1)
 
 
 def test_tiny_deltas_are_never_reported_as_zero() -> None:

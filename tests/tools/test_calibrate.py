@@ -19,13 +19,16 @@ from shuffledp import (
     RandomAllocation,
     RandomizedResponse,
     Shuffle,
+    ShuffledBatches,
     UnaryEncoding,
     calibrate,
 )
+from shuffledp.accountant import repeated
 from shuffledp.bounds import Bounds
 from shuffledp.bounds.certified_rounds import CertifiedRounds
 from shuffledp.bounds.target import Decimals, Multiples, boundary
-from shuffledp.errors import Infeasible, InvalidParameter
+from shuffledp.errors import Infeasible, InvalidParameter, OutOfRange
+from shuffledp.mechanisms import GaussianNoise, PoissonSampled
 from shuffledp.randomizers import Randomizer
 
 targets = st.floats(-2, 0.5).map(lambda x: 10.0**x)
@@ -329,6 +332,71 @@ def test_a_function_that_ignores_its_argument_is_refused() -> None:
                 calibrate("eps0", make, epsilon=target, delta=1e-6, rtol=0.1)
     with pytest.raises(InvalidParameter, match="of users=1 and users=1000000000000; let it use"):
         calibrate("users", lambda users: survey, epsilon=1.0, delta=1e-6, rtol=0.1)
+
+
+def test_an_accountant_meets_the_target_together() -> None:
+    """What was composed before is held fixed; as `fits` finds it, on both sides."""
+    earlier = Shuffle(PureLDP(2.0), users=10_000)
+
+    def make(eps0: float) -> Accountant:
+        others = Shuffle(RandomizedResponse(4, eps0=eps0), users=10_000)
+        known = Accountant().compose(earlier, rounds=8)
+        return known.compose(others).compose(Shuffle(PureLDP(eps0), users=10_000))
+
+    found = calibrate("eps0", make, epsilon=0.5, delta=1e-6)
+    assert found.beyond is not None
+    assert make(found.value).fits(0.5, 1e-6) and not make(found.beyond).fits(0.5, 1e-6)
+    alone = calibrate("eps0", lambda e: Shuffle(PureLDP(e), 10_000), epsilon=0.5, delta=1e-6)
+    assert found.value < alone.value
+    one = Accountant().compose(earlier, rounds=3)
+    assert epsilon(earlier, 6, 1e-6) == repeated(one, 2).get_epsilon(1e-6)
+
+
+def test_an_accountant_of_sampled_rounds_and_of_noise() -> None:
+    def sampled(rate: float) -> Accountant:
+        survey = Shuffle(PureLDP(4.0), 1000, sample_rate=rate)
+        return Accountant().compose(Shuffle(PureLDP(1.0), 1000)).compose(survey)
+
+    found = calibrate("sample_rate", sampled, epsilon=0.7, delta=1e-6, rtol=0.01)
+    assert round(1000 * found.value) == pytest.approx(1000 * found.value)  # a whole sample
+
+    def trained(sigma: float) -> Accountant:
+        step = PoissonSampled(GaussianNoise(sigma, neighbours="remove"), rate=0.01)
+        earlier = RandomAllocation(1.0, steps=100)
+        return Accountant().compose(earlier).compose(step, rounds=50)
+
+    found = calibrate("sigma", trained, epsilon=1.0, delta=1e-5, rtol=0.01)
+    assert found.value < 1e3 and trained(found.value).fits(1.0, 1e-5, rtol=0.01)
+
+
+def test_what_is_said_of_accountants_and_of_shuffled_batches() -> None:
+    survey = Accountant().compose(Shuffle(PureLDP(1.0), users=100))
+    with pytest.raises(InvalidParameter, match=r"\(\d\) has no rounds; compose one"):
+        calibrate("eps0", lambda eps0: Accountant(), epsilon=1, delta=1e-6)
+    with pytest.raises(InvalidParameter, match=r"makes the same round, .* let it use"):
+        calibrate("eps0", lambda eps0: survey.copy(), epsilon=9, delta=1e-6)
+    with pytest.raises(InvalidParameter, match=r"ask an Accountant for calibrate_rounds\(round\)"):
+        calibrate("rounds", survey, epsilon=1, delta=1e-6)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="several groups of users or rounds"):
+        calibrate("colluding", lambda c: survey, epsilon=1, delta=1e-6)
+    with pytest.raises(OutOfRange, match=r"GaussianNoise\(noise_multiplier, ") as caught:
+        calibrate("noise_multiplier", lambda s: ShuffledBatches(s, 10), epsilon=1, delta=1e-6)
+    assert "1.0" not in str(caught.value)  # no value that nobody gave
+
+
+def test_narrow_brackets_are_asked_for_only_near_the_target() -> None:
+    """Wider ones tell where that is, also if the exact value is at an end of them."""
+    narrow = []
+
+    def evaluate(value: float, rtol: float) -> Bounds[float]:
+        if rtol < 1e-4:
+            narrow.append(value)
+        exact = (value / 2.5) ** 3
+        return Bounds(exact * (1 - 0.9 * rtol), exact)
+
+    found = boundary(Decimals(0.01, 1000.0), 1, evaluate, 1.0, 1e-5, 1.0)
+    assert found.good is not None and Decimals(0.01, 1000.0).value(found.good) == 2.5
+    assert {2.5, 2.501} <= set(narrow) and all(2.49 < value < 2.51 for value in narrow)
 
 
 def test_the_last_supported_value_is_an_answer() -> None:

@@ -92,6 +92,11 @@ def test_a_plan_that_does_not_fit_says_from_where_on(tmp_path: Path) -> None:
         ("users = 1e4", "users = true", r"rounds\[1\]: users=True is not a number"),
         ("users = 1e4", "users = 1e4\nnotes = 'x'", r"rounds\[1\] has the unknown key 'notes'"),
         ("randomizer =", "randomiser =", r"unknown key 'randomiser'; did you mean randomizer\?"),
+        (
+            "[[rounds]]",
+            "[[rounds]]\nmechanism = 'gaussian'\nnoise_multiplier = 1\n[[rounds]]",
+            "unknown key 'noise_multiplier'; write it as sigma, with sensitivity 1",
+        ),
         ("users = 1e4", "view = 'agregate'", r"rounds\[1\]: view='agregate' is unknown; choose sh"),
         ("users = 1e4", "steps = 9", r"rounds\[1\]: steps goes with view allocation, not with sh"),
         (

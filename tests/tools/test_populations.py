@@ -148,7 +148,7 @@ def test_the_worst_population_counts_and_nothing_is_composed() -> None:
     named = [PlannedRound(name, survey, 1, name) for name in ("north", "south")]
     ledger = Plan(1.1 * alone, 1e-6, tuple(named)).ledger()
     assert ledger.total.upper == alone and ledger.fits
-    assert f"fits the target ({1.1 * alone}, 1e-06) if {DISJOINT}" in ledger.verdict
+    assert f"fits the target ({1.1 * alone}, 1e-06) for every user {DISJOINT}" in ledger.verdict
     together = Plan(1.1 * alone, 1e-6, tuple(PlannedRound(p.name, survey) for p in named)).ledger()
     assert not together.fits and "exceeds" in together.verdict
     # one population is what everybody is
@@ -200,7 +200,7 @@ def test_documents_name_the_assumption(plan: Path, kind: str) -> None:
     ledger = Plan.read(plan).ledger(rtol=0.1)
     shown = re.sub(r"\\([\\`*_\[\]<>|#])", r"\1", getattr(document(ledger), kind)())
     flat = " ".join(html.unescape(shown).split())
-    assert f"-differentially private if {DISJOINT}." in flat
+    assert f" and delta = 1e-06 for every user {DISJOINT}." in flat
     for text in (DISJOINT, "neighbouring datasets have the same users in the same populations"):
         assert text in flat
     assert "in the same populations" not in " ".join(str(document(alone())).split())
@@ -225,7 +225,7 @@ def test_reports_and_pictures_have_every_population(plan: Path) -> None:
     assert np.array_equal(lines["A"].get_xdata(), [1, 2, 4])
     assert np.array_equal(lines["B"].get_xdata(), [1, 3, 4, 5])
     assert np.asarray(lines["B"].get_ydata())[-1] == ledger.total.upper
-    assert DISJOINT in plotting.plot_ledger(ledger).get_title()
+    assert DISJOINT in plotting.plot_ledger(ledger).get_title().replace("\n", " ")
     assert alone().populations == [] and alone().total == alone().entries[-1].running
 
 

@@ -23,7 +23,7 @@ from shuffledp.mechanisms import (
 from shuffledp.mixed import Group, MixedShuffle
 from shuffledp.randomizers import REGISTRY, Randomizer
 from shuffledp.rounds import Round
-from shuffledp.tools.statement import facts, statement
+from shuffledp.tools.statement import UNITS, facts, statement
 
 THEORY = Path(__file__).resolve().parents[2] / "docs" / "theory"
 #: The lines that every statement has, in this order; remarks of a round come after `assumed`.
@@ -87,9 +87,15 @@ def check(round_: Round, chapters: set[str]) -> None:
         assert name != "analysis" or cited(text) <= chapters, text
     whole = " ".join(statement(round_, 5, [("1", "1e-06", "0.9 <= e <= 1")]).split())
     assert f"{round_.relation}: neighbouring datasets differ" in whole
-    assert whole.startswith(
-        "Under the assumptions below, the protocol is (1, 1e-06)-differentially private"
-    )
+    assert whole.startswith("Under the assumptions below, the protocol")
+    for text in (
+        "is differentially private with epsilon = 1 and delta = 1e-06.",
+        f"{round_.relation}: {round_.differing}",
+        UNITS[round_.member],
+        "in a legal sense",
+        "the largest number of rounds and everything else that is stated here is fixed before",
+    ):
+        assert text in whole
     assert ("whether somebody is one of the users" in whole) or round_.neighbours == "remove"
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import html
 import json
+import math
 import re
 import subprocess
 import sys
@@ -114,8 +115,8 @@ def test_the_document_says_all_of_every_entry(ledger: Ledger, kind: str) -> None
         shown = re.sub(r"\\([\\`*_\[\]<>|#])", r"\1", shown)
     flat = " ".join((html.unescape(shown) if kind == "html" else shown).split())
     upper = rounded_up(ledger.entries[-1].running.upper)
-    claim = f"all entries together are ({upper}, 1e-06)-differentially private."
-    assert f"Under the assumptions stated for each entry, {claim}" in flat
+    claim = f"are differentially private with epsilon = {upper} and delta = 1e-06."
+    assert f"Under all assumptions of this document, all entries together {claim}" in flat
     assert "neighbouring datasets differ in the value of one user" in flat
     for entry in ledger.entries:
         assert f"Entry: {entry.planned.name}" in flat
@@ -218,10 +219,37 @@ def test_details_of_the_plan_and_of_the_command(plan: Path) -> None:
     }
 
 
-def test_blank_lines_for_two_signatures(ledger: Ledger) -> None:
+def test_whoever_is_trusted_signs_for_it(ledger: Ledger) -> None:
     signatures = document(ledger).sections[-1]
     assert signatures.heading == "Signatures" and signatures.table is not None
-    assert [set("".join(row)) for row in signatures.table[1]] == [{"."}] * 2
+    roles = [row[0] for row in signatures.table[1]]
+    assert roles == ["Controller", "Operator of the shuffler", "Curator"]
+    assert all(set("".join(row[1:])) == {"."} for row in signatures.table[1])
+    assert "Who signs as operator of the shuffler or curator confirms" in signatures.paragraphs[0]
+
+
+def test_a_plan_that_exceeds_its_target_says_so_beside_the_signatures() -> None:
+    small = _small()
+    assert len(document(small).sections[-1].paragraphs) == 2
+    poll = small.entries[0].planned
+    week = PeriodBudget(1e-4, 1e-6, any=Duration(1, "week"))
+    dated = PlannedRound("poll", poll.round, schedule=Schedule(date(2027, 1, 4)))
+    over = Plan(1e-3, 1e-6, (dated,), budgets=(week,)).ledger(rtol=0.1)
+    upper = rounded_up(over.total.upper)
+    assert document(over).sections[-1].paragraphs[2:] == [
+        f"As analyzed, this plan exceeds its target: epsilon is {upper}, the target is 0.001, both "
+        "at delta = 1e-06.",
+        f"As analyzed, this plan exceeds its budget for any 1 week: epsilon is {upper}, the budget "
+        "is 0.0001, both at delta = 1e-06.",
+    ]
+
+
+def test_the_factor_of_the_epsilon_is_rounded_up() -> None:
+    ledger = _small()
+    printed = float(rounded_up(ledger.total.upper))
+    found = re.search(r"at most e\^epsilon = (\S+) times", document(ledger).text())
+    factor = float(found[1]) if found else 0.0
+    assert math.exp(printed) <= factor <= math.exp(printed) * 1.001
 
 
 @pytest.mark.parametrize(
@@ -253,7 +281,7 @@ def test_the_glossary_has_the_terms_that_are_used_and_no_others(ledger: Ledger) 
             assert explained.get(name, term["meaning"]) == term["meaning"]
         assert list(explained) == sorted(explained, key=str.lower)
     # terms that a reader cannot be expected to know
-    for word in ("epsilon", "delta", "adaptive", "analyzed pair", "hockey-stick divergence"):
+    for word in ("epsilon", "delta", "analyzed pair", "hockey-stick divergence"):
         assert word in explained
     assert "LDP" not in explained and "blanket" not in explained
 
@@ -296,14 +324,14 @@ def test_what_is_not_in_the_plan_is_named() -> None:
     assert "relative width of 0.1 if" in _small().to_markdown()
 
 
-def test_what_is_below_the_target_is_no_budget_for_other_work() -> None:
+def test_what_is_below_the_target_is_not_left_over_for_other_work() -> None:
     """With all of delta, much less epsilon than is left exceeds the target."""
     fits = _small()
     assert fits.entries[0].remaining > 0
     more = PlannedRound("more", ApproximateDP(fits.entries[0].remaining / 2, fits.delta))
     entries = (*(entry.planned for entry in fits.entries), more)
     assert not Plan(fits.epsilon, fits.delta, entries).ledger(rtol=0.1).fits
-    assert "is no budget for other work" in fits.to_markdown()
+    assert "is not left over for other work" in fits.to_markdown()
 
 
 def test_what_is_signed_is_repeated_above_the_signatures() -> None:

@@ -74,7 +74,7 @@ def test_who_drops_out_may_not_depend_on_who_is_drawn() -> None:
     bit = RandomizedResponse(2, eps0=2.0)
     fixed = Shuffle(bit, 4, sample_rate=0.5, dropouts=1)
     for round_ in (fixed, replace(fixed, sampling="poisson")):
-        assert "what any user holds or sends, or on who is drawn" in round_.people
+        assert "nor on what anybody sends, nor on who is drawn" in round_.people
     assert math.tanh(1) / 2 > 1.05 * fixed.get_delta(0.0)
     assert "drawn" not in Shuffle(PureLDP(1.0), 4, dropouts=1).people
 
@@ -138,7 +138,7 @@ def test_reports_beyond_those_that_are_counted_are_excluded() -> None:
     assert "no user, colluding or not, has more than one report in a round;" in one.people
     assert "more than 2 reports in a round, all in different bins;" in two.people
     assert (
-        "more values in a round than stated"
+        "no user sends more than one value in a round"
         in Shuffle(NoisyHistogram(poisson=1.0), 9).explained.assumption
     )
 
@@ -155,7 +155,7 @@ def test_central_noise_is_exact_and_of_numbers_that_fit_its_law() -> None:
 def test_a_delta_of_one_guarantees_nothing() -> None:
     said = unmet("epsilon", "--eps0", "4", "--users", "100", "--delta", "1")
     assert said.startswith("Nothing is guaranteed: any protocol at all is (0, 1)-")
-    assert "meaning" not in said and "caution" not in said
+    assert "meaning" not in said and "1/users" not in said and "excludes" not in said
     # of one user delta is (e^30 - 1)/(e^30 + 1) at epsilon = 0, which rounds to 1
     said = unmet("delta", "--eps0", "30", "--users", "1", "--epsilon", "0")
     assert said.startswith("Nothing is guaranteed: any protocol at all is (0, 1)-")
@@ -174,9 +174,7 @@ def test_where_every_result_tells_no_delta_below_one_helps(tmp_path: Path) -> No
 
 
 def test_the_number_of_rounds_is_not_adaptive() -> None:
-    fixed = (
-        "the largest number of rounds and everything else that is stated here must be fixed before"
-    )
+    fixed = "the largest number of rounds and everything else that is stated here is fixed before"
     said = ok("epsilon", "--eps0", "1", "--users", "100", "--rounds", "2", "--delta", "0.001")
     assert fixed in " ".join(said.split())
     planned = PlannedRound("poll", Shuffle(PureLDP(1.0), 100))

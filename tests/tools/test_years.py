@@ -383,8 +383,9 @@ def test_reports_have_periods_and_days(file: Path) -> None:
     assert report["at"]["day"] == "2028-02-29" and len(report["at"]["periods"]) == 2
     text = " ".join(run("account", str(file), "--at", "2028-02-29").stdout.split())
     for words in (
-        "if the last round of every user is less than 20 weeks after that user's first and no user "
-        "is in more than 3 rounds",
+        "for every user whose last round is less than 20 weeks after the first and who is in at "
+        "most 3 rounds",
+        "for users other than those of the first sentence, no guarantee is stated",
         "all rounds of the user are before the day on which it ends",
         "even if the round draws some of them at random and the user is not drawn",
         "such as a value that stays the same or data that are stored and used again, is protected",
@@ -446,7 +447,7 @@ def test_a_stay_ends_before_the_same_day() -> None:
     entry = PlannedRound("weekly", GaussianNoise(20.0), schedule=mondays)
     four, five = (Plan(9.0, DELTA, (entry,), stays=Duration(n, "week")).ledger() for n in (4, 5))
     assert four.total.upper < five.total.lower
-    said = " if the last round of every user is less than 4 weeks after that user's first"
+    said = " for every user whose last round is less than 4 weeks after the first"
     assert four.condition == said and five.condition == ""
 
 
@@ -531,7 +532,10 @@ def test_colluding_users_of_a_plan_that_does_not_fit(tmp_path: Path) -> None:
     """It would fit with fewer of them, or does not with none."""
     file = tmp_path / "plan.toml"
     for target, words in (
-        (0.5, "if at most 29.69 % of the users of every round collude with the adversary"),
+        (
+            0.5,
+            "fits if at most 29.69 % of the users of every round collude and all else is as",
+        ),
         (0.2, "is not certified to fit the target (0.2, 1e-06) with 0 colluding users either"),
     ):
         file.write_text(

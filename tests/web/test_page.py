@@ -79,8 +79,8 @@ def sentence(users: int, eps0: float = 4.0, rounds: int = 1, delta: float = 1e-6
 
 
 def claim(epsilon: str, delta: str) -> str:
-    pair = f"({epsilon}, {delta})-differentially private"
-    return f"Under the assumptions below, the protocol is {pair}."
+    pair = f"epsilon = {epsilon} and delta = {delta}"
+    return f"Under the assumptions below, the protocol is differentially private with {pair}."
 
 
 def says(page: Page, text: str, where: str = ".sentence") -> None:

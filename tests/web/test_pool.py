@@ -166,7 +166,7 @@ def test_a_question_has_so_much_time_and_no_more() -> None:
 
 
 def test_a_sweep_that_is_stopped_answers_with_the_rows_it_has() -> None:
-    with running(Limits(workers=1, seconds=2.5, patience=0.3)) as server:
+    with running(Limits(workers=1, seconds=1.5, patience=0.3)) as server:
         for format in ("json", "page"):
             answer = server.ask("sweep", **LONG, format=format)
             report = answer.json()
@@ -175,7 +175,7 @@ def test_a_sweep_that_is_stopped_answers_with_the_rows_it_has() -> None:
             first = {**SHORT, **LONG, "eps0": 1}
             assert report["rows"][0]["upper"] == server.ask("epsilon", **first).json()["upper"][0]
             said = (
-                f"the answer takes longer than 2.5 s: the sweep was stopped after "
+                f"the answer takes longer than 1.5 s: the sweep was stopped after "
                 f"{len(report['rows']):,} of 3,001 rows; ask for the other rows separately."
             )
             assert report["error"]["kind"] == "interrupted" and report["error"]["message"] == said

@@ -42,6 +42,17 @@ def improved(last: Bounds[float], best: Bounds[float]) -> bool:
     return best.upper - best.lower <= tuning.PROGRESS * (last.upper - last.lower)
 
 
+def is_narrow_epsilon(bounds: Bounds[float], rtol: float) -> bool:
+    """Whether a bracket of epsilon is as narrow as `rtol` asks for."""
+    asked = rtol * max(bounds.upper, tuning.SMALL_EPSILON)
+    return bounds.upper - bounds.lower <= asked < math.inf
+
+
+def is_narrow_delta(bounds: Bounds[float], rtol: float) -> bool:
+    """Whether a bracket of delta is as narrow in delta itself as `rtol` asks for in epsilon."""
+    return bounds.upper <= max((1 + rtol) * bounds.lower, tuning.NEGLIGIBLE_DELTA)
+
+
 def enclose_crossing(
     f: Callable[[float], float], level: float, guess: float, top: float, rtol: float = 1e-9
 ) -> tuple[float, float]:
@@ -122,8 +133,8 @@ def enclose_sides(
     enough : float
         A bracket of this relative width need not be proven to be as narrow as possible.
     loose : float
-        Up to this relative width the search for one side ends at four times the distance between
-        the crossings of the two sides.
+        Where the crossings of the two sides are close to each other, the search for one of them
+        ends at four times their distance, or at this relative width if that is smaller.
 
     Returns
     -------
@@ -198,17 +209,25 @@ class _OneSidedCrossing:
         return x if self.low < x < self.high else self._middle()
 
     def next_place(self, expected: float, shift: float, narrow: bool) -> float | None:
-        """Where to look next: a little beyond where the function should cross; None when done."""
+        """Where to look next: a little beyond where the function should cross; None when done.
+
+        Beyond is above the crossing for the upper side, where `shift` is positive, and below it for
+        the lower side. Once the end that is to be published is within twice the shift of where the
+        function should cross, it stays: only the other end is looked for, on the other side of the
+        crossing, and that only if the bracket must be proven to be narrow.
+        """
         width = self.high - self.low
         if width <= abs(shift) * self.high or self.high <= 1e-12 * self._top:
             return None
-        near = self.high <= expected * (1 + 2 * shift) or self.low >= expected * (1 + 2 * shift)
-        if near and narrow:
+        limit = expected * (1 + 2 * shift)
+        end_is_near = self.high <= limit or self.low >= limit
+        if end_is_near and narrow:
             return None
-        stuck = width > 0.25 * self._widths[-2]
+        # the last two evaluations did not quarter the interval
+        is_stuck = width > 0.25 * self._widths[-2]
         self._widths.append(width)
-        x = expected * (1 - shift if near else 1 + shift)
-        return x if self.low < x < self.high and not stuck else self._middle()
+        x = expected * (1 - shift if end_is_near else 1 + shift)
+        return x if self.low < x < self.high and not is_stuck else self._middle()
 
     def _middle(self) -> float:
         if self.low == 0:
@@ -253,6 +272,5 @@ def too_wide(bounds: Bounds[float], rtol: float) -> NotCertified | None:
     >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
     (True, False)
     """
-    asked = rtol * max(bounds.upper, tuning.SMALL_EPSILON) * (1 + 1e-12)
-    narrow = bounds.lower == bounds.upper or bounds.upper - bounds.lower <= asked < math.inf
+    narrow = bounds.lower == bounds.upper or is_narrow_epsilon(bounds, rtol * (1 + 1e-12))
     return None if narrow else not_certified("epsilon", bounds, rtol)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._support.numeric import Array, Bounds, Side
 from ..errors import NotCertified
-from ..profiles.base import Parts, PrivacyProfile, depth_for, merged, sample_width, swapped
+from ..profiles.base import Parts, PrivacyProfile, both_orders, depth_for, sample_width
 from . import one_round
 from .certificate import not_certified
 
@@ -31,9 +31,7 @@ class CertifiedRounds:
     """
 
     def __init__(self, parts: Parts) -> None:
-        forward, backward = merged(parts), swapped(parts)
-        orders = [forward] if forward == backward else [forward, backward]
-        self._orders = [OneOrder(order) for order in orders]
+        self._orders = [OneOrder(order) for order in both_orders(parts)]
 
     @property
     def compositions(self) -> Sequence[Composition]:

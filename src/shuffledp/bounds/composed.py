@@ -28,8 +28,15 @@ from ..composition.tilted_sum import (
     tilt_for_epsilon,
 )
 from ..errors import NotCertified
-from ..profiles.base import Parts, merged, swapped
-from .certificate import certified, enclose_crossing, improved, narrower, not_certified
+from ..profiles.base import Parts, both_orders
+from .certificate import (
+    certified,
+    enclose_crossing,
+    improved,
+    is_narrow_delta,
+    narrower,
+    not_certified,
+)
 from .certified_rounds import CertifiedRounds
 
 #: The smallest and the largest of several values that are asked for together.
@@ -86,8 +93,8 @@ def delta_bounds(
         epsilon = composition.max_loss
     least, most = curve or (epsilon, epsilon)
     outlines, top = composition.outlines, composition.max_loss
-    estimates = {end: log_inverse_delta(outlines, min(end, top)) for end in {least, most}}
-    log_range = estimates[least], estimates[most]
+    estimates = [log_inverse_delta(outlines, min(end, top)) for end in {least, most}]
+    log_range = min(estimates), max(estimates)  # rough ones need not grow with epsilon
     return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range)
 
 
@@ -167,7 +174,7 @@ class _EpsilonAt(_CompositionQuestion):
             return math.inf, math.inf
         total = TiltedSum(parts, tilt_for_delta(parts, delta))
         if not self._composition.bounded and total.delta(top, side) > delta:
-            return math.inf, math.inf
+            return top, math.inf  # finite losses may be larger, too
         return enclose_crossing(
             lambda e: total.delta(e, side), delta, total.estimated_epsilon(delta), top
         )
@@ -187,10 +194,11 @@ class _DeltaAt(_CompositionQuestion):
         epsilon, nearby = self._at, self._at * (1 - self.rtol)
         low = _delta(lower, epsilon, Side.LOWER)
         high = _delta(upper, epsilon, Side.UPPER)
-        if epsilon == self._composition.max_loss:  # only infinite losses exceed it
+        if epsilon == self._composition.max_loss:  # or more: only infinite losses count there
+            low = min(low, infinite_mass(lower) * (1 - INFINITE_ERROR))
             high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
         bounds = certified(low, high)
-        if high <= max((1 + self.rtol) * low, tuning.NEGLIGIBLE_DELTA):
+        if is_narrow_delta(bounds, self.rtol):
             return _Attempt(bounds, 1.0)
         goal = _delta(lower, nearby, Side.LOWER)
         if high <= goal:
@@ -258,11 +266,11 @@ def _search(
         before, best, is_first = best, narrower(best, bounds), False
         if math.isinf(excess) or (is_refined and not improved(before, best)):
             break
-        log_delta = question.log_inverse_delta(bounds)
-        targets_before, targets = targets, targets_between(composition.outlines, *[log_delta] * 2)
+        found = question.log_inverse_delta(bounds)
+        targets_before, targets = targets, targets_between(composition.outlines, found, found)
         is_refined = _are_close(targets, targets_before)
         if is_refined:
-            # half of the width stays if samples cannot be narrower
+            # half of the width stays if samples cannot be narrower (docs/theory/lattice.md)
             is_hopeless = excess > 2 and not plds.are_samples_narrow
             if is_hopeless or fineness * math.sqrt(excess) > finest or fineness >= finest:
                 break
@@ -299,39 +307,38 @@ class SharedLattices:
 
     def epsilon_bounds(self, parts: Parts) -> Bounds[float]:
         """Certified bounds of the epsilon of some rounds, as narrow as was achieved."""
-        forward, backward = merged(parts), swapped(parts)
-        orders = [forward] if forward == backward else [forward, backward]
-        if 0 < self._delta < 1 and sum(count for _, count in forward) > 1:
-            each = [self._in_order(number, kinds) for number, kinds in enumerate(orders)]
+        orders = both_orders(parts)
+        if 0 < self._delta < 1 and sum(count for _, count in orders[0]) > 1:
+            each = [self._in_order(order, merged) for order, merged in enumerate(orders)]
             return Bounds(max(b.lower for b in each), max(b.upper for b in each))
         try:
             return CertifiedRounds(parts).epsilon_bounds(self._delta, self._rtol)
         except NotCertified as error:
             return error.bounds
 
-    def _in_order(self, number: int, kinds: Parts) -> Bounds[float]:
+    def _in_order(self, order: int, parts: Parts) -> Bounds[float]:
         """The same in one of the orders of the neighbours."""
-        found = self._from_known(number, kinds)
+        found = self._from_known(order, parts)
         if found is not None:
             return found
-        composition = Composition(kinds)
+        composition = Composition(parts)
         try:
             bounds = epsilon_bounds(composition, self._delta, self._rtol)
         except NotCertified as error:
             bounds = error.bounds
         if composition.cached:
-            self._known[number] = [*composition.cached.values()][-1]
+            self._known[order] = [*composition.cached.values()][-1]
         return bounds
 
-    def _from_known(self, number: int, kinds: Parts) -> Bounds[float] | None:
+    def _from_known(self, order: int, parts: Parts) -> Bounds[float] | None:
         """From the lattice of earlier rounds, if it has these and is fine enough for them."""
-        if number not in self._known:
+        if order not in self._known:
             return None
-        plds = self._known[number].selected(dict(kinds))
+        plds = self._known[order].selected(dict(parts))
         if plds is None:
             return None
         try:
-            bounds, excess = _EpsilonAt(Composition(kinds), self._delta, self._rtol).attempt(*plds)
+            bounds, excess = _EpsilonAt(Composition(parts), self._delta, self._rtol).attempt(*plds)
         except LatticeTooLong:
             return None
         return bounds if excess <= 1 else None

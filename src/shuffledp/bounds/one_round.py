@@ -19,6 +19,8 @@ from .certificate import (
     enclose_sides,
     estimate_crossing,
     improved,
+    is_narrow_delta,
+    is_narrow_epsilon,
     narrower,
     not_certified,
 )
@@ -70,7 +72,7 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
         if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
             return Bounds(0.0, 0.0)
         bounds = certified(low, high if falls_to_delta else math.inf)
-        if bounds.upper - low <= rtol * max(high, tuning.SMALL_EPSILON):
+        if is_narrow_epsilon(bounds, rtol):
             return bounds
         last, best = best, narrower(best, bounds)
         hopeless = high - low > 30 * rtol * max(high, tuning.SMALL_EPSILON)
@@ -97,7 +99,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
 
     Notes
     -----
-    docs/theory/epsilon.md. Close to the largest loss, the upper value is that of a chord.
+    docs/theory/epsilon.md; for the chord close to the largest loss docs/theory/profiles.md.
     """
     top, share = profile.max_loss, 1.0
     if epsilon >= top:
@@ -117,7 +119,7 @@ def delta_bounds(profile: PrivacyProfile, epsilon: float, rtol: float) -> Bounds
         s = sampler(point)
         lower = float(s.lower[0]) if share == 1 else 0.0
         bounds = certified(lower, float(s.upper[0]) * share)
-        if bounds.upper <= max((1 + rtol) * lower, tuning.NEGLIGIBLE_DELTA):
+        if is_narrow_delta(bounds, rtol):
             return bounds
         lower = float(sampler(before).lower[0])
         if bounds.upper <= lower:

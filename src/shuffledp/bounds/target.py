@@ -116,18 +116,23 @@ def boundary(
     """Where epsilon, which grows (sign 1) or falls (sign -1) with the value, leaves the target.
 
     Certified epsilons are monotone only up to their bracket: several neighbours may have the
-    property. What is returned was evaluated at width rtol, on both sides. Wide brackets, which are
-    cheap, only tell where to look.
+    property. What is returned was evaluated at width rtol, on both sides. Wider brackets, which are
+    cheaper, only tell where to look: each stage is a hundred times as narrow as the one before.
     """
-    width = min(max(tuning.ROUGH_RTOL, rtol), 0.5)
-    rough = approach(grid, sign, evaluate, target, width, start, tuning.ROUGH_RTOL)
-    slope = steepness_at(grid, rough, target) or 1.0
-    # the exact values are about in the middle
-    middles = {i: (bounds.lower + bounds.upper) / 2 for i, bounds in rough.bounds.items()}
-    index = min(middles, key=lambda i: abs(_height(middles[i], target)))
-    ahead = _height(middles[index], target) / slope
-    guess = _stepped(grid, index, -sign if ahead > 0 else sign, abs(ahead))
-    return approach(grid, sign, evaluate, target, rtol, grid.value(guess), 0.0, slope)
+    width, steepness = min(max(tuning.ROUGH_RTOL, rtol), 0.5), None
+    near = tuning.ROUGH_RTOL
+    while True:
+        rough = approach(grid, sign, evaluate, target, width, start, near, steepness)
+        steepness = steepness_at(grid, rough, target) or steepness or 1.0
+        # the exact values are about in the middle
+        middles = {i: (bounds.lower + bounds.upper) / 2 for i, bounds in rough.bounds.items()}
+        index = min(middles, key=lambda i: abs(_height(middles[i], target)))
+        ahead = _height(middles[index], target) / steepness
+        guess = _stepped(grid, index, -sign if ahead > 0 else sign, abs(ahead))
+        start = grid.value(guess)
+        width = near = width / 100
+        if width <= rtol * 1.01:
+            return approach(grid, sign, evaluate, target, rtol, start, 0.0, steepness)
 
 
 def approach(

@@ -208,7 +208,7 @@ class AccountAnswer(Bracket):
         "signatures",
         metavar="TEXT",
         multiple=True,
-        help="Who signs the document: a name and a role. Repeat it for others.",
+        help="In which role somebody signs, such as Controller. Repeat it for others.",
     ),
     click.option(
         "--at",

@@ -25,6 +25,11 @@ _MODULES = {"delta": "epsilon"}
 
 #: Other names of commands.
 ALIASES = {"plan": "account"}
+#: What is no command, and where it is printed.
+_ELSEWHERE = {
+    "statement": "Statements are printed by epsilon, delta and risk, and documents by plan.",
+    "document": "Documents are printed by plan, and statements by epsilon, delta and risk.",
+}
 
 
 def command_module(name: str) -> str:
@@ -81,6 +86,14 @@ class LazyGroup(click.Group):
         if cmd_name in _ELSEWHERE:
             raise click.UsageError(_ELSEWHERE[cmd_name])
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was asked for; for one that is none, say where to find it."""
+        if args and args[0] in _ELSEWHERE:
+            ctx.fail(f"No such command '{args[0]}'. {_ELSEWHERE[args[0]]}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands into a help text."""
@@ -140,8 +153,16 @@ def cli() -> None:
       shuffledp epsilon --randomizer rr --k 16 --eps0 2 --users 1e5 --delta 1e-6
       shuffledp risk --eps0 4 --users 10000 --rounds 4
       shuffledp adversaries --k 4 --gamma 0.25 --users 1000 --delta 1e-6 --rounds 16
-      shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
-      shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-5
+      shuffledp epsilon --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-8
+      shuffledp compare --eps0 3 --users 1e5 --sample-rate 0.01 --rounds 1000 --delta 1e-8
+
+    \b
+    Training with DP-SGD, by random allocation of the examples to steps, or with Poisson batches:
+      shuffledp epsilon --view allocation --noise-multiplier 1 --steps 235 --rounds 20 --delta 1e-6
+      shuffledp epsilon --mechanism gaussian --sigma 1 --sample-rate 0.01 --rounds 1000 --delta 1e-6
+
+    \b
+    Choose, plan, verify and audit:
       shuffledp choose --users 1e6 --values 100 --epsilon 1 --delta 1e-8
       shuffledp plan plan.toml
       shuffledp verify --matrix R.csv --users 5

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from .._support.json_types import Bracket, Finite, Probability, RoundsAsked, Value
-from .._support.text import plain, rounded_down, wrapped
+from .._support.text import plain, rounded_down, several, wrapped
 from ..allocation import RandomAllocation
 from ..bounds.target import bracket
 from ..errors import InvalidParameter
+from ..guarantee import DEFAULT_RTOL
 from ..randomizers.base import named_randomizers, parameter_named
 from ..randomizers.parameter import parameters_of
 from ..rounds import Round
@@ -21,6 +22,7 @@ from ..tools.protocol import (
     VIEW_PARAMETERS,
     central_parameters,
     is_central,
+    is_other_name_of_sigma,
     needed,
     split,
     view_of,
@@ -28,7 +30,6 @@ from ..tools.protocol import (
 )
 from .options import (
     JSON,
-    RTOL,
     TARGET,
     command,
     make_randomizer,
@@ -80,7 +81,14 @@ class ParameterName(click.Choice):  # type: ignore[type-arg,unused-ignore]
         "--sample-rate, steps.  [1]",
         whole=True,
     ),
-    *(*TARGET, RTOL, JSON),
+    *TARGET,
+    number(
+        "rtol",
+        "Relative width in epsilon to aim for. A narrower one may certify a value one or a few "
+        "steps further; a tenth of it takes up to ten times as long.",
+        default=DEFAULT_RTOL,
+    ),
+    JSON,
 )
 def calibrate(
     find: str, epsilon: float, delta: float, rtol: float, form: str, **given: Any
@@ -114,7 +122,7 @@ def calibrate(
     found = find_value(name, make, epsilon=epsilon, delta=delta, rounds=rounds, rtol=rtol)
     round_ = made(found.value)
     rounds = int(found.value) if name == "rounds" else rounds or 1
-    text = _sentences(found, round_.relation)
+    text = _sentences(found, round_, rounds, rtol)
     print_answer("calibrate", text, form, _answer(found, rounds, rtol), round_)
 
 
@@ -156,9 +164,11 @@ def _check_central(find: str, name: str, given: dict[str, Any]) -> None:
     """What is looked for has to be a number of the mechanism, or say how often it is used."""
     mechanism, own = given["mechanism"], central_parameters(given)
     if name not in ("rounds", "sample_rate") and (name not in own or name == "sensitivity"):
+        is_other = is_other_name_of_sigma(name, own)
+        instead = "sigma, which is the same with sensitivity 1" if is_other else "another parameter"
         raise InvalidParameter(
             f"--find {find} does not go with --mechanism {mechanism}, which has "
-            f"{', '.join(own)}; look for another parameter."
+            f"{', '.join(own)}; look for {instead}."
         )
 
 
@@ -184,15 +194,18 @@ def _shown(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else repr(value)
 
 
-def _sentences(found: Calibration, relation: str) -> str:
+def _sentences(found: Calibration, round_: Round, rounds: int, rtol: float) -> str:
     name = found.parameter
-    extreme = "largest" if searchable()[name] else "smallest"
+    value, target = f"{name} = {_shown(found.value)}", f"epsilon {plain(found.epsilon)}"
+    delta, times = plain(found.delta), several(rounds, round_.noun)
     lines = [
-        wrapped(
-            f"{name} = {_shown(found.value)} is the {extreme} that is certified to meet epsilon "
-            f"{plain(found.epsilon)} at delta {plain(found.delta)} ({relation})."
-        ),
+        wrapped(f"{value} is certified to meet {target} at delta {delta} ({round_.relation})."),
         "",
+        wrapped(
+            f"{times} of {round_.participants}, {round_.inside}; {round_.relation} neighbours; "
+            "shuffledp epsilon states what is assumed",
+            *("  for          ", 15),
+        ),
         wrapped(
             f"{bracket(found.achieved)}; below the target by {rounded_down(found.room, 3)}",
             *("  bracket      ", 15),
@@ -201,6 +214,11 @@ def _sentences(found: Calibration, relation: str) -> str:
     if found.beyond is None or found.beyond_achieved is None:
         lines.append("  next value   none: this is the last value that is supported")
     else:
-        step = f"{name} = {_shown(found.beyond)} has {bracket(found.beyond_achieved)}"
+        step = (
+            f"{name} = {_shown(found.beyond)} is not certified at rtol {plain(rtol)}: "
+            f"{bracket(found.beyond_achieved)}"
+        )
         lines.append(wrapped(step, "  next value   ", 15))
+    printed = "what `shuffledp epsilon` prints for this value"
+    lines.append(wrapped(printed, "  assumed      ", 15))
     return "\n".join(lines)

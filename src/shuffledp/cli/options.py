@@ -314,7 +314,10 @@ def _meanings(uses: Mapping[str, Parameter]) -> str:
     return "; ".join(f"{', '.join(kinds)}: {meaning}" for meaning, kinds in named.items()) + "."
 
 
-_RATE = "Share of the users, at random, that sends in each round.  [default: 1]"
+_RATE = (
+    "Share of the users, at random, that sends in each round, or, with --mechanism, probability of "
+    "an example in each step.  [default: 1]"
+)
 _SAMPLING = "fixed: exactly that share sends; poisson: each user with that probability."
 _NEIGHBOURS = (
     "Neighbouring datasets differ in the value of one user (replace), or in whether it is there "

@@ -234,7 +234,8 @@ def opposite_law(sigma: float) -> ClassLaws:
     """
     edges = np.linspace(-8 * sigma, min(2 + 8 * sigma, 11 * sigma), _OUTCOMES)
     u, v, others = (_cell_masses((edges - mean) / sigma) for mean in (2.0, 1.0, 0.0))
-    # tails are at most 200 times as large as their differences, and err by 4 + 4 x^2 units
+    # tails are at most 40 times as large as their differences, and err by 4 + 4 x^2 units: two of
+    # them by 320 (1 + x^2), less than is charged
     error = _OUTCOMES * (1 + (11 + 2 / sigma) ** 2) * UNIT
     return ClassLaws((ClassLaw(u, v, others, error),))
 

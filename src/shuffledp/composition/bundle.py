@@ -324,7 +324,8 @@ class BundledRounds:
             senders, share = which
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
-            return subsampled(sampler(senders), share / self.count.honest)(epsilon)
+            largest = self.full(senders).max_loss
+            return subsampled(sampler(senders), share / self.count.honest, largest)(epsilon)
 
         def sampler(senders: int) -> Sampler:
             if senders not in known:
@@ -348,7 +349,9 @@ class BundledRounds:
                 below = at((many, bucket.mean_low), epsilon)
                 gap = np.maximum(above - below.upper, 0.0)
                 return Between(below, above, gap, below.fall_low)
-            return _below(last, bucket.mean_low / many, above, np.expm1(epsilon))
+            # where alpha is no double, `last` is 0 from below
+            excess = np.expm1(np.minimum(epsilon, 705.0))
+            return _below(last, bucket.mean_low / many, above, excess)
 
         return ends
 

@@ -25,7 +25,7 @@ from .._support.numeric import BOTH, Array, Side
 from .._support.transforms import fast_length
 from ..profiles.base import Parts, PrivacyProfile, factored, sample_width
 from .lattice import LatticeSampler, Order, SamplePlaces, cell_widths, narrow_samples
-from .outlines import Influence, RoundGroup, group_rounds, influences
+from .outlines import FARTHEST_SAMPLE, Influence, RoundGroup, group_rounds, influences
 from .pld import PLD, Sampled, lower_pld, upper_pld
 from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, cumulants, tilt_for_epsilon
 
@@ -146,7 +146,7 @@ class Composition:
         """
         leading = max(self.groups, key=lambda group: group.count * group.loss_scale).profile
         own, other = leading.max_loss, (leading.reverse or leading).max_loss
-        return own if own > 1e-4 * other else other
+        return min(own if own > 1e-4 * other else other, FARTHEST_SAMPLE)
 
     def plds(self, rtol: float, fineness: float, targets: tuple[float, ...]) -> PLDBracket:
         """Return PLDs above and below the rounds, those of an earlier question or new ones.
@@ -239,25 +239,26 @@ class Composition:
         for representative in representing:
             profile, group = representative.profile, representative.group
             share = representative.count_above / self.groups[group].count
-            for order, sampled in ((Order.FORWARD, profile), (Order.BACKWARD, profile.reverse)):
+            for order, each in ((Order.FORWARD, profile), (Order.BACKWARD, profile.reverse)):
                 is_backward = order is Order.BACKWARD
                 is_known = is_backward and (profile.swapped, Order.FORWARD) in samplers
-                if sampled is not None and not is_known:
-                    losses = _losses_of(profile, order)
+                if each is not None and not is_known:
+                    # the samples of a profile with equal orders stand for losses of both
+                    seen = None if profile.swapped is profile else order
                     width = self._first_width(goal)
-                    sampler = LatticeSampler(sampled, step, places[group], losses, width)
+                    sampler = LatticeSampler(each, step, places[group], seen, width)
                     sampler.weigh(influence[group], share)
                     samplers[profile, order] = sampler
         are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
         upper, lower = [], []
-        for each in representing:
-            profile = each.profile
+        for representative in representing:
+            profile = representative.profile
             forward, reverse = samplers[profile, Order.FORWARD].sampled, None
             if profile.reverse is not None:
                 other = samplers.get((profile, Order.BACKWARD))
                 reverse = (other or samplers[profile.swapped, Order.FORWARD]).sampled
-            upper.append((upper_pld(step, forward, reverse), each.count_above))
-            lower.append((_lower_pld(profile, step, forward, reverse), each.count_below))
+            upper.append((upper_pld(step, forward, reverse), representative.count_above))
+            lower.append((_lower_pld(profile, step, forward, reverse), representative.count_below))
         return PLDBracket(upper, lower, are_narrow, representing)
 
     def _first_width(self, goal: float) -> float:
@@ -308,11 +309,6 @@ class Composition:
         if 12 * deviation > tuning.MAX_POINTS * step or divisions > 1 << 40:
             raise LatticeTooLong
         return step
-
-
-def _losses_of(profile: PrivacyProfile, order: Order) -> Order | None:
-    """Return the order, or None if samples stand for the losses of both orders alike."""
-    return None if profile.swapped is profile else order
 
 
 def _lower_pld(

@@ -36,6 +36,8 @@ from .tilted_sum import INFINITE_ERROR, LOSS_ERROR, CountedPLDs, LatticeTooLong,
 # proof constants: docs/theory/constants.md
 #: Larger sums of losses are infinite from above and this large from below.
 _LARGEST_SUM = 600.0
+#: The largest place of a table: e to this power is a double. Beyond, only upper values are known.
+_LAST_PLACE = 700.0
 _ULP = 2 * UNIT
 
 
@@ -77,7 +79,7 @@ class ShortSum:
         self._side = side
         self._infinite = infinite_mass(parts)
         # the largest losses are infinite from above, and smaller from below
-        most = math.floor(_LARGEST_SUM / plds[0].step)
+        most = math.floor(min(_LARGEST_SUM / plds[0].step, 2.0**62))  # that an index can have
         if side is Side.UPPER:
             self._infinite += float(masses[index > most].sum())
             index, masses = index[index <= most], masses[index <= most]
@@ -120,7 +122,7 @@ class Table:
     Parameters
     ----------
     epsilon, lower, upper : Array
-        Shape [places].
+        Shape [places]; the places are at most 700.
 
     Notes
     -----
@@ -138,7 +140,7 @@ class Table:
 
     def __call__(self, epsilon: Array) -> Samples:
         """Return samples; beyond the last place, the upper value is the one there."""
-        excess = np.expm1(np.minimum(epsilon, 700.0))
+        excess, is_known = np.expm1(np.minimum(epsilon, _LAST_PLACE)), epsilon <= _LAST_PLACE
         last = len(self._excess) - 1
         left = np.clip(np.searchsorted(self._excess, excess, side="right") - 1, 0, last)
         right = np.minimum(left + 1, last)
@@ -157,9 +159,9 @@ class Table:
         # in a cell it is no flatter than at the right end, and no steeper than at the left one
         flat = np.where(left == right, 0.0, np.maximum(self._flat[right], 0.0)) * (1 - 8 * _ULP)
         return Samples(
-            np.maximum(lower - 8 * _ULP * self._lower[left], 0.0),
+            np.maximum(lower - 8 * _ULP * self._lower[left], 0.0) * is_known,
             np.minimum(most, 1.0),
-            flat,
+            flat * is_known,
             np.maximum(self._steep[left], flat) * (1 + 8 * _ULP),
         )
 
@@ -275,7 +277,7 @@ class ComposedProfile(PrivacyProfile):
         deviation = math.sqrt(
             sum(group.count * group.loss_scale**2 for group in composition.groups)
         )
-        end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss)
+        end = min(deviation * (deviation / 2 + math.sqrt(2 * depth)), self.max_loss, _LAST_PLACE)
         number = math.ceil(8 * end / (deviation * math.sqrt(rtol))) + 1
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
         table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .. import tuning
 from .._support.numeric import Array
 from ..profiles.base import PrivacyProfile, Samples, joined
-from .outlines import Influence
+from .outlines import FARTHEST_SAMPLE, Influence
 from .pld import PLD, Sampled
 from .tilted_sum import CountedPLDs
 
@@ -71,8 +71,8 @@ def cell_widths(
     found = []
     for (losses, cost, _), (pld, _) in zip(influence, outlines, strict=True):
         spread = math.sqrt(float(pld.masses @ pld.losses**2))
-        # an outline may miss where the losses are: no cell is wider than a share of its loss, nor
-        # of 1, or of half the spread, where that is more
+        # an outline may miss where the losses are: no cell is wider than a share of its loss plus
+        # the spread, nor than a share of 1 or half the spread, whichever is more
         widest = np.minimum(np.abs(losses) + spread, max(1.0, spread / 2))
         widest *= min(12 * math.sqrt(width), 0.5)
         found.append(CellWidths(losses, np.minimum(unit / np.cbrt(cost + 1e-300), widest)))
@@ -118,7 +118,8 @@ class SamplePlaces:
         tail = np.cumsum(masses[::-1])[::-1]
         # the outline may have no loss at all of this order that counts
         beyond = losses[(tail + infinite <= math.exp(-self.depth)) & (losses > 0)]
-        end = min(float(beyond[0]) if len(beyond) else math.inf, profile.max_loss)
+        negligible = float(beyond[0]) if len(beyond) else math.inf
+        end = min(negligible, profile.max_loss, FARTHEST_SAMPLE)
         inside = (places > 0) & (places < end)
         return _spaced(np.append(places[inside], end), np.append(widths[inside], math.inf))
 
@@ -171,7 +172,7 @@ class LatticeSampler:
     order : Order, optional
         The losses that the samples stand for: positive, negative, or (None) both alike.
     width : float
-        Relative width in epsilon of the first samples.
+        Relative width in epsilon of the first samples, which are taken at once.
     """
 
     def __init__(
@@ -217,7 +218,9 @@ class LatticeSampler:
         cells = np.gradient(epsilon) if len(epsilon) > 1 else np.zeros(1)
         for order in Order:
             if self._order in (None, order):
-                of_samples = np.interp(order * epsilon, *influence[::2], 0.0, 0.0)
+                of_samples = np.interp(
+                    order * epsilon, influence.losses, influence.of_samples, 0.0, 0.0
+                )
                 scale = 1.0 if order is Order.FORWARD else np.exp(-epsilon)
                 self._weights += share * cells * scale * of_samples
 

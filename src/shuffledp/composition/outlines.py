@@ -36,6 +36,10 @@ from .tilted_sum import (
     tilt_for_epsilon,
 )
 
+#: Losses of one round are sampled up to here: e to this power is a double. Those beyond, of several
+#: messages that hide nothing, count as infinite from above and are dropped from below.
+FARTHEST_SAMPLE = 600.0
+
 
 @dataclass(frozen=True, eq=False)
 class RoundGroup:
@@ -126,8 +130,9 @@ def _outline(profile: PrivacyProfile) -> PLD:
 
 
 def _largest_loss(profile: PrivacyProfile) -> float:
-    """Return the largest finite loss in either order of the neighbours."""
-    return max(profile.max_loss, (profile.reverse or profile).max_loss)
+    """Return the largest finite loss in either order of the neighbours, as far as it is sampled."""
+    largest = max(profile.max_loss, (profile.reverse or profile).max_loss)
+    return min(largest, FARTHEST_SAMPLE)
 
 
 def _loss_scale(outline: PLD, largest: float) -> float:
@@ -164,9 +169,7 @@ def _has_heavy_tail(outlines: CountedPLDs, target: float) -> bool:
     rounds, delta from 1e-6 to 1e-10).
     """
     before = target / max(tuning.RUNG, 1.01)
-    below, above = (
-        _DeltaEstimate.at(outlines, log_delta).epsilon for log_delta in (before, target)
-    )
+    below, above = (_DeltaEstimate.at(outlines, each).epsilon for each in (before, target))
     return above > 1.3 * below  # light tails have 1.07
 
 
@@ -229,7 +232,11 @@ def influences(outlines: CountedPLDs, targets: Sequence[float]) -> list[Influenc
 
 
 def _interpolated(pld: PLD) -> PLD:
-    """Return an outline with losses between its own, and masses as if these had a density."""
+    """Return an outline with losses between its own, and masses as if these had a density.
+
+    Without it, 100 rounds of Gaussian(0.35) with 10^9 users are not certified at delta 1e-10;
+    most other brackets stay the same.
+    """
     density, number = pld.masses / _gaps(pld), len(pld.index)
     own, places = np.arange(number), np.linspace(0, number - 1, (number - 1) * 6 + 1)
     index = np.rint(np.interp(places, own, pld.index)).astype(np.int64)

@@ -12,6 +12,7 @@ Theory: docs/theory/pld.md.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -50,21 +51,29 @@ class PLD:
         with np.errstate(divide="ignore"):
             return np.log(self.masses)
 
-    def log_mgf(self, tilt: float) -> tuple[float, float, float]:
-        """log E[e^(tilt L); L finite] with its first two derivatives in the tilt.
+    def log_mgf(self, tilt: float) -> float:
+        """Return log E[e^(tilt L); L finite]."""
+        return self._tilted(tilt)[0]
+
+    def cumulants(self, tilt: float) -> tuple[float, float, float]:
+        """Return log E[e^(tilt L); L finite] and its first two derivatives in the tilt."""
+        log_mgf, weights, total = self._tilted(tilt)
+        mean = float(weights @ self.losses) / total
+        return log_mgf, mean, float(weights @ (self.losses - mean) ** 2) / total
+
+    def _tilted(self, tilt: float) -> tuple[float, Array, float]:
+        """Return log E[e^(tilt L); L finite], masses in proportion to the tilted ones, their sum.
 
         Terms are taken relative to the largest mass times e^(tilt L). Relative to the largest
         e^(tilt L) instead, all masses but one that is next to nothing could underflow, and their
         sum would be far too small.
         """
-        losses, exponent = self.losses, tilt * self.losses
+        exponent = tilt * self.losses
         peak = float((exponent + self._log_masses).max())
         half = np.exp((exponent - peak) / 2)  # in two halves: the whole may be beyond a double
         weights = self.masses * half * half
-        total = weights.sum()
-        weights /= total
-        mean = float(weights @ losses)
-        return float(np.log(total) + peak), mean, float(weights @ (losses - mean) ** 2)
+        total = float(weights.sum())
+        return math.log(total) + peak, weights, total
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +247,7 @@ def _lowered_at_one(
         if excess <= 0 or value <= least:
             break
         value -= excess / (1 + sum(1 / width for width in widths)) * (1 - side * 8 * _ULP)
-        value = max(value + max(side, 0) * 32 * _ULP, least)
+        value = max(value + (32 * _ULP if side is Side.UPPER else 0.0), least)
         if value >= forward.value[0]:
             break
         forward, reverse = (_with_value_at_one(step, value, order) for order in (forward, reverse))

@@ -213,7 +213,7 @@ def _convolve(plds: CountedPLDs, tilt: float, first: int, points: int) -> Tilted
     laws, shift = [], first
     for pld, count in plds:
         # in two halves: a mass of 1e-300 may need a factor beyond the range of a double
-        half = np.exp((tilt * pld.losses - pld.log_mgf(tilt)[0]) / 2)
+        half = np.exp((tilt * pld.losses - pld.log_mgf(tilt)) / 2)
         places = (pld.index - pld.index[0]) % points
         tilted = np.bincount(places, pld.masses * half * half, points).astype(float)
         laws.append((tilted[None, :], count))
@@ -242,8 +242,8 @@ def _window(plds: CountedPLDs, tilt: float, log_norm: float, mean: float) -> tup
     ends = []
     for direction in (-1, 1):
         distance = math.inf
-        for t in np.geomspace(smallest, 20 / deviation, 16):
-            moved = sum(count * pld.log_mgf(tilt + direction * t)[0] for pld, count in plds)
+        for t in np.geomspace(smallest, 20 / deviation, 8):
+            moved = sum(count * pld.log_mgf(tilt + direction * t) for pld, count in plds)
             distance = min(distance, (moved - log_norm - math.log(_OUTSIDE)) / t)
         ends.append(direction * distance)
     # the bound's own rounding is covered by one more step and a part in 10^9
@@ -255,7 +255,7 @@ def _window(plds: CountedPLDs, tilt: float, log_norm: float, mean: float) -> tup
 
 def cumulants(plds: CountedPLDs, tilt: float) -> Cumulants:
     """Return those of the summed finite loss."""
-    each = [(count, pld.log_mgf(tilt)) for pld, count in plds]
+    each = [(count, pld.cumulants(tilt)) for pld, count in plds]
     return Cumulants(*(sum(count * k[i] for count, k in each) for i in range(3)))
 
 

@@ -83,6 +83,7 @@ def _condition_on_large(sums: ScoreSums, large: NDArray[np.bool_], width: float)
     mass, error = np.sum(p * large, axis=1), sums.error + (40 + p.shape[1]) * UNIT
     log_none = np.log1p(-mass)
     usual = sums.without(large, mass)
+    # the same law, with the large scores at probability 0: the one more user has one of them
     others = replace(sums, probabilities=usual.probabilities, error=usual.error)
     last = np.where(large, p, 0.0) / mass[:, None]
     one = stop_loss(replace(others, users=sums.users - 1, last=last), width)

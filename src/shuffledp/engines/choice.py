@@ -21,7 +21,7 @@ from .. import tuning
 from .._support.numeric import Array
 from .big_scores import dominant_stop_loss, large_stop_loss
 from .one_positive import one_positive_stop_loss
-from .problem import ScoreSums, StopLossBounds, is_every_row, one_user_stop_loss, without_falls
+from .problem import ScoreSums, StopLossBounds, one_user_stop_loss, without_falls
 from .rare_scores import rare_stop_loss
 from .tilted_lattice import lattice_stop_loss
 
@@ -35,8 +35,6 @@ class StopLossProblem:
     least: float
 
     def rows(self, index: NDArray[np.intp]) -> StopLossProblem:
-        if is_every_row(index, len(self.sums.scores)):
-            return self
         return replace(self, sums=self.sums.rows(index))
 
     @cached_property
@@ -124,14 +122,15 @@ def bound_stop_loss(sums: ScoreSums, width: float, least: float = 0.0) -> StopLo
     sums : ScoreSums
         Shape [rows, values]; one independent problem per row.
     width : float
-        Relative width to aim for. The result may be wider, never wrong.
+        Relative width in epsilon to aim for. The result may be wider, never wrong.
     least : float
         Values below this need no accuracy.
 
     Notes
     -----
-    docs/theory/engines.md. Every rule answers the rows that it suits and that are still too wide;
-    upper bounds and lower bounds of several rules are intersected.
+    docs/theory/engines.md. Every rule answers the rows that it suits and whose values are not known
+    to a relative `width`, which is more than a width in epsilon asks for: usually all rules that
+    suit a row are tried. Upper bounds and lower bounds of several rules are intersected.
     """
     problem, rows = StopLossProblem(sums, width, least), len(sums.scores)
     found = np.array(without_falls(np.zeros(rows), np.full(rows, np.inf)))
@@ -144,8 +143,8 @@ def bound_stop_loss(sums: ScoreSums, width: float, least: float = 0.0) -> StopLo
             upper[chosen] = np.fmin(upper[chosen], again[1])
             # a line belongs to its lower bound
             better = again[0] > lower[chosen]
-            found[0::2, chosen[better]] = again[0::2, better]
-            found[3, chosen[better]] = again[3, better]
+            for row in (0, 2, 3):
+                found[row, chosen[better]] = again[row, better]
             is_wide = upper - lower > width * np.maximum(lower, least)
             if not is_wide.any():
                 break

@@ -42,7 +42,7 @@ class ScoreSums:
     threshold : Array
         Shape [rows], >= 0, subtracted from the sum; relative error of at most 16 units.
     users : int
-        Number of scores in a sum.
+        Number of scores in a sum, besides that of the one more user of `last`.
     error : float
         Relative error of the probabilities.
     falls : Array or None
@@ -68,9 +68,7 @@ class ScoreSums:
     sides: Sequence[Side] = BOTH
 
     def rows(self, index: NDArray[np.intp]) -> ScoreSums:
-        """Return the problems of some rows, without copies if these are all in order."""
-        if is_every_row(index, len(self.scores)):
-            return self
+        """Return the problems of some rows."""
         return replace(
             self,
             scores=self.scores[index],
@@ -135,11 +133,6 @@ class ScoreSums:
             bound += np.sum(self.last * gains, axis=1)
         bound *= 1 + (24 + gains.shape[1]) * UNIT + self.error
         return bound
-
-
-def is_every_row(index: NDArray[np.intp], rows: int) -> bool:
-    """Whether the index, which has no duplicates, is 0 .. rows - 1; then copying is not needed."""
-    return len(index) == rows and bool((index[1:] > index[:-1]).all())
 
 
 class StopLossBounds(NamedTuple):

@@ -136,11 +136,12 @@ class TiltedBits:
         self.drift: Array = p.mean - q.mean
         #: Change of log E e^(theta S) with m.
         self.rise: Array = p.log_mgf - q.log_mgf
-        #: log E e^(theta (S - mean)) at the centre, minus its change with m, and the largest change
-        #: within the range.
+        #: log E e^(theta (S - mean)) at the centre.
         self.level: Array = p.users * p.log_mgf + q.users * q.log_mgf - theta * self.mean
-        self.fall = (theta * p.mean - p.log_mgf) - (theta * q.mean - q.log_mgf)
-        self.level_change = np.abs(self.fall) * half_width
+        #: How much the level falls from one m to the next.
+        self.level_fall = (theta * p.mean - p.log_mgf) - (theta * q.mean - q.log_mgf)
+        #: The largest change of the level within the range.
+        self.level_change = np.abs(self.level_fall) * half_width
         #: The smallest and the largest variance within the range.
         variance = p.users * p.variance + q.users * q.variance
         change = half_width * np.abs(p.variance - q.variance)
@@ -360,12 +361,14 @@ class BitNodes:
         """
         cosine, sine = rotation
         weight = self.size / np.sqrt(self.norm)
-        real, imaginary = weight * self.imaginary, weight * self.real
+        # the sum is the real part of (along + i across)(cosine + i sine), and along + i across is i
+        # times (real - i imaginary)
+        along, across = weight * self.imaginary, weight * self.real
         if change is not None:
             by, turn = change
-            real, imaginary = real * by - imaginary * turn, imaginary * by + real * turn
-        value: Array = np.einsum("rpn,rn->rp", cosine, real)
-        value -= np.einsum("rpn,rn->rp", sine, imaginary)
+            along, across = along * by - across * turn, across * by + along * turn
+        value: Array = np.einsum("rpn,rn->rp", cosine, along)
+        value -= np.einsum("rpn,rn->rp", sine, across)
         return value
 
 

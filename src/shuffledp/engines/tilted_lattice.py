@@ -126,7 +126,7 @@ def _on_lattices(sums: ScoreSums, unit: Array, width: float, known: Array) -> St
     law, cut = TiltedLaw.of(sums, width).with_affordable_noise(width, known)
     aliases, out_of_range = Aliases(law), law.is_out_of_range
     period = aliases.period(cut)
-    # h^2 = 2 tau^2 over the number of moved scores: the bounds are then about as wide as with the
+    # h^2 = 2 tau^2 over the number of moved scores: the bounds are then narrower than with the
     # noise of the Fourier integral
     wanted = period / (law.tau * np.sqrt(2 / np.maximum(sums.expected_uncommon, 1.0)))
     wanted = np.clip(wanted, 8, max(tuning.MOST_POINTS, 8))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .. import tuning
 from .._support.numeric import UNIT, Array
-from .problem import ROUNDING, ScoreSums, is_every_row
+from .problem import ROUNDING, ScoreSums
 
 # proof constants: docs/theory/constants.md
 MORE = 1.1  # covers the error of the weights in a mean, and in the root of one
@@ -110,8 +110,6 @@ class TiltedLaw:
         return cls(sums, theta, weights, tau, log_scale, relative, norm_error, log_error, last)
 
     def rows(self, index: NDArray[np.intp]) -> TiltedLaw:
-        if is_every_row(index, len(self.theta)):
-            return self
         columns = {field.name: getattr(self, field.name)[index] for field in fields(self)[1:-1]}
         last = None if self.last is None else self.last[index]
         return replace(self, sums=self.sums.rows(index), last=last, **columns)

@@ -206,7 +206,7 @@ def _along(
     """
     value, first = nodes.fourier_sum(rotation, None), nodes.fourier_sum(rotation, nodes.change)
     rest, grown = _taylor_remainder(nodes)
-    fall, d, grows = (x[:, None] for x in (nodes.bits.fall, nodes.bits.half_width, growth))
+    fall, d, grows = (x[:, None] for x in (nodes.bits.level_fall, nodes.bits.half_width, growth))
     by_series = value + d * np.abs(first - fall * value)
     by_series += d**2 * grows * (np.abs(fall * first) + fall**2 / 2 * np.abs(value))
     by_growth = grows * (np.maximum(value, 0.0) + d * np.abs(first))

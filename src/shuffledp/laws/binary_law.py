@@ -38,9 +38,10 @@ class BinaryPair(NamedTuple):
     not_q: float
     gap: float  # p - q
 
-    @property
-    def flipped(self) -> BinaryPair:
-        """The pair with 0 and 1 exchanged, so that the other law sends 1 more often."""
+    def in_order(self, order: ValueOrder) -> BinaryPair:
+        """The pair as seen from the first value: of that which it sends more often, as a 1."""
+        if order is ValueOrder.FORWARD:
+            return self
         return BinaryPair(self.not_q, self.q, self.not_p, self.p, self.gap)
 
 
@@ -92,20 +93,17 @@ class BinaryLaw(Law):
             (ValueOrder.FORWARD,) if self.symmetric else (ValueOrder.FORWARD, ValueOrder.BACKWARD)
         )
 
-    def seen_from(self, order: ValueOrder) -> tuple[float, float, float, float]:
-        """p, 1 - p, q and 1 - q of the message that the first value sends more often."""
-        if order is ValueOrder.FORWARD:
-            return self.p, self.not_p, self.q, self.not_q
-        return self.not_q, self.q, self.not_p, self.p
+    def seen(self, orders: Sequence[ValueOrder]) -> list[BinaryPair]:
+        """The two ends, as numbers of this law, in each order."""
+        pair = BinaryPair(self.p, self.not_p, self.q, self.not_q, self.p - self.q)
+        return [pair.in_order(order) for order in orders]
 
     def bounded(self, orders: Sequence[ValueOrder]) -> bool:
-        return all(self.seen_from(order)[2] > 0 for order in orders)
+        return all(pair.q > 0 for pair in self.seen(orders))
 
     def revealed(self, orders: Sequence[ValueOrder]) -> float:
         """The largest probability of a message that only one of the values can send, or 0."""
-        return max(
-            high for high, _, low, _ in (*map(self.seen_from, orders), (0.0,) * 4) if not low
-        )
+        return max((pair.p for pair in self.seen(orders) if not pair.q), default=0.0)
 
     @property
     def symmetric(self) -> bool:
@@ -120,8 +118,8 @@ class BinaryLaw(Law):
         if self.known_loss is not None:
             return self.known_loss
         losses = [2.0**-50]
-        for high, other, low, _ in map(self.seen_from, orders):
-            ratio = high / low if low > 0 else max(users * other, 1.0)
+        for pair in self.seen(orders):
+            ratio = pair.p / pair.q if pair.q > 0 else max(users * pair.not_p, 1.0)
             losses.append(math.log(ratio) * (1 + 2.0**-47) + 2.0**-47)
         return max(losses)
 

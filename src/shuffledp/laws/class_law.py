@@ -159,7 +159,8 @@ class ClassLaw:
         """
         alpha, covered = math.exp(min(epsilon, 300.0)), self.blanket > 0
         gain = self.u - alpha * self.v
-        squares = float((gain[covered] ** 2 / self.blanket[covered]).sum())
+        with np.errstate(over="ignore"):
+            squares = float((gain[covered] ** 2 / self.blanket[covered]).sum())
         return squares + 1e300 * bool((gain[~covered] > 0).any())
 
     @cached_property

@@ -274,8 +274,9 @@ class DensityLaw:
         that is needed is the law of r: cells merged to their means, or split to their ends.
         """
         error = cells.mass_error
-        lowered = cells.ratio * (1 + cells.ratio_error), cells.one
-        below = _law_of_ratios((_capped_ratio(cells), cells.one), lowered, error)
+        # the score 1 - alpha r is rounded down
+        raised = cells.ratio * (1 + cells.ratio_error), cells.one
+        below = _law_of_ratios((_capped_ratio(cells), cells.one), raised, error)
         high, low = (self._split_ratios(cells, side) for side in (Side.UPPER, Side.LOWER))
         # outputs that are cut off reveal everything
         rest = 0.0 if self.bounded else float(cells.zero[-1]) * (1 + error)

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -409,14 +409,12 @@ class SharedNoise:
         one.
     """
 
+    #: The neighbouring relations that are defined: zeros stand for a missing value.
+    relations: ClassVar[tuple[str, ...]] = ("replace", "remove")
+
     share: IntegerShare
     shift: int
     is_histogram: bool
-
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """The neighbouring relations that are defined: zeros stand for a missing value."""
-        return ("replace", "remove")
 
 
 @dataclass(frozen=True)
@@ -432,11 +430,9 @@ class SharedVectorNoise:
     dimension : int
     """
 
+    #: Zeros stand for a missing vector.
+    relations: ClassVar[tuple[str, ...]] = ("replace", "remove")
+
     share: VectorShare
     norm: float
     dimension: int
-
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """Zeros stand for a missing vector."""
-        return ("replace", "remove")

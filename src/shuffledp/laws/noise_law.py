@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -177,13 +178,11 @@ class GaussianShare:
     The number 0 or the vector of zeros stands for no value at all.
     """
 
+    #: The neighbouring relations that are defined.
+    relations: ClassVar[tuple[str, ...]] = ("replace", "remove")
+
     sigma: float
     is_vector: bool = False
-
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """The neighbouring relations that are defined."""
-        return ("replace", "remove")
 
     def distance(self, neighbours: str) -> float:
         """The L2 sensitivity: two numbers, or a vector and zeros, differ by up to 1; two vectors

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from . import (  # noqa: F401
         base,
         mixture,
+        one_more,
         parts,
         population,
         sender_count,
         shifted_noise,
         subsampled,
-        threshold,
     )
 else:
     __getattr__ = modules_of(__name__)

@@ -308,7 +308,8 @@ def merged(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
     """The parts with equal profiles merged, without those that lose nothing."""
     counts: dict[PrivacyProfile, int] = {}
     for profile, count in parts:
-        if count and (not profile.bounded or profile.max_loss > 0):  # which may take a while
+        # `max_loss` may take a while, so that `bounded` is asked first
+        if count and (not profile.bounded or profile.max_loss > 0):
             counts[profile] = counts.get(profile, 0) + count
     return tuple(counts.items())
 
@@ -325,6 +326,20 @@ def swapped(parts: Parts) -> tuple[tuple[PrivacyProfile, int], ...]:
     other = merged([(profile.swapped, count) for profile, count in parts])
     here = merged(parts)
     return here if dict(other) == dict(here) else other
+
+
+def both_orders(parts: Parts) -> list[tuple[tuple[PrivacyProfile, int], ...]]:
+    """The merged parts in the orders of the neighbours that differ, one or two."""
+    forward, backward = merged(parts), swapped(parts)
+    return [forward] if forward == backward else [forward, backward]
+
+
+def attained_loss(max_loss: float) -> float:
+    """Return no more than the largest finite loss, which was rounded up to `max_loss`.
+
+    All roundings of a largest loss are below a part in 2^42 of it, and of 1.
+    """
+    return max(max_loss * (1 - 2.0**-42) - 2.0**-42, 0.0)
 
 
 def sample_width(rtol: float, expensive: bool = False, slow: bool = False) -> float:

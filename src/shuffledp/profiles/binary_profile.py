@@ -77,11 +77,9 @@ class BinaryProfile(PrivacyProfile):
         """
         if self.held is not None:
             return 0.0
-        high, rest, low, _ = max(
-            map(self.law.seen_from, self.orders), key=lambda seen: seen[0] / max(seen[2], 1e-300)
-        )
-        log_high = log_share(high, rest)
-        return low * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
+        seen = max(self.law.seen(self.orders), key=lambda pair: pair.p / max(pair.q, 1e-300))
+        log_high = log_share(seen.p, seen.not_p)
+        return seen.q * math.exp((self.users - 1) * log_high * (1 + _SLACK)) * (1 - _SLACK)
 
     @property
     def has_few_users(self) -> bool:
@@ -296,7 +294,6 @@ def _largest(where: Index, value: Array) -> Index:
 
 
 def _pairs(profile: BinaryProfile, side: Side) -> list[BinaryPair]:
+    """The pair of each order, rounded to the side; none if messages may not depend on the value."""
     pair = profile.law.pair(side)
-    if pair.gap <= 0:
-        return []
-    return [pair if order is ValueOrder.FORWARD else pair.flipped for order in profile.orders]
+    return [pair.in_order(order) for order in profile.orders] if pair.gap > 0 else []

@@ -339,9 +339,9 @@ class DensityProfile(PrivacyProfile):
         # cells get 0.4 of the width: with 0.27 compositions take a third longer, with 0.6 more of
         # them miss the width at first
         width = 0.4 * min(rtol, tuning.OUTLINE_WIDTH)
-        laws = self.law.enclosed(self.law.cells(width, depth, self.users), self.users)
+        enclosing = self.law.enclosed(self.law.cells(width, depth, self.users), self.users)
         # engines may cost an eighth of what cells do
-        tables = (LawTable(side.laws, self.users, self.idle) for side in laws)
+        tables = (LawTable(law.laws, self.users, self.idle) for law in enclosing)
         low, high = (
             ClassSampler(table, width / 8, depth=depth, sides=(side,))
             for table, side in zip(tables, BOTH, strict=True)

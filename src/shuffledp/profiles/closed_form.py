@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -291,16 +291,21 @@ class PolygonProfile(PrivacyProfile):
         return f"<PolygonProfile: {corners} corners, delta(0) = {at_one!r}>"
 
 
-def polygon_below(losses: Array, masses: Array) -> Polygon:
-    """A polygon below the profile of these losses: those above the largest supported are less."""
-    return Polygon.of_losses(np.minimum(losses, _LARGEST), masses, 0.0)
+#: Losses and their masses.
+Losses = tuple[Array, Array]
 
 
-def polygon_above(losses: Array, masses: Array) -> Polygon:
-    """A polygon above it: losses above the largest supported are infinite."""
+def polygons_between(below: Losses, above: Losses, error: float) -> tuple[Polygon, Polygon]:
+    """Polygons below and above a profile, whose masses err by a relative `error` at most.
+
+    Losses above the largest supported count as that from below, and as infinite from above.
+    """
+    losses, masses = above
     far = losses > _LARGEST
     infinite = min(float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT), 1.0)
-    return Polygon.of_losses(losses[~far], masses[~far], infinite)
+    low = Polygon.of_losses(np.minimum(below[0], _LARGEST), below[1], 0.0)
+    high = Polygon.of_losses(losses[~far], masses[~far], infinite)
+    return replace(low, error=low.error + error), replace(high, error=high.error + error)
 
 
 class BetweenPolygons(PrivacyProfile):

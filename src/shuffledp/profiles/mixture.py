@@ -258,7 +258,8 @@ class _Mixed:
     ) -> NDArray[np.intp]:
         """The cells at which to cut buckets; none if all of them together are narrow enough."""
         falls = epsilon * np.exp(np.minimum(epsilon, 700.0)) * slope
-        gap = gap / (self._rtol * (mean + falls + self._least))
+        with np.errstate(over="ignore"):
+            gap = np.minimum(gap / (self._rtol * (mean + falls + self._least)), 1e300)
         start = self._cells.starts(self._nodes)
         middle = start + np.diff(start, append=len(self._cells.point)) // 2
         too_wide, is_new = gap.sum(axis=0) > 1, ~np.isin(middle, self._nodes)
@@ -284,7 +285,7 @@ class _Mixed:
         low, flat = low * (1 - charge), flat * (1 - charge)
         high, steep = high * (1 + charge), steep * (1 + charge)
         most = (upper @ above) * (1 + charge) + self._cells.rest + UNDERFLOW
-        if (np.diff(epsilon) > 0).all():
+        if (np.diff(epsilon) > 0).all() and (epsilon < 700).all():
             chords = chord_falls(low, high, np.expm1(epsilon), np.inf)
             steep, flat = np.minimum(steep, chords[0]), np.maximum(flat, chords[1])
         return Samples(low, np.minimum(most, 1.0), flat, steep)

@@ -24,11 +24,8 @@ from ..laws.integer_noise import SharedNoise, SharedVectorNoise
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
 from ..laws.noise_law import (
     AddedNoise,
-    BinomialCounts,
     GaussianShare,
-    NegativeBinomialNoise,
     Noise,
-    PoissonNoise,
     UniformDummies,
 )
 from .base import NothingLost, PairProfile, Parts, PrivacyProfile
@@ -241,19 +238,13 @@ def attained_vector_parts(
     ]
 
 
-@round_parts.register(PoissonNoise)
-@round_parts.register(BinomialCounts)
-@round_parts.register(NegativeBinomialNoise)
+@round_parts.register
 def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
     """One count has a message more, and another one has it less if the value is replaced."""
-    noise = law.of_users(users)
-    gained = PairProfile(one_more(noise, more=True), one_more(noise, more=False))
-    return [(gained, 1)] if neighbours == "remove" else [(gained, 1), (gained.swapped, 1)]
+    return added_noise_parts(AddedNoise(law.of_users(users)), users, neighbours)
 
 
-@replaced_parts.register(PoissonNoise)
-@replaced_parts.register(BinomialCounts)
-@replaced_parts.register(NegativeBinomialNoise)
+@replaced_parts.register
 def replaced_noise_parts(law: Noise, users: int) -> Parts:
     noise = law.of_users(users)
     return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
@@ -263,7 +254,7 @@ def replaced_noise_parts(law: Noise, users: int) -> Parts:
 def added_noise_parts(law: AddedNoise, users: int, neighbours: str = "replace") -> Parts:
     """The same whoever sends. A value that is kept at random is a sample of one count or of two."""
     more, less = (one_more(law.noise, more=more) for more in (True, False))
-    if law.rate == 1:
+    if law.rate == 1:  # one count has a message more, and another one has it less
         gained = PairProfile(more, less)
         return [(gained, 1)] if neighbours == "remove" else [(gained, 1), (gained.swapped, 1)]
     if neighbours == "remove":
@@ -292,11 +283,9 @@ def uniform_dummy_parts(law: UniformDummies, users: int, neighbours: str = "repl
     return [(round_profile(law.law, law.total + 1), 1)]
 
 
-@attained_parts.register(PoissonNoise)
-@attained_parts.register(BinomialCounts)
-@attained_parts.register(NegativeBinomialNoise)
-@attained_parts.register(UniformDummies)
-@attained_parts.register(SharedNoise)
-def attained_noise_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
+@attained_parts.register
+def attained_noise_parts(
+    law: Noise | UniformDummies | SharedNoise, users: int, neighbours: str = "replace"
+) -> Sequence[Parts]:
     """All datasets are equivalent: the messages of other users are known and can be subtracted."""
     return [round_parts(law, users, neighbours)] * 2

@@ -28,16 +28,15 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..engines.tails import noise_masses, noise_tails
 from ..errors import OutOfRange
 from ..laws.integer_noise import DiscreteGaussianLaw, IntegerNoise, PolyaDifference
-from .base import PrivacyProfile, Sampler, Samples, joined
-from .closed_form import BetweenPolygons, GaussianProfile, Polygon, polygon_above, polygon_below
+from .base import PrivacyProfile
+from .closed_form import BetweenPolygons, GaussianProfile, Polygon, polygons_between
+from .one_more import Bracket, Event, TailProfile
 
 # proof constants: docs/theory/constants.md
 #: log(1/probability) beyond which losses count as infinite from above; below 1e-290 in all.
 _DEEPEST = 670.0
 #: Losses from which on all count as infinite from above, as in closed_form.py.
 _LARGEST = 600.0
-#: A scale for infinite losses, if there are no finite ones.
-_NO_LOSS = 1e-6
 #: Of incomplete shares of discrete Laplace noise: the outcomes that are told apart and the terms of
 #: their masses, in units of the scale; what is beyond is charged.
 _OUTCOMES, _TERMS = 45, 20
@@ -48,7 +47,7 @@ _MOST_CURVATURE = 3.0
 
 
 @dataclass(frozen=True)
-class IntegerNoiseProfile(PrivacyProfile):
+class IntegerNoiseProfile(TailProfile):
     """The profile of X + shift against X, which is the same in both orders.
 
     Parameters
@@ -74,40 +73,42 @@ class IntegerNoiseProfile(PrivacyProfile):
     @cached_property
     def _last(self) -> float:
         """The largest outcome with a loss that counts: P has e^-_DEEPEST at most beyond."""
-        low, high = 0.0, 1.0
-        law = self.law
-
-        def is_likely(x: float) -> bool:
-            place = np.array([min(x, law.top)])
-            tilt = law.saddle(place)
-            return x < law.top and float((law.cumulant(tilt) - tilt * x)[0]) > -_DEEPEST
-
-        while is_likely(high):
-            low, high = high, 2 * high
-        while high - low > max(1.0, 1e-3 * low):
-            middle = (low + high) / 2
-            low, high = (middle, high) if is_likely(middle) else (low, middle)
-        return min(math.ceil(high) + law.offset + self.shift, law.top)
+        law, low, high = self.law, 1.0, 1e18
+        for _ in range(3):  # Chernoff's bound falls
+            x = np.minimum(np.ceil(np.geomspace(low, high, 40)), law.top)
+            tilt = law.saddle(x)
+            at = int(np.argmin((x < law.top) & (law.cumulant(tilt) - tilt * x > -_DEEPEST)))
+            low, high = float(x[max(at - 1, 0)]), float(x[at])
+        return min(high + law.offset + self.shift, law.top)
 
     @cached_property
-    def max_loss(self) -> float:
-        last = self._last
-        if last <= self.shift / 2 or last - self.shift < -self.law.top:
-            return _NO_LOSS
-        loss, error = self._loss(np.array([last]))
-        return min(float(loss[0] + error[0]) * (1 + 8 * UNIT) or _NO_LOSS, _LARGEST)
+    def _largest(self) -> tuple[float, float]:
+        """The largest loss that counts, and a bound on the error of losses around it."""
+        if self._last <= self.shift / 2 or self._last - self.shift < -self.law.top:
+            return 0.0, 0.0
+        loss, error = (float(part[0]) for part in self._loss(np.array([self._last])))
+        return min((loss + error) * (1 + 8 * UNIT), _LARGEST), error
+
+    @property
+    def _losses(self) -> tuple[float, float]:
+        return self._largest[0], self._largest[0]
 
     @cached_property
     def kinks(self) -> Array | None:
         """All losses, if there are few outcomes."""
-        first = math.floor(self.shift / 2) + 1 - self.law.offset
-        if self._last - first > tuning.FEW_OUTCOMES:
-            return None
-        outcomes = np.arange(first, self._last + 1)
-        outcomes = outcomes[outcomes > self.shift / 2]
-        losses = self._loss(outcomes)[0] if len(outcomes) else outcomes
+        first = self._none_below + 1
+        if not 0 <= self._last - first <= tuning.FEW_OUTCOMES:
+            return None if self._last > first else np.zeros(0)
+        losses = self._loss(np.arange(first, self._last + 1))[0]
         found: Array = losses[(losses > 0) & (losses < self.max_loss)]
         return found
+
+    @property
+    def _none_below(self) -> float:
+        """An outcome up to which no loss is positive."""
+        offset = self.law.offset
+        least = math.floor(self.shift / 2 - offset) + offset
+        return max(least, self.shift - self.law.top - 1)
 
     def _loss(self, x: Array) -> tuple[Array, Array]:
         """log Pr[X = x - shift] / Pr[X = x], and bounds on the error."""
@@ -120,14 +121,13 @@ class IntegerNoiseProfile(PrivacyProfile):
         return before.log_value - here.log_value, error
 
     def _threshold(self, epsilon: Array) -> tuple[Array, Array]:
-        """The first outcome whose loss exceeds epsilon, for an epsilon this near to the given one.
+        """The first outcome whose loss may exceed epsilon, and a bound on the error of that loss.
 
-        The loss at `low` is at most epsilon and that at `high` exceeds it, as computed.
+        By its bounds, the loss at `low` is at most epsilon, and that at `high` may exceed it.
         """
         law, s = self.law, self.shift
-        low = np.full(len(epsilon), math.floor(s / 2 - law.offset) + law.offset)
-        low, high = np.maximum(low, s - law.top - 1), np.full(len(epsilon), self._last + 1)
-        error, step = np.zeros(len(epsilon)), np.ones(len(epsilon))
+        low, high = (np.full(len(epsilon), x) for x in (self._none_below, self._last + 1))
+        error, step = np.full(len(epsilon), self._largest[1]), np.ones(len(epsilon))
         # about the mean under the tilt epsilon/shift, halfway between the two laws
         guess = law.mean(epsilon / s) + s / 2
         guess = np.floor(guess - law.offset) + law.offset + 1
@@ -135,12 +135,10 @@ class IntegerNoiseProfile(PrivacyProfile):
         while len(open_):
             at = np.clip(guess[open_], low[open_] + 1, high[open_] - 1)
             loss, found = self._loss(at)
-            above = loss > epsilon[open_]
+            above = loss + found > epsilon[open_]
             high[open_] = np.where(above, at, high[open_])
             low[open_] = np.where(above, low[open_], at)
-            # errors of a loss that was far from epsilon do not matter
-            near = np.abs(loss - epsilon[open_]) <= found
-            error[open_] = np.where(near, np.maximum(error[open_], found), error[open_])
+            error[open_] = np.where(above, found, error[open_])
             # first beside the guess, then in growing steps, then in the middle
             gallop = np.where(above, at - step[open_], at + step[open_])
             middle = np.floor((low[open_] + high[open_]) / 2 - law.offset) + law.offset
@@ -150,92 +148,43 @@ class IntegerNoiseProfile(PrivacyProfile):
             open_ = open_[high[open_] - low[open_] > 1]
         return high, error
 
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Samples that are exact up to charged errors, whatever the depth and the width."""
-        return self._sample
-
-    def _sample(self, epsilon: Array) -> Samples:
-        epsilon = np.asarray(epsilon, dtype=float)
-        rows = max((1 << 14) // self.shift, 1)  # arrays of a few megabytes
-        blocks = [self._block(epsilon[i : i + rows]) for i in range(0, len(epsilon), rows)]
-        return joined(blocks) if blocks else Samples(*np.zeros((4, 0)))
-
-    def _block(self, epsilon: Array) -> Samples:
-        """Samples at a few epsilons: the divergence of the event from the threshold on."""
-        is_inside = epsilon < self.max_loss
-        epsilon = np.minimum(epsilon, self.max_loss)
-        first, error = self._threshold(epsilon)
-        gained, paid = self._event(first, epsilon)
-        slope = self._tail(first, np.zeros(len(epsilon)))
-        # the best event may start elsewhere, among outcomes whose loss is nearly epsilon
-        moved = self._moved(first, epsilon, error)
-        upper = (gained[1] - paid[0]) * (1 + 4 * UNIT) + moved + 2 * UNDERFLOW
-        lower = (gained[0] - paid[1]) * (1 - 4 * UNIT)
-        lower = np.where(lower > UNDERFLOW, lower, 0.0)
-        least = self._infinite if self.max_loss < _LARGEST else 0.0
-        return Samples(
-            np.where(is_inside, np.maximum(lower, least), least),
-            np.clip(upper, UNDERFLOW, 1.0),
-            np.where(is_inside & (lower > least), slope[0], 0.0),
-            np.minimum(slope[1] + UNDERFLOW, 1.0),
-        )
-
     @cached_property
-    def _infinite(self) -> float:
-        """At most the probability of infinite loss: of outcomes that X cannot have."""
-        if math.isinf(self.law.top):
-            return 0.0
-        place = np.array([self.law.top + 1 - self.shift])
-        found = float(self._tail(place, np.zeros(1))[0][0])
-        return found if found > UNDERFLOW else 0.0
+    def _infinite(self) -> tuple[float, float]:
+        """From below, the probability of outcomes that X cannot have."""
+        least, zero = 0.0, np.zeros(1)
+        if math.isfinite(self.law.top) and self.max_loss < _LARGEST:
+            least = float(self._tail(zero + self.law.top + 1 - self.shift, zero)[0][0])
+        most = float(self._divergences(zero + self.max_loss)[1][0])
+        return least if least > UNDERFLOW else 0.0, most
 
-    def _event(self, first: Array, epsilon: Array) -> tuple[tuple[Array, Array], ...]:
-        """Brackets of two numbers whose difference is the divergence of the event x >= first.
-
-        For few outcomes between the two thresholds these are the masses in between, and
-        (e^epsilon - 1) Pr[X >= first]: they are of the size of their difference.
-        """
+    def _best_event(self, epsilon: Array) -> Event:
+        """The outcomes from the threshold on."""
+        first, error = self._threshold(epsilon)
+        seen = self._tail(first, epsilon)
+        moved = 2 * error + 16 * UNIT * epsilon
         if self.shift > tuning.FEW_BETWEEN:
             zero = np.zeros(len(epsilon))
-            return self._tail(first - self.shift, zero), self._tail(first, epsilon)
+            before, after = self._tail(first - self.shift, zero), self._tail(first, zero)
+            return Event((before[0] - after[1], before[1] - after[0]), seen, moved)
+        # the masses that the shift moves into the event are of the size of the difference
         between = first[:, None] - np.arange(1.0, self.shift + 1)
         inside = np.abs(between) <= self.law.top
-        every = noise_masses(self.law, np.where(inside, between, self.law.offset))
-        gained = (np.where(inside, side, 0.0).sum(axis=1) for side in every.times(0 * between))
+        masses = noise_masses(self.law, np.where(inside, between, self.law.offset))
+        low, high = (np.where(inside, side, 0.0).sum(axis=1) for side in masses.times(0 * between))
         slack = 2 * UNIT * self.shift
-        low, high = (side * (1 + sign * slack) for side, sign in zip(gained, (-1, 1), strict=True))
-        excess = epsilon + np.log(-np.expm1(-np.maximum(epsilon, 1e-300)))
-        return (low, high), self._tail(first, excess)
+        return Event((low * (1 - slack), high * (1 + slack)), seen, moved)
 
-    def _tail(self, x: Array, log_factor: Array) -> tuple[Array, Array]:
+    def _tail(self, x: Array, log_factor: Array) -> Bracket:
         """Bounds of e^log_factor Pr[X >= x]; log_factor is 0 where x is not positive."""
         inside = np.abs(x - 0.5) < self.law.top + 0.5
         place = np.where(x > 0, x, 1 - x)
-        low, high = noise_tails(self.law, np.where(inside, place, 1 - self.law.offset)).times(
-            log_factor
-        )
-        low, high = np.where(inside, low, 0.0), np.where(inside, high, 0.0)
+        found = noise_tails(self.law, np.where(inside, place, 1 - self.law.offset))
+        low, high = (np.where(inside, side, 0.0) for side in found.times(log_factor))
         below = x <= 0
         return (
             np.where(below, np.maximum(1 - high - UNIT, 0.0), low),
             np.where(below, np.minimum(1 - low + UNIT, 1.0), high),
         )
-
-    def _moved(self, first: Array, epsilon: Array, error: Array) -> Array:
-        """At least e^epsilon (e^(2 error) - 1) Pr[loss > epsilon] of X; 0 without an error."""
-        moved = np.zeros(len(first))
-        at = np.flatnonzero(error > 0)
-        if len(at):
-            deviation = float(self.law.deviation(np.zeros(1))[0])
-            # losses are positive from here on
-            least = math.floor(self.shift / 2 - self.law.offset) + 1 + self.law.offset
-            earlier = first[at] - (math.ceil(0.02 * deviation) + 1)
-            loss, found = self._loss(np.clip(earlier, least, self.law.top))
-            surely_less = (loss + found < epsilon[at]) & (earlier >= least)
-            place = np.where(surely_less, earlier + 1, least)
-            factor = epsilon[at] + np.log(np.expm1(np.minimum(2 * error[at], 1.0)))
-            moved[at] = np.where(error[at] < 0.5, self._tail(place, factor)[1], np.inf)
-        return moved
 
 
 def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyProfile:
@@ -256,8 +205,7 @@ def shifted_profile(law: IntegerNoise | PolyaDifference, shift: int) -> PrivacyP
 class DiscreteLaplaceProfile(BetweenPolygons):
     """The profile of discrete Laplace noise against its shift: a polygon with `shift` corners.
 
-    The loss of an outcome x in 0 .. shift is (2x - shift)/scale, and no other is larger. The
-    quotient is rounded down for the polygon below and up for the one above.
+    The loss of an outcome x in 0 .. shift is (2x - shift)/scale, and no other is larger.
     """
 
     scale: float
@@ -270,19 +218,14 @@ class DiscreteLaplaceProfile(BetweenPolygons):
 
     @cached_property
     def _polygons(self) -> tuple[Polygon, Polygon]:
-        return self._polygon(-math.inf), self._polygon(math.inf)
-
-    def _polygon(self, towards: float) -> Polygon:
-        shift, loss = self.shift, math.nextafter(self.shift / self.scale, towards)
-        theta, rest = math.exp(-loss / shift), -math.expm1(-loss / shift)
-        # outcomes with a positive loss that is not the last
-        inner = np.arange(shift // 2 + 1.0, shift)
-        masses = rest / (1 + theta) * np.exp((inner - shift) * (loss / shift))
-        losses = (2 * inner - shift) * (loss / shift)
-        every = np.append(losses, loss), np.append(masses, 1 / (1 + theta))
-        polygon = polygon_below(*every) if towards < 0 else polygon_above(*every)
-        # exponents up to the loss, and the differences of two outcomes
-        return replace(polygon, error=polygon.error + 16 * UNIT * (2 + loss))
+        # outcomes with a positive loss, the last of which stands for all from the shift on
+        x = np.arange(self.shift // 2 + 1.0, self.shift + 1)
+        losses, theta = (2 * x - self.shift) / self.scale, math.exp(-1 / self.scale)
+        masses = -math.expm1(-1 / self.scale) / (1 + theta) * np.exp((x - self.shift) / self.scale)
+        masses[-1] = 1 / (1 + theta)
+        # quotients are rounded once; the masses have exponents up to the largest loss
+        low, high = np.nextafter(losses, 0.0), np.nextafter(losses, np.inf)
+        return polygons_between((low, masses), (high, masses), 16 * UNIT * (2 + losses[-1]))
 
 
 @dataclass(frozen=True)
@@ -312,14 +255,11 @@ class PolyaProfile(BetweenPolygons):
         tail = math.exp(log_mass[last + 1]) * (1 + 2 * error) / -math.expm1(-fall)
         farthest = losses[-1] if is_convex else s * theta_loss
         largest = self._largest_loss() if is_convex else s * theta_loss * (1 + 4 * UNIT)
-        both = []
-        for side, beyond in ((-1, 0.0), (1, tail)):
-            moved = np.minimum(np.append(losses, farthest) + side * slack, largest)
-            if is_convex:  # that of the outcome s, which was rounded up
-                moved[s - x[0]] = largest if side > 0 else largest * (1 - 16 * UNIT)
-            polygon = (polygon_below if side < 0 else polygon_above)(moved, np.append(mass, beyond))
-            both.append(replace(polygon, error=polygon.error + error))
-        return both[0], both[1]
+        low = np.minimum(losses - slack, largest)
+        high = np.minimum(np.append(losses, farthest) + slack, largest)
+        if is_convex:  # that of the outcome s, which was rounded up
+            low[s - x[0]], high[s - x[0]] = largest * (1 - 16 * UNIT), largest
+        return polygons_between((low, mass), (high, np.append(mass, tail)), error)
 
     def _largest_loss(self) -> float:
         """log Pr[0]/Pr[shift] of log-convex masses, rounded up from many digits."""

@@ -21,8 +21,10 @@ _ULP = 2 * UNIT
 
 def magnified(epsilon: Array, rate: float | Array, side: Side) -> Array:
     """log(1 + (e^epsilon - 1)/rate), rounded up if side is UPPER, else down."""
+    # above 300 the 1 is below every rounding
     with np.errstate(over="ignore"):
-        exact: Array = np.log1p(np.expm1(epsilon) / rate)
+        small = np.log1p(np.expm1(np.minimum(epsilon, 300.0)) / rate)
+    exact: Array = np.where(epsilon > 300, epsilon - np.log(rate), small)
     return exact * (1 + side * 16 * _ULP)
 
 
@@ -54,11 +56,11 @@ class SubsampledProfile(_SampleProfile):
         return self.full.bounded
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
-        sampled = subsampled(self.full.sampler(depth, rtol), self.rate)
+        sampled = subsampled(self.full.sampler(depth, rtol), self.rate, self.full.max_loss)
         return lambda epsilon: self.zeroed_beyond_max_loss(sampled(epsilon), epsilon)
 
 
-def subsampled(inner: Sampler, rate: float) -> Sampler:
+def subsampled(inner: Sampler, rate: float, largest: float) -> Sampler:
     """The sampler of a share `rate` of all users, from that of the round of those who take part.
 
     Parameters
@@ -66,21 +68,31 @@ def subsampled(inner: Sampler, rate: float) -> Sampler:
     inner : Sampler
         Of the round of those who take part.
     rate : float
+    largest : float
+        The largest loss of that round. From it on f is constant for whoever asks, and may be far
+        below what it is just before.
 
     Notes
     -----
     docs/theory/sampling.md: f_rate(alpha) = rate f(1 + (alpha - 1)/rate). The place at which f is
-    evaluated is rounded down, and the lower value is moved along the line below f from there, or
-    evaluated at the place rounded up if there is no line.
+    evaluated is rounded down, but not below the largest loss where it is no smaller, and the lower
+    value is moved along the line below f from there, or evaluated at the place rounded up if there
+    is no line.
     """
+    end = sampled_loss(largest, rate)
 
     def sample(epsilon: Array) -> Samples:
         # the slope in alpha is that of the full round
         before, after = (magnified(epsilon, rate, side) for side in (Side.LOWER, Side.UPPER))
+        before = np.where(epsilon >= end, np.maximum(before, largest), before)
+        after = np.maximum(after, before)
         found = inner(before)
         if np.isfinite(found.fall_high).all():  # along the line below
-            distance = np.exp(before) * np.expm1(after - before) * (1 + 16 * _ULP)
-            lower = np.maximum(found.lower - found.fall_high * distance, 0.0)
+            growth = np.exp(np.minimum(before, 700.0))
+            distance = growth * np.expm1(after - before) * (1 + 16 * _ULP)
+            # no line is known where alpha is no double
+            line = np.where(before < 700, found.lower - found.fall_high * distance, 0.0)
+            lower = np.maximum(line, 0.0)
             slopes = found.fall_low, found.fall_high
         else:
             second = inner(after)

@@ -22,12 +22,8 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import sampled_loss
 from ..laws.noise_law import NegativeBinomialNoise, Noise
 from .base import PrivacyProfile, Sampler, Samples, joined
-from .one_more import one_more, point_masses
+from .one_more import infinite_mass, one_more, point_masses
 from .sender_count import bernstein
-
-# proof constants: docs/theory/constants.md
-#: As in one_more.py: errors of masses of infinite loss, and log(1/mass) of the smallest of them.
-_MASS, _DEEPEST = 256 * UNIT, 715.0
 
 
 class NoiseCounts(NamedTuple):
@@ -81,9 +77,7 @@ class _Tail:
     def __init__(self, noise: Noise, counts: NoiseCounts) -> None:
         self._noise, self._before = noise, counts.first - 1
         # there are infinite losses if N has a largest value
-        log_infinite = noise.log_infinite(more=True)
-        infinite = math.exp(log_infinite) if log_infinite > -_DEEPEST else 0.0
-        self.error = _MASS * (1 - log_infinite) if infinite else 0.0
+        infinite, self.error = infinite_mass(noise.log_infinite(more=True))
         above = np.cumsum(counts.mass[::-1])[::-1]
         # at each corner: that at the next one, and all that is beyond times the distance
         falls = np.append(np.diff(counts.ratio) * above[1:], infinite)

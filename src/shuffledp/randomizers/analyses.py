@@ -35,6 +35,16 @@ SAMPLED = (
     "then an upper bound by amplification by sampling, for each number of honest senders (Zhu, "
     f"Dong, Wang 2022, Proposition 30; {chapter('Sampling')})"
 )
+#: What is assumed of how many values a user sends; a round says how many.
+MORE_THAN_STATED = "more values in a round than stated"
+#: What noise on real numbers leaves open.
+ROUNDING = "what the rounding of numbers by a computer reveals"
+#: What is said of training only.
+EVERY_EXAMPLE = "every example of the data"
+OF_TRAINING = (
+    "how hyperparameters and the architecture were chosen",
+    "examples that are used for validation",
+)
 #: The names of all analyses of shuffled messages, from the most to the least that the adversary is
 #: given.
 LADDER = (
@@ -64,6 +74,8 @@ class Analysis:
         From a randomizer to the law that this analysis needs.
     as_one : bool
         Whether it holds for a sample of the users as well.
+    of_several : str
+        What else must be true if a user sends several values in a round.
 
     Examples
     --------
@@ -79,6 +91,7 @@ class Analysis:
     gist: str
     law: Callable[[Any], Any]
     as_one: bool = True
+    of_several: str = ""
 
 
 EXACT = Analysis(
@@ -100,8 +113,8 @@ BLANKET = Analysis(
         f"hockey-stick divergence; proof: {chapter('A shuffled round is a sum of scores')}"
     ),
     adversary=(
-        f"{SEES_ALL_BUT_ONE}; is also told which other users' messages are independent of their "
-        "values"
+        f"{SEES_ALL_BUT_ONE}; in the proof, even is told which messages of other users are "
+        "independent of their values"
     ),
     assumption=_THIS_RANDOMIZER,
     gist="is told which other messages are independent of their senders' values",
@@ -179,8 +192,8 @@ STRONG = Analysis(
         "as an exact hockey-stick divergence"
     ),
     adversary=(
-        f"{SEES_ALL_BUT_ONE}; is also told which users, including the one in question, answered "
-        "at random"
+        f"{SEES_ALL_BUT_ONE}; in the proof, even is told which users, including the one in "
+        "question, answered at random"
     ),
     assumption=_THIS_RANDOMIZER,
     gist="is told who answered at random, the user in question included",
@@ -242,8 +255,8 @@ SHARED_BLANKET = Analysis(
         "users who provide cover, for {whom}; proof: " + chapter("Users with different randomizers")
     ),
     adversary=(
-        f"{SEES_ALL_BUT_ONE}; knows which user is in which group and is also told which other "
-        "users' messages are independent of their values"
+        f"{SEES_ALL_BUT_ONE}; knows which user is in which group; in the proof, even is told which "
+        "messages of other users are independent of their values"
     ),
     assumption=(
         "every honest user applies the randomizer of the group that the user is in, "
@@ -253,6 +266,18 @@ SHARED_BLANKET = Analysis(
     law=lambda round_: None,
     as_one=True,
 )
+
+
+def fixed_beforehand(what: str) -> str:
+    """What may not depend on how many examples there are: neighbours have one more or less.
+
+    >>> fixed_beforehand("the rate")[:60]
+    'the rate, the number of steps and whatever results are divid'
+    """
+    return (
+        f"{what}, the number of steps and whatever results are divided by are fixed beforehand and "
+        "do not depend on the number of examples"
+    )
 
 
 def of_the_group(assumption: str) -> str:

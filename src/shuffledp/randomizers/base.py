@@ -208,6 +208,11 @@ class Randomizer(ABC):
         """Further lines of a statement about sums, by name."""
         return {}
 
+    @property
+    def in_words(self) -> str:
+        """What a message is, in words that need no formula, where `describe` has a name only."""
+        return ""
+
     @abstractmethod
     def describe(self) -> str:
         """Description of what the randomizer does, for a statement."""

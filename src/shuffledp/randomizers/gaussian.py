@@ -123,8 +123,8 @@ class Gaussian(DensityRandomizer):
     @property
     def sum_remarks(self) -> Mapping[str, str]:
         real = (
-            "assumed to be real numbers, which no device sends: of shares that are rounded nothing "
-            "is proven; NoiseShares, whose shares are integers, need no such assumption"
+            "of exact real numbers, which no device sends: of sums of rounded shares nothing is "
+            "proven; with integer noise (NoiseShares) there is a guarantee for what is sent"
         )
         bound = {"sensitivity": SENSITIVITY.format(norm=1, twice=2)}
         return {**({} if self.dimension is None else bound), "noise": real}

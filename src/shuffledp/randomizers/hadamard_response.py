@@ -53,6 +53,10 @@ class HadamardResponse(MembershipRandomizer):
     eps0: LocalEpsilon
 
     @property
+    def in_words(self) -> str:
+        return "a random set of values, more likely one with the own value"
+
+    @property
     def columns(self) -> int:
         """Number of columns: the next power of two above k; values have the rows 1 .. k."""
         return 1 << self.k.bit_length()

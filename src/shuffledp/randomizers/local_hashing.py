@@ -65,6 +65,10 @@ class LocalHashing(MembershipRandomizer):
             self._keep("g", _best_range(math.exp(validate.local_epsilon(self.eps0))))
         super().__post_init__()
 
+    @property
+    def in_words(self) -> str:
+        return "a random hash function, and the hash of the value or, at random, any of its numbers"
+
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
         return (Family("eps0", [{"g": round(2 ** (half / 2))} for half in range(2, 61)]),)

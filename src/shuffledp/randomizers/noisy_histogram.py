@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -11,7 +11,7 @@ from .. import laws
 from .._support import validate
 from .._support.text import plain
 from ..errors import InvalidParameter
-from .analyses import SEES_ALL_BUT_ONE, Analysis, chapter
+from .analyses import MORE_THAN_STATED, SEES_ALL_BUT_ONE, Analysis, chapter
 from .base import Randomizer, register
 from .exact import ExactMatrix
 from .parameter import Family, Parameter, Search, parameters_of
@@ -28,14 +28,14 @@ NOISE = Analysis(
     ),
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
-        "every honest user, also one without a value, draws the noise from exactly this "
-        "distribution, independently of the other users and afresh in every round, and sends it; "
-        "no user sends more values in a round than stated; if a user sends several values, each of "
-        "them has noise of its own, or all of them differ"
+        "every honest user, also one without a value, draws the dummies from exactly this "
+        "distribution, independently of the other users and afresh in every round, and sends them; "
+        f"no user sends {MORE_THAN_STATED}"
     ),
     gist="is told nothing more; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
+    of_several="each value of a user has dummies of its own, or all values of a user differ",
 )
 DUMMIES = Analysis(
     name="exact",
@@ -46,12 +46,12 @@ DUMMIES = Analysis(
     adversary=SEES_ALL_BUT_ONE,
     assumption=(
         "the dummies are uniform, independent and drawn afresh in every round, and the adversary "
-        "does not know any of them, whoever sends them; no user sends more values in a round than "
-        "stated; if a user sends several values, each of them has that many dummies of its own"
+        f"does not know any of them, whoever sends them; no user sends {MORE_THAN_STATED}"
     ),
     gist="is told nothing more; all datasets have the same loss",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
+    of_several="each value of a user has that many dummies of its own",
 )
 
 ADDED = Analysis(
@@ -68,12 +68,21 @@ ADDED = Analysis(
     assumption=(
         "the shuffler keeps every value with exactly the stated probability, draws the dummies "
         "from exactly this distribution, independently for every value, and does both afresh in "
-        "every round; no user sends more values in a round than stated; the values of a user in a "
-        "round all differ"
+        f"every round; no user sends {MORE_THAN_STATED}"
     ),
     gist="is told nothing more; the worst datasets",
     law=lambda randomizer: randomizer.noise,
     as_one=False,
+    of_several="all values of a user in a round differ",
+)
+#: The same if the shuffler keeps every value.
+ADDED_TO_ALL = replace(
+    ADDED,
+    theorem=NOISE.theorem,
+    adversary=ADDED.adversary.replace(" or which values were kept", ""),
+    assumption=ADDED.assumption.replace(
+        "keeps every value with exactly the stated probability, draws", "draws"
+    ).replace("and does both afresh", "and afresh"),
 )
 
 #: How the noise is given: exactly one of them. The last two are added by the shuffler.
@@ -269,7 +278,8 @@ class NoisyHistogram(Randomizer):
 
     @property
     def analyses(self) -> Mapping[str, Analysis]:
-        analysis = ADDED if self.is_added else NOISE if self.dummies is None else DUMMIES
+        added = ADDED if self._kept < 1 else ADDED_TO_ALL
+        analysis = added if self.is_added else NOISE if self.dummies is None else DUMMIES
         return {"best": analysis, "exact": analysis}
 
     @property

@@ -54,6 +54,10 @@ class OptimizedUnaryEncoding(MembershipRandomizer):
     k: Values
     eps0: LocalEpsilon
 
+    @property
+    def in_words(self) -> str:
+        return f"{self.k:,} bits, the own one set, each kept or changed at random"
+
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
         # those of `UnaryEncoding` include it

@@ -91,6 +91,10 @@ class RandomizedResponse(MembershipRandomizer):
             self._keep("gamma", self.k / (math.expm1(self.eps0) + self.k))
 
     @property
+    def in_words(self) -> str:
+        return f"one of {self.k:,} values, the own one or, at random, any of them"
+
+    @property
     def given(self) -> dict[str, Any]:
         told = "gamma" if self.by_gamma else "eps0"
         return {name: getattr(self, name) for name in ("k", told)}

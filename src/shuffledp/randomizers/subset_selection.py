@@ -64,6 +64,11 @@ class SubsetSelection(MembershipRandomizer):
         super().__post_init__()
         validate.count("size", self.size, self.k - 1)
 
+    @property
+    def in_words(self) -> str:
+        size = f"{self.size:,} of {self.k:,} values"
+        return f"a random set of {size}, more likely one with the own value"
+
     @classmethod
     def families(cls, size: int) -> Sequence[Family]:
         # sets of one value are randomized response, and large ones tell less than small ones

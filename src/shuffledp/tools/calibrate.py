@@ -31,6 +31,9 @@ from .protocol import NOISE_PARAMETERS, ROUND_PARAMETERS
 
 __all__ = ["Calibration", "calibrate", "searchable"]
 
+#: What has to meet a target: a round, or all that an accountant has.
+Composed = Mechanism | Accountant
+
 #: Beyond values that have a meaning: so few users that nobody is left to protect; bits that say
 #: nothing of the value, because 0s are sent as 1 no less often than 1s.
 _LIMITS = {"users": Bounds(math.inf, math.inf), "p": Bounds(0.0, 0.0), "q": Bounds(0.0, 0.0)}
@@ -55,7 +58,7 @@ def searchable() -> dict[str, bool]:
 
 def calibrate(
     find: str,
-    make_round: Callable[[Any], Mechanism | Accountant] | Mechanism,
+    make_round: Callable[[Any], Composed] | Mechanism,
     *,
     epsilon: float,
     delta: float,
@@ -74,18 +77,19 @@ def calibrate(
         Name of the parameter; "rounds" finds how many rounds fit, and "colluding" how many
         colluding users the target survives, which may be 0.
     make_round : callable or Mechanism
-        From a value of the parameter to the round, or to an `Accountant` of several rounds that
-        share the target; for find="rounds", the round itself. A function that ignores its argument
-        is refused.
+        From a value of the parameter to the round, or to an `Accountant` with all that has to meet
+        the target together; for find="rounds", the round itself. A function that ignores its
+        argument is refused.
     epsilon : float
         Privacy parameter of the target, above 0.
     delta : float
         Privacy parameter, 0 for pure DP or 1e-280 to 1.
     rounds : int, optional
-        Number of rounds, 1 to 1e7, or how often all rounds of an accountant are repeated; 1 by
-        default, and left out for find="rounds".
+        Number of rounds, 1 to 1e7; 1 by default, and left out for find="rounds". Of an accountant,
+        how many times all that it has is composed.
     rtol : float
-        Relative width in epsilon to aim for, 1e-7 to 0.5.
+        Relative width in epsilon to aim for, 1e-7 to 0.5. With a narrower one, a value one or a few
+        steps further may be certified.
 
     Returns
     -------
@@ -101,13 +105,17 @@ def calibrate(
 
     Examples
     --------
-    >>> from shuffledp import PureLDP, Shuffle, calibrate
+    >>> from shuffledp import Accountant, PureLDP, Shuffle, calibrate
     >>> def survey(eps0):
     ...     return Shuffle(PureLDP(eps0), users=10_000)
     >>> calibrate("eps0", survey, epsilon=0.5, delta=1e-6).value
     4.336
     >>> calibrate("rounds", survey(4.0), epsilon=1.0, delta=1e-6).value
     5
+    >>> def with_earlier_ones(eps0):
+    ...     return Accountant().compose(survey(2.0), rounds=8).compose(survey(eps0))
+    >>> calibrate("eps0", with_earlier_ones, epsilon=0.5, delta=1e-6).value
+    3.701
     """
     validate.instance(find, str, "is not a name; give one such as 'eps0'.", "find")
     if find not in searchable():
@@ -116,12 +124,13 @@ def calibrate(
         return _rounds(make_round, rounds, epsilon, delta, rtol)
     making = validate.maker("make_round", make_round, "round", find, f"lambda {find}: Shuffle(...)")
 
-    def make(value: float) -> Any:
-        made = making(value)
-        if isinstance(made, Accountant):
-            return made
-        wrong, called = "is not a round; return a Shuffle.", f"make_round({value:g})"
-        return validate.instance(made, Mechanism, wrong, called)
+    def make(value: float) -> Composed:
+        wrong = "is not a round; return a Shuffle or another round, or an Accountant of several."
+        kinds = Mechanism, Accountant
+        made: Composed = validate.instance(making(value), kinds, wrong, f"make_round({value:g})")
+        if isinstance(made, Accountant) and not made.rounds:
+            raise InvalidParameter(f"make_round({value:g}) has no rounds; compose one.")
+        return made
 
     times = 1 if rounds is None else validate.count("rounds", rounds, validate.MAX_ROUNDS)
     if find == "colluding":
@@ -137,15 +146,14 @@ def calibrate(
     return found
 
 
-def _refuse_constant(find: str, make: Callable[[float], Mechanism], grid: Grid) -> None:
+def _refuse_constant(find: str, make: Callable[[float], Composed], grid: Grid) -> None:
     """All values meet the target, or none does: is that because `make` ignores its argument?"""
     ends = [grid.value(index) for index in (grid.first, grid.last)]
     try:
         first, last = map(make, ends)
     except Exception:  # whatever it is, one of both values is to blame
         return
-    same = getattr(first, "rounds", first) == getattr(last, "rounds", last)
-    if same and ends[0] != ends[1]:
+    if repeated(first, 1).rounds == repeated(last, 1).rounds and ends[0] != ends[1]:
         both = " and ".join(f"{find}={plain(end)}" for end in ends)
         raise InvalidParameter(
             f"make_round makes the same round, {validate.show(first)}, of {both}; let it use its "
@@ -153,9 +161,7 @@ def _refuse_constant(find: str, make: Callable[[float], Mechanism], grid: Grid) 
         )
 
 
-def evaluation(
-    find: str, make: Callable[[float], Mechanism], delta: float, rounds: int
-) -> Evaluate:
+def evaluation(find: str, make: Callable[[float], Composed], delta: float, rounds: int) -> Evaluate:
     """The certified epsilon of so many rounds, by a value of the parameter and a width."""
 
     def evaluate(value: float, width: float) -> Bounds[float]:
@@ -165,19 +171,9 @@ def evaluation(
             if find not in _LIMITS:
                 raise
             return _LIMITS[find]
-        return best_effort(_all_rounds(round_, rounds).epsilon_bounds, delta, rtol=width)
+        return best_effort(repeated(round_, rounds).epsilon_bounds, delta, rtol=width)
 
     return evaluate
-
-
-def _all_rounds(made: Any, times: int) -> Accountant:
-    """A round so many times, or all rounds of an accountant."""
-    if not isinstance(made, Accountant):
-        return repeated(made, times)
-    composed = Accountant()
-    for round_, count in made.rounds:
-        composed.compose(round_, count * times)
-    return composed
 
 
 def _rounds(
@@ -185,19 +181,20 @@ def _rounds(
 ) -> Calibration:
     if rounds is not None:
         raise InvalidParameter("rounds is what is looked for; leave it out.")
-    validate.instance(round_, Mechanism, "is not a round; give a Shuffle.")
+    wrong = "is not a round; give a Shuffle, or ask an Accountant for calibrate_rounds(round)."
+    validate.instance(round_, Mechanism, wrong)
     return Accountant().calibrate_rounds(round_, epsilon, delta, rtol=rtol)
 
 
 def _colluding(
-    make: Callable[[Any], Mechanism], epsilon: float, delta: float, rounds: int, rtol: float
+    make: Callable[[Any], Composed], epsilon: float, delta: float, rounds: int, rtol: float
 ) -> Calibration:
     """The largest number of colluding users, by the fewest honest ones: that number is not 0."""
     none = make(0)
-    if isinstance(none, MixedShuffle):
+    if isinstance(none, (MixedShuffle, Accountant)):
         raise InvalidParameter(
-            f"{validate.show(none)} has several groups of users, for which colluding cannot be "
-            "looked for; give a Shuffle."
+            f"{validate.show(none)} has several groups of users or rounds, for which colluding "
+            "cannot be looked for; give a Shuffle."
         )
     if not isinstance(none, RoundOfUsers) or none.colluding:
         raise InvalidParameter(
@@ -224,14 +221,14 @@ def _colluding(
     return replace(found, parameter="colluding", value=value, beyond=beyond)
 
 
-def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
+def quest_for(find: str, make: Callable[[float], Composed]) -> Quest:
     """How the parameter is looked for."""
     if find == "users":
         unit = _smallest_population(make)
         return Quest(find, Multiples(validate.MAX_USERS // unit, unit), 1e5, grows=False)
     if find == "sample_rate":
-        whole = make(1.0)
         grid: Grid = Decimals(1e-9, 1.0)
+        whole = _last(make(1.0))
         if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
         return Quest(find, grid, 0.1, grows=True)
@@ -241,7 +238,7 @@ def quest_for(find: str, make: Callable[[float], Mechanism]) -> Quest:
         raise _cannot_be_found(find)
     least, most = parameter.least, parameter.most
     if parameter.shuffled is not None:  # how far to look is a matter of the view
-        least, most = parameter.limits(getattr(make(parameter.search.start), "view", ""))
+        least, most = parameter.limits(getattr(_last(make(parameter.search.start)), "view", ""))
     grid = Multiples(int(most), first=int(least)) if parameter.whole else Decimals(least, most)
     grows = parameter.search.grows
     if find in _LIMITS:
@@ -255,23 +252,28 @@ def _cannot_be_found(find: str) -> InvalidParameter:
     return InvalidParameter(f"find={validate.show(find)} cannot be looked for; {instead}")
 
 
-def _own_parameter(find: str, make: Callable[[float], Mechanism]) -> Parameter | None:
+def _last(made: Composed) -> Mechanism:
+    """The round that was made, or the last one of an accountant: it says how far to look."""
+    return made.rounds[-1][0] if isinstance(made, Accountant) else made
+
+
+def _own_parameter(find: str, make: Callable[[float], Composed]) -> Parameter | None:
     """The parameter of that name of a central mechanism or of noise shares, if that is made."""
     kinds: tuple[Any, ...] = (*CENTRAL.values(), *SUMMED.values())
     for kind in kinds:
         parameter = parameters_of(kind).get(find)
         if parameter is not None and parameter.search is not None:
-            made = make(parameter.search.start)
+            made = _last(make(parameter.search.start))
             inside = made.mechanism if isinstance(made, PoissonSampled) else made
             own: Any = type(inside.randomizer if isinstance(inside, RoundOfUsers) else inside)
             return parameters_of(own).get(find) if issubclass(own, kinds) else None
     return None
 
 
-def _smallest_population(make: Callable[[float], Mechanism]) -> int:
+def _smallest_population(make: Callable[[float], Composed]) -> int:
     """The fewest users of whom the sampled share is whole, up to the rounding of a float."""
     try:
-        round_ = make(validate.MAX_USERS)
+        round_ = _last(make(validate.MAX_USERS))
         fixed = isinstance(round_, RoundOfUsers) and round_.sampling == "fixed"
         rate = round_.sample_rate if isinstance(round_, RoundOfUsers) and fixed else 1.0
     except SampleNotWhole as error:

@@ -136,10 +136,13 @@ class Comparison(Records, style.Drawable):
             lines += ["", "Not a bound:", *map(self._line, wrong)]
         lines += ["", wrapped("ratio: the epsilon over that of shuffledp, whose analysis is:")]
         lines += [wrapped(f"{self.round.explained.theorem}.", "  ", 2)]
-        others = [row for row in self.rows if row.epsilon is None]
+        others: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.epsilon is None:
+                others.setdefault(row.reason, []).append(row.name)
         if others:
             lines += ["", "Does not apply:"]
-            lines += [wrapped(f"{row.name}: {row.reason}", "  ", 4) for row in others]
+            lines += [wrapped(f"{'; '.join(who)}: {why}", "  ", 4) for why, who in others.items()]
         return "\n".join(lines)
 
     def _line(self, row: ComparisonRow) -> str:

@@ -33,7 +33,7 @@ class DocumentDetails:
     version : str, optional
         The version of the document.
     signatures : sequence of str
-        Who signs: a line for each, with a name and a role.
+        Who signs: a line for each role, with blanks for a name, place, date and signature.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class DocumentDetails:
 
     Examples
     --------
-    >>> DocumentDetails(date="2026-01-31", signatures=["Data protection officer"]).title
+    >>> DocumentDetails(date="2026-01-31", signatures=["Controller"]).title
     'Privacy account'
     """
 
@@ -62,8 +62,8 @@ class DocumentDetails:
         if not isinstance(self.signatures, list | tuple):
             shown = validate.show(self.signatures)
             raise InvalidParameter(
-                f"signatures={shown} is not a list; write one line of text for each person, as in "
-                'signatures = ["Data protection officer"].'
+                f"signatures={shown} is not a list; write one line of text for each role, as in "
+                'signatures = ["Controller"].'
             )
         for line in self.signatures:
             check_line("signatures", line)

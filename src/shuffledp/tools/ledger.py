@@ -198,10 +198,11 @@ class Ledger(Records):
     @property
     def fits(self) -> bool:
         """Whether the plan is certified to meet the target and all budgets, in every population."""
-        return self._meets_target and all(period.fits for period in self.periods)
+        return self.meets_target and all(period.fits for period in self.periods)
 
     @property
-    def _meets_target(self) -> bool:
+    def meets_target(self) -> bool:
+        """Whether the target is certified to be met."""
         return self.total.upper <= self.epsilon
 
     @property
@@ -224,10 +225,10 @@ class Ledger(Records):
 
     @property
     def condition(self) -> str:
-        """Words after a verb: what has to be true for the verdict; empty if nothing."""
-        said = [f" if {DISJOINT}"] if self.populations else []
+        """Words after a verb: whom the verdict is for; empty if that is every user."""
+        said = [DISJOINT] if self.populations else []
         said += [self.limits] if self.is_limited else []
-        return " and".join(said).replace(" and if ", " and ")
+        return f" for every user {' and '.join(said)}" if said else ""
 
     @property
     def is_limited(self) -> bool:
@@ -236,15 +237,13 @@ class Ledger(Records):
 
     @property
     def limits(self) -> str:
-        """Words after a verb: what is assumed of that; empty if nothing."""
+        """Words after "user": what is assumed of that; empty if nothing."""
         said = []
         if self.stays and not self.is_within(self.stays):
-            said.append(
-                f"the last round of every user is less than {self.stays} after that user's first"
-            )
+            said.append(f"whose last round is less than {self.stays} after the first")
         limited = [e.planned for e in self.entries if e.planned.most < e.planned.rounds]
-        said += [f"no user is in more than {p.most:,} rounds of {p.name!r}" for p in limited]
-        return f" if {' and '.join(said)}" if said else ""
+        said += [f"who is in at most {p.most:,} rounds of {p.name!r}" for p in limited]
+        return " and ".join(said)
 
     def is_within(self, length: Duration) -> bool:
         """Whether the last round of a plan with dates is less than that time after the first.
@@ -387,10 +386,11 @@ class Ledger(Records):
     @property
     def exceeds(self) -> bool:
         """Whether the target or a budget is exceeded for certain, as analyzed."""
-        return self._misses_target or any(period.exceeds for period in self.periods)
+        return self.misses_target or any(period.exceeds for period in self.periods)
 
     @property
-    def _misses_target(self) -> bool:
+    def misses_target(self) -> bool:
+        """Whether the target is exceeded for certain, as analyzed."""
         # later entries only add
         return any(entry.running.lower > self.epsilon for entry in self.entries)
 
@@ -400,14 +400,14 @@ class Ledger(Records):
         if self.fits:
             return f"fits{self.condition}"
         if self.exceeds:
-            return f"exceeds {'the target' if self._misses_target else 'a budget'}"
+            return f"exceeds {'the target' if self.misses_target else 'a budget'}"
         return "not certified to fit"
 
     @property
     def verdict(self) -> str:
         """Verdict in one sentence: on the target, or on the first budget that does not fit."""
         for misses in ("exceeds", "fits"):
-            for period in self.periods if self._meets_target else ():
+            for period in self.periods if self.meets_target else ():
                 if getattr(period, misses) == (misses == "exceeds"):
                     return period.verdict(self.condition)
         return self._verdict_of_target
@@ -418,11 +418,11 @@ class Ledger(Records):
         budget = f"the target ({plain(self.epsilon)}, {plain(self.delta)})"
         among = self.condition
         people = f" in the worst one, {worst.name!r}" if worst else ""
-        if self._meets_target:
+        if self.meets_target:
             left = f"epsilon is {rounded_down(self.epsilon - total.upper)} below the target{people}"
             every = " and all budgets for periods" if self.periods else ""
             return f"The plan fits {budget}{every}{among}: {left} ({relation} neighbours)."
-        if not self._misses_target:
+        if not self.misses_target:
             least, most = rounded_down(total.lower, 7), rounded_up(total.upper, 7)
             known = f"{least} <= epsilon of the analyzed pairs <= {most}"
             known += f" is certified{people} ({relation} neighbours)"

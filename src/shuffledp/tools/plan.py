@@ -9,7 +9,7 @@ title = "Telemetry 2027"
 owner = "Measurement team"
 purpose = "Which features are used"
 version = "1.0"
-signatures = ["Data protection officer"]
+signatures = ["Controller", "Operator of the shuffler"]
 
 [[rounds]]
 name = "weekly telemetry"   # optional
@@ -86,6 +86,7 @@ from .protocol import (
     central_parameters,
     counts,
     files,
+    is_other_name_of_sigma,
     needed,
     round_of,
     texts,
@@ -490,9 +491,10 @@ def _check_keys(
     """Refuse keys that are not known, and the lack of those that are required: all, if not told."""
     for key in given:
         if key not in known:
-            raise InvalidParameter(
-                f"{where} has the unknown key {key!r}; {known_instead(key, known)}"
-            )
+            instead = known_instead(key, known)
+            if is_other_name_of_sigma(key, known):
+                instead = "write it as sigma, with sensitivity 1."
+            raise InvalidParameter(f"{where} has the unknown key {key!r}; {instead}")
     for key in known if required is None else required:
         if key not in given:
             raise InvalidParameter(f"{where} lacks the key {key!r}; add it.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -334,10 +334,21 @@ def _check_central(given: Mapping[str, Any], prefix: str) -> None:
     for name in ("randomizer", *parameter_names(), *people, *ROUND_OPTIONS):
         is_given = given.get(name) not in (None, ())
         if is_given and name not in known and (name, given[name]) != _DEFAULT_RANDOMIZER:
+            is_other = is_other_name_of_sigma(name, known)
+            instead = f"give it as {_spelled('sigma', prefix)}, with sensitivity 1"
             raise InvalidParameter(
                 f"{_spelled(name, prefix)} does not go with {prefix}mechanism "
-                f"{given['mechanism']}; leave it out."
+                f"{given['mechanism']}; {instead if is_other else 'leave it out'}."
             )
+
+
+def is_other_name_of_sigma(name: str, known: Collection[str]) -> bool:
+    """Whether this is not a known parameter, but sigma for a sensitivity of 1.
+
+    >>> is_other_name_of_sigma("noise_multiplier", ["sigma", "sensitivity"])
+    True
+    """
+    return name == "noise_multiplier" and name not in known and "sigma" in known
 
 
 def central_from(given: Mapping[str, Any], prefix: str = "") -> Given:

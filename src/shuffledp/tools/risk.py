@@ -33,7 +33,7 @@ from ..profiles.closed_form import GaussianProfile
 from ..randomizers import Gaussian
 from ..rounds import Round
 from . import style, tuning
-from .statement import AIMS, protected_group
+from .statement import aim, protected_group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,9 +138,10 @@ class Risk(Records, style.Drawable):
 
     def __str__(self) -> str:
         best = f"right at most {percent_up((1 + self.advantage.upper) / 2)} of the time"
-        aim = AIMS[self.guarantee.neighbours][self.guarantee.total_rounds > 1]
+        composed = [round_ for round_, _ in self.guarantee.rounds]
+        tested = aim(composed, self.guarantee.total_rounds)
         attacker = (
-            f"An attacker who decides {aim} has an advantage of at "
+            f"An attacker who decides {tested} has an advantage of at "
             f"most {rounded_up(self.advantage.upper)}: {best} if both are equally likely."
         )
         parts = [wrapped(f"{self.title}.", piped=PAGE), wrapped(attacker, piped=PAGE)]

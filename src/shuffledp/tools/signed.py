@@ -20,12 +20,16 @@ from .participation import CountedRounds, Participation
 from .statement import (
     CERTIFIED,
     COMPOSITION,
-    UNIT,
+    FIXED,
+    NO_WARRANTY,
+    UNITS,
+    aim,
     caution,
     facts,
     in_plain_words,
     local_epsilon,
     none_trusted,
+    private,
     relation_of,
     without_trust,
 )
@@ -35,28 +39,34 @@ if TYPE_CHECKING:
     from .ledger import Entry, Ledger
     from .periods import PeriodAccount
 
+#: Beyond it e^epsilon is no number that anybody reads.
+_LARGEST_EXPONENT = 20.0
 #: Where something is to be filled in by hand.
 _BLANK = "." * 28
-#: Lines for signatures if nobody is named.
-_UNNAMED = 2
-
-
+#: Who signs for whoever is trusted, by the view.
+_OPERATORS = {
+    "shuffle": "operator of the shuffler",
+    "aggregate": "operator of the aggregation",
+    "threshold": "operator of the server that counts the reports",
+    "allocation": "trainer",
+    "central": "curator",
+}
 #: What the difference to a target or a budget is not.
-NO_BUDGET = (
-    "What is below a target or a budget is no budget for other work: delta is used in full, and "
-    "epsilons do not add up. Run the plan again with every further entry."
+NOT_LEFT_OVER = (
+    "What is below a target or a budget is not left over for other work, since this plan uses all "
+    "of delta. Run the plan again with every further entry."
 )
 #: What the guarantee of a plan says nothing about.
 OTHER_PLANS = (
-    "collections and releases about the same users that are not entries of this plan, earlier "
-    "or later"
+    "collections and releases about the same {}s that are not entries of this plan, earlier or "
+    "later; what each entry does not cover"
 )
 #: What is said of time in a plan without dates.
 UNDATED = "no dates are given: the guarantee is for these rounds, whenever they take place"
 #: Whom entries without a population concern.
 EVERYBODY = "everybody"
-#: What has to be true for populations to be accounted for one by one.
-DISJOINT = "no user is in two populations"
+#: Whom a guarantee is for if populations are accounted for one by one.
+DISJOINT = "who is in at most one population"
 
 
 def document(ledger: Ledger, **details: Any) -> Document:
@@ -85,52 +95,75 @@ def _front(details: DocumentDetails) -> Section:
 
 def _signatures(details: DocumentDetails, ledger: Ledger) -> Section:
     """What is signed, which is repeated here, by whom."""
-    lines = details.signatures or (_BLANK[:14],) * _UNNAMED
-    rows = [(line, _BLANK[:14], _BLANK[:14], _BLANK) for line in lines]
+    views = dict.fromkeys(entry.planned.round.view for entry in ledger.entries)
+    operators = [_OPERATORS[view] for view in views]
+    usual = ["Controller", *(each[:1].upper() + each[1:] for each in operators)]
+    rows = [(line, _BLANK[:14], _BLANK[:14], _BLANK) for line in details.signatures or usual]
     declared = (
-        "The undersigned have read this document and undertake, each within their own "
-        "responsibility, that the protocol is carried out as it describes. The assumptions of this "
-        "document, those of each entry included, are taken to be true: the program that wrote it "
-        "cannot check them."
+        "Who signs as controller undertakes that every entry is carried out as this document "
+        f"describes. Who signs as {' or '.join(operators)} confirms what it assumes of that party. "
+        "Everybody else who signs has read it and undertakes nothing. The program that wrote it "
+        "cannot check any assumption."
     )
     names = [("document", details.title), ("date", details.date), ("version", details.version)]
     signed = [*((name, str(said)) for name, said in names if said), ("guarantee", _claim(ledger))]
     return Section(
         "Signatures",
-        [declared, "; ".join(f"{name}: {said}" for name, said in signed)],
+        [declared, "; ".join(f"{name}: {said}" for name, said in signed), *_missed(ledger)],
         table=(("signed as", "name", "place and date", "signature"), rows),
         kind="signatures",
     )
 
 
+def _missed(ledger: Ledger) -> list[str]:
+    """The target and the budgets that are not met."""
+    total, delta = ledger.total.upper, plain(ledger.delta)
+    known = [] if ledger.meets_target else [
+        ("target", ledger.misses_target, total, plain(ledger.epsilon), delta)
+    ]  # fmt: skip
+    known += [
+        (
+            f"budget for {each.name}",
+            each.exceeds,
+            each.total.upper,
+            plain(each.budget.epsilon),
+            plain(each.budget.delta),
+        )
+        for each in ledger.periods
+        if not each.fits
+    ]
+    said = []
+    for what, exceeds, upper, limit, at in known:
+        verb = "exceeds" if exceeds else "is not certified to meet"
+        found = (
+            "no epsilon is certified" if math.isinf(upper) else f"epsilon is {rounded_up(upper)}"
+        )
+        said.append(
+            f"As analyzed, this plan {verb} its {what}: {found}, the {what.split()[0]} is {limit}, "
+            f"both at delta = {at}."
+        )
+    return said
+
+
 def _guarantee(ledger: Ledger) -> Section:
     rounds = [entry.planned.round for entry in ledger.entries]
     count = sum(entry.planned.rounds for entry in ledger.entries)
-    neighbours, upper = rounds[0].neighbours, ledger.total.upper
-    says = (
-        "for any two neighbouring datasets and any set of results, the probability of that set "
-        "with the one is at most e^epsilon times that with the other, plus delta"
-    )
-    limited = ledger.is_limited or ledger.populations
-    below = " for whom what is assumed below is true, whichever the user's rounds are"
-    always = ", also one who is a user in every round"
-    seen = "against the adversary and under the assumptions stated for each entry"
-    whom = "users who collude or deviate from the protocol are not protected"
-    protected = f"every honest user{below if limited else always}, {seen}; {whom}"
-    same = ", on the same condition" if ledger.is_limited else ""
+    upper = ledger.total.upper
+    same = ", for a user within these limits" if ledger.is_limited else ""
     known = math.isfinite(upper) and ledger.delta < 1
-    published = [(float(rounded_up(upper)), ledger.delta)]
-    meaning = [("meaning", in_plain_words(neighbours, count, published))] if known else []
+    published = [(float(rounded_up(upper)), ledger.delta)] if known else []
+    meaning = [("meaning", in_plain_words(aim(rounds, count), published))] if known else []
     rows = [
-        ("relation", f"{relation_of(neighbours, count)}{_present(rounds)}"),
-        ("unit", UNIT),
-        ("what it says", says),
+        ("relation", _relation(rounds, count)),
+        ("unit", _unit(rounds)),
+        ("what it says", _says(upper)),
         *meaning,
-        ("who is protected", protected),
-        ("not covered", OTHER_PLANS),
+        ("who is protected", _protected(ledger, rounds)),
+        ("assumed", f"what each entry assumes; {FIXED}"),
+        ("not covered", OTHER_PLANS.format(rounds[0].member)),
         *(() if ledger.is_dated else (("when", UNDATED),)),
         ("local", f"{none_trusted([_rounds(ledger, name) for name in _names(ledger)])}{same}"),
-        *caution(rounds, [plain(ledger.delta)]),
+        *caution(rounds, [plain(ledger.delta)], published),
     ]
     return Section("Guarantee", [_claim(ledger), ledger.verdict], facts=rows, kind="claim")
 
@@ -142,14 +175,51 @@ def _claim(ledger: Ledger) -> str:
         return f"No epsilon is certified at delta = {delta} for all entries together."
     if ledger.delta == 1:
         return "Nothing is guaranteed at delta = 1."
-    pair = f"({rounded_up(upper)}, {delta})-differentially private{ledger.condition}"
-    return f"Under the assumptions stated for each entry, all entries together are {pair}."
+    ideal = {entry.planned.name: entry.planned.round.idealised for entry in ledger.entries}
+    names = ", ".join(repr(name) for name, said in ideal.items() if said)
+    said = f", with {names} idealised {next(filter(None, ideal.values()))}," if names else ""
+    pair = f"{private(rounded_up(upper), delta)}{ledger.condition}"
+    return f"Under all assumptions of this document, all entries together{said} are {pair}."
 
 
-def _present(rounds: Sequence[Round]) -> str:
-    """How a user is missing from sums, if one may be."""
-    summed = [each for each in rounds if each.view == "aggregate" and each.neighbours == "remove"]
-    return "; in aggregated rounds the user takes part all the same, with zeros" if summed else ""
+def _says(epsilon: float) -> str:
+    """The inequality, with the factor as a number where that is one of few digits."""
+    factor = "e^epsilon"
+    if epsilon <= _LARGEST_EXPONENT:
+        # the factor of the epsilon that is printed, and of no smaller one
+        factor += f" = {rounded_up(math.exp(float(rounded_up(epsilon))) * (1 + 2.0**-40))}"
+    return (
+        "for any two neighbouring datasets and any set of results, the probability of that set "
+        f"with the one is at most {factor} times that with the other, plus delta"
+    )
+
+
+def _relation(rounds: Sequence[Round], count: int) -> str:
+    """That of all entries, or where it is, if it has several forms."""
+    if len({each.differing for each in rounds}) == 1:
+        return relation_of(rounds[0], count)
+    return f"{rounds[0].relation}: in each entry, neighbouring datasets differ as it says"
+
+
+def _unit(rounds: Sequence[Round]) -> str:
+    members = dict.fromkeys(each.member for each in rounds)
+    if len(members) == 1:
+        return UNITS[next(iter(members))]
+    return f"{UNITS['user']}; every user is assumed to have at most one example"
+
+
+def _protected(ledger: Ledger, rounds: Sequence[Round]) -> str:
+    """Whom the guarantee is for, and whom not."""
+    ones = list(dict.fromkeys(each.protected_ones for each in rounds))
+    following = [each for each in ones if "follows the protocol" in each]
+    who = max(following or ones, key=len)
+    against = f"{who}, against the adversary that each entry states"
+    said = [against]
+    if following:
+        said.append("users who collude or deviate from the protocol in any round are not protected")
+    if ledger.condition:
+        said.append("for users other than those of the first sentence, no guarantee is stated")
+    return "; ".join(said)
 
 
 def _names(ledger: Ledger) -> list[str | None]:
@@ -181,7 +251,8 @@ def _populations(ledger: Ledger) -> Section:
         "user is fixed, does not depend on the protected data, may be known to the adversary and "
         "is not itself protected"
     )
-    rows = [("assumed", DISJOINT), ("relation", meaning)]
+    whom = f"every user {DISJOINT}; for a user of several, no guarantee is stated"
+    rows = [("who is protected", whom), ("relation", meaning)]
     return Section("Populations", [said], table=ledger.table_of_populations(), facts=rows)
 
 
@@ -213,7 +284,7 @@ def _limits(ledger: Ledger) -> Section:
         "the adversary and is not itself protected"
     )
     rows = [
-        ("assumed", ledger.limits.removeprefix(" if ")),
+        ("who is protected", f"every user {ledger.limits}; for others, no guarantee is stated"),
         ("taking part", f"{meaning}{pauses if ledger.stays else ''}"),
         ("relation", relation),
     ]
@@ -275,15 +346,12 @@ def _colluding(ledger: Ledger) -> Section:
     if found is None:
         reason = ledger.no_colluding
         return Section("Colluding users", [reason[:1].upper() + reason[1:]])
-    most = f"at most {_percent(found.value)} of the users of every round collude"
-    same = ", on the same condition," if ledger.condition else ""
-    fits = "would still fit" if ledger.fits else "would fit"
-    beyond = f"; with {_percent(found.beyond)} it is not certified to fit" if found.beyond else ""
+    fits = "still fits" if ledger.fits else "fits"
+    beyond = f" With {_percent(found.beyond)} it is not certified to fit." if found.beyond else ""
     said = (
-        f"Instead of the colluding users that the entries state: if {most} with the adversary, "
-        "whichever they are as long as this does not depend on what any user holds or sends, and "
-        f"all else is as stated, drop-outs included, the plan{same} {fits}{beyond}. The guarantee "
-        "above is for the numbers in the entries."
+        f"The plan {fits}{ledger.condition} if at most {_percent(found.value)} of the users of "
+        f"every round collude and all else is as stated.{beyond} The guarantee above is for the "
+        "numbers in the entries."
     )
     return Section("Colluding users", [said])
 
@@ -296,11 +364,12 @@ def _ledger(ledger: Ledger) -> Section:
     own = " that concern the same population" if ledger.populations else ""
     worst = f"; for an entry for {EVERYBODY}, the worst population's" if ledger.populations else ""
     said = f"The running epsilon is that of all entries{own} up to and including this line{worst}."
-    return Section("Ledger", [said, NO_BUDGET], table=(ledger.head, ledger.rows()))
+    return Section("Ledger", [said, NOT_LEFT_OVER], table=(ledger.head, ledger.rows()))
 
 
 def _entry(entry: Entry, ledger: Ledger) -> Section:
     planned = entry.planned
+    several = len({each.planned.round.differing for each in ledger.entries}) > 1
     known = dict(facts(planned.round, planned.rounds))
     attendances = Participation([planned], ledger.stays).attendances()
     most = max(count for each in attendances for _, count in each.rounds)
@@ -308,6 +377,7 @@ def _entry(entry: Entry, ledger: Ledger) -> Section:
     known["local"] = without_trust(planned.round, most)
     rows = [
         *([("population", planned.population)] if planned.population else ()),
+        *([("relation", relation_of(planned.round, planned.rounds))] if several else ()),
         *([("when", str(planned.schedule))] if planned.schedule else ()),
         *([("one user", limit)] if most < planned.rounds else ()),
         *known.items(),
@@ -327,6 +397,7 @@ def _computed(ledger: Ledger) -> Section:
         ("composition", f"of {whose}; {COMPOSITION}{limits if limited else ''}"),
         ("bracket", bracket),
         ("rounding", CERTIFIED),
+        ("warranty", NO_WARRANTY),
     ]
     return Section("How it was computed", facts=rows)
 
@@ -342,7 +413,7 @@ def _origin(ledger: Ledger, sections: Sequence[Section], given: Sequence[str]) -
     rows += [("input", f"{name}, sha256 {digest}") for name, digest in ledger.inputs]
     rows += [("given separately", ", ".join(given))] if given else []
     rows += [("tolerance", f"brackets have a relative width of {plain(ledger.rtol)} if possible")]
-    where = f"in docs/theory of its repository and of shuffledp-{__version__}.tar.gz"
+    where = f"in docs/theory of its source distribution shuffledp-{__version__}.tar.gz"
     cited = f"theory of shuffledp {__version__}, {where}: {', '.join(chapters)}"
     rows += [("proofs", cited)] if chapters else []
     papers = "; ".join(paper.cited for paper in references_in(said))

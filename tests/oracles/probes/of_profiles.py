@@ -30,12 +30,11 @@ from shuffledp.laws.matrix_law import Cover, shared_law
 from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.binary_profile import BinaryProfile
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
-from shuffledp.profiles.one_more import one_more
+from shuffledp.profiles.one_more import ThresholdProfile, one_more
 from shuffledp.profiles.parts import replaced_parts
 from shuffledp.profiles.population import covered_profile
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.shifted_noise import IntegerNoiseProfile
-from shuffledp.profiles.threshold import ThresholdProfile
 from shuffledp.randomizers import Randomizer
 
 from .common import Checked, asked

@@ -209,9 +209,9 @@ export class Guarantee extends View {
       x, lower: Number(missed[i]), upper: Number(missed[i]), text: texts[i],
     }));
     const one = found.false_positive_rate.indexOf(0.01);
-    this.risk.about.textContent = `By the whole curve, an attacker who accuses a share of 0.01 of the innocent catches a share of at most ${found.true_positive_rate_upper_text[one]} of the guilty; the advantage over guessing is at most ${found.advantage.upper_text}.`;
+    this.risk.about.textContent = `By the whole curve, an attacker with a false positive rate of 0.01 has a true positive rate of at most ${found.true_positive_rate_upper_text[one]}. The advantage, the true minus the false positive rate at any of them, is at most ${found.advantage.upper_text}.`;
     this.risk.show((width) => lineChart({
-      points, width, x: { label: "share of the innocent that is accused" }, y: { label: "share of the guilty that is missed" },
+      points, width, x: { label: "false positive rate" }, y: { label: "false negative rate, at least" },
       title: "trade-off curve",
     }), ["false_positive_rate", "false_negative_rate_lower"],
     points.map((p, i) => [p.x, texts[i]]), points.map((p, i) => [p.x, missed[i]]));
