@@ -29,6 +29,8 @@ ALIASES = {"plan": "account"}
 _ELSEWHERE = {
     "statement": "Statements are printed by epsilon, delta and risk, and documents by plan.",
     "document": "Documents are printed by plan, and statements by epsilon, delta and risk.",
+    "estimate": "Estimates are made in Python, by randomizer.estimate(counts), as docs/clients.md "
+    "says; simulate shows what they look like.",
 }
 
 
@@ -39,13 +41,6 @@ def command_module(name: str) -> str:
     'shuffledp.cli.epsilon'
     """
     return f"{__package__}.{_MODULES.get(name, name)}"
-
-
-#: What is no command, and what to do instead.
-_ELSEWHERE = {
-    "estimate": "estimates are made in Python, by randomizer.estimate(counts), as docs/clients.md "
-    "says; shuffledp simulate shows what they look like."
-}
 
 
 class LazyCommands(UserDict[str, click.Command]):
@@ -83,8 +78,6 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name, or of which it is another name."""
-        if cmd_name in _ELSEWHERE:
-            raise click.UsageError(_ELSEWHERE[cmd_name])
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def resolve_command(
