@@ -92,13 +92,13 @@ def test_the_shell_says_what_is_seen() -> None:
     text = ok("epsilon", *SHELL, "--users", "1e4", "--delta", "1e-6", "--neighbours", "remove")
     said = " ".join(text.split())
     assert (
-        "remove-one: neighbouring datasets differ in whether the value of one user is present"
-        in said
-    )
+        "remove-one: neighbouring datasets differ in whether the contribution of one user is "
+        "replaced by zeros; the user takes part all the same"
+    ) in said
     assert "one aggregated round of 10,000 users" in said
     assert "sees, for every round, the sums over all users" in said
     assert "it reveals the sums of what all users send and nothing else" in said
-    assert "replace" not in said
+    assert "replace-one" not in said
     asked = ("epsilon", *SHELL, "--users", "1e4", "--delta", "1e-6", "--json")
     report = json.loads(ok(*asked))
     assert (report["view"], report["relation"]) == ("aggregate", "replace-one")

@@ -240,7 +240,7 @@ def test_the_shell_answers() -> None:
     asked = ("--view", "allocation", "--sigma", "1", "--steps", "100", "--rounds", "3")
     said = ok("epsilon", *asked, "--delta", "1e-6", "--rtol", "0.01")
     exact = Accountant().compose(EPOCH, 3).epsilon_bounds(1e-6, rtol=0.01)
-    found = float(said.partition("(")[2].partition(",")[0])
+    found = float(said.partition("epsilon = ")[2].partition(" and")[0])
     assert exact.lower <= found <= 1.011 * exact.upper
     assert "3 epochs of 100 steps" in said
     assert "afresh in every epoch" in " ".join(said.split())

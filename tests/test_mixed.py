@@ -244,10 +244,17 @@ def test_law_of_a_sum_of_binomial_numbers(terms: tuple[tuple[int, float], ...]) 
     exact = np.concatenate([np.zeros(start), np.cumsum(law)])
     cells = count.cells(40.0)
     assert (count.rounded_off == 0) == (count.deviation < 128)
-    at = np.minimum(cells.point, len(exact) - 1)
-    after = np.minimum(cells.point + count.stride - 1 + count.rounded_off, len(exact) - 1)
-    assert (np.cumsum(cells.upper) + cells.rest >= exact[at] * (1 - 1e-9)).all()
-    assert (np.cumsum(cells.lower) <= exact[after] * (1 + 1e-9)).all()
+    for place in (cells.first, cells.last):
+        at = np.minimum(place, len(exact) - 1)
+        lower, upper = cells.up_to(place)
+        assert (lower <= exact[at] * (1 + 1e-9)).all()
+        assert (upper + cells.rest >= exact[at] * (1 - 1e-9)).all()
+        far = np.minimum(at + (cells.last - cells.first) + count.stride, len(exact) - 1)
+        assert (lower >= exact[np.maximum(at - count.rounded_off - count.stride, 0)] - 1e-9).all()
+        assert (upper <= exact[far] + 1e-9).all()
+    more = TotalCount(count.terms, certain=7)
+    assert (more.cells(40.0).first == cells.first + 7).all()
+    assert (more.least, more.most) == (count.least + 7, count.most + 7)
     assert cells.lower.sum() > 1 - 1e-4
 
 

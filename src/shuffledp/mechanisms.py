@@ -32,7 +32,7 @@ from .central import (
 )
 from .errors import InvalidParameter, OutOfRange
 from .guarantee import NEIGHBOURS
-from .profiles.base import PairProfile, PrivacyProfile
+from .profiles.base import PairProfile, PrivacyProfile, largest
 from .profiles.closed_form import Polygon, PolygonProfile
 from .randomizers import Analysis
 from .randomizers.analyses import EVERY_EXAMPLE, OF_TRAINING, chapter, fixed_beforehand
@@ -112,7 +112,7 @@ class ApproximateDP(Given):
     @property
     def profile(self) -> PolygonProfile:
         points = np.array([self.epsilon]), np.array([self.delta])
-        return PolygonProfile((Polygon.of_points(*points),))
+        return PolygonProfile(Polygon.of_points(*points))
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,7 +157,7 @@ class GivenProfile(Given):
 
     @functools.cached_property
     def profile(self) -> PolygonProfile:
-        return PolygonProfile((Polygon.of_points(np.array(self.epsilons), np.array(self.deltas)),))
+        return PolygonProfile(Polygon.of_points(np.array(self.epsilons), np.array(self.deltas)))
 
     @property
     def described(self) -> str:
@@ -249,13 +249,14 @@ class GivenPLD(Given):
 
     @functools.cached_property
     def profile(self) -> PrivacyProfile:
-        forward = self._polygon()
+        forward = PolygonProfile(self._polygon())
         if self.symmetric:
-            return PolygonProfile((forward,))
-        backward = self._backward() if self.reverse is None else self.reverse._polygon()
+            return forward
+        other = self._backward() if self.reverse is None else self.reverse._polygon()
+        backward = PolygonProfile(other)
         if self.neighbours == "remove":
-            return PairProfile(PolygonProfile((forward,)), PolygonProfile((backward,)))
-        return PolygonProfile((forward, backward))
+            return PairProfile(forward, backward)
+        return largest((forward, backward))
 
     def _backward(self) -> Polygon:
         """Of the other order, from the masses of this one."""

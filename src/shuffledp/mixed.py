@@ -338,7 +338,7 @@ class MixedShuffle(RoundWithOwnParameters):
         for share, count in sorted(others, reverse=True):
             kept.append((share, max(count - left, 0)))
             left = max(left - count, 0)
-        return profiles.population.covered_profile(shared.laws, kept)
+        return profiles.mixture.covered_profile(shared.laws, kept)
 
     @cached_property
     def parts(self) -> Parts:
@@ -347,7 +347,7 @@ class MixedShuffle(RoundWithOwnParameters):
         if len(alone) == len(protected) and len(set(alone)) == 1:
             return alone[0].parts
         every = dict.fromkeys(self._profile(group) for group in protected)
-        return [(profiles.population.largest(tuple(every)), 1)]
+        return [(profiles.base.largest(tuple(every)), 1)]
 
     @property
     def attained_parts(self) -> Sequence[Parts]:

@@ -376,11 +376,7 @@ class RoundOfUsers(Round):
         """The profile of this sampled round, by the theorem for samples of any mechanism."""
         count = self._sender_count
         bundle = composition.bundle.BundledRounds(self.law, count, self.messages)
-        if count.least < count.most:
-            return profiles.mixture.MixtureProfile(count, bundle)
-        return profiles.subsampled.SubsampledProfile(
-            bundle.full(count.most), count.most / self.honest
-        )
+        return bundle if count.least < count.most else bundle.profile(count.most)
 
     @property
     def _sender_count(self) -> SenderCount:

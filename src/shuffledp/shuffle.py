@@ -146,8 +146,7 @@ class Shuffle(RoundOfUsers):
             return profiles.parts.round_profile(law, m * count.most, m * (self.honest - count.most))
         if self.sampling == "poisson" and m == 1:
             return profiles.parts.round_profile(law.thinned(self.sample_rate), self.honest)
-        mixture = profiles.mixture
-        return mixture.MixtureProfile(count, mixture.SampledRounds(law, count, m))
+        return profiles.mixture.SampledRounds(law, count, m)
 
     @property
     def _analysis(self) -> Analysis:

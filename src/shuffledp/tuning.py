@@ -121,12 +121,10 @@ LEADERS = 4
 #: bound of matrices with many similar rows.
 MOST_WORK = 400_000
 
-# Random numbers of senders (mixture.py)
+# Random numbers of users (mixture.py)
 
 #: The most buckets of counts: more narrow the bounds and cost time.
 MOST_BUCKETS = 2000
-
-# Users with different randomizers (population.py)
 
 #: The expected number of users who provide cover from which on it is compared with binomial
 #: numbers: more of them are counted one by one, which is narrower and takes longer.

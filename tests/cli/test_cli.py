@@ -373,4 +373,5 @@ def test_compare_as_table_json_and_picture(tmp_path: Path) -> None:
 def test_what_is_no_command_is_said_to_be_printed_by_others(word: str) -> None:
     result = run(word)
     assert result.returncode == 2 and result.stderr.count("\n") == 1
-    assert "tatements are printed by epsilon, delta and risk" in result.stderr
+    assert "printed by plan" in result.stderr or "documents by plan" in result.stderr
+    assert "by epsilon, delta and risk" in result.stderr

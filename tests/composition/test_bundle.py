@@ -10,14 +10,12 @@ import pytest
 
 from covering import covering
 from shuffledp import PureLDP, RandomizedResponse, Shuffle
-from shuffledp.composition import bundle
-from shuffledp.composition.bundle import BundledRounds, Hiding, Known, Nodes
+from shuffledp.composition.bundle import BundledRounds, Hiding
 from shuffledp.laws.class_law import ClassLaw
-from shuffledp.profiles.mixture import MixtureProfile
-from shuffledp.profiles.subsampled import SubsampledProfile
+from shuffledp.profiles.base import Samples
 
 HIDING = Fraction(1, 5)
-NODES = Nodes(170, 190, 215, 235)
+NODES = (170, 190, 215, 235)
 
 
 @cache
@@ -50,14 +48,13 @@ MEANS: list[tuple[int, Callable[[int], Fraction]]] = [
 @pytest.mark.parametrize(("case", "width"), covering(MEANS, [0.0, 1e-4]))
 def test_between_two_counts(case: tuple[int, Callable[[int], Fraction]], width: float) -> None:
     rounds, mean = case
-    counts = np.arange(NODES.few, NODES.many + 1)
-
-    def at(count: int) -> Known:
-        exact = np.full((len(counts), 1), float(mean(count)))
-        return Known(exact * (1 - width), exact * (1 + width))
-
+    counts, at = np.arange(NODES[1], NODES[2] + 1), {}
+    for node in NODES:
+        known = np.full((len(counts), 1), float(mean(node)))
+        at[node] = Samples(known * (1 - width), known * (1 + width), 0 * known, 0 * known)
     hiding = Hiding(float(HIDING), rounds)
-    lower, upper = (side(NODES, counts, at)[:, 0] for side in (hiding.lower, hiding.upper))
+    lower = hiding.lower(*NODES[:3], counts, at)[:, 0]
+    upper = hiding.upper(*NODES[1:], counts, at)[:, 0]
     exact = [mean(count) for count in counts.tolist()]
     for low, value, high in zip(lower, exact, upper, strict=True):
         assert low * (1 - 1e-15) <= value <= high * (1 + 1e-15)
@@ -69,9 +66,11 @@ def test_between_two_counts(case: tuple[int, Callable[[int], Fraction]], width: 
 def test_logarithms_bend_no_more_than_said() -> None:
     """Of masses of so many others: the largest bend is at the most of them and the first count."""
     for first, last in ((150, 200), (900, 950)):
-        for bends, seldom in zip(Hiding(0.2, 1)._bends(first, last), bundle._SELDOM, strict=True):
-            most = max(c for c in range(first) if _bend(first, c) <= bends.bend)
-            assert at_most(last - 1, most) >= 1 - Fraction(np.exp(-seldom))
+        bent = Hiding(0.2, 1).bent(first, last)
+        assert bent
+        bend, missed = bent
+        most = max(c for c in range(first) if _bend(first, c) <= bend)
+        assert HIDING * (1 - at_most(last - 1, most)) <= Fraction(missed)
 
 
 def _bend(count: int, others: int) -> float:
@@ -86,14 +85,13 @@ def _bend(count: int, others: int) -> float:
 def test_beside_every_count_by_itself(randomizer: PureLDP, messages: int) -> None:
     asked = Shuffle(randomizer, users=120, sample_rate=0.2, sampling="poisson", messages=messages)
     (mixture, _), *_ = asked.parts
-    assert isinstance(mixture, MixtureProfile)
-    assert isinstance(mixture.rounds, BundledRounds)
+    assert isinstance(mixture, BundledRounds)
     epsilon = np.array([0.0, 1.0, 2.5])
     found = mixture.sampler(40.0, 1e-3)(epsilon)
     lower, upper = np.zeros((2, len(epsilon)))
     masses = [comb(120, t) * 0.2**t * 0.8 ** (120 - t) for t in range(121)]
     for t in range(6, 48):
-        one = SubsampledProfile(mixture.rounds.full(t), t / 120).sampler(40.0, 1e-3)(epsilon)
+        one = mixture.profile(t).sampler(40.0, 1e-3)(epsilon)
         lower, upper = lower + masses[t] * one.lower, upper + masses[t] * one.upper
     rest = sum(masses[:6]) + sum(masses[48:])
     assert (found.lower <= upper + rest).all()

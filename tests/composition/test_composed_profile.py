@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp import Accountant, FiniteRandomizer, PureLDP, Shuffle
 from shuffledp._support.numeric import Side
-from shuffledp.composition.composed_profile import ShortSum, Table
+from shuffledp.composition.composed_profile import Table, sum_of_losses
 from shuffledp.composition.pld import PLD
 from shuffledp.guarantee import best_effort
 from shuffledp.profiles.closed_form import GaussianProfile
@@ -46,9 +46,9 @@ def test_sums(others: list[PLD], epsilon: float) -> None:
         (pld, sum(pld is one for one in plds)) for pld in {id(one): one for one in plds}.values()
     ]
     truth = exact(plds, epsilon)
-    low, high = (
-        ShortSum(parts, side)(np.array([epsilon]))[0][0] for side in (Side.LOWER, Side.UPPER)
-    )
+    at = np.array([epsilon])
+    low = float(sum_of_losses(parts, Side.LOWER)(at).lower[0])
+    high = float(sum_of_losses(parts, Side.UPPER)(at).upper[0])
     assert low <= truth * (1 + 1e-15) and truth * (1 - 1e-15) <= high
     assert high - low <= 1e-10 * truth + 1e-290
 
@@ -57,9 +57,8 @@ def test_sums(others: list[PLD], epsilon: float) -> None:
 def test_lattices_on_which_the_largest_sum_has_no_index(step: float) -> None:
     tiny = PLD(step, ONE.index, ONE.masses, ONE.infinite)
     truth = exact([tiny, tiny], 0.0)
-    low, high = (
-        ShortSum([(tiny, 2)], side)(np.zeros(1))[0][0] for side in (Side.LOWER, Side.UPPER)
-    )
+    low = float(sum_of_losses([(tiny, 2)], Side.LOWER)(np.zeros(1)).lower[0])
+    high = float(sum_of_losses([(tiny, 2)], Side.UPPER)(np.zeros(1)).upper[0])
     assert low <= truth * (1 + 1e-15) and truth * (1 - 1e-15) <= high
     assert high - low <= 1e-11
 
@@ -77,7 +76,8 @@ def test_a_loss_error_is_charged() -> None:
     moved = PLD(0.25, ONE.index, ONE.masses, ONE.infinite, loss_error=0.01)
     epsilon = np.array([0.0, 0.4])
     for side in (Side.LOWER, Side.UPPER):
-        found = ShortSum([(moved, 1), (OTHER, 1)], side)(epsilon)[0]
+        samples = sum_of_losses([(moved, 1), (OTHER, 1)], side)(epsilon)
+        found = samples.upper if side is Side.UPPER else samples.lower
         for value, e in zip(found.tolist(), epsilon.tolist(), strict=True):
             away = exact([ONE, OTHER], max(e - side * 0.01, 0.0))
             assert side * (value - away) >= -1e-12

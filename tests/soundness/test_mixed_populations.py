@@ -15,9 +15,10 @@ from oracles import as_pair, hockey_stick, shuffled_users
 from oracles import randomizers as written
 from oracles.mixed_response import ERROR, divergence
 from shuffledp import FiniteRandomizer, Group, MixedShuffle, RandomizedResponse, UnaryEncoding
+from shuffledp._support.numeric import BOTH
 from shuffledp.laws.matrix_law import Cover, shared_law
 from shuffledp.profiles.base import PrivacyProfile
-from shuffledp.profiles.population import CoveredProfile, covered_profile
+from shuffledp.profiles.mixture import CoveredProfile, MixtureProfile, covered_profile
 from shuffledp.randomizers import HadamardResponse, OneBit, Randomizer, SubsetSelection
 
 ALPHAS = [Fraction(21, 20), Fraction(5, 4), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5)]
@@ -265,11 +266,10 @@ def test_many_users_against_a_direct_sum(users: tuple[int, ...]) -> None:
     assert isinstance(profile, CoveredProfile)
     epsilons = np.array([0.05, 0.3, 1.0]) * 4 / math.sqrt(sum(users))
     exact = np.array([divergence(gammas[0], others, epsilon) for epsilon in epsilons.tolist()])
-    samplers = [profile._mixture.sampler(60.0, 1e-3)(epsilons)]
+    samplers = [MixtureProfile.sampler(profile, 60.0, 1e-3)(epsilons)]
     if sum(users) > 500:
-        bounds = profile._bounds(60.0)
-        assert bounds is not None
-        assert 0 < sum(bound.cost for bound in bounds) < 0.005
+        bounds = [profile._binomial_bound(60.0, side) for side in BOTH]
+        assert 0 < sum(bound.cost for bound in bounds if bound) < 0.005
         samplers.append(profile.sampler(60.0, 0.005)(epsilons))
     for samples in samplers:
         assert (samples.lower * (1 - ERROR) <= exact).all()

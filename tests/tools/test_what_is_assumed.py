@@ -190,7 +190,7 @@ def test_a_plan_exceeds_its_target_as_analyzed_only() -> None:
     )
     assert other.fits and one.verdict.startswith("As analyzed, the plan exceeds the target")
     said = one.to_markdown()
-    assert "the epsilon of the protocol itself may be smaller than theirs" in said
+    assert "the epsilon of the protocol itself is at most theirs, and may be smaller" in said
 
 
 def test_a_plan_that_may_fit_is_drawn_as_such() -> None:

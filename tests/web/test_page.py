@@ -193,7 +193,7 @@ def test_every_randomizer_has_an_answer(page: Page) -> None:
         )
         assert page.inner_text("pre[aria-label=Shell]") != before or name == "pure-ldp"
         assert page.inner_text(".sentence").startswith(
-            "Under the assumptions below, the protocol is ("
+            "Under the assumptions below, the protocol is differentially private with epsilon = "
         )
         assert not page.locator("#protocol .problem:not(:empty)").count()
 

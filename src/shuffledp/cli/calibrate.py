@@ -219,6 +219,4 @@ def _sentences(found: Calibration, round_: Round, rounds: int, rtol: float) -> s
             f"{bracket(found.beyond_achieved)}"
         )
         lines.append(wrapped(step, "  next value   ", 15))
-    printed = "what `shuffledp epsilon` prints for this value"
-    lines.append(wrapped(printed, "  assumed      ", 15))
     return "\n".join(lines)

@@ -15,10 +15,9 @@ Theory: docs/theory/bundles.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,47 +25,25 @@ from numpy.typing import NDArray
 from .. import tuning
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import ClassLaws, LeakyLaw, ThreePointLaw
-from ..profiles.base import PrivacyProfile, Sampler, Samples
-from ..profiles.mixture import Between, Ends, Remembered
+from ..profiles.base import PrivacyProfile, Samples
+from ..profiles.mixture import Between, MixtureProfile
 from ..profiles.parts import replaced_parts
 from ..profiles.sender_count import Bucket, SenderCount, bernstein
 from ..profiles.subsampled import SubsampledProfile, magnified, subsampled
 from .composed_profile import profile_of_parts
 
 # proof constants: docs/theory/constants.md
-#: Sums of so many positive terms at most, with exponents down to minus the sum of the last two.
-_ROUNDING, _MOST_TERMS, _MOST_BENT, _STEEPEST = 2.0**-24, 1 << 20, 100.0, 300.0
-#: How seldom, as powers of e, so many others hide a user that it is charged: 16 is too much for
-#: 100 senders, 7 is too little for 1,000. Any numbers are sound.
-_SELDOM = (9.0, 13.0, 18.0)
+#: Sums of so many positive terms at most, with exponents down to minus the last one.
+_ROUNDING, _MOST_TERMS, _MOST_BENT = 2.0**-24, 1 << 20, 100.0
 #: Differences of two values, over the larger one, and what is made of them.
 _DIFFERENCE = 16 * UNIT
 
 Counts = NDArray[np.int64]
 
 
-class Nodes(NamedTuple):
-    """Numbers of senders few < many at which a composition is known, and their neighbours.
-
-    `before` is the next smaller number that is known, or `few` itself; `after` the next larger one,
-    or `many` itself.
-    """
-
-    before: int
-    few: int
-    many: int
-    after: int
-
-
-class Known(NamedTuple):
-    """A composition at some epsilons."""
-
-    lower: Array
-    upper: Array
-
-
-#: The composition of a number of senders, at epsilons that are fixed.
-Evaluate = Callable[[int], Known]
+#: Compositions by the number of senders: each count in between has its own epsilons, shape
+#: [counts, epsilons].
+Compositions = Mapping[int, Samples]
 
 
 @dataclass(frozen=True)
@@ -90,168 +67,115 @@ class Hiding:
 
     chance: float
     rounds: int
-    #: References do not depend on epsilon, and are most of the work of many senders.
-    _made: dict[tuple[Nodes, float, Side, bytes], _Reference] = field(
-        default_factory=dict, compare=False, repr=False
-    )
 
-    def upper(self, nodes: Nodes, count: Counts, at: Evaluate) -> Array:
-        """Return upper bounds at numbers of senders between the nodes, [counts, epsilons].
+    def upper(self, few: int, many: int, after: int, count: Counts, at: Compositions) -> Array:
+        """Return upper bounds at numbers of senders from few to many, [counts, epsilons].
 
         Parameters
         ----------
-        nodes : Nodes
+        few, many, after : int
+            Numbers of senders at which compositions are known; if the last two are equal, the
+            bound is that at `few`.
         count : Counts
-            Numbers of senders from nodes.few to nodes.many, shape [counts].
-        at : Evaluate
-            The compositions at the nodes, [counts, epsilons]: each count has its own epsilons.
+            Shape [counts].
+        at : Compositions
+            Those of these three, each [counts, epsilons].
         """
-        few, many = at(nodes.few), at(nodes.many)
-        best = few.upper
-        if nodes.after == nodes.many:
-            return best
-        for bends in self._bends(nodes.few, nodes.after):
-            missed, falls = bends.between(nodes, few, many)
-            next_falls = many.upper * (1 + _DIFFERENCE) - at(nodes.after).lower
-            ratio = _quotient(next_falls, falls, math.inf)
-            share = self._reference(nodes, bends.bend, Side.UPPER, count).at_least(ratio)
-            bound = (1 - share) * few.upper + share * (many.upper + missed)
-            best = np.minimum(best, bound * (1 + _DIFFERENCE))
-        return best
+        bent = self.bent(few, after)
+        if after == many or bent is None:
+            return at[few].upper
+        missed, falls = self._between(few, many, at, bent)
+        next_falls = at[many].upper * (1 + _DIFFERENCE) - at[after].lower
+        ratio = _quotient(next_falls, falls, math.inf)
+        share = _share(few, many, after, count, Side.UPPER, bent[0], ratio)
+        bound = (1 - share) * at[few].upper + share * (at[many].upper + missed)
+        return np.minimum(at[few].upper, bound * (1 + _DIFFERENCE))
 
-    def lower(self, nodes: Nodes, count: Counts, at: Evaluate) -> Array:
-        """Return lower bounds at numbers of senders between the nodes; see `upper`."""
-        few, many = at(nodes.few), at(nodes.many)
-        best = many.lower
-        if nodes.before == nodes.few:
-            return best
-        for bends in self._bends(nodes.before, nodes.many):
-            missed, falls = bends.between(nodes, few, many)
-            last_falls = at(nodes.before).upper * (1 + _DIFFERENCE) - few.lower
-            ratio = _quotient(falls, last_falls, 0.0)
-            share = self._reference(nodes, bends.bend, Side.LOWER, count).at_most(ratio)
-            bound = (1 - share) * few.lower + share * many.lower - missed
-            best = np.maximum(best, bound - _DIFFERENCE * few.lower)
-        return best
+    def lower(self, before: int, few: int, many: int, count: Counts, at: Compositions) -> Array:
+        """Return lower bounds at numbers of senders from few to many; see `upper`."""
+        bent = self.bent(before, many)
+        if before == few or bent is None:
+            return at[many].lower
+        missed, falls = self._between(few, many, at, bent)
+        last_falls = at[before].upper * (1 + _DIFFERENCE) - at[few].lower
+        ratio = _quotient(falls, last_falls, 0.0)
+        share = _share(before, few, many, count, Side.LOWER, bent[0], ratio)
+        bound = (1 - share) * at[few].lower + share * at[many].lower - missed
+        return np.maximum(at[many].lower, bound - _DIFFERENCE * at[few].lower)
 
-    def _reference(self, nodes: Nodes, bend: float, side: Side, count: Counts) -> _Reference:
-        """Return the reference falls between the nodes and after them (UPPER) or before them."""
-        key = nodes, bend, side, count.tobytes()
-        if key not in self._made:
-            self._made[key] = _Reference(nodes, bend, side, count - nodes.few)
-        return self._made[key]
+    def bent(self, first: int, last: int) -> tuple[float, float] | None:
+        """Return how much logarithms of falls bend downwards at most from one number of senders to
+        the next, and what is missed; None if no useful bound is known.
 
-    def _bends(self, first: int, last: int) -> Iterator[_Bends]:
-        """Yield how much falls may bend between two numbers of senders, for several cut-offs.
-
-        Cases in which more of the others hide the user than a cut-off says are charged instead.
+        Falls in which more of the others hide the user may bend more: they are missed, a share of
+        the composition at each number. How seldom that is, e^-seldom, any number is sound: 16 is
+        too much for 100 senders, 7 is too little for 1,000.
         """
-        mean = last * self.chance
-        for seldom in _SELDOM:
-            reach = bernstein(mean * (1 - self.chance), seldom)
-            most = math.ceil((mean + reach) * (1 + 2.0**-40))
-            if most >= first or last - first > _MOST_TERMS:
-                continue
-            bend = -self.rounds * math.log1p(-most / (first * (first + 1 - most)))
-            bend *= 1 + 2.0**-40
-            if bend * (last - first) ** 2 <= _MOST_BENT:
-                missed = self.chance * self.rounds**2 * math.exp(-seldom) * (1 + 2.0**-40)
-                yield _Bends(bend, missed)
+        mean, seldom = last * self.chance, 2 * math.log(last + 1)
+        most = math.ceil((mean + bernstein(mean * (1 - self.chance), seldom)) * (1 + 2.0**-40))
+        if most >= first or last - first > _MOST_TERMS:
+            return None
+        bend = -self.rounds * math.log1p(-most / (first * (first + 1 - most))) * (1 + 2.0**-40)
+        missed = self.chance * self.rounds**2 * math.exp(-seldom) * (1 + 2.0**-40)
+        return (bend, missed) if bend * (last - first) ** 2 <= _MOST_BENT else None
+
+    @staticmethod
+    def _between(
+        few: int, many: int, at: Compositions, bent: tuple[float, float]
+    ) -> tuple[Array, Array]:
+        """Return, between two numbers, upper bounds on the sum of the falls that may bend more, and
+        lower bounds on the sum of all others."""
+        missed = (bent[1] * (many - few) + _DIFFERENCE) * at[few].upper
+        return missed, at[few].lower - at[many].upper - missed
 
 
-class AtShares:
-    """Compositions at the epsilons that belong to some shares of all users.
+def _share(
+    first: int, middle: int, last: int, count: Counts, side: Side, bend: float, ratio: Array
+) -> Array:
+    """Return a bound on the share of the falls up to a count in those of its range.
 
     Parameters
     ----------
-    sampler : callable
-        Returns the sampler of the composition of a number of senders.
-    epsilon : Array
-        Epsilons of the sampled round, shape [epsilons].
-    rates : Array
-        Shares of all users, shape [rates]; what is evaluated has the shape [rates, epsilons].
+    first, middle, last : int
+        The ends of two neighbouring ranges of numbers of senders.
+    count : Counts
+        In the first range if side is UPPER, else in the second one; shape [counts].
     side : Side
-        The direction in which epsilons are rounded.
+        UPPER: a lower bound on the share is returned, else an upper bound.
+    bend : float
+        By how much the logarithms of falls bend at most.
+    ratio : Array
+        The most (UPPER) or the least that the falls of the second range may be, over those of the
+        first; shape [counts, epsilons].
     """
-
-    def __init__(
-        self, sampler: Callable[[int], Sampler], epsilon: Array, rates: Array, side: Side
-    ) -> None:
-        self.rate = rates[:, None]
-        self._epsilon, self._sampler = magnified(epsilon, self.rate, side), sampler
-        self._known: dict[int, Samples] = {}
-
-    def _at(self, senders: int) -> Samples:
-        if senders not in self._known:
-            self._known[senders] = self._sampler(senders)(self._epsilon.ravel())
-        return self._known[senders]
-
-    def __call__(self, senders: int) -> Known:
-        found = self._at(senders)
-        shape = self._epsilon.shape
-        return Known(found.lower.reshape(shape), found.upper.reshape(shape))
-
-    def slope(self, senders: int) -> Array:
-        return self._at(senders).fall_low.reshape(self._epsilon.shape)
+    start = first if side is Side.UPPER else middle
+    ratios, shares = _reference(first, middle, last, side, bend, tuple((count - start).tolist()))
+    at = np.searchsorted(ratios, ratio * (1 + side * _ROUNDING), "left" if side > 0 else "right")
+    found: Array = shares[at, np.arange(len(count))[:, None]] * (1 - side * _ROUNDING)
+    return np.minimum(found, 1.0)
 
 
-class _Bends(NamedTuple):
-    """How much the logarithms of falls may bend downwards from one number of senders to the next.
+@lru_cache(maxsize=64)  # they do not depend on epsilon, and are most of the work of many senders
+def _reference(
+    first: int, middle: int, last: int, side: Side, bend: float, steps: tuple[int, ...]
+) -> tuple[Array, Array]:
+    """Return what falls do whose logarithms bend by exactly `bend`, for 241 slopes.
 
-    `missed` bounds the falls that may bend more, at each number, as a share of the composition.
+    These are the ratios of the sums over the two ranges, and the shares, [slopes and 1 more,
+    steps], of the first `steps` falls in the sum of their range. The share to look up is that of
+    the first larger ratio (UPPER), or of the last ratio that is no larger.
     """
-
-    bend: float
-    missed: float
-
-    def between(self, nodes: Nodes, few: Known, many: Known) -> tuple[Array, Array]:
-        """Return, between the nodes, upper bounds on the sum of the falls that may bend more, and
-        lower bounds on the sum of all others."""
-        missed = (self.missed * (nodes.many - nodes.few) + _DIFFERENCE) * few.upper
-        return missed, few.lower - many.upper - missed
-
-
-class _Reference:
-    """Falls whose logarithms bend by exactly `bend`, for 241 slopes, over two neighbouring ranges.
-
-    For each slope it has the ratio of the sums over the two ranges, and the share of the first
-    `steps` falls in the sum between the nodes.
-    """
-
-    def __init__(self, nodes: Nodes, bend: float, side: Side, steps: Counts) -> None:
-        first, middle, last = nodes[1:] if side is Side.UPPER else nodes[:3]
-        place = np.arange(first - middle, last - middle, dtype=float)
-        # slopes of about 1 are usual, and steps of 0.05 cost less than a hundredth of a range
-        slopes = np.linspace(-6.0, 6.0, 241) / (last - first)
-        exponent = slopes[:, None] * place - bend / 2 * place**2
-        falls = np.exp(exponent - exponent.max(axis=1, keepdims=True))
-        before, after = falls[:, : middle - first], falls[:, middle - first :]
-        self._ratio = after.sum(axis=1) / before.sum(axis=1)
-        self._shares = _shares(before if side is Side.UPPER else after, steps)
-        self._columns = np.arange(len(steps))[:, None]
-
-    def at_least(self, ratio: Array) -> Array:
-        """Return a lower bound on the share, if the falls of the second range are at most `ratio`
-        times those of the first."""
-        slope = np.searchsorted(self._ratio, ratio * (1 + _ROUNDING))
-        shares = np.vstack([self._shares, np.zeros(len(self._columns))])
-        found: Array = shares[slope, self._columns] * (1 - _ROUNDING)
-        return found
-
-    def at_most(self, ratio: Array) -> Array:
-        """Return an upper bound on the share, if the falls of the second range are at least `ratio`
-        times those of the first."""
-        slope = np.searchsorted(self._ratio, ratio * (1 - _ROUNDING), side="right")
-        shares = np.vstack([np.ones(len(self._columns)), self._shares])
-        found: Array = shares[slope, self._columns] * (1 + _ROUNDING)
-        return np.minimum(found, 1.0)
-
-
-def _shares(falls: Array, steps: Counts) -> Array:
-    """Return the shares of the first `steps` falls in the sum of each row: [rows, steps]."""
-    sums = np.pad(np.cumsum(falls, axis=1), ((0, 0), (1, 0)))
-    shares: Array = sums[:, steps] / sums[:, -1:]
-    return shares
+    place = np.arange(first - middle, last - middle, dtype=float)
+    # slopes of about 1 are usual, and steps of 0.05 cost less than a hundredth of a range
+    slopes = np.linspace(-6.0, 6.0, 241) / (last - first)
+    exponent = slopes[:, None] * place - bend / 2 * place**2
+    falls = np.exp(exponent - exponent.max(axis=1, keepdims=True))
+    ranges = falls[:, : middle - first], falls[:, middle - first :]
+    sums = np.pad(np.cumsum(ranges[side is Side.LOWER], axis=1), ((0, 0), (1, 0)))
+    shares = sums[:, steps] / sums[:, -1:]
+    trivial = np.full((1, len(steps)), float(side is Side.LOWER))
+    every = [shares, trivial] if side is Side.UPPER else [trivial, shares]
+    return ranges[1].sum(axis=1) / ranges[0].sum(axis=1), np.vstack(every)
 
 
 def _quotient(above: Array, below: Array, otherwise: float) -> Array:
@@ -263,7 +187,7 @@ def _quotient(above: Array, below: Array, otherwise: float) -> Array:
 
 
 @dataclass(frozen=True)
-class BundledRounds:
+class BundledRounds(MixtureProfile):
     """Rounds of a random subset of the honest users, of each of whom `messages` messages are sent.
 
     With f_t the profile of the round of t senders, (t/n) f_t(1 + (alpha - 1) n/t) is that of
@@ -271,13 +195,12 @@ class BundledRounds:
     grows with the share t/n and is convex in it, while f_t falls with t.
     """
 
-    law: Any
     count: SenderCount
     messages: int
     _made: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
-    def most(self) -> int:
+    @cached_property
+    def most_buckets(self) -> int:
         is_slow = self.full(max(round(self.count.mean), 1)).is_slow
         return tuning.FEW_BUCKETS if is_slow else tuning.MOST_BUCKETS
 
@@ -286,6 +209,9 @@ class BundledRounds:
         most = self.count.most
         share = most / self.count.honest
         return SubsampledProfile(self.full(1), share), SubsampledProfile(self.full(most), share)
+
+    def profile(self, count: int) -> PrivacyProfile:
+        return SubsampledProfile(self.full(count), count / self.count.honest)
 
     def full(self, senders: int) -> PrivacyProfile:
         """f_t, of the round of all who send."""
@@ -299,118 +225,71 @@ class BundledRounds:
             )
         return self._made[senders]
 
-    def bracket(self, depth: float, rtol: float) -> Ends:
+    def bracket(self, epsilon: Array, depth: float, rtol: float) -> Callable[[Bucket], Between]:
         """Return a function that bounds the rounds of a bucket of counts from both sides.
-
-        Parameters
-        ----------
-        depth : float
-            Deltas are resolved relatively down to e^-depth.
-        rtol : float
-            Relative width in epsilon to aim for.
 
         Notes
         -----
         docs/theory/bundles.md. From above it is a chord in the share of senders, from below the
-        composition of the most senders; with `Hiding` each count has bounds of its own.
+        composition of the most senders with the mean share; with `Hiding` each count has bounds of
+        its own.
         """
-        known: dict[int, Sampler] = {}
-        hiding = self._hiding
-        if self.most == tuning.FEW_BUCKETS:  # all questions share these
-            rtol = 2 * min(rtol, tuning.COARSE) if hiding else tuning.COARSE  # buckets are wide
+        hiding, honest = self._hiding, self.count.honest
+        if self.most_buckets == tuning.FEW_BUCKETS:  # buckets are wide, and few widths are shared
+            least, most = tuning.COARSE / 4, tuning.COARSE
+            rtol = 2 * min(max(rtol, least), most) if hiding else most
 
-        def evaluate(which: tuple[int, float], epsilon: Array) -> Samples:
-            """f_t of so many senders, with another share."""
-            senders, share = which
+        @cache
+        def at(senders: int, share: float) -> Samples:
+            """f_t of so many senders, with the share of another number of them."""
             if not share:
                 return Samples(*np.zeros((4, len(epsilon))))
-            largest = self.full(senders).max_loss
-            return subsampled(sampler(senders), share / self.count.honest, largest)(epsilon)
+            full = self.full(senders)
+            sampled = subsampled(full.sampler(depth, rtol), share / honest, full.max_loss)
+            return sampled(epsilon)
 
-        def sampler(senders: int) -> Sampler:
-            if senders not in known:
-                known[senders] = self.full(senders).sampler(depth, rtol)
-            return known[senders]
+        def composed(nodes: Sequence[int], count: Counts, side: Side) -> Compositions:
+            """f_t at the epsilons that belong to the shares of some counts, rounded to a side."""
+            places = magnified(epsilon, count[:, None] / honest, side)
+            found = {t: self.full(t).sampler(depth, rtol)(places.ravel()) for t in set(nodes)}
+            shape = places.shape
+            return {t: Samples(*(c.reshape(shape) for c in f.columns)) for t, f in found.items()}
 
-        at = Remembered(evaluate)
+        def counted(bucket: Bucket, hiding: Hiding) -> Between:
+            """A cell of several counts is bounded by its first one, which has the largest
+            composition, with the share of its last one."""
+            first, last = bucket.cells[:2].astype(np.int64)
+            least = bucket.cells[2] / max(bucket.lower, 1e-300)
+            most = bucket.cells[3] / max(bucket.upper, 1e-300)
+            before, few, many, after = (max(node, 1) for node in bucket[:4])
+            above = composed((few, many, after), last, Side.LOWER)
+            below = composed((before, few, many), first, Side.UPPER)
+            high, charge = last[:, None] / honest, UNIT * (len(first) + 16)
+            upper = most @ (high * hiding.upper(few, many, after, first, above))
+            lower = least @ (first[:, None] / honest * hiding.lower(before, few, many, last, below))
+            own = [most @ (high * (at.upper - at.lower)) for at in (above[few], above[many])]
+            slope = most @ above[few].fall_low
+            lower, upper, none = lower * (1 - charge), upper * (1 + charge), np.zeros(len(epsilon))
+            return Between(lower, upper, none, none + 1, np.maximum(*own), slope)
 
-        def ends(bucket: Bucket, epsilon: Array) -> Between:
-            few, many = max(bucket.node, 1), max(bucket.last, 1)
-            first = at((few, bucket.node), epsilon)
-            if bucket.node == bucket.last:
-                return Between(first, first.upper, 0 * first.upper, first.fall_low)
-            if hiding and bucket.node:
-                return self._between(hiding, bucket, sampler, epsilon)
-            part = (bucket.mean_high - bucket.node) / (bucket.last - bucket.node)
-            # the chord
-            above = (1 - part) * first.upper + part * at((few, bucket.last), epsilon).upper
-            last = at((many, many), epsilon)
-            if not np.isfinite(last.fall_high).all():
-                below = at((many, bucket.mean_low), epsilon)
-                gap = np.maximum(above - below.upper, 0.0)
-                return Between(below, above, gap, below.fall_low)
-            # where alpha is no double, `last` is 0 from below
-            excess = np.expm1(np.minimum(epsilon, 705.0))
-            return _below(last, bucket.mean_low / many, above, excess)
+        def between(bucket: Bucket) -> Between:
+            few, many = max(bucket.first, 1), max(bucket.last, 1)
+            start = at(few, bucket.first)
+            if bucket.first == bucket.last:
+                return Between.of(start)
+            if hiding and bucket.first:
+                return counted(bucket, hiding)
+            part = (bucket.mean_high - bucket.first) / (bucket.last - bucket.first)
+            chord = (1 - part) * start.upper + part * at(few, bucket.last).upper
+            return Between.of(at(many, bucket.mean_low))._replace(upper=chord)
 
-        return ends
+        return between
 
     @cached_property
     def _hiding(self) -> Hiding | None:
         """How rounds depend on the number of senders, if that is known and worth the work."""
-        if self.most > tuning.FEW_BUCKETS or not isinstance(self.law, ClassLaws | ThreePointLaw):
+        few = self.most_buckets == tuning.FEW_BUCKETS
+        if not few or not isinstance(self.law, ClassLaws | ThreePointLaw):
             return None
         chance = self.law.hiding
         return None if chance is None else Hiding(chance, self.messages)
-
-    def _between(
-        self,
-        hiding: Hiding,
-        bucket: Bucket,
-        sampler: Callable[[int], Sampler],
-        epsilon: Array,
-    ) -> Between:
-        """Return the bounds of a bucket count by count.
-
-        A cell of several counts is bounded by its first one, which has the largest composition,
-        with the share of its last one.
-        """
-        first, last = bucket.cells[:2].astype(np.int64)
-        least, most = bucket.cells[2:]
-        nodes = Nodes(max(bucket.before, 1), bucket.node, bucket.last, bucket.after)
-        above = AtShares(sampler, epsilon, last / self.count.honest, Side.LOWER)
-        below = AtShares(sampler, epsilon, first / self.count.honest, Side.UPPER)
-        most, least = most / max(bucket.upper, 1e-300), least / max(bucket.lower, 1e-300)
-        charge = UNIT * (len(first) + 16)
-        high = above.rate * hiding.upper(nodes, first, above)
-        low = below.rate * hiding.lower(nodes, last, below)
-        # the profile below is that of the least masses
-        upper, lower = (most @ high) * (1 + charge), (least @ low) * (1 - charge)
-        below_at_most = (least @ high) * (1 + charge)
-        own = [most @ (above.rate * (at.upper - at.lower)) for at in map(above, nodes[1:3])]
-        gap = np.maximum(upper - lower - np.maximum(*own), 0.0)
-        samples = Samples.without_falls(lower, below_at_most)
-        return Between(samples, upper, gap, most @ above.slope(nodes.few))
-
-
-def _below(last: Samples, share: float, above: Array, excess: Array) -> Between:
-    """Return the bounds of a bucket, from below along the lines of samples of its largest count.
-
-    Parameters
-    ----------
-    last : Samples
-        Of the largest count of the bucket, at some epsilons.
-    share : float
-        The mean count of the bucket over the largest one.
-    above : Array
-        Upper bounds, [epsilons].
-    excess : Array
-        alpha - 1, [epsilons].
-    """
-    left = (1 - share + 4 * UNIT) * (1 + 8 * UNIT)
-    line = share * (1 - 4 * UNIT) * last.lower - left * excess * last.fall_high
-    known = line > 0  # else the line is 0 itself
-    lower, least, most = (known * x for x in (line, last.fall_low, last.fall_high))
-    below = Samples(lower, np.minimum(last.upper, above), least, most)
-    gap = np.maximum(above - line - share * (last.upper - last.lower), 0.0)
-    return Between(below, above, gap, least)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import tuning
-from .._support.numeric import BOTH, UNDERFLOW, UNIT, Array, Side
+from .._support.numeric import BOTH, UNIT, Array, Side
 from ..profiles.base import (
     NothingLost,
     Parts,
@@ -29,13 +29,11 @@ from ..profiles.base import (
     merged,
     swapped,
 )
-from ..profiles.closed_form import Polygon
+from ..profiles.closed_form import Polygon, between_polygons, polygon_above, polygon_below
 from .compose import Composition
 from .tilted_sum import INFINITE_ERROR, LOSS_ERROR, CountedPLDs, LatticeTooLong, infinite_mass
 
 # proof constants: docs/theory/constants.md
-#: Larger sums of losses are infinite from above and this large from below.
-_LARGEST_SUM = 600.0
 #: The largest place of a table: e to this power is a double. Beyond, only upper values are known.
 _LAST_PLACE = 700.0
 _ULP = 2 * UNIT
@@ -49,8 +47,8 @@ def has_few_terms(parts: CountedPLDs, least: float = 0.0) -> bool:
     return math.fsum(logs) <= math.log(tuning.MAX_POINTS)
 
 
-class ShortSum:
-    """The profile of a sum of few losses, added up term by term, on one side of the truth.
+def sum_of_losses(parts: CountedPLDs, side: Side) -> Polygon:
+    """Return the profile of a sum of few losses, added up term by term, on one side of the truth.
 
     Parameters
     ----------
@@ -64,45 +62,25 @@ class ShortSum:
     beyond 600 count as infinite from above, and as 600 from below. Without it, five rounds of three
     messages of 3 % of 1,311 users are certified to 0.2 % only.
     """
-
-    def __init__(self, parts: CountedPLDs, side: Side) -> None:
-        plds = [pld for pld, count in parts for _ in range(count)]
-        index, masses = plds[0].index, plds[0].masses
-        terms = 1
-        for number, other in enumerate(plds[1:], start=2):
-            terms += min(len(index), len(other.index)) + 1
-            index = np.add.outer(index, other.index).ravel()
-            masses = np.multiply.outer(masses, other.masses).ravel()
-            if number == len(plds):  # negative losses do not matter
-                index, masses = index[index > 0], masses[index > 0]
-            index, masses = _merged(index, masses)
-        self._side = side
-        self._infinite = infinite_mass(parts)
-        # the largest losses are infinite from above, and smaller from below
-        most = math.floor(min(_LARGEST_SUM / plds[0].step, 2.0**62))  # that an index can have
-        if side is Side.UPPER:
-            self._infinite += float(masses[index > most].sum())
-            index, masses = index[index <= most], masses[index <= most]
-        index = np.minimum(index, most)
-        self._polygon = Polygon.of_losses(plds[0].step * index.astype(float), masses, 0.0)
-        self._error = 2 * self._polygon.error + 4 * UNIT * (terms + 8)
-        reach = sum(float(np.abs(pld.losses).max(initial=0.0)) for pld in plds)
-        self._loss_error = LOSS_ERROR * reach + sum(pld.loss_error for pld in plds)
-
-    def __call__(self, epsilon: Array) -> tuple[Array, Array, Array]:
-        """Return bounds on delta, and minus its slopes to the left and to the right: [epsilons]."""
-        side = self._side
-        shift = LOSS_ERROR * epsilon + self._loss_error
-        value, left, right = self._polygon(np.maximum(epsilon - side * shift, 0.0))
-        infinite = self._infinite * (1 + side * INFINITE_ERROR)
-        value = value * (1 + side * self._error) + infinite
-        if side is Side.UPPER:
-            # a negative epsilon was moved to 0, where delta is larger by no more than that
-            value = value + np.where(epsilon < shift, shift, 0.0) + UNDERFLOW
-            value = np.minimum(value, 1.0)
-        else:
-            value = np.where(value > UNDERFLOW, value, 0.0)
-        return value, left * (1 - self._error), right * (1 + self._error) + 1e-307
+    plds = [pld for pld, count in parts for _ in range(count)]
+    index, masses = plds[0].index, plds[0].masses
+    terms = 1
+    reach = sum(float(np.abs(pld.losses).max(initial=0.0)) for pld in plds)
+    slack = LOSS_ERROR * reach + sum(pld.loss_error for pld in plds)
+    for number, other in enumerate(plds[1:], start=2):
+        terms += min(len(index), len(other.index)) + 1
+        index = np.add.outer(index, other.index).ravel()
+        masses = np.multiply.outer(masses, other.masses).ravel()
+        if number == len(plds):  # negative losses do not matter
+            kept = plds[0].step * index > -slack
+            index, masses = index[kept], masses[kept]
+        index, masses = _merged(index, masses)
+    losses = plds[0].step * index.astype(float)
+    # the place where it is evaluated errs, too
+    losses = losses + side * (slack + LOSS_ERROR * np.abs(losses))
+    infinite = infinite_mass(parts) * (1 + side * INFINITE_ERROR)
+    polygon = (polygon_above if side is Side.UPPER else polygon_below)(losses, masses, infinite)
+    return replace(polygon, error=polygon.error + 2 * UNIT * (terms + 8))
 
 
 def _merged(index: NDArray[np.int64], masses: Array) -> tuple[NDArray[np.int64], Array]:
@@ -257,16 +235,10 @@ class ComposedProfile(PrivacyProfile):
             return None
         if not (has_few_terms(made.lower) and has_few_terms(made.upper)):
             return None
-        low, high = (
-            ShortSum(p, side) for p, side in zip((made.lower, made.upper), BOTH, strict=True)
-        )
+        low, high = map(sum_of_losses, (made.lower, made.upper), BOTH)
 
         def sample(epsilon: Array) -> Samples:
-            inside = self.may_be_positive(epsilon)
-            lower, flat, steep = low(epsilon)
-            # at a corner the line to the left is the steeper one: another line than to the right
-            flat = np.minimum(flat, steep)
-            return Samples(lower * inside, high(epsilon)[0] * inside, flat, steep)
+            return self.zeroed_beyond_max_loss(between_polygons(low, high, epsilon), epsilon)
 
         return sample
 
@@ -282,11 +254,7 @@ class ComposedProfile(PrivacyProfile):
         places = np.linspace(0.0, end, min(max(number, 8), tuning.MOST_SAMPLES))
         table = Table(places, *composition.deltas(places, math.exp(-depth), rtol))
 
-        def sample(epsilon: Array) -> Samples:
-            found, inside = table(epsilon), self.may_be_positive(epsilon)
-            return replace(found, lower=found.lower * inside, upper=found.upper * inside)
-
-        return sample
+        return lambda epsilon: self.zeroed_beyond_max_loss(table(epsilon), epsilon)
 
 
 def profile_of_parts(parts: Parts) -> PrivacyProfile:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
         mixture,
         one_more,
         parts,
-        population,
         sender_count,
         shifted_noise,
         subsampled,

@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -298,6 +299,58 @@ class PairProfile(PrivacyProfile):
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         return self.forward.sampler(depth, rtol)
+
+
+def largest(profiles: tuple[PrivacyProfile, ...]) -> PrivacyProfile:
+    """The pointwise largest profile, which bounds users who have any of these profiles."""
+    if len(profiles) == 1:
+        return profiles[0]
+    backward = tuple(profile.reverse or profile for profile in profiles)
+    if backward == profiles:
+        return LargestProfile(profiles)
+    return PairProfile(LargestProfile(profiles), LargestProfile(backward))
+
+
+@dataclass(frozen=True)
+class LargestProfile(PrivacyProfile):
+    """The pointwise largest of several profiles."""
+
+    profiles: tuple[PrivacyProfile, ...]
+
+    @cached_property
+    def max_loss(self) -> float:
+        return max(profile.max_loss for profile in self.profiles)
+
+    @cached_property
+    def bounded(self) -> bool:
+        return all(profile.bounded for profile in self.profiles)
+
+    @property
+    def inner(self) -> Sequence[PrivacyProfile]:
+        return self.profiles
+
+    def outlined(self, epsilon: Array) -> Array:
+        return np.asarray(np.max([profile.outlined(epsilon) for profile in self.profiles], axis=0))
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """The profile that leads by a rough estimate first; then those that may be larger."""
+        rough = [profile.sampler(depth, tuning.FIRST_LOOK) for profile in self.profiles]
+        fine = [profile.sampler(depth, rtol) for profile in self.profiles]
+
+        def sample(epsilon: Array) -> Samples:
+            looks = [
+                profile.zeroed_beyond_max_loss(look(epsilon), epsilon)
+                for profile, look in zip(self.profiles, rough, strict=True)
+            ]
+            first = max(range(len(looks)), key=lambda i: float(looks[i].lower.sum()))
+            best = self.profiles[first].zeroed_beyond_max_loss(fine[first](epsilon), epsilon)
+            for i, look in enumerate(looks):
+                if i != first and (look.upper > best.lower).any():
+                    found = self.profiles[i].zeroed_beyond_max_loss(fine[i](epsilon), epsilon)
+                    best = larger_of(best, found)
+            return best
+
+        return sample
 
 
 #: Profiles whose composition is a round, and how often each counts.

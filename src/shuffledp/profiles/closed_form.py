@@ -9,12 +9,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, erfc
-from .base import Parts, PrivacyProfile, Sampler, Samples, convex_corners, larger_of
+from .base import Parts, PrivacyProfile, Sampler, Samples, convex_corners
 
 # proof constants: docs/theory/constants.md
 #: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.
@@ -173,8 +172,8 @@ class Polygon:
         rise = -np.diff(delta) / -np.expm1(-np.diff(epsilon))
         return cls(epsilon, delta, rise, 16 * _ULP)
 
-    def __call__(self, epsilon: Array) -> tuple[Array, Array, Array]:
-        """The value and minus the slope from the left and from the right, not yet charged."""
+    def __call__(self, epsilon: Array) -> Samples:
+        """Samples, with the relative error charged; slopes from the left and from the right."""
         ends = len(self.epsilon) - 1
         right = np.searchsorted(self.epsilon, epsilon, side="right") - 1  # corner at or before
         left = np.maximum(np.searchsorted(self.epsilon, epsilon, side="left") - 1, 0)
@@ -182,7 +181,100 @@ class Polygon:
         gap = np.minimum(epsilon - self.epsilon[cell + 1], 0.0)
         value = self.value[cell + 1] + self.rise[cell] * -np.expm1(gap)
         slope = np.append(self.rise * np.exp(-self.epsilon[1:]), 0.0)
-        return value, slope[left], slope[right]
+        # the last value of a polygon is exact: it was given
+        charge = np.where(epsilon < self.epsilon[-1], 2 * self.error, 0.0)
+        upper, lower = value * (1 + charge) + UNDERFLOW * (charge > 0), value * (1 - charge)
+        return Samples(
+            np.where(lower > UNDERFLOW, lower, 0.0),
+            np.minimum(upper, 1.0),
+            slope[left] * (1 - charge),
+            slope[right] * (1 + charge) + 1e-307,  # a slope may underflow where alpha is large
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Polygon) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[bytes, ...]:
+        return tuple(part.tobytes() for part in (self.epsilon, self.value, self.rise))
+
+    def __repr__(self) -> str:
+        return f"<Polygon: {len(self.epsilon)} corners, delta(0) = {float(self.value[0])!r}>"
+
+
+def polygon_below(losses: Array, masses: Array, infinite: float = 0.0) -> Polygon:
+    """A polygon below the profile of these losses: those above the largest supported are less."""
+    return Polygon.of_losses(np.minimum(losses, _LARGEST), masses, infinite)
+
+
+def polygon_above(losses: Array, masses: Array, infinite: float = 0.0) -> Polygon:
+    """A polygon above it: losses above the largest supported are infinite."""
+    far = losses > _LARGEST
+    infinite += float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT)
+    return Polygon.of_losses(losses[~far], masses[~far], min(infinite * (1 + 2 * UNIT), 1.0))
+
+
+#: Losses and their masses.
+Losses = tuple[Array, Array]
+
+
+def polygons_between(below: Losses, above: Losses, error: float) -> tuple[Polygon, Polygon]:
+    """Polygons below and above a profile, whose masses err by a relative `error` at most."""
+    low, high = polygon_below(*below), polygon_above(*above)
+    return replace(low, error=low.error + error), replace(high, error=high.error + error)
+
+
+def between_polygons(below: Polygon, above: Polygon, epsilon: Array) -> Samples:
+    """Samples of a profile between two polygons."""
+    low = below(epsilon)
+    high = low if above is below else above(epsilon)
+    return Samples(low.lower, high.upper, low.fall_low, low.fall_high)
+
+
+class BetweenPolygons(PrivacyProfile):
+    """A profile between two polygons; no loss is infinite but those that are not supported."""
+
+    @property
+    @abstractmethod
+    def _polygons(self) -> tuple[Polygon, Polygon]:
+        """Below and above."""
+
+    @property
+    def max_loss(self) -> float:
+        return float(self._polygons[1].epsilon[-1]) if self.bounded else _LARGEST
+
+    @property
+    def bounded(self) -> bool:
+        return bool(self._polygons[1].value[-1] == 0)
+
+    def sampler(self, depth: float, rtol: float) -> Sampler:
+        """Samples whatever the depth and the width."""
+        return lambda epsilon: between_polygons(*self._polygons, np.asarray(epsilon, dtype=float))
+
+
+@dataclass(frozen=True)
+class PolygonProfile(BetweenPolygons):
+    """A polygon, for alpha >= 1."""
+
+    polygon: Polygon
+
+    @property
+    def _polygons(self) -> tuple[Polygon, Polygon]:
+        return self.polygon, self.polygon
+
+    @property
+    def max_loss(self) -> float:
+        # values of tiny losses may underflow, masses do not
+        is_lossy = self.polygon.value[0] or self.polygon.rise.any()
+        return float(self.polygon.epsilon[-1]) if is_lossy else 0.0
+
+    @property
+    def kinks(self) -> Array | None:
+        """The corners, if there are few of them."""
+        return self.polygon.epsilon if len(self.polygon.epsilon) <= 500 else None
 
 
 @dataclass(frozen=True)
@@ -212,7 +304,7 @@ class RevealedProfile(PrivacyProfile):
     @property
     def factors(self) -> Parts:
         revealed = Polygon.of_losses(np.zeros(0), np.zeros(0), self.paid)
-        return [(self.hidden, 1), (PolygonProfile((revealed,)), 1)]
+        return [(self.hidden, 1), (PolygonProfile(revealed), 1)]
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         inner, paid, rest = self.hidden.sampler(depth, rtol), self.paid, 1 - self.paid
@@ -229,107 +321,3 @@ class RevealedProfile(PrivacyProfile):
             )
 
         return sample
-
-
-@dataclass(frozen=True, eq=False)
-class PolygonProfile(PrivacyProfile):
-    """The largest of some polygons, one for each order of the neighbours; alpha >= 1 suffices."""
-
-    polygons: tuple[Polygon, ...]
-
-    @property
-    def max_loss(self) -> float:
-        # values of tiny losses may underflow, masses do not
-        lossy = [each for each in self.polygons if each.value[0] or each.rise.any()]
-        return max((float(each.epsilon[-1]) for each in lossy), default=0.0)
-
-    @property
-    def bounded(self) -> bool:
-        return all(polygon.value[-1] == 0 for polygon in self.polygons)
-
-    @property
-    def kinks(self) -> Array | None:
-        """The corners of a single polygon, if there are few of them."""
-        corners = self.polygons[0].epsilon
-        return corners if len(self.polygons) == 1 and len(corners) <= 500 else None
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Samples that are exact up to rounding, whatever the depth and the width."""
-        return self._sample
-
-    def _sample(self, epsilon: Array) -> Samples:
-        epsilon = np.asarray(epsilon, dtype=float)
-        return reduce(larger_of, (self._samples(polygon, epsilon) for polygon in self.polygons))
-
-    @staticmethod
-    def _samples(polygon: Polygon, epsilon: Array) -> Samples:
-        """Samples of one polygon, with its relative error charged."""
-        value, left, right = polygon(epsilon)
-        # the last value of a polygon is exact: it was given
-        charge = np.where(epsilon < polygon.epsilon[-1], 2 * polygon.error, 0.0)
-        upper = value * (1 + charge) + UNDERFLOW * (charge > 0)
-        lower = value * (1 - charge)
-        return Samples(
-            np.where(lower > UNDERFLOW, lower, 0.0),
-            np.minimum(upper, 1.0),
-            left * (1 - charge),
-            right * (1 + charge) + 1e-307,  # a slope may underflow where alpha is large
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PolygonProfile) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[bytes, ...]:
-        return tuple(part.tobytes() for p in self.polygons for part in (p.epsilon, p.value, p.rise))
-
-    def __repr__(self) -> str:
-        corners = sum(len(polygon.epsilon) for polygon in self.polygons)
-        at_one = max(float(polygon.value[0]) for polygon in self.polygons)
-        return f"<PolygonProfile: {corners} corners, delta(0) = {at_one!r}>"
-
-
-#: Losses and their masses.
-Losses = tuple[Array, Array]
-
-
-def polygons_between(below: Losses, above: Losses, error: float) -> tuple[Polygon, Polygon]:
-    """Polygons below and above a profile, whose masses err by a relative `error` at most.
-
-    Losses above the largest supported count as that from below, and as infinite from above.
-    """
-    losses, masses = above
-    far = losses > _LARGEST
-    infinite = min(float(masses[far].sum()) * (1 + (len(masses) + 8) * UNIT), 1.0)
-    low = Polygon.of_losses(np.minimum(below[0], _LARGEST), below[1], 0.0)
-    high = Polygon.of_losses(losses[~far], masses[~far], infinite)
-    return replace(low, error=low.error + error), replace(high, error=high.error + error)
-
-
-class BetweenPolygons(PrivacyProfile):
-    """A profile between two polygons; no loss is infinite but those that are not supported."""
-
-    @property
-    @abstractmethod
-    def _polygons(self) -> tuple[Polygon, Polygon]:
-        """Below and above."""
-
-    @property
-    def max_loss(self) -> float:
-        return float(self._polygons[1].epsilon[-1]) if self.bounded else _LARGEST
-
-    @property
-    def bounded(self) -> bool:
-        return bool(self._polygons[1].value[-1] == 0)
-
-    def sampler(self, depth: float, rtol: float) -> Sampler:
-        """Samples whatever the depth and the width."""
-        return self._sample
-
-    def _sample(self, epsilon: Array) -> Samples:
-        epsilon = np.asarray(epsilon, dtype=float)
-        below, above = (PolygonProfile((polygon,)).sampler(0, 0) for polygon in self._polygons)
-        low, high = below(epsilon), above(epsilon)
-        return Samples(low.lower, high.upper, low.fall_low, low.fall_high)

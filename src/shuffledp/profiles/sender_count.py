@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,14 @@ def bernstein(variance: float, depth: float) -> float:
 
 
 class Bucket(NamedTuple):
-    """Counts from `first` to before `last`, or `first` alone if both are equal.
+    """Counts from `first` up to at most `last`, which the next bucket shares if it starts there.
 
-    The last bucket includes `last`. The counts have a probability in [lower, upper] and a mean
-    between mean_low and mean_high. No count is below the `node`, which is `first` or the single
-    count before it. `before` and `after` are the next nodes, or the node and `last` at the ends.
+    The counts have a probability in [lower, upper] and a mean between mean_low and mean_high. If
+    `last` is `first`, that is the only count. `before` and `after` are the next counts at which a
+    bucket starts or the last one ends, or `first` and `last` themselves at the ends.
     """
 
     before: int
-    node: int
     first: int
     last: int
     after: int
@@ -49,54 +48,54 @@ class Bucket(NamedTuple):
     @property
     def key(self) -> tuple[int, ...]:
         """What bounds of it depend on."""
-        return self[:5]
+        return *self[:4], self.cells.shape[1]
 
 
 class CountCells(NamedTuple):
-    """Cells of counts, from each point to before the next; the last cell is a single count.
+    """Cells of counts, from `first` to `last` each; both grow from cell to cell.
 
     Cell i has a probability in [lower[i], upper[i]], all other counts one of at most `rest`.
     """
 
-    point: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
     lower: Array
     upper: Array
     rest: float
 
-    def starts(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The cells at which buckets start, for increasing nodes from 0 on.
-
-        A node that is a single count is a bucket by itself.
-        """
-        is_single = self.point[np.minimum(nodes + 1, len(self.point) - 1)] == self.point[nodes] + 1
-        return np.union1d(nodes, nodes[is_single] + 1)
-
-    def buckets(self, nodes: NDArray[np.intp]) -> list[Bucket]:
-        """Buckets of cells, from each start to before the next."""
-        start, point = self.starts(nodes), self.point.astype(float)
-        end = np.append(point[1:] - 1, point[-1])
-        sizes = np.diff(start, append=len(point))
-        first = np.repeat(point[start], sizes)
-        from_first, to_last = self.lower * (point - first), self.upper * (end - first)
-        lower, upper, least, most = (
-            np.add.reduceat(part, start) for part in (self.lower, self.upper, from_first, to_last)
+    def buckets(self, start: NDArray[np.intp]) -> list[Bucket]:
+        """Buckets of cells, from each start to before the next; the first start is 0."""
+        cells = np.array([self.first, self.last, self.lower, self.upper])
+        first, sizes = self.first[start], np.diff(start, append=len(self.first))
+        final = self.last[start + sizes - 1]
+        last = np.where(final > first, np.maximum(final, np.append(first[1:], final[-1])), first)
+        away = cells[:2] - np.repeat(first, sizes)
+        lower, upper, least, most = np.add.reduceat(
+            [*cells[2:], *(away * cells[2:])], start, axis=1
         )
-        begin, following = self.point[start], np.append(self.point[start[1:]], self.point[-1])
-        node = self.point[nodes[np.searchsorted(nodes, start, side="right") - 1]]
-        last = np.where((end[start + sizes - 1] > begin) | (begin > node), following, begin)
-        slack = 8 * UNIT * (len(point) + 1)
-        most = np.divide(most, lower, out=(last - begin).astype(float), where=lower > 0)
-        mean_low = np.minimum(begin + least / np.maximum(upper, 1e-300) * (1 - slack), last)
-        mean_high = np.minimum(begin + most * (1 + slack), last)
+        slack = 8 * UNIT * (len(self.first) + 1)
+        most = np.divide(most, lower, out=(last - first).astype(float), where=lower > 0)
+        mean_low = np.minimum(first + least / np.maximum(upper, 1e-300) * (1 - slack), last)
+        mean_high = np.minimum(first + most * (1 + slack), last)
         # what a bucket has the others cannot have
         upper = np.minimum(upper, 1 - (lower.sum() - lower) + 4 * UNIT * len(lower))
-        every = np.unique(np.append(self.point[nodes], self.point[-1]))
-        place, following = np.searchsorted(every, node), np.searchsorted(every, last)
-        before = every[np.maximum(place - 1, 0)]
-        after = every[np.minimum(following + 1, len(every) - 1)]
-        columns = (before, node, begin, last, after, lower, upper, mean_low, mean_high)
-        parts = np.split(np.array([point, end, self.lower, self.upper]), start[1:], axis=1)
-        return list(map(Bucket, *(column.tolist() for column in columns), parts))
+        before = np.append(first[:1], first[:-1])
+        after = np.append(first, final[-1:].repeat(2))[2:]
+        columns = (before, first, last, after, lower, upper, mean_low, mean_high)
+        every = np.split(cells, start[1:], axis=1)
+        return list(map(Bucket, *(column.tolist() for column in columns), every))
+
+    def up_to(self, count: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Lower and upper bounds on Pr[number <= count], from above without `rest`."""
+        charge = 2 * UNIT * (len(self.first) + 8)
+        low, high = self.lower * (1 - charge), self.upper * (1 + charge)
+        whole = np.searchsorted(self.last, count, side="right")
+        begun = np.searchsorted(self.first, count, side="right")
+        sums = [np.append(0.0, np.cumsum(mass)) for mass in (low, high)]
+        # sums of what is beyond are small where probabilities are near 1
+        beyond = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (low, high)]
+        least = np.maximum(sums[0][whole], 1 - beyond[1][whole] - self.rest - 4 * UNIT)
+        return least, np.minimum(sums[1][begun], 1 - beyond[0][begun] + 4 * UNIT)
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,6 @@ class SenderCount:
     It is the number of the `honest` users in a `sample` drawn from all `users`, or, if there is a
     `rate`, the number of honest users who send if each does with this probability.
     """
-
-    #: Its cells are those of the count itself: see `TotalCount`.
-    rounded_off: ClassVar[int] = 0
 
     honest: int
     users: int = 0
@@ -176,7 +172,8 @@ class SenderCount:
         point = np.append(np.arange(low, high, self.stride, dtype=np.int64), high)
         rest = 0.0 if low == self.least else math.exp(-depth - 12)
         rest += 0.0 if high == self.most else math.exp(-depth - 12)
-        return CountCells(point, *self._masses(point), rest)
+        last = np.append(point[1:] - 1, point[-1])
+        return CountCells(point, last, *self._masses(point), rest)
 
     def _masses(self, point: NDArray[np.int64]) -> tuple[Array, Array]:
         """Bounds of the probability of the counts from each point to before the next.
@@ -205,26 +202,32 @@ class SenderCount:
 class TotalCount:
     """The sum of independent numbers of users, for example of several groups.
 
+    Parameters
+    ----------
+    terms : tuple of SenderCount
+    certain : int
+        A number of users on top.
+
     Notes
     -----
     docs/theory/mixed.md. Of many users each term is rounded down to a multiple of a stride, about
-    1/64 of the deviation of the sum, so that `cells` are those of a sum that is smaller than the
-    true one by at most `rounded_off`.
+    1/64 of the deviation of the sum: cells are as wide as all terms together may be rounded.
     """
 
     terms: tuple[SenderCount, ...]
+    certain: int = 0
 
     @property
     def least(self) -> int:
-        return sum(term.least for term in self.terms)
+        return self.certain + sum(term.least for term in self.terms)
 
     @property
     def most(self) -> int:
-        return sum(term.most for term in self.terms)
+        return self.certain + sum(term.most for term in self.terms)
 
     @property
     def mean(self) -> float:
-        return math.fsum(term.mean for term in self.terms)
+        return self.certain + math.fsum(term.mean for term in self.terms)
 
     @property
     def deviation(self) -> float:
@@ -237,20 +240,21 @@ class TotalCount:
 
     @property
     def rounded_off(self) -> int:
-        """By how much the sum may be larger than the one whose cells are returned."""
+        """By how much the sum may be larger than the rounded one."""
         return sum(self.stride - 1 + term.stride - 1 for term in self.terms)
 
     def cells(self, depth: float) -> CountCells:
-        """All values of the rounded sum but some with a probability of at most e^-depth."""
-        stride, low, rest = self.stride, 0, 0.0
+        """All values of the sum but some with a probability of at most e^-depth."""
+        stride, low, rest = self.stride, self.certain, 0.0
         lower = upper = np.ones(1)
         for term in self.terms:
             cells = term.cells(depth + math.log(len(self.terms)))
-            index = (cells.point - cells.point[0]) // stride
+            index = (cells.first - cells.first[0]) // stride
             least, most = (np.bincount(index, side) for side in (cells.lower, cells.upper))
             charge = UNIT * (len(index) + min(len(lower), len(least)) + 8)
             lower = np.convolve(lower, least) * (1 - charge)
             upper = np.convolve(upper, most) * (1 + charge) + UNDERFLOW
-            low, rest = low + int(cells.point[0]), rest + cells.rest
-        point = low + stride * np.arange(len(lower), dtype=np.int64)
-        return CountCells(point, lower, upper, rest)
+            low, rest = low + int(cells.first[0]), rest + cells.rest
+        first = low + stride * np.arange(len(lower), dtype=np.int64)
+        last = np.maximum(np.minimum(first + self.rounded_off, self.most), first)
+        return CountCells(first, last, lower, upper, rest)

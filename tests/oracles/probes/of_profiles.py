@@ -30,9 +30,9 @@ from shuffledp.laws.matrix_law import Cover, shared_law
 from shuffledp.laws.noise_law import BinomialCounts, NegativeBinomialNoise, Noise, PoissonNoise
 from shuffledp.profiles.binary_profile import BinaryProfile
 from shuffledp.profiles.class_profile import ClassSampler, LawTable
+from shuffledp.profiles.mixture import covered_profile
 from shuffledp.profiles.one_more import ThresholdProfile, one_more
 from shuffledp.profiles.parts import replaced_parts
-from shuffledp.profiles.population import covered_profile
 from shuffledp.profiles.sender_count import SenderCount
 from shuffledp.profiles.shifted_noise import IntegerNoiseProfile
 from shuffledp.randomizers import Randomizer
@@ -152,8 +152,8 @@ def exact_sample(epsilon: float) -> mpmath.mpf:
 def senders() -> Iterator[Checked]:
     for depth, nodes in ((20.0, 7), (60.0, 80)):
         cells = COUNT.cells(depth)
-        found = cells.buckets(np.unique(np.linspace(0, len(cells.point) - 1, nodes).astype(int)))
-        ends = [bucket.first - 1 for bucket in found[1:]] + [int(cells.point[-1])]
+        found = cells.buckets(np.unique(np.linspace(0, len(cells.first) - 1, nodes).astype(int)))
+        ends = [bucket.first - 1 for bucket in found[1:]] + [int(cells.first[-1])]
         for bucket, last in zip(found, ends, strict=True):
             exact = mpmath.fsum(count_masses()[bucket.first : last + 1])
             yield (bucket.lower, bucket.upper), (exact, exact)
