@@ -398,8 +398,7 @@ class Randomizer(ABC):
         return float(self.client.variance(users, validate.between("count", count, 0, users)))
 
     def mean_variance(self, users: int) -> float:
-        """Variance of an estimated mean, of numbers or of one coordinate: the largest over all
-        data that users may have, numbers in [0, 1] or vectors.
+        """Variance of an estimated mean, or of one of its coordinates: the largest over all data.
 
         Parameters
         ----------
