@@ -2,7 +2,7 @@
 
 100,000 users each hold one of 16 values. Their histogram is collected every month of a year, and
 the year may cost (1, 1e-8), replace-one. Up to 5 % of them may collude with whoever looks at the
-messages, and up to 20 % may not answer.
+messages, and up to 20 % may send nothing, for reasons other than their own value.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ USERS, VALUES, MONTHS, EPSILON, DELTA = 100_000, 16, 12, 1.0, 1e-8
 COLLUDING, DROPOUTS = 0.05, 0.2
 
 # 1. Which randomizer, with which parameters? The best one whose messages have a local guarantee,
-# which is weak: 92 % of the messages are still true. In the noisy histograms that are listed above
-# it all are, and the shuffler sees them.
+# which is weak: 92 % of the messages are still true. With the noisy histograms, which are listed
+# above it, every device sends its true value, and the shuffler sees these values.
 table = choose(
     users=USERS,
     values=VALUES,

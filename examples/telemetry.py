@@ -1,6 +1,7 @@
 """A telemetry roll-out: a million users, one question a week for a year, a tenth of them asked.
 
-Up to 5 % of the users may collude, and 20 % may not answer. Which eps0 may the devices use if the
+Up to 5 % of the users may collude, and 20 % may send nothing, for other reasons than
+their value. Which eps0 may the devices use if the
 year is to stay (1, 1e-8)-differentially private, what does a change of plan cost, and what is left
 for an unforeseen campaign? Run: python examples/telemetry.py
 """

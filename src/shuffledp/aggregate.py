@@ -70,8 +70,8 @@ class Aggregate(RoundOfUsers):
     sent: ClassVar[str] = "contributions"
     trusted: ClassVar[str] = (
         "the aggregation is exact and secure: it reveals the sums of what all users send and "
-        "nothing else; no more of its servers or users conspire than it tolerates, and its "
-        "cryptography is not broken"
+        "nothing else, even if those users who collude and some of its servers work together, no "
+        "more of them than it tolerates; its cryptography is not broken"
     )
 
     randomizer: Randomizer

@@ -36,7 +36,7 @@ TOGETHER = "which may all change between neighbouring datasets and are protected
 #: Whom a guarantee is for where users follow a protocol: the theory of users without cover.
 FOLLOWS = (
     "every user{} who follows the protocol in every round, also one from whom nothing arrives in "
-    "some of them"
+    "some of them, if that does not depend on this user's value"
 )
 DRAWN = (
     "afresh in every round and independently of all values; the adversary learns how many were "
@@ -58,9 +58,9 @@ def deviating(said: Sequence[str], sampled: bool) -> str:
     drawn = ", nor on who is drawn" if sampled else ""
     return (
         f"in each round {' and '.join(said)}, and no other user drops out, colludes or deviates; "
-        "these may be any users, other ones in each round, and who they are may depend on the "
-        "values of others, but neither on that of the user who is protected nor on what anybody "
-        f"sends{drawn}"
+        "these may be any users, other ones in each round, and who they are may depend on other "
+        "users' values and on what earlier rounds released, but neither on the value of the user "
+        f"who is protected nor on what anybody sends in the round{drawn}"
     )
 
 

@@ -76,8 +76,9 @@ class Shuffle(RoundOfUsers):
     noun: ClassVar[str] = "shuffled round"
     seen: ClassVar[str] = "the messages"
     trusted: ClassVar[str] = (
-        "the shuffler is honest: it reveals all messages of a round together, in an order drawn "
-        "uniformly at random, and nothing else"
+        "the shuffler is honest: it reveals all messages of a round together, in an order that is "
+        "drawn uniformly at random and afresh for every round, and nothing else, so that nothing "
+        "links two messages of a user"
     )
 
     randomizer: Randomizer

@@ -25,6 +25,13 @@ _MODULES = {"delta": "epsilon"}
 
 #: Other names of commands.
 ALIASES = {"plan": "account"}
+#: What is no command, and where it is printed.
+_ELSEWHERE = {
+    "statement": "Statements are printed by epsilon, delta and risk, and documents by plan.",
+    "document": "Documents are printed by plan, and statements by epsilon, delta and risk.",
+    "estimate": "Estimates are made in Python, by randomizer.estimate(counts), as docs/clients.md "
+    "says; simulate shows what they look like.",
+}
 
 
 def command_module(name: str) -> str:
@@ -34,15 +41,6 @@ def command_module(name: str) -> str:
     'shuffledp.cli.epsilon'
     """
     return f"{__package__}.{_MODULES.get(name, name)}"
-
-
-#: What is no command, and what to do instead.
-_ELSEWHERE = {
-    "statement": "statements are printed by epsilon, delta and risk, documents to sign by plan.",
-    "document": "documents to sign are printed by plan, statements by epsilon, delta and risk.",
-    "estimate": "estimates are made in Python, by randomizer.estimate(counts), as docs/clients.md "
-    "says; shuffledp simulate shows what they look like.",
-}
 
 
 class LazyCommands(UserDict[str, click.Command]):
@@ -80,9 +78,15 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name, or of which it is another name."""
-        if cmd_name in _ELSEWHERE:
-            raise click.UsageError(_ELSEWHERE[cmd_name])
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was asked for; for one that is none, say where to find it."""
+        if args and args[0] in _ELSEWHERE:
+            ctx.fail(f"No such command '{args[0]}'. {_ELSEWHERE[args[0]]}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands into a help text."""

@@ -42,7 +42,8 @@ ROUNDING = "what the rounding of numbers by a computer reveals"
 #: What is said of training only.
 EVERY_EXAMPLE = "every example of the data"
 OF_TRAINING = (
-    "how hyperparameters and the architecture were chosen",
+    "choices of hyperparameters or of the architecture that were made from the data in other ways "
+    "than by what is counted here",
     "examples that are used for validation",
 )
 #: The names of all analyses of shuffled messages, from the most to the least that the adversary is

@@ -159,7 +159,7 @@ class Randomizer(ABC):
     @property
     def no_local_eps0(self) -> str:
         """Words of a statement about one message whose sender is known, if it has no local eps0."""
-        return "a message has no local eps0, and other deltas are not stated"
+        return "a message has no local eps0"
 
     @property
     def truth_probability(self) -> Fraction | None:

@@ -222,8 +222,8 @@ class NoiseShares(Randomizer):
     @property
     def no_local_eps0(self) -> str:
         return (
-            "a message has the noise share of one user only, which may be 0, so that the message "
-            "is the true value; other deltas are not stated"
+            "a message has the noise share of one user only, which hides a value in the sum of all "
+            "users, and is often 0 or small by itself"
         )
 
     @property

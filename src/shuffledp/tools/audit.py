@@ -229,8 +229,8 @@ class Audit(Records):
             f"No deviation found: all {len(self.rows)} confidence intervals contain the "
             f"probabilities of {self.randomizer!r}. They reach up to "
             f"{rounded_up(self.half_width, 2)} to either side of what was seen, and smaller errors "
-            f"may be missed. The local epsilon of {self.whose} is at least {least}{claimed}, "
-            f"{sure}.{untested}"
+            f"may be missed. Lower confidence limit of the local epsilon of {self.whose}: "
+            f"{least}{claimed}, {sure}; an audit has no upper limit.{untested}"
         )
 
     def records(self) -> list[dict[str, Any]]:

@@ -279,6 +279,8 @@ class Choices(RowSequence[Choice], style.Drawable):
         unbounded = ("noisy-histogram", "noise-shares")
         if any(choice.name in unbounded for choice in self):
             told += ", and without limit with NoisyHistogram and NoiseShares"
+        if any(choice.view == "aggregate" for choice in self):
+            told += ", and in any sums unless the aggregator verifies what each user sends"
         return f"{told}."
 
     def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:

@@ -53,8 +53,8 @@ _OPERATORS = {
 }
 #: What the difference to a target or a budget is not.
 NOT_LEFT_OVER = (
-    "What is below a target or a budget is not left over for other work, since this plan uses all "
-    "of delta. Run the plan again with every further entry."
+    "What is below a target or a budget is no reserve for other work: epsilons do not add up in this "
+    "way, and all of delta is used already. Run the plan again with every further entry."
 )
 #: What the guarantee of a plan says nothing about.
 OTHER_PLANS = (
@@ -100,8 +100,10 @@ def _signatures(details: DocumentDetails, ledger: Ledger) -> Section:
     usual = ["Controller", *(each[:1].upper() + each[1:] for each in operators)]
     rows = [(line, _BLANK[:14], _BLANK[:14], _BLANK) for line in details.signatures or usual]
     declared = (
-        "Who signs as controller undertakes that every entry is carried out as this document "
-        f"describes. Who signs as {' or '.join(operators)} confirms what it assumes of that party. "
+        "Who signs as controller undertakes to carry out every entry as this document describes, as "
+        "far as that is in the controller's hands; how many users collude or drop out, and why, is "
+        f"the controller's estimate. Who signs as {' or '.join(operators)} confirms what this "
+        "document assumes of that party. "
         "Everybody else who signs has read it and undertakes nothing. The program that wrote it "
         "cannot check any assumption."
     )
@@ -396,7 +398,7 @@ def _computed(ledger: Ledger) -> Section:
     rows = [
         ("composition", f"of {whose}; {COMPOSITION}{limits if limited else ''}"),
         ("bracket", bracket),
-        ("rounding", CERTIFIED),
+        ("meaning of the bracket", CERTIFIED),
         ("warranty", NO_WARRANTY),
     ]
     return Section("How it was computed", facts=rows)

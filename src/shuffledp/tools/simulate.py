@@ -117,12 +117,12 @@ class Simulation(Records, style.Drawable):
         seen, expected = self.root_mean_square_error, self.expected_error
         if seen is not None and expected is not None:
             form = ",.1f" if self.estimates == "counts" else ".6g"
-            about = "about" if self.estimates == "counts" else "at most about"
+            most = "" if self.estimates == "counts" else "at most "
             said.append(
-                f"Root mean square error of all {len(self.true):,} estimates: {seen:{form}}; "
-                f"expected: {about} {expected:{form}}."
+                f"Root mean square error of all {len(self.true):,} estimates: {seen:{form}}; over "
+                f"many simulations it is {most}about {expected:{form}}."
                 if len(self.true) > 1
-                else f"Error: {seen:{form}}; expected: {about} {expected:{form}}."
+                else f"Error: {seen:{form}}; its standard error is {most}about {expected:{form}}."
             )
         return " ".join(said)
 

@@ -27,8 +27,8 @@ _LEAKS = (
     "with about that probability; choose a delta0 far below delta/users"
 )
 _ALL_ANSWER = (
-    "this assumes that every user who is asked answers; the option dropouts says how many may not, "
-    "such as 20%"
+    "this holds only if every user who is asked answers; the option dropouts, such as 20%, says how "
+    "many may send nothing for reasons other than their own value"
 )
 _UNKNOWN = (
     "how many {0} there are is not known here: delta has to be far below 1 divided by the number "
@@ -305,7 +305,7 @@ def without_trust(round_: Round, rounds: int) -> str:
     if isinstance(round_, MixedShuffle):
         total = local_epsilon(round_, rounds)
         if math.isinf(total):
-            return f"{against}, there is no guarantee at delta = 0: a message has no local eps0"
+            return f"{against}, no guarantee is stated: a message has no local eps0"
         return f"{against}, {_left(total)} for {round_.whom}{_practically(total)}"
     if not isinstance(round_, RoundOfUsers):
         return f"{against}, there is no guarantee: {_GIVEN_AWAY[round_.view]}"
@@ -314,7 +314,7 @@ def without_trust(round_: Round, rounds: int) -> str:
     if truth == 1:
         return f"{against}, there is no guarantee: every user sends the true value"
     if math.isinf(randomizer.local_eps0):
-        return f"{against}, there is no guarantee at delta = 0: {randomizer.no_local_eps0}"
+        return f"{against}, no guarantee is stated: {randomizer.no_local_eps0}"
     times = [f"{rounds:,} rounds"] if rounds > 1 else []
     times += [f"{messages:,} {round_.sent}"] if messages > 1 else []
     one = round_.sent.removesuffix("s")
@@ -326,8 +326,9 @@ def without_trust(round_: Round, rounds: int) -> str:
         said.append("this depends neither on sampling nor on other users")
     if truth is not None:
         said.append(
-            f"a single message is the true value with probability at most {_percent(truth)}; from "
-            "several messages of a user, or if the value is common, far more may be concluded"
+            f"a device sends the true value with probability at most {_percent(truth)}; how sure "
+            "the shuffler may be of a value is another matter: if the value is common, or from "
+            "several messages of a user, far surer"
         )
     return "; ".join(said)
 

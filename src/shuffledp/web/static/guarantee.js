@@ -28,7 +28,7 @@ export class Guarantee extends View {
     this.profile = new Card("profile", "delta against epsilon");
     this.byUsers = new Card("users", "Against users");
     this.byRounds = new Card("rounds", "Against rounds");
-    this.ladder = new Card("adversaries", "What the adversary's knowledge costs", "epsilon of each analysis, and what actual datasets reach");
+    this.ladder = new Card("adversaries", "What each analysis gives", "epsilon of each analysis, and what actual datasets reach");
     this.risk = new Card("risk", "What an attacker gains");
     this.hero = html(
       "section", { class: "hero", "aria-label": "The guarantee" }, this.sentence, this.bracket, this.attained,
