@@ -81,8 +81,8 @@ class Given(RoundWithOwnParameters):
             return super().differing
         return (
             f"neighbouring datasets differ in whether one {self.member} is in the data; nothing "
-            "stands for a missing one, or zeros if what is assumed, such as a constant that results "
-            "are divided by, holds only if the number stays the same"
+            "stands for a missing one, or zeros if what is assumed, such as a constant by which "
+            "results are divided, holds only if the number stays the same"
         )
 
     @property

@@ -76,8 +76,9 @@ def test_json_is_what_python_says() -> None:
         "adversary": STRONGER_CLONES.adversary,
         "assumptions": [
             STRONGER_CLONES.assumption,
-            "the shuffler is honest: it reveals all messages of a round together, in an order "
-            "drawn uniformly at random, and nothing else",
+            "the shuffler is honest: it reveals all messages of a round together, in an order that "
+            "is drawn uniformly at random and afresh for every round, and nothing else, so that "
+            "nothing links two messages of a user",
             "no user colludes with the adversary, even later, deviates from the protocol or drops "
             "out",
         ],

@@ -232,7 +232,9 @@ def test_a_value_in_clear_is_caught(randomizer: Randomizer, wrong: Any) -> None:
 
 def test_what_was_not_tried_is_said() -> None:
     few, many = (audit(RandomizedResponse(k, eps0=5.0), trials=20_000) for k in (12, 1000))
-    assert few.untested == "" and few.verdict.endswith("at confidence 0.999.")
+    assert few.untested == "" and few.verdict.endswith(
+        "at confidence 0.999; an audit has no upper limit."
+    )
     assert "1,666 of each of the values 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11." in str(few)
     assert many.verdict.endswith("The other 936 values were not tested.")
     assert "312 of each of the 64 values 0, 15, 31, ..., 999." in str(many)
@@ -246,9 +248,9 @@ def test_what_was_not_tried_is_said() -> None:
 
 def test_whose_client_it_was() -> None:
     randomizer = RandomizedResponse(2, eps0=1.0)
-    assert "epsilon of the client of shuffledp is" in audit(randomizer, trials=2000).verdict
+    assert "epsilon of the client of shuffledp: " in audit(randomizer, trials=2000).verdict
     other = audit(randomizer, randomizer.randomize, trials=2000)
-    assert "The local epsilon of the client is" in other.verdict
+    assert "of the local epsilon of the client: " in other.verdict
     reach = max(max(row.upper - row.seen / 1000, row.seen / 1000 - row.lower) for row in other.rows)
     assert other.half_width == reach > 0.04
 

@@ -331,7 +331,7 @@ def test_what_is_below_the_target_is_not_left_over_for_other_work() -> None:
     more = PlannedRound("more", ApproximateDP(fits.entries[0].remaining / 2, fits.delta))
     entries = (*(entry.planned for entry in fits.entries), more)
     assert not Plan(fits.epsilon, fits.delta, entries).ledger(rtol=0.1).fits
-    assert "is not left over for other work" in fits.to_markdown()
+    assert "is no reserve for other work" in fits.to_markdown()
 
 
 def test_what_is_signed_is_repeated_above_the_signatures() -> None:

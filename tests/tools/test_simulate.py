@@ -93,9 +93,10 @@ def test_the_error_of_all_values_is_the_root_mean_square() -> None:
     off = found.estimated - found.true
     assert found.root_mean_square_error == pytest.approx((off**2).mean() ** 0.5)
     assert found.expected_error == pytest.approx((found.standard_errors**2).mean() ** 0.5)
-    assert f"4 estimates: {found.root_mean_square_error:,.1f}; expected: about" in str(found)
+    said = f"4 estimates: {found.root_mean_square_error:,.1f}; over many simulations it is about"
+    assert said in str(found)
     mean = simulate(Shuffle(OneBit(6.0), 1000), np.zeros(1000), np.random.default_rng(5))
-    assert "standard error at most" in str(mean) and "expected: at most about" in str(mean)
+    assert "standard error at most" in str(mean) and "standard error is at most about" in str(mean)
     both = Shuffle(Bundle(RandomizedResponse(2, eps0=3.0), OneBit(3.0)), 1000)
     found = simulate(both, np.column_stack([VALUES % 2, VALUES % 2]))
     assert found.root_mean_square_error is found.expected_error is None

@@ -83,8 +83,8 @@ def test_who_drops_out_may_not_depend_on_values() -> None:
     """On those of others they may: of two users of one household one may stay away for the other,
     who is not protected then; all others are."""
     said = (
-        "may depend on the values of others, but neither on that of the user who is protected nor "
-        "on what anybody sends"
+        "may depend on other users' values and on what earlier rounds released, but neither on the "
+        "value of the user who is protected nor on what anybody sends in the round"
     )
     assert said in Shuffle(PureLDP(1.0), 100, dropouts=3).people
 
@@ -124,7 +124,7 @@ def test_a_delta_that_says_little() -> None:
 
 def test_everybody_is_assumed_to_answer_unless_it_is_said_how_many_may_not() -> None:
     protocol = ("epsilon", "--eps0", "1", "--users", "1000", "--delta", "1e-6")
-    said = "this assumes that every user who is asked answers"
+    said = "this holds only if every user who is asked answers"
     assert said in flat(ok(*protocol)) and said in flat(ok(*protocol, "--colluding", "1%"))
     assert said not in ok(*protocol, "--dropouts", "1%")
     groups = [[Group(PureLDP(1.0), 1000, dropouts=lost)] for lost in (0, 10)]
@@ -179,7 +179,7 @@ def test_how_a_missing_value_is_replaced_is_said() -> None:
         (Aggregate(UnaryEncoding(3, eps0=1.0), 9, **removed), "of one user is replaced by zeros"),
         (Shuffle(NoisyHistogram(poisson=1.0), 9, **removed), "the user takes part all the same"),
         (SampleThreshold(0.1, 20, **removed), "differ in whether the report of one user is there"),
-        (GaussianNoise(1.0, **removed), "or zeros, if what is assumed holds for zeros only"),
+        (GaussianNoise(1.0, **removed), "or zeros if what is assumed, such as a constant"),
     ):
         assert said in round_.differing
 
@@ -238,9 +238,13 @@ def test_a_plan_that_may_fit_is_not_said_to_exceed() -> None:
         (Shuffle(PureLDP(4.0), 9), 1, "shuffler * only epsilon = 4 at delta = 0"),
         # log(1 + 4 * 0.75 / 0.25) = log 13 = 2.5649493..., rounded up
         (Shuffle(RandomizedResponse(4, gamma=0.25), 9), 1, "shuffler * only epsilon = 2.56495 at"),
-        (Shuffle(Gaussian(3.0), 9), 1, "shuffler * no guarantee at delta = 0"),
+        (Shuffle(Gaussian(3.0), 9), 1, "shuffler * no guarantee is stated: a message"),
         (Shuffle(NoisyHistogram(poisson=0.5), 9), 5, "shuffler * no guarantee: every user"),
-        (Shuffle(FiniteRandomizer([[1, 0], [0.5, 0.5]]), 9), 1, "shuffler * no guarantee at delta"),
+        (
+            Shuffle(FiniteRandomizer([[1, 0], [0.5, 0.5]]), 9),
+            1,
+            "shuffler * no guarantee is stated: a message",
+        ),
         (SampleThreshold(0.1, 20), 1, "server that counts the reports * no guarantee: true values"),
         (GaussianNoise(9.0), 1, "curator * no guarantee: it has the true data"),
     ],
@@ -252,7 +256,7 @@ def test_what_is_left_without_trust(round_: Round, rounds: int, said: str) -> No
     if who == "aggregation":
         against = "against servers or users who conspire beyond what the aggregation tolerates, "
     assert text.startswith(against)
-    assert f" the guarantee is {left}" in text or f" there is {left}" in text
+    assert any(f" {start}{left}" in text for start in ("the guarantee is ", "there is ", ""))
 
 
 def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> None:
@@ -269,7 +273,7 @@ def test_other_users_and_samples_do_not_change_what_is_left_without_trust() -> N
 )
 def test_how_often_the_truth_is_sent_is_rounded_up(k: int, eps0: float, said: str) -> None:
     text = without_trust(Shuffle(RandomizedResponse(k, eps0=eps0), 9), 1)
-    assert f"a single message is the true value with probability at most {said}; " in text
+    assert f"a device sends the true value with probability at most {said}; " in text
     ratio = Decimal(eps0).exp()
     exact = 100 * ratio / (ratio + k - 1)
     assert exact <= Decimal(said.removesuffix(" %")) < exact + Decimal("0.011")
@@ -303,7 +307,7 @@ def test_what_is_left_without_trust_is_never_rounded_down(eps0: float) -> None:
 
 def test_a_noise_share_by_itself_protects_nothing_that_is_stated() -> None:
     said = without_trust(Aggregate(NoiseShares(skellam=0.01, k=16), 1000), 1)
-    assert "which may be 0, so that the message is the true value" in said
+    assert "which hides a value in the sum of all users, and is often 0" in said
 
 
 def test_what_several_rounds_compare_are_series_of_values() -> None:

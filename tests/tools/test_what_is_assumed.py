@@ -74,7 +74,7 @@ def test_who_drops_out_may_not_depend_on_who_is_drawn() -> None:
     bit = RandomizedResponse(2, eps0=2.0)
     fixed = Shuffle(bit, 4, sample_rate=0.5, dropouts=1)
     for round_ in (fixed, replace(fixed, sampling="poisson")):
-        assert "nor on what anybody sends, nor on who is drawn" in round_.people
+        assert "nor on what anybody sends in the round, nor on who is drawn" in round_.people
     assert math.tanh(1) / 2 > 1.05 * fixed.get_delta(0.0)
     assert "drawn" not in Shuffle(PureLDP(1.0), 4, dropouts=1).people
 
@@ -217,7 +217,7 @@ def test_how_many_values_were_enumerated_is_said() -> None:
 def test_vectors_have_at_least_one_one() -> None:
     """(1, 1) and (0, 0) differ by 2 log(p/q), more than two vectors that are not zero."""
     bits = UnaryEncoding(2, ones=2, p=0.5, q=0.01)
-    assert bits.describe().startswith("2 bits with 1 to 2 set")
+    assert bits.describe().startswith("2 bits of which 1 to 2 are 1")
     removed = 2 * math.log(50)
     assert bits.eps0 < removed
     local = local_epsilon(Aggregate(bits, 9, neighbours="remove"), 3)

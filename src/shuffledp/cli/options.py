@@ -326,7 +326,8 @@ _NEIGHBOURS = (
 _PEOPLE = {
     "colluding": "Users who may tell the adversary all they know, or not follow the protocol: "
     "a count, or a share such as 5%.",
-    "dropouts": "Users who may fail to send, for reasons other than their own value: a count, or a share such as 5%.",
+    "dropouts": "Users who may fail to send, for reasons other than their own value: a count, or a "
+    "share such as 5%.",
     "messages": "Messages of each user in a round, protected together.  [default: 1]",
 }
 

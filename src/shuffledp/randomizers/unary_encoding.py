@@ -281,10 +281,11 @@ class UnaryEncoding(MembershipRandomizer):
         return BitsClient(self.k, *self._fractions(), self.ones)
 
     def describe(self) -> str:
-        some = "one" if self.ones == 1 else f"1 to {self.ones}"
+        some = "one is" if self.ones == 1 else f"1 to {self.ones} are"
         # as sure as the numbers themselves: who sends fewer 1s as 1 and more 0s is covered
         sent = f"with probability {at_least(self.p)}, a 0 as 1 with probability {at_most(self.q)}"
-        return f"{self.k} bits of which {some} 1; then each is drawn: a 1 is sent as 1 {sent}; {at_most(self.eps0)}-LDP"
+        value = f"{self.k} bits of which {some} 1"
+        return f"{value}; a 1 is sent as 1 {sent}; {at_most(self.eps0)}-LDP"
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.given.items())

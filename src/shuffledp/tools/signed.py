@@ -14,6 +14,7 @@ from .._support.files import sha256_of_sources
 from .._support.text import plain, rounded_down, rounded_up
 from ..published.references import references_in
 from ..randomizers.analyses import chapter
+from ..rounds import RoundOfUsers
 from .dates import MONTHS_LATER
 from .document import Document, DocumentDetails, Section, terms_of
 from .participation import CountedRounds, Participation
@@ -53,8 +54,8 @@ _OPERATORS = {
 }
 #: What the difference to a target or a budget is not.
 NOT_LEFT_OVER = (
-    "What is below a target or a budget is no reserve for other work: epsilons do not add up in this "
-    "way, and all of delta is used already. Run the plan again with every further entry."
+    "What is below a target or a budget is no reserve for other work: epsilons do not add up in "
+    "this way, and all of delta is used already. Run the plan again with every further entry."
 )
 #: What the guarantee of a plan says nothing about.
 OTHER_PLANS = (
@@ -99,11 +100,12 @@ def _signatures(details: DocumentDetails, ledger: Ledger) -> Section:
     operators = [_OPERATORS[view] for view in views]
     usual = ["Controller", *(each[:1].upper() + each[1:] for each in operators)]
     rows = [(line, _BLANK[:14], _BLANK[:14], _BLANK) for line in details.signatures or usual]
+    people = any(isinstance(entry.planned.round, RoundOfUsers) for entry in ledger.entries)
+    estimate = "; how many users collude or drop out, and why, is estimated" if people else ""
     declared = (
-        "Who signs as controller undertakes to carry out every entry as this document describes, as "
-        "far as that is in the controller's hands; how many users collude or drop out, and why, is "
-        f"the controller's estimate. Who signs as {' or '.join(operators)} confirms what this "
-        "document assumes of that party. "
+        "Who signs as controller undertakes to carry out every entry as this document describes, "
+        f"as far as that is in the controller's hands{estimate}. Who signs as "
+        f"{' or '.join(operators)} confirms what this document assumes of that party. "
         "Everybody else who signs has read it and undertakes nothing. The program that wrote it "
         "cannot check any assumption."
     )

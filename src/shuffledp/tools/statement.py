@@ -27,8 +27,8 @@ _LEAKS = (
     "with about that probability; choose a delta0 far below delta/users"
 )
 _ALL_ANSWER = (
-    "this holds only if every user who is asked answers; the option dropouts, such as 20%, says how "
-    "many may send nothing for reasons other than their own value"
+    "this holds only if every user who is asked answers; the option dropouts, such as 20%, says "
+    "how many may send nothing for reasons other than their own value"
 )
 _UNKNOWN = (
     "how many {0} there are is not known here: delta has to be far below 1 divided by the number "
