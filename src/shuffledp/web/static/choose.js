@@ -85,10 +85,10 @@ export class Choose extends View {
     if (first) {
       this.best.replaceChildren("Deploy ", html("strong", {}, titleOf(first.randomizer)), ` with ${spelt(first)}${first.asked ? `; questions ${WAYS[first.asked]}` : ""}${first.caution ? `: ${first.caution}` : ""}.`);
       const local = report.choices.find((each) => each.local_eps0 !== "Infinity");
-      if (local && local !== first) this.best.append(" The best with a local guarantee is ", html("strong", {}, titleOf(local.randomizer)), ` with ${spelt(local)}: average error ${about(local.average_error)}, local eps0 ${local.local_eps0_text}.`);
       const what = state.task === "count" ? "a count" : state.task === "mean" ? "the mean" : "a coordinate of the mean";
       const rare = (each) => (state.task === "count" ? ` (${about(each.standard_error)} for a value that no user holds)` : "");
       this.why.textContent = `Average error of ${what} in one round: ${about(first.average_error)}${rare(first)}; certified epsilon ${first.epsilon.upper_text} at delta = ${state.delta}; local eps0: ${first.local_eps0_text}.`;
+      if (local && local !== first) this.why.append(` The best with a local guarantee is ${titleOf(local.randomizer)} with ${spelt(local)}: average error ${about(local.average_error)}, local eps0 ${local.local_eps0_text}.`);
       this.card.about.textContent = this.legend(report);
       const rows = report.choices.map((each) => ({
         name: titleOf(each.randomizer), text: about(each.average_error), value: each.average_error,

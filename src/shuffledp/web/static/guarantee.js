@@ -81,7 +81,7 @@ export class Guarantee extends View {
     this.report = report;
     this.hero.classList.remove("stale");
     const { said, facts } = statement(report.statement);
-    const pair = /^(.*)(\([^)]*\))(.*)$/.exec(said);
+    const pair = /^(.*)(epsilon = \S+)(.*)$/.exec(said);
     this.sentence.replaceChildren(...(pair ? [pair[1], html("strong", {}, pair[2]), pair[3]] : [said]));
     const bracket = facts.find(([name]) => name === "bracket");
     this.bracket.replaceChildren(...unbroken(bracket ? bracket[1].replaceAll("<=", "≤") : ""));
