@@ -181,14 +181,14 @@ class Polygon:
         gap = np.minimum(epsilon - self.epsilon[cell + 1], 0.0)
         value = self.value[cell + 1] + self.rise[cell] * -np.expm1(gap)
         slope = np.append(self.rise * np.exp(-self.epsilon[1:]), 0.0)
-        # the last value of a polygon is exact: it was given
+        # the last value of a polygon is exact: it was given; the slope before it is not
         charge = np.where(epsilon < self.epsilon[-1], 2 * self.error, 0.0)
         upper, lower = value * (1 + charge) + UNDERFLOW * (charge > 0), value * (1 - charge)
         return Samples(
             np.where(lower > UNDERFLOW, lower, 0.0),
             np.minimum(upper, 1.0),
-            slope[left] * (1 - charge),
-            slope[right] * (1 + charge) + 1e-307,  # a slope may underflow where alpha is large
+            slope[left] * (1 - 2 * self.error),
+            slope[right] * (1 + 2 * self.error) + 1e-307,  # may underflow where alpha is large
         )
 
     def __eq__(self, other: object) -> bool:
