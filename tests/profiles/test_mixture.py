@@ -81,6 +81,26 @@ def test_masses_and_means_of_buckets_against_many_digits(seed: int) -> None:
     assert total[0] <= 1 <= total[1] + cells.rest + 1e-12
 
 
+@pytest.mark.parametrize("users", [44_049_207, 10**12 + 7])
+def test_means_of_buckets_of_large_counts_in_fractions(users: int) -> None:
+    """The bounds of a mean may be next to each other, and are still on both sides of it."""
+    count = SenderCount(users - 49, users, users * 13 // 20)
+    cells = count.cells(60.0)
+    for stride in (2, 3, 5):
+        for bucket in cells.buckets(np.arange(0, len(cells.first), stride)):
+            last = int(bucket.cells[1, -1])
+            masses = {bucket.first: Fraction(1)}
+            for s in range(bucket.first, last):
+                ratio = Fraction(
+                    (count.honest - s) * (count.sample - s),
+                    (s + 1) * (users - count.honest - count.sample + s + 1),
+                )
+                masses[s + 1] = masses[s] * ratio
+            mean = sum(s * mass for s, mass in masses.items()) / sum(masses.values())
+            assert bucket.first <= Fraction(bucket.mean_low) <= mean
+            assert mean <= Fraction(bucket.mean_high) <= bucket.last
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_left_out_is_rare(seed: int) -> None:
     """Counts outside all cells, summed in fractions."""

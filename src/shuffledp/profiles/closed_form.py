@@ -68,7 +68,8 @@ class GaussianProfile(PrivacyProfile):
 
     def _sample(self, epsilon: Array) -> Samples:
         """Samples by the closed form, with the errors of erfc and its arguments charged."""
-        epsilon = np.minimum(np.asarray(epsilon, dtype=float), self.max_loss)
+        epsilon = np.asarray(epsilon, dtype=float)
+        is_inside, epsilon = epsilon < self.max_loss, np.minimum(epsilon, self.max_loss)
         x, s = epsilon / (self.shift * math.sqrt(2)), self.shift / math.sqrt(8)
         # a relative change of z changes erfc(z) by 2 z^2 + 2 times that, at most
         error = _VALUE + _ARGUMENT * (2 * (x + s) ** 2 + 2) + UNIT * (4 + 4 * epsilon)
@@ -79,9 +80,10 @@ class GaussianProfile(PrivacyProfile):
         upper = above * (1 + error) - np.maximum(seen * (1 - error) - lost, 0.0) + UNDERFLOW
         lower = above * (1 - error) - seen * (1 + error) - lost
         return Samples(
-            np.where((lower > _NOTHING) & (epsilon < self.max_loss), lower, 0.0),
+            np.where((lower > _NOTHING) & is_inside, lower, 0.0),
             np.clip(upper, UNDERFLOW, 1.0),
-            np.where(below > UNDERFLOW, below * (1 - error), 0.0),
+            # through 0, beyond, a line that falls is above the profile before it
+            np.where((below > UNDERFLOW) & is_inside, below * (1 - error), 0.0),
             below * (1 + error) + UNDERFLOW,
         )
 

@@ -75,8 +75,10 @@ class CountCells(NamedTuple):
         )
         slack = 8 * UNIT * (len(self.first) + 1)
         most = np.divide(most, lower, out=(last - first).astype(float), where=lower > 0)
-        mean_low = np.minimum(first + least / np.maximum(upper, 1e-300) * (1 - slack), last)
-        mean_high = np.minimum(first + most * (1 + slack), last)
+        # of large counts the last rounding is more than the slack
+        mean_low = np.nextafter(first + least / np.maximum(upper, 1e-300) * (1 - slack), 0.0)
+        mean_high = np.nextafter(first + most * (1 + slack), np.inf)
+        mean_low, mean_high = np.clip(mean_low, first, last), np.minimum(mean_high, last)
         # what a bucket has the others cannot have
         upper = np.minimum(upper, 1 - (lower.sum() - lower) + 4 * UNIT * len(lower))
         before = np.append(first[:1], first[:-1])

@@ -97,7 +97,10 @@ def subsampled(inner: Sampler, rate: float, largest: float) -> Sampler:
         else:
             second = inner(after)
             lower, slopes = second.lower, (second.fall_low, second.fall_high)
-        return Samples(lower * rate * (1 - 4 * _ULP), found.upper * rate * (1 + 4 * _ULP), *slopes)
+        # from the largest loss on only a line that does not fall is below what is before
+        low, high = np.where(epsilon < end, slopes[0], 0.0), slopes[1]
+        lower, upper = lower * rate * (1 - 4 * _ULP), found.upper * rate * (1 + 4 * _ULP)
+        return Samples(lower, upper, low, high)
 
     return sample
 
