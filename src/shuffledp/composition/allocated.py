@@ -123,10 +123,6 @@ class AllocatedProfile(PrivacyProfile):
         return tuning.DEPTHS
 
     @property
-    def is_expensive(self) -> bool:
-        return True
-
-    @property
     def family(self) -> tuple[Hashable, int]:
         return super().family if self.skipped else ((self.step, self.is_there), self.steps)
 

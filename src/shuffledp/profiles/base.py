@@ -193,8 +193,13 @@ class PrivacyProfile(ABC):
 
     @property
     def is_expensive(self) -> bool:
-        """Whether narrow samples are so expensive that they should be no narrower than needed."""
-        return any(each.is_expensive for each in self.inner)
+        """Whether narrow samples are so expensive that they should be no narrower than needed.
+
+        They are where depths make a difference, unless the profile evaluates others.
+        """
+        if self.inner:
+            return any(each.is_expensive for each in self.inner)
+        return len(self.depths) > 1
 
     @property
     def is_slow(self) -> bool:

@@ -317,10 +317,6 @@ class DensityProfile(PrivacyProfile):
         return tuning.DEPTHS
 
     @property
-    def is_expensive(self) -> bool:
-        return True
-
-    @property
     def max_loss(self) -> float:
         # idle users mix u and v with the blanket: the largest ratio r becomes 1 + rate (r - 1)
         rate = self.users / (self.users + self.idle)

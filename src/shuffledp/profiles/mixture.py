@@ -97,10 +97,6 @@ class MixtureProfile(PrivacyProfile):
         return tuning.DEPTHS
 
     @property
-    def is_expensive(self) -> bool:
-        return True
-
-    @property
     def is_slow(self) -> bool:
         # narrow brackets cost little if there are few counts; without this flag, bundles of
         # messages take 20 times as long

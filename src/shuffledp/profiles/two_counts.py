@@ -136,10 +136,6 @@ class TwoCountsProfile(PrivacyProfile):
     def depths(self) -> tuple[float, ...]:
         return tuning.DEPTHS
 
-    @property
-    def is_expensive(self) -> bool:
-        return True
-
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Sums over all counts; masses, ratios and sums are charged with their roundings."""
         counts = counts_of(self.noise, depth + 12)
