@@ -120,16 +120,11 @@ class Aggregate(RoundOfUsers):
         return [*super().assumptions, *([zeros] if self.neighbours == "remove" else [])]
 
     @property
-    def differing(self) -> str:
-        if self.neighbours == "replace":
-            return super().differing
-        return (
-            "neighbouring datasets differ in whether the contribution of one user is replaced by "
-            "zeros; the user takes part all the same"
-        )
+    def removed(self) -> str:
+        return "the contribution of one user is replaced by zeros; the user takes part all the same"
 
     @property
-    def idealised(self) -> str:  # type: ignore[override]
+    def idealised(self) -> str:
         """Sums of real numbers are: sums of numbers that are rounded first are others."""
         is_real = isinstance(self.law, laws.noise_law.GaussianShare)
         return "to exact real numbers, which no device sends" if is_real else ""

@@ -294,11 +294,8 @@ class RandomAllocation(RoundWithOwnParameters):
         return f"{epochs}{steps}, each example in {each} of every epoch, {drawn}"
 
     @property
-    def differing(self) -> str:
-        return (
-            "neighbouring datasets differ in whether one example is in the data; nothing, or "
-            "zeros, stand for a missing one"
-        )
+    def removed(self) -> str:
+        return "one example is in the data; nothing, or zeros, stand for a missing one"
 
     @property
     def protected_ones(self) -> str:

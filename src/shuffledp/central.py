@@ -76,13 +76,11 @@ class Given(RoundWithOwnParameters):
         return "statistics about all users"
 
     @property
-    def differing(self) -> str:
-        if self.neighbours == "replace":
-            return super().differing
+    def removed(self) -> str:
         return (
-            f"neighbouring datasets differ in whether one {self.member} is in the data; nothing "
-            "stands for a missing one, or zeros if what is assumed, such as a constant by which "
-            "results are divided, holds only if the number stays the same"
+            f"one {self.member} is in the data; nothing stands for a missing one, or zeros if what "
+            "is assumed, such as a constant by which results are divided, holds only if the number "
+            "stays the same"
         )
 
     @property

@@ -82,8 +82,6 @@ class Round(Mechanism):
     trusted: ClassVar[str]  # an assumption, as a sentence: who has to be trusted with what
     #: Whose data neighbouring datasets differ in: those of a user, or an example of training.
     member: ClassVar[str] = "user"
-    #: What a computer does not do, if the guarantee is for that only.
-    idealised: str = ""
 
     @property
     @abstractmethod
@@ -119,7 +117,20 @@ class Round(Mechanism):
     @property
     def differing(self) -> str:
         """What neighbouring datasets are, as a clause."""
+        if self.neighbours == "remove" and self.removed:
+            return f"neighbouring datasets differ in whether {self.removed}"
         return NEIGHBOURS[self.neighbours][1]
+
+    @property
+    def removed(self) -> str:
+        """What remove-one neighbours differ in, after "whether"; empty if there is no more to say
+        than of every round."""
+        return ""
+
+    @property
+    def idealised(self) -> str:
+        """What a computer does not do, if the guarantee is for that only; else empty."""
+        return ""
 
     @property
     def protected_ones(self) -> str:
@@ -310,13 +321,8 @@ class RoundOfUsers(Round):
         return in_full(self.randomizer)
 
     @property
-    def differing(self) -> str:
-        if self.neighbours == "replace":
-            return super().differing
-        return (
-            "neighbouring datasets differ in whether the value of one user is sent; the user takes "
-            "part all the same"
-        )
+    def removed(self) -> str:
+        return "the value of one user is sent; the user takes part all the same"
 
     @property
     def protected_ones(self) -> str:

@@ -193,11 +193,9 @@ class SampleThreshold(RoundWithOwnParameters):
         return f"{limit}; {collude}, and these may be any users"
 
     @property
-    def differing(self) -> str:
-        if self.neighbours == "replace":
-            return super().differing
+    def removed(self) -> str:
         several = "report of one user is" if self.messages == 1 else "reports of one user are"
-        return f"neighbouring datasets differ in whether the {several} there"
+        return f"the {several} there"
 
     @property
     def protected_ones(self) -> str:
