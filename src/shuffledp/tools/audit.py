@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,6 @@ def proportion_bounds(successes: int, trials: int, error: float) -> tuple[float,
     return _lower(successes, trials, error), 1 - _lower(trials - successes, trials, error)
 
 
-@lru_cache(1 << 14)  # many events are seen equally often
 def _lower(successes: int, trials: int, error: float) -> float:
     """0 if nothing is certified to be above it."""
     if successes == 0:
@@ -344,9 +343,10 @@ def judged(
         return Audit(randomizer, claimed, 0, sure, 0.0, "", (), **more)
     # both ends of every interval
     error = (1 - sure) / (2 * sum(part.size for part in counts))
+    bounds = cache(partial(proportion_bounds, error=error))  # many events are seen equally often
     rows, least, where = [], 0.0, "no event tells values apart"
     for group, part in zip(looked_at.groups, counts, strict=True):
-        own = list(_rows(group, part, error))
+        own = list(_rows(group, part, bounds))
         rows += own
         ratio, said = _spent(own, len(group.events))
         if ratio > least:
@@ -356,13 +356,14 @@ def judged(
     return Audit(randomizer, claimed, messages, sure, least, where, tuple(rows), **told)
 
 
-def _rows(group: Watched, counts: NDArray[np.int64], error: float) -> Iterator[AuditedRow]:
+def _rows(
+    group: Watched, counts: NDArray[np.int64], bounds: Callable[[int, int], tuple[float, float]]
+) -> Iterator[AuditedRow]:
     for i, value in enumerate(group.values):
         sent = int(counts[i].sum())
         for event, name in enumerate(group.events):
             seen, expected = int(counts[i, event]), float(group.law[i, event])
-            ends = proportion_bounds(seen, sent, error)
-            yield AuditedRow(value, name, sent, seen, expected, *ends)
+            yield AuditedRow(value, name, sent, seen, expected, *bounds(seen, sent))
 
 
 def count_messages(looked_at: Tried, client: Randomize, each: int) -> list[NDArray[np.int64]]:
