@@ -221,16 +221,18 @@ def test_poisson_batches_and_random_allocation_have_finite_divergences() -> None
         )
         exact = rounds * math.log(math.fsum(terms)) / (order - 1)
         assert exact <= value <= 1.02 * exact
-    epoch = risk(RandomAllocation(sigma, steps), rounds, orders=[2, 3], false_positive_rates=[0.01])
+    epoch = risk(
+        RandomAllocation(sigma, steps), rounds, orders=[2, 3, 32], false_positive_rates=[0.01]
+    )
     three = steps * moment(3) + 3 * steps * (steps - 1) * moment(2)
     three += steps * (steps - 1) * (steps - 2)
     each = [math.log(1 + (moment(2) - 1) / steps), math.log(three / steps**3) / 2]
     for value, alone in zip(epoch.divergences, each, strict=False):
         assert rounds * alone <= value <= 1.02 * rounds * alone
+    assert epoch.divergences[2] <= (1 + 1e-9) * rounds * 16 / sigma**2  # no more than the noise
     kept = RandomAllocation(sigma, steps, epochs=rounds, kept=True)
-    # no more than the noise
-    loss = risk(kept, false_positive_rates=[0.01], orders=[32]).divergences[0]
-    assert loss <= (1 + 1e-9) * rounds * 16 / sigma**2
+    alone = risk(kept, false_positive_rates=[0.01], orders=[32]).divergences[0]
+    assert alone <= (1 + 1e-9) * rounds * 16 / sigma**2
 
 
 def test_divergences_tend_to_the_largest_loss_and_grow() -> None:
