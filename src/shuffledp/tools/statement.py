@@ -327,8 +327,8 @@ def without_trust(round_: Round, rounds: int) -> str:
     if truth is not None:
         said.append(
             f"a device sends the true value with probability at most {_percent(truth)}; how sure "
-            "the shuffler may be of a value is another matter: if the value is common, or from "
-            "several messages of a user, far surer"
+            "whoever sees a message may be of the value is another matter: if the value is common, "
+            "or from several messages of a user, far surer"
         )
     return "; ".join(said)
 
