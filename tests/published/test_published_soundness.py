@@ -147,9 +147,9 @@ def test_certified_value_is_never_above(randomizer: Randomizer, asked: tuple[int
 )
 def test_certified_composition_is_never_above(randomizer: Randomizer, rounds: int) -> None:
     accountant = Accountant()
-    accountant.compose(Shuffle(randomizer, 300), rounds=rounds)
+    accountant.compose(Shuffle(randomizer, 100), rounds=rounds)
     ours = accountant.epsilon_bounds(1e-6).lower
-    for name, epsilon in values(randomizer, 300, 1.0, rounds, 1e-6).items():
+    for name, epsilon in values(randomizer, 100, 1.0, rounds, 1e-6).items():
         assert ours <= epsilon, name
 
 

@@ -38,6 +38,7 @@ from shuffledp import (
 )
 from shuffledp._support.tables import CaptionedTable, html_table, latex_table
 from shuffledp.bounds import Bounds
+from shuffledp.published import feldman2021
 from shuffledp.tools.plan import PlannedRound
 
 SURVEY = Shuffle(PureLDP(2.0), 1_000)
@@ -288,16 +289,18 @@ def test_several_rounds_say_how_each_bound_was_composed(rounds: int, theorem: st
     assert composed["Feldman et al. 2021, numerical"] == theorem
     assert composed["Feldman et al. 2021, Renyi DP"] == "Renyi DP"
     assert composed["Girgis et al. 2021"] is None  # does not apply
-    single = compare(compared.round, 1, 1e-6 / rounds).records()
-    once, often = (
-        next(row["epsilon"] for row in rows if row["bound"] == "Feldman et al. 2021, numerical")
-        for rows in (single, others)
+    once = feldman2021.numerical(0.4, 1_000, 1e-6 / rounds).upper
+    often = next(
+        row["epsilon"] for row in others if row["bound"] == "Feldman et al. 2021, numerical"
     )
     assert (often == rounds * once) == (theorem == "basic theorem")
     _, head, rows, _ = compared.as_table()
     assert head[-1] == "composition" and all(row[-1] for row in rows)
     assert f"  {theorem}" in str(compared) and theorem in compared.to_latex()
-    sampled = compare(Shuffle(PureLDP(0.4), 1_000, sample_rate=0.1), rounds, 1e-6).rows
+
+
+def test_several_rounds_of_a_sample_say_how_each_bound_was_composed() -> None:
+    sampled = compare(Shuffle(PureLDP(0.4), 1_000, sample_rate=0.1), 2, 1e-6).rows
     ways = {row.name: row.composition for row in sampled}
     assert ways["Girgis et al. 2021"] == "Renyi DP"
     assert ways["Feldman et al. 2023, amplified by sampling"] == "exact numerical"
@@ -312,11 +315,11 @@ def test_a_bracket_is_rounded_outwards_in_every_form() -> None:
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "bibtex"])
 def test_tables_for_papers_from_the_shell(form: str) -> None:
-    asked = ["--eps0", "1", "--delta", "1e-6"]
-    compared = compare(Shuffle(PureLDP(1.0), 100), 1, 1e-6)
-    assert ok("compare", *asked, "--users", "100", f"--{form}") == getattr(compared, f"to_{form}")()
-    table = sweep({"users": [100, 200]}, eps0=1.0, delta=1e-6, jobs=1)
-    said = ok("sweep", *asked, "--users", "100,200", "--jobs", "1", f"--{form}")
+    asked = ["--eps0", "2", "--delta", "1e-6"]
+    compared = RESULTS["compare"]()
+    assert ok("compare", *asked, "--users", "10", f"--{form}") == getattr(compared, f"to_{form}")()
+    table = sweep({"users": [10, 20]}, eps0=2.0, delta=1e-6, jobs=1)
+    said = ok("sweep", *asked, "--users", "10,20", "--jobs", "1", f"--{form}")
     assert said == getattr(table, f"to_{form}")()
 
 
@@ -324,11 +327,11 @@ def test_tables_for_papers_from_the_shell(form: str) -> None:
     ("command", "first"),
     [
         (
-            "compare --eps0 1 --users 100 --delta 1e-6",
+            "compare --eps0 1 --users 10 --delta 1e-6",
             "bound,epsilon,ratio,source,reason,composition",
         ),
         (
-            "adversaries --k 2 --eps0 1 --users 100 --delta 1e-6",
+            "adversaries --k 2 --eps0 1 --users 10 --delta 1e-6",
             "analysis,epsilon_lower,epsilon_upper,adversary",
         ),
         (
