@@ -50,7 +50,8 @@ def test_one_bin_and_two_bins_never_lose_more(shown_if: tuple[str, int], epsilon
     remove = SampleThreshold(float(p), threshold, "remove")
     replace = SampleThreshold(float(p), threshold)
     assert one <= Fraction(remove.get_delta(epsilon))
-    assert remove.attained_delta(epsilon, rtol=0.1) <= max(one * (1 + Fraction(1, 10**9)), Fraction(1, 10**9))
+    small = Fraction(1, 10**9)
+    assert remove.attained_delta(epsilon, rtol=0.1) <= max(one * (1 + small), small)
     upper = replace.get_delta(epsilon)
     assert two <= Fraction(upper)
     assert replace.attained_delta(epsilon, rtol=0.1) <= float(two) * (1 + 1e-9) + 1e-9

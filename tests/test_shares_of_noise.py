@@ -69,7 +69,7 @@ def test_all_small_rounds(noise: dict[str, Any]) -> None:
                     lower, upper = best_effort(round_.delta_bounds, epsilon)
                     assert lower - cut <= exact <= upper + cut
                     assert upper <= lower * (1 + 1e-5) + 1e-9 + cut
-                    assert round_.attained_delta(epsilon) <= exact + cut
+                    assert round_.attained_delta(epsilon, rtol=0.1) <= exact + cut
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
@@ -89,7 +89,7 @@ def test_two_columns_of_a_histogram(noise: dict[str, Any]) -> None:
                 lower, upper = best_effort(round_.delta_bounds, epsilon)
                 assert lower - cut <= exact <= upper + cut
                 assert upper <= 1.03 * lower + 1e-6 + cut
-                assert round_.attained_delta(epsilon) <= exact + cut
+                assert round_.attained_delta(epsilon, rtol=0.1) <= exact + cut
 
 
 def test_shares_of_discrete_laplace_noise_are_complete_or_not() -> None:
