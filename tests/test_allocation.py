@@ -251,7 +251,7 @@ def test_the_shell_answers() -> None:
     assert report["relation"] == "remove-one"
     delta = json.loads(ok("delta", *once, "--epsilon", "1", "--rtol", "0.1", "--json"))
     assert delta["lower"][0] <= EPOCH.get_delta(1.0, rtol=0.1)
-    said = ok("risk", *once, "--rtol", "0.1")
+    said = ok("risk", *once, "--rtol", "0.1", "--order", "2")
     assert "advantage" in said and "no finite bound" not in said
     rough = ("--delta", "1e-6", "--rtol", "0.1", "--jobs", "1")
     rows = ok("sweep", *asked[:4], "--steps", "10,100", *rough)

@@ -254,7 +254,7 @@ def test_latex_typesets_names_as_papers_print_them() -> None:
         r"$\varepsilon$, at least & $k$ & $\sigma$ \\" in text.splitlines()
     )
     assert r"\caption{$\varepsilon_0$=4, $\delta$ = $10^{-6}$}" in text
-    compared = compare(Shuffle(PureLDP(0.4), 100), 2, 1e-6).to_latex()
+    compared = compare(Shuffle(PureLDP(0.4), 10), 2, 1e-6).to_latex()
     assert r"bound & $\varepsilon$ & ratio & composition \\" in compared
 
 
@@ -300,7 +300,7 @@ def test_several_rounds_say_how_each_bound_was_composed(rounds: int, theorem: st
 
 
 def test_several_rounds_of_a_sample_say_how_each_bound_was_composed() -> None:
-    sampled = compare(Shuffle(PureLDP(0.4), 1_000, sample_rate=0.1), 2, 1e-6).rows
+    sampled = compare(Shuffle(PureLDP(0.4), 200, sample_rate=0.1), 2, 1e-6).rows
     ways = {row.name: row.composition for row in sampled}
     assert ways["Girgis et al. 2021"] == "Renyi DP"
     assert ways["Feldman et al. 2023, amplified by sampling"] == "exact numerical"

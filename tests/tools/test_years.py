@@ -505,9 +505,9 @@ def test_pictures_have_dates_or_rounds(file: Path) -> None:
     assert num2date(whole.get_xdata()[0]).date() == date(2027, 1, 4)  # type: ignore[no-untyped-call,index]
     assert whole.get_drawstyle() == "steps-post"
     assert {"any 2 months", "each calendar year"} <= lines.keys()
-    weekly = Plan(9.0, DELTA, (PlannedRound("weekly", GaussianNoise(20.0), 52),)).ledger()
+    weekly = Plan(9.0, DELTA, (PlannedRound("weekly", GaussianNoise(20.0), 12),)).ledger()
     (line, *_) = plotting.plot_ledger(weekly).lines
-    assert list(np.asarray(line.get_xdata())) == list(range(1, 53))
+    assert list(np.asarray(line.get_xdata())) == list(range(1, 13))
     with mp.workdps(30):
         for count, upper in enumerate(np.asarray(line.get_ydata()).tolist(), 1):
             assert normal_delta(F(count, 400), upper) <= DELTA
@@ -554,7 +554,7 @@ def test_how_many_colluding_users_a_plan_survives() -> None:
         survey = Shuffle(PureLDP(3.0), 2000, colluding=int(share * 2000))
         first = date(2027, 1, 4)
         rounds = (
-            PlannedRound("a", survey, schedule=Schedule(first, WEEK, rounds=2)),
+            PlannedRound("a", survey, schedule=Schedule(first)),
             PlannedRound("b", GaussianNoise(20.0), schedule=Schedule(first)),
         )
         return Plan(9.0, DELTA, rounds, budgets=(PeriodBudget(epsilon, DELTA, any=WEEK),))
