@@ -259,18 +259,18 @@ def test_latex_typesets_names_as_papers_print_them() -> None:
 
 
 def test_a_comparison_cites_the_entries_of_its_bibliography() -> None:
-    thrice = compare(Shuffle(PureLDP(0.4), 200), 3, 1e-6)
+    thrice = compare(Shuffle(PureLDP(0.4), 1_000), 3, 1e-6)
     response = compare(Shuffle(RandomizedResponse(3, eps0=1.0), 100), 1, 1e-6)
     for compared in (thrice, response, compare(RandomAllocation(1.0, 10), 1, 1e-6)):
         cited = re.findall(r"\\cite\{([\w,]+)\}", compared.to_latex())
         entries = re.findall(r"^@\w+\{(\w+),$", compared.to_bibtex(), re.MULTILINE)
         assert {key for keys in cited for key in keys.split(",")} == set(entries) > {"shuffledp"}
-    once, often = compare(Shuffle(PureLDP(0.4), 200), 1, 1e-6).to_bibtex(), thrice.to_bibtex()
+    once, often = compare(Shuffle(PureLDP(0.4), 1_000), 1, 1e-6).to_bibtex(), thrice.to_bibtex()
     assert "Dwork" not in once and "Dwork" in often  # nobody composes one round
     assert "zhu2022optimal" not in once and "zhu2022optimal" in often
     swept = sweep({"rounds": [1, 3]}, eps0=0.4, users=100, delta=1e-6, jobs=1)
     assert "zhu2022optimal" in swept.to_bibtex()
-    sampled = compare(Shuffle(PureLDP(0.4), 1_000, sample_rate=0.1), 1, 1e-6).to_bibtex()
+    sampled = compare(Shuffle(PureLDP(0.4), 200, sample_rate=0.1), 1, 1e-6).to_bibtex()
     assert "Gaboardi" in sampled and "Gaboardi" not in often and "Dwork" not in sampled
     for row in response.rows:  # what is no bound says so
         name = row.name.replace("_", r"\_")

@@ -475,11 +475,11 @@ def test_a_function_may_return_an_accountant() -> None:
     assert both(found.value).fits(0.5, 1e-6, rtol=0.1)
     assert found.beyond is not None
     assert both(found.beyond).epsilon_bounds(1e-6, rtol=0.1).lower > 0.5 * 0.9
-    twice = calibrate("eps0", both, epsilon=0.5, delta=1e-6, rounds=2, rtol=0.1)
+    twice = calibrate("eps0", both, epsilon=0.5, delta=1e-6, rounds=2, rtol=0.3)
     again = both(twice.value)
     for round_, count in both(twice.value).rounds:
         again.compose(round_, count)
-    assert again.fits(0.5, 1e-6, rtol=0.1) and twice.value < found.value
+    assert again.fits(0.5, 1e-6, rtol=0.3) and twice.value < found.value
     fixed = both(1.0)
     with pytest.raises(InvalidParameter, match="makes the same round"):
         calibrate("eps0", lambda eps0: fixed, epsilon=0.5, delta=1e-6, rtol=0.1)
