@@ -68,12 +68,14 @@ class Counts:
         try:
             array = np.asarray(tally)
         except ValueError:
-            raise _no_tally(tally) from None
+            array = np.zeros(0)
         if array.dtype.kind == "f" and ((array == np.floor(array)) & (abs(array) < 2**53)).all():
             array = array.astype(np.int64)  # what a database may make of a sum
         whole = array.dtype.kind in "iu" or all(isinstance(x, int) for x in array.ravel().tolist())
         if array.ndim != 1 or not array.size or not whole:
-            raise _no_tally(tally)
+            raise InvalidParameter(
+                f"tally={validate.show(tally)} is not a list of whole numbers; give one."
+            )
         if modulus is not None:
             array = array.astype(object) % modulus
         object.__setattr__(self, "tally", _smallest_kind(array))
@@ -149,12 +151,6 @@ def _smallest_kind(array: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers as int64, or as Python's if one of them is too large."""
     fits = array.dtype.kind == "i" or max(int(array.max()), -1 - int(array.min())) < 2**63
     return array.astype(np.int64 if fits else object)
-
-
-def _no_tally(tally: Any) -> InvalidParameter:
-    return InvalidParameter(
-        f"tally={validate.show(tally)} is not a list of whole numbers; give one."
-    )
 
 
 def _exact_sum(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
