@@ -115,10 +115,10 @@ def test_the_shell_refuses_what_does_not_go_together() -> None:
 
 def test_plans_sweeps_and_calibrate_know_the_view(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
-    entry = 'randomizer = "unary"\nk = 16\neps0 = 6.0\nusers = 10000\nview = "aggregate"\n'
+    entry = 'randomizer = "unary"\nk = 16\neps0 = 6.0\nusers = 100\nview = "aggregate"\n'
     target = "[target]\nepsilon = 1\ndelta = 1e-6\n"
     plan.write_text(f'{target}[[rounds]]\n{entry}neighbours = "remove"\n')
-    upper = Aggregate(UNARY, 10_000, "remove").get_epsilon(1e-6)
+    upper = Aggregate(UNARY, 100, "remove").get_epsilon(1e-6)
     ledger = Plan.read(plan).ledger()
     assert ledger.entries[0].running.upper == upper
     assert "remove-one" in str(ledger)
@@ -126,17 +126,17 @@ def test_plans_sweeps_and_calibrate_know_the_view(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match=r"remove-one \(.*\) and replace-one"):
         Plan.read(plan)
     said: dict[str, Any] = {"randomizer": "unary", "k": 16, "eps0": 6.0, "view": "aggregate"}
-    rows = sweep({"neighbours": ["replace", "remove"]}, users=10_000, delta=1e-6, jobs=1, **said)
+    rows = sweep({"neighbours": ["replace", "remove"]}, users=100, delta=1e-6, jobs=1, **said)
     assert rows[1]["epsilon_upper"] == upper < rows[0]["epsilon_upper"]
     assert rows.relation == "replace-one or remove-one"
     found = calibrate(
         "eps0",
-        lambda e: Aggregate(UnaryEncoding(16, e), 10_000),
+        lambda e: Aggregate(UnaryEncoding(16, e), 100),
         epsilon=0.5,
         delta=1e-6,
         rtol=0.05,
     )
-    assert Aggregate(UnaryEncoding(16, found.value), 10_000).get_epsilon(1e-6) <= 0.5
+    assert Aggregate(UnaryEncoding(16, found.value), 100).get_epsilon(1e-6) <= 0.5
     flip = (
         "--find",
         "q",
@@ -145,7 +145,7 @@ def test_plans_sweeps_and_calibrate_know_the_view(tmp_path: Path) -> None:
         *SHELL[:4],
         *SHELL[6:],
         "--users",
-        "1e4",
+        "100",
         "--epsilon",
         "0.5",
     )

@@ -55,7 +55,7 @@ def test_one_group_is_a_shuffled_round(randomizer: Any) -> None:
         round_ = MixedShuffle(groups)
         assert round_.epsilon_bounds(DELTA) == plain
         assert round_.explained.name == Shuffle(randomizer, 1000).explained.name
-        assert 0 < round_.attained_epsilon(DELTA) <= plain.upper
+        assert 0 < round_.attained_epsilon(DELTA, rtol=0.1) <= plain.upper
 
 
 UNKNOWN = [PureLDP(4.0), ApproximateLDP(4.0, 1e-9), VariationRatio(p=9.0, beta=0.5, q=9.0)]
@@ -68,9 +68,9 @@ def test_groups_of_unknown_randomizers_do_not_hide_each_other(randomizer: Any) -
     for group in whole.groups:
         alone = Shuffle(randomizer, group.users).epsilon_bounds(DELTA)
         assert whole.of(group.name).epsilon_bounds(DELTA) == alone
-        assert whole.of(group.name).attained_epsilon(DELTA) <= alone.upper
+        assert whole.of(group.name).attained_epsilon(DELTA, rtol=0.1) <= alone.upper
     assert "also from one with the same bounds" in dict(whole.remarks)["cover"]
-    assert whole.attained_epsilon(DELTA) <= whole.get_epsilon(DELTA)
+    assert whole.attained_epsilon(DELTA, rtol=0.1) <= whole.get_epsilon(DELTA)
     one = MixedShuffle([Group(randomizer, 1000)])
     assert one.epsilon_bounds(DELTA) == Shuffle(randomizer, 1000).epsilon_bounds(DELTA)
     assert one.explained.name == Shuffle(randomizer, 1000).explained.name
@@ -202,9 +202,9 @@ def test_sampling_amplifies_and_can_differ_by_group() -> None:
     own = [response(4.0, 3000, "old", sample_rate=0.2), response(2.0, 1000, "new", sample_rate=0.2)]
     assert MixedShuffle(own).get_epsilon(DELTA, rtol=0.1) == sampled
     assert "'old' 0.2" in dict(MixedShuffle(own).remarks)["sampling"]
-    one = MixedShuffle([response(4.0, 3000)], sample_rate=0.2).epsilon_bounds(DELTA)
+    one = MixedShuffle([response(4.0, 3000)], sample_rate=0.2).epsilon_bounds(DELTA, rtol=0.1)
     plain = Shuffle(RandomizedResponse(16, eps0=4.0), 3000, sample_rate=0.2, sampling="poisson")
-    assert one == plain.epsilon_bounds(DELTA)
+    assert one == plain.epsilon_bounds(DELTA, rtol=0.1)
 
 
 def test_rounds_compose_in_any_order_and_with_others() -> None:

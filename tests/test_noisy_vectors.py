@@ -128,7 +128,7 @@ def test_no_direction_has_more(noise: dict[str, Any], users: int, missing: int) 
                 gap = np.outer(*moved) - math.exp(epsilon) * np.outer(still, still)
                 worst = max(worst, float(gap[gap > 0].sum()))
             assert worst <= upper + cut
-            assert round_.attained_delta(epsilon) <= worst + cut
+            assert round_.attained_delta(epsilon, rtol=0.1) <= worst + cut
 
 
 def test_bounds_are_near_what_is_attained() -> None:
@@ -174,7 +174,7 @@ def test_dimensions_do_not_matter_and_everything_composes() -> None:
     assert few.get_epsilon(1e-9) == many.get_epsilon(1e-9)
     account = Accountant().compose(few, 10).compose(Aggregate(Gaussian(0.1, 5), 10**4), 3)
     lower, upper = account.epsilon_bounds(1e-6)
-    assert 0 < account.attained_epsilon(1e-6) <= upper <= 1.001 * lower
+    assert 0 < account.attained_epsilon(1e-6, rtol=0.1) <= upper <= 1.001 * lower
     sampled = Aggregate(NoiseShares(skellam=1.0, dimension=3, norm=2.0), 10_000, sample_rate=0.01)
     assert sampled.get_epsilon(1e-6) < Aggregate(sampled.randomizer, 100).get_epsilon(1e-6)
 
@@ -271,10 +271,10 @@ def test_messages_and_estimates_of_vectors() -> None:
         (NoiseShares(discrete_gaussian=1.5, dimension=3, norm=6.0), whole),
     ):
         errors = []
-        for _ in range(60):
+        for _ in range(40):
             found = randomizer.estimate(randomizer.randomize(held, rng=rng))
             errors.append((found.mean - held.mean(axis=0)) / found.standard_error)
-        assert abs(np.mean(errors)) < 6 / math.sqrt(180) and 0.6 < np.var(errors) < 1.6
+        assert abs(np.mean(errors)) < 6 / math.sqrt(120) and 0.6 < np.var(errors) < 1.6
         assert randomizer.randomize(held[0], rng=rng).shape == (3,)
         assert randomizer.mean_variance(400) == pytest.approx(found.standard_error[0] ** 2)
         simulated = simulate(Aggregate(randomizer, 400), held, rng)
@@ -285,7 +285,7 @@ def test_messages_and_estimates_of_vectors() -> None:
             """Noise that is halved."""
             return randomizer.randomize(values) // 2
 
-        assert not audit(randomizer, half, trials=50_000).holds
+        assert not audit(randomizer, half, trials=20_000).holds
     assert Gaussian(0.3, 3).bits == 192
 
 

@@ -50,10 +50,11 @@ def test_one_bin_and_two_bins_never_lose_more(shown_if: tuple[str, int], epsilon
     remove = SampleThreshold(float(p), threshold, "remove")
     replace = SampleThreshold(float(p), threshold)
     assert one <= Fraction(remove.get_delta(epsilon))
-    assert remove.attained_delta(epsilon) <= max(one * (1 + Fraction(1, 10**9)), Fraction(1, 10**9))
+    small = Fraction(1, 10**9)
+    assert remove.attained_delta(epsilon, rtol=0.1) <= max(one * (1 + small), small)
     upper = replace.get_delta(epsilon)
     assert two <= Fraction(upper)
-    assert replace.attained_delta(epsilon) <= float(two) * (1 + 1e-9) + 1e-9
+    assert replace.attained_delta(epsilon, rtol=0.1) <= float(two) * (1 + 1e-9) + 1e-9
     assert upper <= 1.3 * float(two) + 1e-6
 
 
@@ -107,9 +108,9 @@ def test_narrow_composed_and_attained() -> None:
             bounds = many.epsilon_bounds(1e-6)
             assert one.upper <= 1.001 * one.lower
             assert bounds.upper <= 1.001 * bounds.lower
-            assert 0 < round_.attained_epsilon(1e-8, rtol=0.1) <= one.upper
+            assert 0 < round_.attained_epsilon(1e-8, rtol=0.5) <= one.upper
             if threshold == 10**6 or neighbours == "remove":
-                assert 0 < many.attained_epsilon(1e-6, rtol=0.1) <= bounds.upper
+                assert 0 < many.attained_epsilon(1e-6, rtol=0.5) <= bounds.upper
 
 
 def test_several_reports_and_other_rounds() -> None:

@@ -158,8 +158,8 @@ def test_devices_send_dummies_of_their_law(dummies: Any, masses: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
 def test_estimates_over_many_repetitions(kind: dict[str, Any]) -> None:
     """Unbiased, as variable as the formula says, intervals that cover, counts that add up."""
-    histogram, users, repetitions = NoisyHistogram(**kind, k=8), 400, 1000
-    values = np.repeat([0, 1, 2, 5], [200, 80, 100, 20])
+    histogram, users, repetitions = NoisyHistogram(**kind, k=8), 200, 1000
+    values = np.repeat([0, 1, 2, 5], [100, 40, 50, 10])
     truth, rng = np.bincount(values, minlength=8), np.random.default_rng(4)
     rounds = [histogram.randomize(values, rng=rng) for _ in range(repetitions)]
     found = [histogram.estimate(messages, users=users) for messages in rounds]
@@ -171,8 +171,8 @@ def test_estimates_over_many_repetitions(kind: dict[str, Any]) -> None:
     assert (z**2).mean() == pytest.approx(1, rel=0.06)  # all 8,000 of them
     inside = [(e.interval(0.9).lower <= truth) & (truth <= e.interval(0.9).upper) for e in found]
     assert np.mean(inside) == pytest.approx(0.9, abs=0.025)  # counts are whole numbers
-    first, rest = np.split(rounds[0], [300])
-    parts = histogram.count(first, users=100) + histogram.count(rest, users=300)
+    first, rest = np.split(rounds[0], [150])
+    parts = histogram.count(first, users=50) + histogram.count(rest, users=150)
     assert parts == histogram.count(rounds[0], users=users)
     assert histogram.estimate(Counts(users, parts.tally)).counts.tolist() == (
         found[0].counts.tolist()

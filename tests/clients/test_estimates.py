@@ -56,7 +56,7 @@ MEANS: list[Randomizer] = [
     Laplace(1.5),
     Gaussian(1.5),
 ]
-VALUES = np.repeat([0, 1, 2, 5], [500, 200, 250, 50])
+VALUES = np.repeat([0, 1, 2, 5], [150, 60, 75, 15])
 RESPONSE, HASHING = RandomizedResponse(12, eps0=1.0), LocalHashing(4, 1.0)
 MATRIX = FiniteRandomizer([[0.8, 0.2], [0.3, 0.7]])
 
@@ -90,7 +90,7 @@ def test_counts_over_many_repetitions(randomizer: Randomizer) -> None:
 
 @pytest.mark.parametrize("randomizer", MEANS, ids=repr)
 def test_means_over_many_repetitions(randomizer: Randomizer) -> None:
-    rng, repetitions, users = np.random.default_rng(2), 2000, 100
+    rng, repetitions, users = np.random.default_rng(2), 2000, 50
     values = np.random.default_rng(3).random(users)
     found = repeatedly(randomizer, values, repetitions, rng)
     z = np.array([(e.mean - values.mean()) / e.standard_error for e in found])
@@ -108,7 +108,7 @@ def test_means_over_many_repetitions(randomizer: Randomizer) -> None:
 @pytest.mark.parametrize(("dimension", "eps0"), [(2, 1.0), (3, 4.0), (20, 2.0)])
 def test_vectors_over_many_repetitions(dimension: int, eps0: float) -> None:
     """The worst coordinate of the mean of equal vectors, one axis."""
-    randomizer, users, repetitions = PrivUnit(dimension, eps0), 20, 1000
+    randomizer, users, repetitions = PrivUnit(dimension, eps0), 10, 1000
     vectors = np.tile(np.eye(dimension)[0], (users * repetitions, 1))
     messages = randomizer.randomize(vectors, rng=np.random.default_rng(6))
     found = [randomizer.estimate(part) for part in np.split(messages, repetitions)]

@@ -176,14 +176,14 @@ def test_messages_counts_and_users_without_a_value() -> None:
 @pytest.mark.parametrize(("given", "shape"), covering(KINDS, [{"largest": 3}, {"k": 2}]), ids=repr)
 def test_audit_and_simulate(given: dict[str, Any], shape: dict[str, int]) -> None:
     shares = NoiseShares(**given, **shape)
-    assert audit(shares, trials=20_000, confidence=1 - 1e-9).holds
+    assert audit(shares, trials=10_000, confidence=1 - 1e-9).holds
 
     def half(values: Any) -> Any:
         """Noise that is halved."""
         return shares.randomize(values) // 2
 
     if given != {"binomial": 1}:
-        assert not audit(shares, half, trials=40_000).holds
+        assert not audit(shares, half, trials=10_000).holds
     found = simulate(Aggregate(NoiseShares(**given, k=2), users=300), np.repeat([0, 1], [200, 100]))
     assert (abs(found.estimated - [200, 100]) < 8 * found.standard_errors).all()
 

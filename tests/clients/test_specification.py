@@ -5,6 +5,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from importlib import resources
 from math import comb
 from pathlib import Path
@@ -209,9 +210,14 @@ def test_a_client_alone_claims_nothing() -> None:
     assert alone.eps0 is None and alone.document["randomizer"] is None
 
 
+@cache
+def _right() -> str:
+    return RandomizedResponse(k=4, eps0=1.0).client_spec().to_json()
+
+
 def _with(change: Callable[[dict[str, Any]], None], mended: bool = True) -> str:
     """A document that was changed, with a digest that is right unless told otherwise."""
-    said = json.loads(RandomizedResponse(k=4, eps0=1.0).client_spec().to_json())
+    said = json.loads(_right())
     change(said)
     rest = {key: value for key, value in said.items() if key != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))

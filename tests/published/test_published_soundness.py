@@ -83,12 +83,12 @@ def test_rounds_and_sampling_against_enumeration(
 ) -> None:
     (randomizer, matrix), (users, rate, rounds) = mechanism, collected
     both = [_atoms(matrix, users, rate, reverse) for reverse in (False, True)]
-    for delta in (0.1, 1e-3):
-        found = values(randomizer, users, float(rate), rounds, delta)
-        assert len(found) >= 4
-        name = min(found, key=lambda bound: found[bound])  # the divergence falls with epsilon
-        leaked = max(oracles.delta_of_product([a] * rounds, mpf(found[name])) for a in both)
-        assert leaked <= delta * (1 + mpf("1e-9")), name
+    delta = 0.1 if rounds % 2 else 1e-3
+    found = values(randomizer, users, float(rate), rounds, delta)
+    assert len(found) >= 4
+    name = min(found, key=lambda bound: found[bound])  # the divergence falls with epsilon
+    leaked = max(oracles.delta_of_product([a] * rounds, mpf(found[name])) for a in both)
+    assert leaked <= delta * (1 + mpf("1e-9")), name
 
 
 def _binary_response(users: int, eps0: float, epsilon: float) -> mpf:
@@ -147,9 +147,9 @@ def test_certified_value_is_never_above(randomizer: Randomizer, asked: tuple[int
 )
 def test_certified_composition_is_never_above(randomizer: Randomizer, rounds: int) -> None:
     accountant = Accountant()
-    accountant.compose(Shuffle(randomizer, 300), rounds=rounds)
+    accountant.compose(Shuffle(randomizer, 30), rounds=rounds)
     ours = accountant.epsilon_bounds(1e-6).lower
-    for name, epsilon in values(randomizer, 300, 1.0, rounds, 1e-6).items():
+    for name, epsilon in values(randomizer, 30, 1.0, rounds, 1e-6).items():
         assert ours <= epsilon, name
 
 

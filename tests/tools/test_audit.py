@@ -108,7 +108,7 @@ RIGHT: list[Randomizer] = [
 @pytest.mark.parametrize("randomizer", RIGHT, ids=repr)
 def test_our_clients_pass(randomizer: Randomizer) -> None:
     rng = np.random.default_rng(12)
-    found = audit(randomizer, lambda values: randomizer.randomize(values, rng=rng), trials=240_000)
+    found = audit(randomizer, lambda values: randomizer.randomize(values, rng=rng), trials=80_000)
     assert found.holds, found.verdict
     assert not found.exceeds and found.surprises == ()
     claimed = getattr(randomizer, "eps0", math.inf)
@@ -155,18 +155,17 @@ def test_bits_flipped_with_the_wrong_probability_are_caught(eps0: float) -> None
     assert found.exceeds and found.eps0_lower > eps0 * 1.5
 
 
-@pytest.mark.slow
 def test_a_biased_generator_is_caught() -> None:
-    """A byte modulo 100: some lies are half as likely again as others."""
-    randomizer, rng = RandomizedResponse(101, eps0=1.0), np.random.default_rng(6)
-    honest = math.e / (math.e + 100)
+    """Five bits modulo 20: some lies are twice as likely as others."""
+    randomizer, rng = RandomizedResponse(21, eps0=1.0), np.random.default_rng(6)
+    honest = math.e / (math.e + 20)
 
     def client(values: Values) -> Values:
-        others = rng.integers(0, 256, len(values)) % 100
+        others = rng.integers(0, 32, len(values)) % 20
         lies = np.where(others >= values, others + 1, others)
         return np.where(rng.random(len(values)) < honest, values, lies)
 
-    found = audit(randomizer, client, trials=4e6)
+    found = audit(randomizer, client, trials=2e5)
     assert not found.holds and found.surprises
 
 
@@ -178,13 +177,13 @@ def test_noise_of_the_wrong_scale_is_caught() -> None:
             noisy = values + rng.laplace(0, scale, len(values))
             return np.asarray(np.floor(noisy * 2**40), dtype=np.int64)
 
-        found = audit(randomizer, client, trials=100_000)
+        found = audit(randomizer, client, trials=60_000)
         assert not found.holds and found.exceeds == exceeds
     gaussian, rng = Gaussian(1.0), np.random.default_rng(8)
     found = audit(
         gaussian,
         lambda values: np.floor((values + rng.normal(0, 0.9, len(values))) * 2**40).astype(int),
-        trials=100_000,
+        trials=60_000,
     )
     assert found.surprises and not found.exceeds  # no eps0 is claimed
 
@@ -226,7 +225,7 @@ def in_clear(randomizer: Randomizer, wrong: Any) -> Any:
 )
 def test_a_value_in_clear_is_caught(randomizer: Randomizer, wrong: Any) -> None:
     """Also if it is neither the first nor the last one."""
-    found = audit(randomizer, in_clear(randomizer, wrong), trials=100_000)
+    found = audit(randomizer, in_clear(randomizer, wrong), trials=50_000)
     assert not found.holds and found.surprises
 
 
@@ -277,7 +276,7 @@ def test_the_law_of_windows_is_that_of_every_cell(cells: int) -> None:
 
 def test_false_alarms_are_as_rare_as_said() -> None:
     """At confidence 1/2 a right client fails less than half of the time."""
-    randomizer, rng = RandomizedResponse(3, eps0=1.0), np.random.default_rng(9)
+    randomizer, rng = RandomizedResponse(2, eps0=1.0), np.random.default_rng(9)
     own = lambda values: randomizer.randomize(values, rng=rng)  # noqa: E731
     failed = sum(not audit(randomizer, own, trials=3000, confidence=0.5).holds for _ in range(40))
     assert failed < 20

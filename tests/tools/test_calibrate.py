@@ -136,14 +136,14 @@ def test_round_trip_of_sigma() -> None:
 
 def test_round_trip_of_sampling() -> None:
     found = calibrate(
-        "sample_rate", sampled_of(PureLDP(3.0), 1_000), epsilon=0.3, delta=1e-6, rounds=2
+        "sample_rate", sampled_of(PureLDP(3.0), 200), epsilon=0.5, delta=1e-6, rounds=2
     )
-    sampled = round(1_000 * found.value)
-    assert (found.value, found.beyond) == (sampled / 1_000, (sampled + 1) / 1_000)
+    sampled = round(200 * found.value)
+    assert (found.value, found.beyond) == (sampled / 200, (sampled + 1) / 200)
     for rate, fits in ((found.value, True), (found.beyond, False)):
         assert rate is not None
-        round_ = Shuffle(PureLDP(3.0), 1_000, sample_rate=rate)
-        assert (epsilon(round_, 2, 1e-6) <= 0.3) is fits
+        round_ = Shuffle(PureLDP(3.0), 200, sample_rate=rate)
+        assert (epsilon(round_, 2, 1e-6) <= 0.5) is fits
 
 
 def test_sampling_against_exact_profile() -> None:
@@ -307,14 +307,15 @@ def test_remaining_rounds_and_fits() -> None:
     accountant, survey = Accountant(), Shuffle(PureLDP(4.0), 10_000)
     assert accountant.fits(0.0, 1e-6)
     accountant.compose(Shuffle(PureLDP(2.0), 5_000), rounds=2)
-    more = accountant.remaining_rounds(survey, 1.0, 1e-6)
+    asked: dict[str, Any] = {"epsilon": 0.7, "delta": 1e-6, "rtol": 0.01}
+    more = accountant.remaining_rounds(survey, **asked)
     assert more >= 1 and accountant.total_rounds == 2
     accountant.compose(survey, rounds=more)
-    assert accountant.fits(1.0, 1e-6)
-    assert accountant.remaining_rounds(survey, 1.0, 1e-6) == 0
+    assert accountant.fits(**asked)
+    assert accountant.remaining_rounds(survey, **asked) == 0
     accountant.compose(survey)
-    assert not accountant.fits(1.0, 1e-6)
-    assert accountant.remaining_rounds(survey, 1.0, 1e-6) == 0
+    assert not accountant.fits(**asked)
+    assert accountant.remaining_rounds(survey, **asked) == 0
 
 
 def test_a_function_that_ignores_its_argument_is_refused() -> None:
@@ -324,8 +325,8 @@ def test_a_function_that_ignores_its_argument_is_refused() -> None:
         lambda eps0: survey,
         lambda eps0: Shuffle(PureLDP(4.0), users=10_000),
     ]
-    for make in functions:
-        for target in (0.1, 1.0):
+    for make, targets in zip(functions, ((0.1, 1.0), (0.1,)), strict=True):
+        for target in targets:
             with pytest.raises(
                 InvalidParameter, match=r"makes the same round, .* eps0=200; let it"
             ):
@@ -343,10 +344,11 @@ def test_an_accountant_meets_the_target_together() -> None:
         known = Accountant().compose(earlier, rounds=8)
         return known.compose(others).compose(Shuffle(PureLDP(eps0), users=10_000))
 
-    found = calibrate("eps0", make, epsilon=0.5, delta=1e-6)
+    asked: dict[str, Any] = {"epsilon": 0.5, "delta": 1e-6, "rtol": 0.01}
+    found = calibrate("eps0", make, **asked)
     assert found.beyond is not None
-    assert make(found.value).fits(0.5, 1e-6) and not make(found.beyond).fits(0.5, 1e-6)
-    alone = calibrate("eps0", lambda e: Shuffle(PureLDP(e), 10_000), epsilon=0.5, delta=1e-6)
+    assert make(found.value).fits(**asked) and not make(found.beyond).fits(**asked)
+    alone = calibrate("eps0", lambda e: Shuffle(PureLDP(e), 10_000), **asked)
     assert found.value < alone.value
     one = Accountant().compose(earlier, rounds=3)
     assert epsilon(earlier, 6, 1e-6) == repeated(one, 2).get_epsilon(1e-6)
@@ -362,11 +364,11 @@ def test_an_accountant_of_sampled_rounds_and_of_noise() -> None:
 
     def trained(sigma: float) -> Accountant:
         step = PoissonSampled(GaussianNoise(sigma, neighbours="remove"), rate=0.01)
-        earlier = RandomAllocation(1.0, steps=100)
+        earlier = GaussianNoise(8.0, neighbours="remove")
         return Accountant().compose(earlier).compose(step, rounds=50)
 
-    found = calibrate("sigma", trained, epsilon=1.0, delta=1e-5, rtol=0.01)
-    assert found.value < 1e3 and trained(found.value).fits(1.0, 1e-5, rtol=0.01)
+    found = calibrate("sigma", trained, epsilon=1.0, delta=1e-5, rtol=0.1)
+    assert found.value < 1e3 and trained(found.value).fits(1.0, 1e-5, rtol=0.1)
 
 
 def test_what_is_said_of_accountants_and_of_shuffled_batches() -> None:
@@ -473,11 +475,11 @@ def test_a_function_may_return_an_accountant() -> None:
     assert both(found.value).fits(0.5, 1e-6)
     assert found.beyond is not None
     assert both(found.beyond).epsilon_bounds(1e-6).lower > 0.5 * 0.999
-    twice = calibrate("eps0", both, epsilon=0.5, delta=1e-6, rounds=2)
+    twice = calibrate("eps0", both, epsilon=0.5, delta=1e-6, rounds=2, rtol=0.1)
     again = both(twice.value)
     for round_, count in both(twice.value).rounds:
         again.compose(round_, count)
-    assert again.fits(0.5, 1e-6) and twice.value < found.value
+    assert again.fits(0.5, 1e-6, rtol=0.1) and twice.value < found.value
     fixed = both(1.0)
     with pytest.raises(InvalidParameter, match="makes the same round"):
-        calibrate("eps0", lambda eps0: fixed, epsilon=0.5, delta=1e-6)
+        calibrate("eps0", lambda eps0: fixed, epsilon=0.5, delta=1e-6, rtol=0.1)

@@ -368,9 +368,9 @@ def test_lattices_that_are_shared_answer_like_those_of_each() -> None:
 
 
 def test_reports_have_periods_and_days(file: Path) -> None:
-    result = run("plan", str(file), "--json", "--at", "2028-02-29")
+    result = run("plan", str(file), "--json", "--at", "2028-02-29", "--rtol", "0.1")
     report = json.loads(result.stdout)
-    ledger = Plan.read(file).ledger()
+    ledger = Plan.read(file).ledger(rtol=0.1)
     assert report["query"] == "account" and report["stays"] == "20 weeks"
     assert [each["upper"] for each in report["periods"]] == [
         each.total.upper for each in ledger.periods
@@ -381,7 +381,8 @@ def test_reports_have_periods_and_days(file: Path) -> None:
     assert [each["every"] for each in report["entries"]] == ["1 week", "1 month", None]
     assert [each["at_most"] for each in report["entries"]] == [None, 3, None]
     assert report["at"]["day"] == "2028-02-29" and len(report["at"]["periods"]) == 2
-    text = " ".join(run("account", str(file), "--at", "2028-02-29").stdout.split())
+    asked = ("account", str(file), "--at", "2028-02-29", "--rtol", "0.1")
+    text = " ".join(run(*asked).stdout.split())
     for words in (
         "for every user whose last round is less than 20 weeks after the first and who is in at "
         "most 3 rounds",
@@ -403,10 +404,10 @@ def test_a_budget_that_is_exceeded_makes_the_answer_no(file: Path) -> None:
         (1.2, 0, "all budgets for periods"),
     ):
         file.write_text(GAUSSIAN.replace("epsilon = 0.8", f"epsilon = {epsilon}"))
-        result = run("account", str(file))
+        result = run("account", str(file), "--rtol", "0.1")
         assert result.returncode == code
         assert words in " ".join(result.stdout.split())
-        ledger = Plan.read(file).ledger()
+        ledger = Plan.read(file).ledger(rtol=0.1)
         assert ledger.fits == (code == 0) and ledger.exceeds == (code == 1)
         assert ("exceeds a budget" in ledger.outcome) == (code == 1)
     file.write_text(GAUSSIAN.replace("2 months", "9 years").replace("epsilon = 0.8", "epsilon = 3"))
@@ -504,9 +505,9 @@ def test_pictures_have_dates_or_rounds(file: Path) -> None:
     assert num2date(whole.get_xdata()[0]).date() == date(2027, 1, 4)  # type: ignore[no-untyped-call,index]
     assert whole.get_drawstyle() == "steps-post"
     assert {"any 2 months", "each calendar year"} <= lines.keys()
-    weekly = Plan(9.0, DELTA, (PlannedRound("weekly", GaussianNoise(20.0), 52),)).ledger()
+    weekly = Plan(9.0, DELTA, (PlannedRound("weekly", GaussianNoise(20.0), 12),)).ledger()
     (line, *_) = plotting.plot_ledger(weekly).lines
-    assert list(np.asarray(line.get_xdata())) == list(range(1, 53))
+    assert list(np.asarray(line.get_xdata())) == list(range(1, 13))
     with mp.workdps(30):
         for count, upper in enumerate(np.asarray(line.get_ydata()).tolist(), 1):
             assert normal_delta(F(count, 400), upper) <= DELTA
@@ -553,20 +554,20 @@ def test_how_many_colluding_users_a_plan_survives() -> None:
         survey = Shuffle(PureLDP(3.0), 2000, colluding=int(share * 2000))
         first = date(2027, 1, 4)
         rounds = (
-            PlannedRound("a", survey, schedule=Schedule(first, WEEK, rounds=2)),
+            PlannedRound("a", survey, schedule=Schedule(first)),
             PlannedRound("b", GaussianNoise(20.0), schedule=Schedule(first)),
         )
         return Plan(9.0, DELTA, rounds, budgets=(PeriodBudget(epsilon, DELTA, any=WEEK),))
 
-    none = plan(0.0).ledger().periods[0].total.upper
+    none = plan(0.0).ledger(rtol=0.1).periods[0].total.upper
     target = 1.3 * none
-    found = colluding_share(plan(0.0, target), rtol=0.01)
+    found = colluding_share(plan(0.0, target), rtol=0.1)
     assert found.beyond is not None and found.value < found.beyond < 1.002 * found.value
-    assert plan(found.value, target).ledger().fits
-    assert not plan(found.beyond + 0.02, target).ledger().fits
+    assert plan(found.value, target).ledger(rtol=0.1).fits
+    assert not plan(found.beyond + 0.02, target).ledger(rtol=0.1).fits
     with pytest.raises(Infeasible, match="all budgets with 0 colluding users either"):
-        colluding_share(plan(0.0, 0.9 * none))
-    document = plan(0.0, target).ledger()
+        colluding_share(plan(0.0, 0.9 * none), rtol=0.1)
+    document = plan(0.0, target).ledger(rtol=0.1)
     text = replace(document, colluding=found).to_markdown()
     assert f"if at most {100 * found.value:.4g} % of the users of every round collude" in text
     with pytest.raises(InvalidParameter, match="no rounds of users"):

@@ -65,18 +65,17 @@ class Counts:
             modulus = validate.count("modulus", modulus, _MOST_MODULUS, least=2)
         object.__setattr__(self, "modulus", modulus)
         object.__setattr__(self, "protocol", protocol)
-        wrong = InvalidParameter(
-            f"tally={validate.show(tally)} is not a list of whole numbers; give one."
-        )
         try:
             array = np.asarray(tally)
         except ValueError:
-            raise wrong from None
+            array = np.zeros(0)
         if array.dtype.kind == "f" and ((array == np.floor(array)) & (abs(array) < 2**53)).all():
             array = array.astype(np.int64)  # what a database may make of a sum
         whole = array.dtype.kind in "iu" or all(isinstance(x, int) for x in array.ravel().tolist())
         if array.ndim != 1 or not array.size or not whole:
-            raise wrong
+            raise InvalidParameter(
+                f"tally={validate.show(tally)} is not a list of whole numbers; give one."
+            )
         if modulus is not None:
             array = array.astype(object) % modulus
         object.__setattr__(self, "tally", _smallest_kind(array))

@@ -128,7 +128,7 @@ BOUNDS: tuple[PublishedBound, ...] = (
     _pure(
         "Feldman et al. 2021, numerical",
         f"{feldman2021.PAPER}, Theorem 3.2 evaluated in steps of the clone count",
-        lambda eps0, n, d: feldman2021.numerical(eps0, n, d).upper,
+        feldman2021.upper_numerical,
     ),
     for_one_round(
         "Feldman et al. 2021, (eps0, delta0)",

@@ -37,6 +37,7 @@ _LAWS: dict[str, Callable[[float], ThreePointLaw]] = {
 _BUCKETS = 100
 _EXACT = 400  # up to so many signs every term is summed
 _HIGHEST = 1e7  # no larger order is tried
+_LOG_FACTORIALS = np.array([math.lgamma(i + 1.0) for i in range(_EXACT + 1)])
 
 
 def rdp(eps0: float, users: int, order: float, *, analysis: str = "stronger-clones") -> float:
@@ -130,8 +131,18 @@ def _log_sums(eps0: float, signs: Array, step: Array, reach: Array, order: float
     m = signs[:, None]
     valid = (positive >= 0) & (positive <= m)
     positive = np.where(valid, positive, np.floor(m / 2))
-    mass = tails.log_pmf(m, positive, 0.5, 0.5) + np.log(step)[:, None]
+    mass = _log_fair(m, positive) + np.log(step)[:, None]
     return _log_sum(np.where(valid, mass + _log_bend(eps0, positive, m, order), -np.inf))
+
+
+def _log_fair(signs: Array, positive: Array) -> Array:
+    """log Pr[Bin(signs, 1/2) = positive]; of few signs from a table, since every order asks."""
+    if signs.max() > _EXACT:
+        return tails.log_pmf(signs, positive, 0.5, 0.5)
+    n, k = signs.astype(int), positive.astype(int)
+    return np.asarray(
+        _LOG_FACTORIALS[n] - _LOG_FACTORIALS[k] - _LOG_FACTORIALS[n - k] - n * math.log(2)
+    )
 
 
 def _log_bend(eps0: float, positive: Array, signs: Array, order: float) -> Array:

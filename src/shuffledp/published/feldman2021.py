@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -57,6 +58,21 @@ def numerical(eps0: float, users: int, delta: float, *, step: int | None = None)
     >>> [round(x, 6) for x in feldman2021.numerical(4.0, 100_000, 1e-6, step=100)]
     [0.167393, 0.172357]
     """
+    worst, best = _deltas(eps0, users, delta, step)
+    upper = enclose_crossing(worst, delta, eps0 / 2, eps0, rtol=1e-10)[1]
+    return Bounds(enclose_crossing(best, delta, upper, eps0, rtol=1e-10)[0], upper)
+
+
+def upper_numerical(eps0: float, users: int, delta: float) -> float:
+    """The upper value of `numerical` alone, which is the bound, in half of the time."""
+    worst, _ = _deltas(eps0, users, delta, None)
+    return enclose_crossing(worst, delta, eps0 / 2, eps0, rtol=1e-10)[1]
+
+
+def _deltas(
+    eps0: float, users: int, delta: float, step: int | None
+) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    """delta(epsilon) if each step counts with its worst end, and with its best one."""
     eps0, (users, delta) = validate.local_epsilon(eps0), checked(users, delta)
     others, p, q = users - 1, math.exp(-eps0), -math.expm1(-eps0)
     low, high = interval(others, p, q, math.log(2e12 / delta))
@@ -78,9 +94,7 @@ def numerical(eps0: float, users: int, delta: float, *, step: int | None = None)
     def best(epsilon: float) -> float:
         return float(weights @ given_clones(eps0, last, epsilon))
 
-    guess = eps0 / 2
-    upper = enclose_crossing(worst, delta, guess, eps0, rtol=1e-10)[1]
-    return Bounds(enclose_crossing(best, delta, upper, eps0, rtol=1e-10)[0], upper)
+    return worst, best
 
 
 def approximate(eps0: float, delta0: float, users: int, delta: float) -> float:

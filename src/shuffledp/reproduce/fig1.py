@@ -58,5 +58,5 @@ def run(settings: Settings) -> Result:
 def _feldman(settings: Settings) -> Curve:
     """Their numerical method bounds one round: epsilon at each delta."""
     deltas = np.geomspace(1e-2, FLOOR, 7 if settings.quick else 25).tolist()
-    epsilons = [feldman2021.numerical(EPS0, USERS, delta).upper for delta in deltas]
+    epsilons = [feldman2021.upper_numerical(EPS0, USERS, delta) for delta in deltas]
     return settings.curve("Feldman et al. 2021, numerical", epsilons, deltas)

@@ -32,6 +32,7 @@ __all__ = ["Audit", "AuditedRow", "audit"]
 
 _STEPS = 30  # at most, of a search whose result is checked wherever it ends
 _NEAR = 1e-5  # of the logarithmic distance of the bound from the observed share
+_TERMS, _ENOUGH = 10_000, 1e-11  # of a continued fraction: at most, and a change that ends it
 
 
 def proportion_bounds(successes: int, trials: int, error: float) -> tuple[float, float]:
@@ -53,32 +54,66 @@ def _lower(successes: int, trials: int, error: float) -> float:
     target, top = math.log(error), math.log(successes / trials)
     # about where Chernoff's bound is the error; then Newton's method in log p
     x = top - math.sqrt(-2 * target * max(1 - successes / trials, 1 / trials) / successes)
+    estimate = _tail_estimate(successes, trials)
     for _ in range(_STEPS):
-        value, slope = _log_tail(successes, trials, x)
+        value, slope = estimate(x - top)
         step = (value - target) / slope
         x = min(x - step, top)
         if abs(step) <= _NEAR * (top - x):
             break
     margin = _NEAR * (top - x) + 1e-12
     for _ in range(_STEPS):
-        if _log_tail(successes, trials, x - margin)[0] <= target:
+        if _log_tail(successes, trials, x - margin) <= target:
             return math.exp(x - margin) * (1 - 1e-15)  # the complement is rounded once more
         margin *= 4
     return 0.0
 
 
-def _log_tail(successes: int, trials: int, log_p: float) -> tuple[float, float]:
-    """log Pr[Bin(trials, p) >= successes], rounded up, and its derivative in log p; p is no more
-    than the observed share."""
+def _tail_estimate(successes: int, trials: int) -> Callable[[float], tuple[float, float]]:
+    """Return a function from log(p / observed share), at most 0, to estimates, without any
+    certificate, of log Pr[Bin(trials, p) >= successes] and of its derivative in log p."""
+    share, failures = successes / trials, trials - successes
+    if failures == 0:
+        return lambda x: (successes * x, float(successes))
+    m, j = np.array([float(trials)]), np.array([float(successes)])
+    at_share = float(log_pmf(m, j, share, failures / trials)[0])
+
+    def estimate(x: float) -> tuple[float, float]:
+        p = share * math.exp(x)
+        sums = (1 - p) * _beta_fraction(float(successes), failures + 1.0, p)
+        grown = math.log1p(-math.expm1(x) * successes / failures)  # log of the ratio of 1 - p
+        # d/dp Pr[Bin >= j] = (j/p) Pr[Bin = j]
+        return at_share + successes * x + failures * grown + math.log(sums), successes / sums
+
+    return estimate
+
+
+def _beta_fraction(a: float, b: float, p: float) -> float:
+    """The continued fraction of the incomplete beta function (NIST DLMF 8.17.22), by Lentz."""
+    above, below = 1.0, 1 / (1 - (a + b) * p / (a + 1))
+    value = below
+    for i in range(1, _TERMS):
+        for term in (
+            i * (b - i) * p / ((a + 2 * i - 1) * (a + 2 * i)),
+            -(a + i) * (a + b + i) * p / ((a + 2 * i) * (a + 2 * i + 1)),
+        ):
+            below, above = 1 / (1 + term * below), 1 + term / above
+            value *= above * below
+        if abs(above * below - 1) <= _ENOUGH:
+            break
+    return value
+
+
+def _log_tail(successes: int, trials: int, log_p: float) -> float:
+    """log Pr[Bin(trials, p) >= successes], rounded up; p is no more than the observed share."""
     p = math.exp(log_p) * (1 + 1e-15)  # no less than meant
     m, j = np.array([float(trials)]), np.array([float(successes)])
     if p >= 1:
-        return 0.0, float(successes)
+        return 0.0
     sums, _, error = (float(side[0]) for side in tail_sums(m, j, p / (1 - p)))
     error += mass_error(math.sqrt(trials * p * (1 - p)))
     log_mass = float(log_pmf(m, j, p, 1 - p)[0])
-    # d/dp Pr[Bin >= j] = (j/p) Pr[Bin = j]
-    return log_mass + math.log(sums) + error + 1e-12 * (1 + abs(log_mass)), successes / sums
+    return log_mass + math.log(sums) + error + 1e-12 * (1 + abs(log_mass))
 
 
 MOST_TRIALS = 10**11

@@ -321,7 +321,7 @@ def choose(
     Examples
     --------
     >>> from shuffledp import choose
-    >>> table = choose(users=10_000, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)
+    >>> table = choose(users=100, task="mean", view="aggregate", epsilon=1.0, delta=1e-6)
     >>> sorted({choice.name for choice in table})
     ['gaussian', 'noise-shares', 'one-bit']
     """

@@ -57,7 +57,7 @@ class ComparisonRow(NamedTuple):
     Examples
     --------
     >>> from shuffledp import PureLDP, Shuffle, compare
-    >>> first = compare(Shuffle(PureLDP(eps0=1.0), users=10_000), delta=1e-6).rows[0]
+    >>> first = compare(Shuffle(PureLDP(eps0=0.5), users=1_000), delta=1e-6).rows[0]
     >>> 0 < first.epsilon < 1, first.reason
     (True, '')
     """
@@ -206,7 +206,7 @@ class Comparison(Records, style.Drawable):
         """Entries of BibTeX: this package, and the papers of its analysis and of the bounds.
 
         >>> from shuffledp import PureLDP, Shuffle, compare
-        >>> compared = compare(Shuffle(PureLDP(eps0=1.0), users=10_000), delta=1e-6)
+        >>> compared = compare(Shuffle(PureLDP(eps0=0.5), users=1_000), delta=1e-6)
         >>> "@inproceedings{feldman2023stronger," in compared.to_bibtex()
         True
         """
