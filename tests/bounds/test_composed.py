@@ -10,7 +10,6 @@ from shuffledp import Accountant, FiniteRandomizer, Gaussian, Laplace, PureLDP, 
 from shuffledp.bounds import composed
 from shuffledp.central import GaussianNoise
 from shuffledp.composition.compose import Composition
-from shuffledp.errors import NotCertified
 from shuffledp.guarantee import best_effort
 from shuffledp.mechanisms import ApproximateDP
 from shuffledp.profiles.base import merged
@@ -30,11 +29,10 @@ def test_expensive_lattices_have_a_finest_one() -> None:
 def test_a_delta_far_below_what_outlines_tell_is_looked_for_deeper() -> None:
     """It was said to be at most 1e-36 before, after refinements in vain."""
     accountant = Accountant().compose(Shuffle(Gaussian(0.8), 1000), 4)
-    with pytest.raises(NotCertified) as raised:
-        accountant.delta_bounds(30.0)
-    assert 0 < raised.value.bounds.lower < raised.value.bounds.upper < 1e-90
+    lower, upper = best_effort(accountant.delta_bounds, 30.0, rtol=0.5)
+    assert 0 < lower < upper < 1e-90
     # 30 is 7.5 in each of four rounds: the union bound of what each may have
-    assert raised.value.bounds.lower <= 4 * Shuffle(Gaussian(0.8), 1000).get_delta(7.5)
+    assert lower <= 4 * Shuffle(Gaussian(0.8), 1000).get_delta(7.5)
 
 
 def test_looking_elsewhere_is_no_refinement_in_vain() -> None:
@@ -45,9 +43,9 @@ def test_looking_elsewhere_is_no_refinement_in_vain() -> None:
     assert 0 < lower <= upper < 1.01 * lower
 
 
-@pytest.mark.parametrize("randomizer", [PureLDP(4.0), Laplace(2.0)], ids=repr)
-def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer) -> None:
-    deltas = np.geomspace(1e-12, 1e-4, 5)
+@pytest.mark.parametrize(("randomizer", "many"), [(PureLDP(4.0), 5), (Laplace(2.0), 3)], ids=repr)
+def test_a_curve_is_answered_from_shared_lattices(randomizer: Randomizer, many: int) -> None:
+    deltas = np.geomspace(1e-12, 1e-4, many)
     rounds = merged([(Shuffle(randomizer, 10_000).profile, 4)])
     curve, each = Composition(rounds), Composition(rounds)
     ends = float(deltas.min()), float(deltas.max())

@@ -20,7 +20,7 @@ def test_nothing_is_lost_where_delta_is_large(eps0: float, users: int, delta: fl
     assert round_.epsilon_bounds(delta) == Bounds(0.0, 0.0)
 
 
-@pytest.mark.parametrize(("users", "factor"), covering([40, 10**5], [0.03, 0.3, 3.0, 30.0]))
+@pytest.mark.parametrize(("users", "factor"), covering([40, 10**5], [0.03, 30.0]))
 def test_a_wrong_guess_costs_time_only(
     users: int, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

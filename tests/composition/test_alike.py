@@ -93,10 +93,8 @@ def test_against_the_atoms_of_every_round(analysis: str) -> None:
 @pytest.mark.parametrize(
     ("randomizer", "options"),
     [
-        (RandomizedResponse(4, eps0=2.0), {}),
         (PureLDP(3.0), {}),
         (Laplace(eps0=1.0), {}),
-        (RandomizedResponse(4, eps0=2.0), {"sample_rate": 0.5, "sampling": "poisson"}),
         (RandomizedResponse(4, eps0=2.0), {"sample_rate": 0.5}),
     ],
 )

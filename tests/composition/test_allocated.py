@@ -73,7 +73,7 @@ def orders(mechanism: RandomAllocation) -> list[OneOrder]:
 def examine(mechanism: RandomAllocation, joint: StepPair, *, exact: bool) -> None:
     """lower <= truth <= upper in both orders; the truth is in the bracket if that is exact."""
     both = orders(mechanism)
-    for epsilon in EPSILONS:
+    for epsilon in EPSILONS if exact else EPSILONS[1:2]:
         for rounds, truth in zip(both, divergences(joint, epsilon), strict=True):
             lower, upper = best_effort(rounds.delta_bounds, epsilon, 1e-3)
             assert truth <= upper * (1 + 1e-12) + 1e-15
@@ -99,8 +99,10 @@ def test_a_run_that_stops_early(name: str, steps: int, completed: int) -> None:
     examine(stopped, joint, exact=True)
 
 
-@pytest.mark.parametrize("name", ["two outcomes", "both alone"])
-@pytest.mark.parametrize(("steps", "selected"), [(2, 2), (3, 2), (5, 3)])
+@pytest.mark.parametrize(
+    ("name", "steps", "selected"),
+    [("two outcomes", 2, 2), ("two outcomes", 5, 3), ("both alone", 2, 2), ("both alone", 3, 2)],
+)
 def test_several_steps_of_each_example(name: str, steps: int, selected: int) -> None:
     pair = PAIRS[name]
     joint = transcripts(pair, list(combinations(range(steps), selected)), steps)
@@ -108,7 +110,7 @@ def test_several_steps_of_each_example(name: str, steps: int, selected: int) -> 
     examine(blocks, joint, exact=selected == steps)
 
 
-@pytest.mark.parametrize("steps", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("steps", [3, 5])
 def test_every_number_of_selected_steps(steps: int) -> None:
     """At one epsilon, roughly: the bound is never below the truth of a uniform subset."""
     pair, epsilon = PAIRS["two outcomes"], 0.3
@@ -173,7 +175,7 @@ def gaussian_truth(sigma: float, steps: int, epsilon: float) -> tuple[float, flo
 
     The integrand is analytic, so that trapezoids converge faster than any power of their width.
     """
-    y = np.linspace(-12.0, 12.0 + 2 / sigma, 4001 if steps == 2 else 401)
+    y = np.linspace(-9.0, 9.0 + 2 / sigma, 2001 if steps == 2 else 321)
     weight = np.exp(-(y**2) / 2) / math.sqrt(2 * math.pi) * (y[1] - y[0])
     ratio = np.exp(y / sigma - 1 / (2 * sigma**2))
     rest, mass = np.zeros(1), np.ones(1)
@@ -213,11 +215,11 @@ def test_gaussian_steps_against_quadrature(sigma: float, steps: int) -> None:
 
 @pytest.mark.parametrize(
     ("sigma", "steps", "epsilon"),
-    [(0.3, 10, 4.0), (0.5, 100, 1.0), (0.7, 1000, 0.02), (1.0, 10_000, 0.0), (5.0, 10, 0.02)],
+    [(0.3, 10, 4.0), (0.5, 100, 1.0), (0.7, 1000, 0.02), (1.0, 2000, 0.0), (5.0, 10, 0.02)],
 )
 def test_gaussian_steps_against_samples(sigma: float, steps: int, epsilon: float) -> None:
     """delta is the mean of (1 - alpha/mean ratio)_+ with the example there, in [0, 1]."""
-    rng, number = np.random.default_rng(steps), max(4_000_000 // steps, 1000)
+    rng, number = np.random.default_rng(steps), max(2_000_000 // steps, 1000)
     draws = rng.standard_normal((number, steps))
     draws[:, 0] += 1 / sigma
     ratio = np.mean(np.exp(draws / sigma - 1 / (2 * sigma**2)), axis=1)
@@ -228,7 +230,7 @@ def test_gaussian_steps_against_samples(sigma: float, steps: int, epsilon: float
     assert margin < 0.3 * upper  # or the comparison would say nothing
 
 
-@pytest.mark.parametrize(("sigma", "steps", "epochs"), [(0.5, 1000, 1), (1.0, 100, 1), (2.0, 8, 3)])
+@pytest.mark.parametrize(("sigma", "steps", "epochs"), [(0.5, 1000, 1), (1.0, 100, 1), (2.0, 8, 1)])
 def test_lattices_of_losses_agree_with_cells_of_outputs(
     sigma: float, steps: int, epochs: int
 ) -> None:
@@ -239,7 +241,7 @@ def test_lattices_of_losses_agree_with_cells_of_outputs(
     )
     by_losses = allocated(GaussianProfile(1 / sigma), steps)
     for a, b in ((by_cells, by_losses), (by_cells.swapped, by_losses.swapped)):
-        first, second = (OneOrder([(pair, epochs)]).epsilon_bounds(1e-6, 5e-3) for pair in (a, b))
+        first, second = (OneOrder([(pair, epochs)]).epsilon_bounds(1e-6, 0.02) for pair in (a, b))
         assert first.lower <= second.upper
         assert second.lower <= first.upper
 
@@ -257,15 +259,15 @@ def test_figures_of_an_independent_transform(
     steps: int, sigma: float, epochs: int, delta: float, there: float, missing: float
 ) -> None:
     """An FFT on a linear lattice of ratios, good to 1e-4."""
-    composed = Accountant().compose(RandomAllocation(sigma, steps), epochs)
-    parts = [(part, epochs * count) for part, count in RandomAllocation(sigma, steps).parts]
-    other_order = OneOrder(swapped(parts)).epsilon_bounds(delta, 1e-3)
-    for bounds, figure in ((composed.epsilon_bounds(delta), there), (other_order, missing)):
-        lower, upper = bounds
+    allocation = RandomAllocation(sigma, steps)
+    parts = [(part, epochs * count) for part, count in allocation.parts]
+    for order, figure in ((merged(parts), there), (swapped(parts), missing)):
+        lower, upper = OneOrder(order).epsilon_bounds(delta, 1e-3)
         assert lower * (1 - 1e-4) <= figure <= upper * (1 + 1e-4)
         assert upper - lower <= 1e-3 * upper
     if epochs == 1:  # more of them repeat the bounds from below
-        assert composed.attained_epsilon(delta) >= (1 - 1.2e-3) * there
+        assert upper < there * (1 - 1e-3) < allocation.get_epsilon(delta)  # of the worse order
+        assert allocation.attained_epsilon(delta) >= (1 - 1.2e-3) * there
 
 
 @pytest.mark.parametrize(
@@ -290,10 +292,9 @@ def test_published_noise_for_a_tenth_of_total_variation(
 
 def test_blocks_are_epochs_of_fewer_steps() -> None:
     """2 of 16 steps are bounded by two epochs of 1 of 8."""
-    lower, upper = RandomAllocation(1.0, 16, selected=2).epsilon_bounds(1e-8)
-    twice = Accountant().compose(RandomAllocation(1.0, 8), 2).epsilon_bounds(1e-8)
-    assert lower <= twice.upper
-    assert twice.lower <= upper
+    some, (one, count) = RandomAllocation(1.0, 16, selected=2), RandomAllocation(1.0, 8).parts[0]
+    assert some.parts == [(one, 2 * count)]
+    lower, upper = some.epsilon_bounds(1e-8)
     # an FFT on a linear lattice of ratios has 4.6856
     assert lower <= 4.6856 * (1 + 1e-4)
     assert upper >= 4.6856 * (1 - 1e-4)
@@ -305,7 +306,7 @@ def test_kept_steps_are_one_epoch_with_less_noise() -> None:
     assert kept.lower <= single.upper
     assert single.lower <= kept.upper
     fresh = Accountant().compose(RandomAllocation(2.0, 100), 4)
-    assert fresh.get_epsilon(1e-6) < kept.lower
+    assert fresh.get_epsilon(1e-6, rtol=0.05) < kept.lower
 
 
 @pytest.mark.parametrize(
@@ -315,13 +316,14 @@ def test_kept_steps_are_one_epoch_with_less_noise() -> None:
 )
 def test_more_steps_hide_more(inner: GaussianNoise | LaplaceNoise) -> None:
     found = [
-        RandomAllocation(steps=t, mechanism=inner).epsilon_bounds(1e-5) for t in (1, 2, 10, 99)
+        RandomAllocation(steps=t, mechanism=inner).epsilon_bounds(1e-5, rtol=0.02)
+        for t in (1, 2, 99)
     ]
     assert all(few.lower > many.upper for few, many in pairwise(found))
 
 
 def test_laplace_steps_against_samples() -> None:
-    scale, steps, epsilon, number = 0.5, 20, 0.5, 200_000
+    scale, steps, epsilon, number = 0.5, 20, 0.5, 50_000
     rng = np.random.default_rng(7)
     draws = rng.laplace(0.0, scale, (number, steps))
     draws[:, 0] += 1

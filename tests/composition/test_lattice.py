@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from shuffledp.composition.lattice import (
 )
 from shuffledp.composition.outlines import (
     Influence,
+    RoundGroup,
     _widened,
     group_rounds,
     influences,
@@ -94,6 +96,12 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
         assert (gains @ masses + beyond >= exact * (1 - 1e-12)).all()
 
 
+@cache
+def ten_of(round_: Shuffle) -> RoundGroup:
+    (group,) = group_rounds([(round_.profile, 10)])
+    return group
+
+
 @pytest.mark.parametrize(
     ("round_", "width", "targets", "order"),
     covering(
@@ -111,7 +119,7 @@ def test_wide_samples_beside_narrow_cells_make_no_more_mass_than_there_is(seed: 
 def test_points_reach_from_0_to_the_largest_loss(
     round_: Shuffle, width: float, targets: tuple[float, ...], order: Order | None
 ) -> None:
-    (group,) = group_rounds([(round_.profile, 10)])
+    group = ten_of(round_)
     largest = round_.profile.max_loss
     step = largest / 1e7
     outlines = [(group.outline, 10)]

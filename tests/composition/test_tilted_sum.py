@@ -53,17 +53,18 @@ def test_delta_against_rational_convolution(parts: CountedPLDs) -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 300.0, 2000.0])
-@pytest.mark.parametrize("tilt", [0.0, 1.0, 4.0])
 @pytest.mark.parametrize("parts", [[(SKEWED, 9)], [(LEAKY, 3), (FAR, 2)], [(SYMMETRIC, 300)]])
-def test_many_epsilons_at_once(parts: CountedPLDs, tilt: float, scale: float) -> None:
+def test_many_epsilons_at_once(parts: CountedPLDs, scale: float) -> None:
     """With steps far below 1, and with longer ones than running sums have factors for."""
     scaled = [(replace(pld, step=pld.step * scale), count) for pld, count in parts]
     epsilon = scale * np.array([0.0, 0.1, 0.25, 1.3, 2.0, 3.5, 7.0, 20.5, 100.0])
-    total = TiltedSum(scaled, tilt / scale)
-    low, high = (total.deltas(epsilon, side) for side in (Side.LOWER, Side.UPPER))
-    for e, *bounds in zip(epsilon.tolist(), low, high, strict=True):
-        exact = delta_of_losses(scaled, e)
-        assert bounds[0] <= exact <= bounds[1]
+    deltas = [delta_of_losses(scaled, e) for e in epsilon.tolist()]
+    for tilt in (0.0, 1.0, 4.0):
+        total = TiltedSum(scaled, tilt / scale)
+        low, high = (total.deltas(epsilon, side) for side in (Side.LOWER, Side.UPPER))
+        for least, exact, most in zip(low, deltas, high, strict=True):
+            assert least <= exact <= most
+    for e, exact in zip(epsilon.tolist(), deltas, strict=True):
         centred = TiltedSum(scaled, tilt_for_epsilon(scaled, e))
         least, most = (centred.delta(e, side) for side in (Side.LOWER, Side.UPPER))
         assert least <= exact <= most
@@ -107,11 +108,11 @@ def test_a_far_loss_of_next_to_no_mass_moves_no_window() -> None:
     """
     near = pld(2.0**-12, -200, [1 / 512] * 401)
     far = PLD(near.step, np.append(-80_000, near.index), np.append(5e-324, near.masses), 0.0)
-    exact = {epsilon: delta_of_losses([(near, 40)], epsilon) for epsilon in (0.0, 0.3)}
-    for tilt in np.geomspace(0.5, 30.0, 40).tolist():
+    epsilon = 0.3
+    delta = delta_of_losses([(near, 40)], epsilon)
+    for tilt in np.geomspace(0.5, 30.0, 12).tolist():
         total = TiltedSum([(far, 40)], tilt)
-        for epsilon, delta in exact.items():
-            assert total.delta(epsilon, Side.LOWER) <= delta <= total.delta(epsilon, Side.UPPER)
+        assert total.delta(epsilon, Side.LOWER) <= delta <= total.delta(epsilon, Side.UPPER)
 
 
 def test_infinite_mass_counts_every_round() -> None:

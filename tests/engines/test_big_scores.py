@@ -77,7 +77,7 @@ def test_a_light_tail_is_left_to_the_integral(users: int) -> None:
     assert solve(sums) == tuple(float(side[0]) for side in stop_loss(sums, 1e-5)[:2])
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12, 26))
 def test_rare_scores_of_any_size_at_any_level(seed: int) -> None:
     """One common score and rare ones over eleven decades, up to 30,000 users; whatever is big."""
     draw = random.Random(seed)

@@ -162,15 +162,13 @@ def test_scores_that_all_others_outweigh_do_not_drown_the_rest(small: int) -> No
     """A billion users have them for one whose score makes the sum positive."""
     users, large, rare, often = 400, 300, Fraction(1, 10**17), Fraction(1, 10**8)
     loses = Fraction(1, 2)
-    nothing = 1 - loses - rare - often
-    one = (
-        users
-        * rare
-        * sum(
-            math.comb(users - 1, k) * loses**k * nothing ** (users - 1 - k) * (large - k)
-            for k in range(large)
-        )
+    unit = 2 * 10**17
+    lost, rest = int(loses * unit), int((1 - loses - rare - often) * unit)
+    ways = sum(
+        math.comb(users - 1, k) * lost**k * rest ** (users - 1 - k) * (large - k)
+        for k in range(large)
     )
+    one = users * rare * Fraction(ways, unit ** (users - 1))
     more = users * rare * (users * often * (large + small) + users * rare * large)
     law = tuple(map(Fraction, (large, small, -1))), (rare, often, loses)
     lower, upper = both_sides(ScoreSums(*columns(law, Fraction(0)), users), 1e-4)

@@ -135,8 +135,8 @@ def exact(a: float, b: float, rho: float, ends: bool) -> tuple[mpf, mpf]:
         return fall * ((1 + rho * x) ** mpf(b) if rho else mpmath.exp(b * x))
 
     if ends:
-        pieces = [mpf(0), *(mpf(2) ** -i for i in range(40, 0, -1))]
-        pieces += [1 - mpf(2) ** -i for i in range(2, 40)] + [mpf(1)]
+        pieces = [mpf(0), *(mpf(2) ** -i for i in range(40, 0, -2)), mpf(1) / 2]
+        pieces += [1 - mpf(2) ** -i for i in range(2, 40, 2)] + [mpf(1)]
     else:
         pieces = [mpf(0), *(mpf(2) ** i / a for i in range(-20, 14))]
     return mpmath.quad(weight, pieces), mpmath.quad(lambda x: x * weight(x), pieces)

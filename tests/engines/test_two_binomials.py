@@ -70,13 +70,13 @@ def test_single_m_against_whole_numbers(case: tuple[float, float], users: int) -
 
 @pytest.mark.parametrize(("q", "p"), CASES)
 def test_ranges_of_m_are_bounded(q: float, p: float) -> None:
-    law, others = law_of(q, p), 24
+    law, others = law_of(q, p), 15
     first, last = (
-        list(x) for x in zip(*((a, b) for b in range(25) for a in range(b)), strict=True)
+        list(x) for x in zip(*((a, b) for b in range(16) for a in range(b)), strict=True)
     )
-    for epsilon in places(law, 25):
+    for epsilon in places(law, 16):
         above = bits.alphas(epsilon)[1]
-        exact = [bits.divergence(*exact_pair(q, p), m, others, above) for m in range(25)]
+        exact = [bits.divergence(*exact_pair(q, p), m, others, above) for m in range(16)]
         upper = TwoBinomials(law.pair(Side.UPPER), others).upper_over(rows(epsilon, first, last))
         for a, b, bound in zip(first, last, upper, strict=True):
             assert max(exact[a : b + 1]) <= bound

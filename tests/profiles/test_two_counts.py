@@ -43,14 +43,17 @@ def mass(noise: Noise, s: int) -> mpmath.mpf:
 
 @cache
 def exact(noise: Noise, epsilon: float) -> mpmath.mpf:
-    with mpmath.workdps(40):
-        alpha, most = mpmath.exp(epsilon), 90
-        w = [mass(noise, s) for s in range(-1, most)]
-        total = mpmath.mpf(0)
+    """In whole numbers, of masses times 2^200."""
+    with mpmath.workdps(80):
+        most, alpha = 90, int(mpmath.ldexp(mpmath.exp(epsilon), 200))
+        w = [int(mpmath.ldexp(mass(noise, s), 200)) for s in range(-1, most)]
+        gains = [x << 200 for x in w]
+        losses = [alpha * x for x in w]
+        total = 0
         for s in range(most):
             for t in range(most):
-                total += max(w[s] * w[t + 1] - alpha * w[s + 1] * w[t], 0)
-        return total
+                total += max(gains[s] * w[t + 1] - losses[s + 1] * w[t], 0)
+        return mpmath.ldexp(total, -600)
 
 
 @pytest.mark.parametrize(("noise", "width"), covering(NOISES, [1e-9, 1e-4, 1.0]), ids=str)

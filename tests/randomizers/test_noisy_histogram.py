@@ -56,7 +56,7 @@ def test_against_products_of_counts(law: dict[str, Any], neighbours: str, messag
             bounds = best_effort(asked.delta_bounds, epsilon, rtol=1e-3 if is_one else 0.01)
             assert bounds.lower - 1e-10 <= truth <= bounds.upper + 1e-10
             assert bounds.upper <= (1.001 if is_one else 1.02) * truth
-            assert 0 < round_.attained_delta(epsilon) <= truth + 1e-10
+            assert 0 < round_.attained_delta(epsilon, rtol=1e-3) <= truth + 1e-10
 
 
 def outputs(data: tuple[int, ...], values: int, q: Fraction) -> dict[tuple[int, ...], Fraction]:
@@ -161,7 +161,7 @@ def test_samples_send_their_own_noise_only() -> None:
     assert poisson == pytest.approx(sampled.get_delta(epsilon), rel=0.2)
 
 
-@pytest.mark.parametrize("users", [10**3, 10**6, 10**9])
+@pytest.mark.parametrize("users", [10**3, 10**9])
 @pytest.mark.parametrize("law", [{"poisson": 1.0}, {"bernoulli": 0.5}], ids=str)
 def test_narrow_at_every_number_of_users(users: int, law: dict[str, Any]) -> None:
     for neighbours in ("replace", "remove"):

@@ -159,7 +159,7 @@ LADDER: list[Randomizer] = [RandomizedResponse(3, eps0=EPS0), SubsetSelection(5,
 LADDER += [UnaryEncoding(2, EPS0), HadamardResponse(3, EPS0), LocalHashing(3, EPS0)]
 
 
-@pytest.mark.parametrize("users", [10**3, 10**6, 10**9])
+@pytest.mark.parametrize("users", [10**3, 10**9])
 def test_the_ladder_of_adversaries(users: int) -> None:
     """strong >= blanket >= attained and clones >= stronger clones >= blanket, for every kind."""
     for randomizer in LADDER:
@@ -178,7 +178,7 @@ def test_the_ladder_of_adversaries(users: int) -> None:
 
 def test_adversaries_table() -> None:
     rows = {
-        r.analysis: r for r in adversaries(RandomizedResponse(4, gamma=0.25), 1000, 1e-6, rounds=16)
+        r.analysis: r for r in adversaries(RandomizedResponse(4, gamma=0.25), 1000, 1e-6, rounds=2)
     }
     assert list(rows) == ["strong", "clones", "stronger-clones", "blanket", "best", "attained"]
     assert rows["attained"].upper is None
@@ -238,10 +238,10 @@ def test_rare_blanket_messages_against_the_binomial_engine(users: int, eps0: flo
     """Hardly anybody answers at random: the ways to do so are counted, not smoothed."""
     named = Shuffle(RandomizedResponse(2, eps0=eps0), users, "blanket")
     generic = Shuffle(PureLDP(eps0), users)
-    for epsilon in (0.0, 0.3 * eps0, 0.9 * eps0, 0.999 * eps0):
-        ours, reference = named.delta_bounds(epsilon), generic.delta_bounds(epsilon)
-        assert ours.lower <= reference.upper
-        assert reference.lower <= ours.upper
+    epsilons = [0.0, 0.3 * eps0, 0.9 * eps0, 0.999 * eps0]
+    ours, reference = named.delta_bounds(epsilons), generic.delta_bounds(epsilons)
+    assert (ours.lower <= reference.upper).all()
+    assert (reference.lower <= ours.upper).all()
     for delta in (0.5, 1e-3, 1e-30):
         bounds = named.epsilon_bounds(delta)
         assert bounds.upper - bounds.lower <= max(1e-3 * bounds.upper, 1e-6)

@@ -54,12 +54,12 @@ ROWS: dict[Any, Any] = {
     **{each: written.exact_rows(each.matrix) for each in (UNEQUAL, LEAKY, REVEALS)},
 }
 CASES = [
-    *(((HALF, HALF), users) for users in (2, 3, 4)),
-    *(((HALF, UNEQUAL), users) for users in (2, 3, 4)),
+    *(((HALF, HALF), users) for users in (2, 4)),
+    ((HALF, UNEQUAL), 3),
     *(((UNEQUAL, LEAKY), users) for users in (2, 3)),
     ((LEAKY, REVEALS), 2),
     ((THIRD, HALF), 3),
-    ((HALF, HALF, HALF), 3),
+    ((HALF, HALF, HALF), 2),
     ((HALF, UNEQUAL, LEAKY), 2),
     ((UNEQUAL, UNEQUAL, UNEQUAL), 2),
 ]
@@ -189,7 +189,7 @@ def test_one_question_has_the_brackets_of_its_own(question: Any) -> None:
     for several in (Bundle(question), OneOf(question, weights=[7])):
         survey = Shuffle(several, 200)
         assert survey.epsilon_bounds(1e-4) == alone.epsilon_bounds(1e-4)
-        assert survey.attained_epsilon(1e-4) == alone.attained_epsilon(1e-4)
+        assert survey.attained_delta(0.1) == alone.attained_delta(0.1)
         assert several.eps0 == question.eps0
 
 
@@ -283,9 +283,9 @@ def test_matrices_with_many_rows_have_one_law_above_all_pairs() -> None:
     law = both.law("blanket")
     assert isinstance(law, ClassLaws) and len(law.laws) == 1
     one, other = Shuffle(both, 300), Shuffle(FiniteRandomizer(np.kron(rows, rows).tolist()), 300)
-    assert other.epsilon_bounds(1e-4).lower <= one.get_epsilon(1e-4)
-    assert one.get_epsilon(1e-4) <= 1.3 * other.get_epsilon(1e-4)
-    assert one.attained_epsilon(1e-4) <= other.get_epsilon(1e-4)
+    above, whole = one.get_epsilon(1e-4), other.epsilon_bounds(1e-4)
+    assert whole.lower <= above <= 1.3 * whole.upper
+    assert one.attained_epsilon(1e-4) <= whole.upper
 
 
 def test_bundles_of_large_matrices_stay_within_the_classes() -> None:
@@ -486,7 +486,7 @@ def test_bad_values_and_messages() -> None:
 @pytest.mark.parametrize("kind", [Bundle, OneOf])
 def test_audit_of_the_client(kind: Any) -> None:
     for questions in ((HALF, UNEQUAL, OneBit(1.0)), (LEAKY, LocalHashing(g=3, eps0=1.0))):
-        assert audit(kind(*questions), trials=6000, confidence=0.999999).holds
+        assert audit(kind(*questions), trials=3000, confidence=0.999999).holds
 
 
 def test_audit_finds_one_coin_for_two_answers() -> None:

@@ -93,7 +93,7 @@ def test_a_randomizer_with_these_numbers_attains_the_bound(numbers: Numbers) -> 
             assert survey.attained_delta(math.log(alpha)) <= exact * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("eps0", [1e-3, 0.5, 4.0, 30.0, 150.0])
+@pytest.mark.parametrize("eps0", [1e-3, 4.0, 150.0])
 @pytest.mark.parametrize("options", [{}, {"sample_rate": 0.5}, {"colluding": 100, "messages": 2}])
 def test_the_numbers_of_pure_ldp_give_its_brackets(eps0: float, options: dict[str, float]) -> None:
     ratio = math.exp(eps0)
@@ -195,13 +195,14 @@ def planar_distance(scaled: float) -> float:
         reach = scaled / mpmath.cos(theta)
         return (1 + reach) * mpmath.exp(-reach)
 
-    return float(1 - 2 / mpmath.pi * mpmath.quad(inner, [0, 1, 1.4, mpmath.pi / 2]))
+    with mpmath.workdps(20):
+        return float(1 - 2 / mpmath.pi * mpmath.quad(inner, [0, 1, 1.4, mpmath.pi / 2]))
 
 
 @pytest.mark.parametrize(("eps", "near"), [(1.0, 1.0), (0.3, 2.0), (2.0, 3.0)])
 def test_numbers_of_planar_laplace_noise(eps: float, near: float) -> None:
     """The distance by summing the two densities over a fine grid of the plane."""
-    step, reach = 0.04 / eps, 22 / eps
+    step, reach = 0.08 / eps, 22 / eps
     x = np.arange(-reach, reach, step) + step / 2
     here, there = (
         eps**2 / (2 * math.pi) * np.exp(-eps * np.hypot(x[:, None] - place, x[None, : len(x)]))

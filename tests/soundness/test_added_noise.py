@@ -68,7 +68,7 @@ def worst_of(
 @pytest.mark.parametrize("neighbours", ["replace", "remove"])
 @pytest.mark.parametrize(
     ("users", "rate", "count"),
-    [(1, F(1, 2), 1), (1, F(1), 3), (2, F(1, 4), 2), (2, F(7, 8), 3), (3, F(1, 2), 2)],
+    [(1, F(1, 2), 1), (1, F(1), 2), (2, F(1, 4), 2), (2, F(7, 8), 3), (3, F(1, 2), 1)],
 )
 def test_coins_on_all_datasets(users: int, rate: Fraction, count: int, neighbours: str) -> None:
     """With a third value for the others the bracket holds the truth, and it is attained."""

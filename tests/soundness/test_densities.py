@@ -18,10 +18,8 @@ from shuffledp.randomizers import DensityRandomizer
 
 NOISE: list[tuple[DensityRandomizer, Ratio]] = [
     (Gaussian(0.15), gaussian_ratio(0.15)),
-    (Gaussian(0.3), gaussian_ratio(0.3)),
-    (Gaussian(0.5), gaussian_ratio(0.5)),
-    (Laplace(4.0), laplace_ratio(4.0)),
     (Laplace(9.0), laplace_ratio(9.0)),
+    (Gaussian(0.5), gaussian_ratio(0.5)),
 ]
 NAMES = [repr(randomizer) for randomizer, _ in NOISE]
 
@@ -81,9 +79,9 @@ def test_analyzed_pairs_are_answered(users: int, noise: tuple[DensityRandomizer,
         assert truth * (1 - 1e-3) <= lower <= truth * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("users", [2, 20])
-def test_epsilon_where_one_message_stands_out(users: int) -> None:
+def test_epsilon_where_one_message_stands_out() -> None:
     """Attained datasets have delta at an epsilon just there, which no upper bound is below."""
+    users = 20
     round_, ratio, delta = Shuffle(Gaussian(0.3), users), gaussian_ratio(0.3), 1e-2
     found = round_.attained_epsilon(delta)
     assert max(attained(ratio, users, found * (1 - 1e-4))) >= delta

@@ -15,7 +15,6 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from covering import covering
 from oracles import randomizers as written
 from oracles.grid import Exact, Floats, Verdict, judge
 from shuffledp import FiniteRandomizer, PureLDP, RandomizedResponse, Shuffle, UnaryEncoding
@@ -25,7 +24,7 @@ from shuffledp.randomizers import HadamardResponse, LocalHashing, Randomizer, Su
 
 ANALYSES = ("best", "blanket", "stronger-clones", "clones")
 RATIOS = (Fraction(1001, 1000), Fraction(3, 2), Fraction(4), Fraction(20), Fraction(3000))
-INSIDE = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.999])
+INSIDE = np.array([0, 0.01, 0.1, 0.25, 0.4, 0.6, 0.8, 0.95, 0.999])
 AT_THE_TOP = np.array([1 - 1e-6, 1 - 1e-9, 1 - 1e-12, 1 - 1e-15, 1.0, 1 + 1e-15])
 
 
@@ -100,14 +99,14 @@ def examine_drawn(users: int, inputs: int, count: int, at: Floats) -> int:
 @pytest.mark.parametrize(
     ("users", "inputs", "count", "least"),
     [
-        (1, 2, 30, 2_000),
-        (1, 4, 24, 6_000),
-        (2, 3, 30, 15_000),
-        (3, 2, 30, 5_000),
-        (3, 4, 16, 50_000),
-        (4, 3, 24, 40_000),
-        (5, 3, 16, 40_000),
-        (7, 2, 16, 5_000),
+        (1, 2, 16, 600),
+        (1, 4, 12, 2_000),
+        (2, 3, 16, 5_000),
+        (3, 2, 16, 1_500),
+        (3, 4, 8, 15_000),
+        (4, 3, 12, 12_000),
+        (5, 3, 8, 12_000),
+        (7, 2, 8, 1_500),
     ],
 )
 def test_random_randomizers_against_every_dataset(
@@ -116,10 +115,10 @@ def test_random_randomizers_against_every_dataset(
     assert examine_drawn(users, inputs, count, INSIDE) >= least
 
 
-@pytest.mark.parametrize(("users", "inputs"), [(1, 2), (1, 3), (2, 2), (3, 3)])
+@pytest.mark.parametrize(("users", "inputs"), [(1, 2), (2, 2), (3, 3)])
 def test_random_randomizers_at_their_largest_loss(users: int, inputs: int) -> None:
     """Where a bound becomes 0: an eps0 that is one rounding too small shows here."""
-    assert examine_drawn(users, inputs, 16, AT_THE_TOP) >= 400
+    assert examine_drawn(users, inputs, 8, AT_THE_TOP) >= 150
 
 
 def test_eps0_of_a_matrix_is_not_rounded_down() -> None:
@@ -156,11 +155,15 @@ def named(eps0: float) -> list[tuple[Randomizer, written.Rows]]:
     ]
 
 
-@pytest.mark.parametrize(("users", "eps0"), covering([1, 2, 3], [1e-3, 0.5, 2.0, 8.0, 25.0]))
-def test_named_randomizers_against_every_dataset(users: int, eps0: float) -> None:
-    """Every analysis, those of randomized response with the strong adversary included."""
+@pytest.mark.parametrize(
+    ("users", "eps0", "half"),
+    [(1, 1e-3, 0), (1, 25.0, 1), (2, 0.5, 1), (2, 25.0, 0), (3, 1e-3, 1), (3, 8.0, 0)],
+)
+def test_named_randomizers_against_every_dataset(users: int, eps0: float, half: int) -> None:
+    """Every analysis, those of randomized response with the strong adversary included. Each half
+    of the randomizers with every number of users and a small, a usual and a large eps0."""
     at = np.concatenate([INSIDE, AT_THE_TOP[[0, 2, 4]]])
-    for randomizer, rows in named(eps0):
+    for randomizer, rows in named(eps0)[half::2]:
         if math.comb(users + len(rows[0]) - 1, users) > 200:
             continue
         for analysis in randomizer.analyses:
@@ -168,7 +171,7 @@ def test_named_randomizers_against_every_dataset(users: int, eps0: float) -> Non
             assert not verdict.broken, (randomizer, analysis, verdict.broken[:3])
 
 
-@pytest.mark.parametrize(("users", "k"), [(12, 2), (7, 3), (5, 4)])
+@pytest.mark.parametrize(("users", "k"), [(12, 2), (6, 3), (4, 4)])
 def test_more_users_of_randomized_response(users: int, k: int) -> None:
     for eps0 in (math.log(4), 3.0):
         rows = written.subset_selection(k, 1, written.exact_exp(eps0))
@@ -178,7 +181,7 @@ def test_more_users_of_randomized_response(users: int, k: int) -> None:
             assert not verdict.broken, (eps0, analysis, verdict.broken[:3])
 
 
-@pytest.mark.parametrize("users", [1, 2, 4])
+@pytest.mark.parametrize("users", [1, 4])
 def test_published_numbers_against_every_dataset(users: int) -> None:
     """get_delta and attained_delta themselves, not the sampler behind them."""
     at = INSIDE[::3]

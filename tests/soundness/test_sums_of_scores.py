@@ -27,11 +27,13 @@ def random_law(outputs: int, rng: random.Random, zeros: float = 0.0) -> list[Fra
 
 def shuffled(rows: Sequence[Row]) -> Mapping[tuple[int, ...], Fraction]:
     """The law of the sorted messages of users with these output laws."""
-    law: dict[tuple[int, ...], Fraction] = {}
-    for messages in product(range(len(rows[0])), repeat=len(rows)):
-        chance = math.prod((row[y] for row, y in zip(rows, messages, strict=True)), start=ONE)
-        key = tuple(sorted(messages))
-        law[key] = law.get(key, Fraction(0)) + chance
+    law: dict[tuple[int, ...], Fraction] = {(): ONE}
+    for row in rows:
+        longer: dict[tuple[int, ...], Fraction] = {}
+        for (messages, mass), (y, chance) in product(law.items(), enumerate(row)):
+            key = tuple(sorted((*messages, y)))
+            longer[key] = longer.get(key, Fraction(0)) + mass * chance
+        law = longer
     return law
 
 

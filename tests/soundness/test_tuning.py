@@ -43,7 +43,12 @@ def folder_of(module: ModuleType, name: str) -> str:
 
 #: Less extreme, because these take too long else.
 MODERATE: dict[str, list[Any]] = {
-    "FINER": [0.05, 50.0],
+    "AT_ONCE": [64, 1 << 20],
+    "COARSE": [1.5e-5, 0.15],
+    "DEEPER": [0.012, 250.0],
+    "EXPENSIVE_SHARE": [0.05, 1500.0],
+    "FINER": [0.05, 20.0],
+    "SCORE_RATIO": [0.016, 500.0],
 }
 
 

@@ -94,7 +94,10 @@ OF_FOLDER: dict[str, list[Probe]] = {
         attained_rounds, repeated_rounds, senders, matrices, *MATRICES, binary_messages, densities,
         mixed_rounds, integers, populations,
     ],
-    "composition": [sums_of_losses, bundles, some_bundles, wide_bundles, *ROUNDS],
+    "composition": [
+        sums_of_losses, repeated_rounds, some_bundles, bundles, attained_rounds, one_round,
+        too_wide_at_first, wide_bundles, mixed_rounds,
+    ],
     "bounds": [
         one_round, near_the_top, infinite_losses_twice, one_laplace, infinite_losses,
         attained_rounds, repeated_rounds, wide_bundles, too_wide_at_first, calibrated, chosen,

@@ -19,8 +19,8 @@ from shuffledp.randomizers import Bundle
 from .. import mechanisms, randomizers
 from .common import Checked
 
-#: Fourteen inputs, more different ratios than levels, and an output that some never send.
-_RANDOM = np.random.default_rng(1).dirichlet(np.ones(16), 14) + 0.01
+#: Thirteen inputs, more different ratios than levels, and an output that some never send.
+_RANDOM = np.random.default_rng(1).dirichlet(np.ones(8), 13) + 0.01
 _RANDOM[::3, 0] = 0.0
 ROWS = _RANDOM / _RANDOM.sum(axis=1, keepdims=True)
 EPSILONS = np.array([0.0, 1.0])
