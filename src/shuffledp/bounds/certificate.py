@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import tuning
 from .._support.numeric import BOTH, Array, Bounds
-from .._support.text import plain, rounded_down, rounded_up
+from .._support.text import rounded_down, rounded_up
 from ..errors import NotCertified, ShuffleDPError
 
 #: Where a function of which little is known is evaluated, relative to where it should cross.
@@ -245,32 +245,3 @@ def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified
         "or a larger rtol.",
         bounds,
     )
-
-
-def no_guarantee(what: str, at: float, bounds: Bounds[float]) -> NotCertified | None:
-    """The error if `bounds` promise nothing: an infinite epsilon at a delta, or a delta of 1.
-
-    >>> str(no_guarantee("epsilon", 0.0, Bounds(math.inf, math.inf)))
-    'no epsilon is certified at delta=0; ask with a larger delta, or change the protocol.'
-    """
-    if what == "epsilon" and bounds.upper == math.inf:
-        said, remedy = f"no epsilon is certified at delta={plain(at)}", "ask with a larger delta"
-    elif what == "delta" and float(rounded_up(bounds.upper)) >= 1:  # as it is published
-        said = f"no delta below 1 is certified at epsilon={plain(at)}"
-        remedy = "ask with a larger epsilon"
-    elif what == "epsilon" and at >= 1:
-        return NotCertified(f"delta={plain(at)} guarantees nothing; give a smaller one.", bounds)
-    else:
-        return None
-    return NotCertified(f"{said}; {remedy}, or change the protocol.", bounds)
-
-
-def too_wide(bounds: Bounds[float], rtol: float) -> NotCertified | None:
-    """The error if a bracket of epsilon is wider than `rtol` asks for, up to the rounding of its
-    width: of bounds whose error was passed over by `guarantee.best_effort`.
-
-    >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
-    (True, False)
-    """
-    narrow = bounds.lower == bounds.upper or is_narrow_epsilon(bounds, rtol * (1 + 1e-12))
-    return None if narrow else not_certified("epsilon", bounds, rtol)
