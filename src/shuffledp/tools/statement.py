@@ -426,5 +426,5 @@ def too_wide(bounds: Bounds[float], rtol: float) -> NotCertified | None:
     >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
     (True, False)
     """
-    narrow = bounds.lower == bounds.upper or is_narrow_epsilon(bounds, rtol * (1 + 1e-12))
+    narrow = is_narrow_epsilon(bounds, rtol * (1 + 1e-12))
     return None if narrow else not_certified("epsilon", bounds, rtol)
