@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import bounds, composition
-from .._support.numeric import Array, Bounds, Side
+from .._support.numeric import Array, Bounds
 from ..errors import NotCertified
 from ..profiles.base import NothingLost, Parts, PrivacyProfile, both_orders, depth_for, sample_width
 from . import one_round
@@ -142,7 +142,7 @@ class OneOrder:
         if profile is None:
             whole = self.composition
             places = np.minimum(epsilon, whole.max_loss)
-            (upper,) = whole.deltas(places, least, rtol, sides=(Side.UPPER,))
+            _, upper = whole.deltas(places, least, rtol)
             return np.where((epsilon < whole.max_loss) | (not whole.bounded), upper, 0.0)
         depth = depth_for(-math.log(least) + 6, profile.depths)
         sampler = profile.sampler(depth, sample_width(rtol, profile.is_expensive, profile.is_slow))
