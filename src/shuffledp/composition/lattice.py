@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .. import tuning
 from .._support.numeric import Array
-from ..profiles.base import PrivacyProfile, Samples, joined
+from ..profiles.base import PrivacyProfile, Samples
 from .outlines import FARTHEST_SAMPLE, Influence
 from .pld import PLD, Sampled
 from .tilted_sum import CountedPLDs
@@ -136,11 +136,13 @@ def _spaced(losses: Array, widths: Array) -> Array:
 
 
 def beside_kinks(kinks: Array, step: float, largest: float) -> Array:
-    """Return the lattice points on either side of each kink, from 0 to the largest loss.
+    """Return the two lattice points on either side of each kink, from 0 to the largest loss.
 
-    Between them a profile is straight, so that no other samples are needed.
+    Between kinks a profile is straight, so that no other samples are needed; chords of two points
+    tell slopes there that are missing.
     """
-    places = step * np.concatenate([[0.0], np.floor(kinks / step), np.ceil(kinks / step)])
+    index = np.add.outer(np.arange(-1.0, 3.0), np.floor(kinks / step))
+    places = step * np.maximum(np.append(0.0, index), 0.0)
     return np.append(np.unique(np.minimum(places, largest)), largest)
 
 
@@ -197,14 +199,6 @@ class LatticeSampler:
         else:
             index = on_lattice(beside_kinks(kinks, step, largest), step, largest)
         samples = self._sample(index, width)
-        # chords beside a kink tell slopes that are missing
-        missing = index[~np.isfinite(samples.fall_high)] if kinks is not None else index[:0]
-        more = np.setdiff1d(np.concatenate([missing - 1, missing + 1]), index)
-        more = more[(more > 0) & (more < index[-1])]
-        if len(more):
-            index, samples = np.append(index, more), joined([samples, self._sample(more, width)])
-            rank = np.argsort(index)
-            index, samples = index[rank], samples.rows(rank)
         self._index, self._samples = index, samples
         self._weights = self._weighed(influence, share)
 
