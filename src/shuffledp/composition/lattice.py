@@ -136,13 +136,11 @@ def _spaced(losses: Array, widths: Array) -> Array:
 
 
 def beside_kinks(kinks: Array, step: float, largest: float) -> Array:
-    """Return the two lattice points on either side of each kink, from 0 to the largest loss.
+    """Return the lattice points on either side of each kink, from 0 to the largest loss.
 
-    Between kinks a profile is straight, so that no other samples are needed; chords of two points
-    tell slopes there that are missing.
+    Between them a profile is straight, so that no other samples are needed.
     """
-    index = np.add.outer(np.arange(-1.0, 3.0), np.floor(kinks / step))
-    places = step * np.maximum(np.append(0.0, index), 0.0)
+    places = step * np.concatenate([[0.0], np.floor(kinks / step), np.ceil(kinks / step)])
     return np.append(np.unique(np.minimum(places, largest)), largest)
 
 
@@ -197,7 +195,9 @@ class LatticeSampler:
         if kinks is None:
             index = on_lattice(places.losses(profile, order), step, largest)
         else:
-            index = on_lattice(beside_kinks(kinks, step, largest), step, largest)
+            beside = on_lattice(beside_kinks(kinks, step, largest), step, largest)
+            # chords of two points beside a kink tell slopes that are missing
+            index = np.unique(np.clip(np.add.outer(beside, [-1, 0, 1]), 0, beside[-1]))
         samples = self._sample(index, width)
         self._index, self._samples = index, samples
         self._weights = self._weighed(influence, share)
