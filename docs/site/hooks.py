@@ -61,7 +61,7 @@ REFERENCE: dict[str, tuple[str, Sequence[str]]] = {
         [
             "shuffledp.bounds",
             *(f"shuffledp.tools.{module}:{name}" for module in RESULTS for name in RESULTS[module]),
-            "shuffledp.bounds.target:Calibration",
+            "shuffledp.calibration:Calibration",
         ],
     ),
     "counting": (

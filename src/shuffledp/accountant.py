@@ -16,12 +16,12 @@ from ._support.numeric import Bounds
 from ._support.progress import progress
 from ._support.tables import html_table, text_table
 from ._support.text import several
+from .calibration import Calibration, Multiples, ParameterRange, meet
 from .errors import Infeasible, InvalidParameter, OutOfRange
 from .guarantee import DEFAULT_RTOL, SUPPORTED_RELATIONS, Guarantee, Mechanism, best_effort
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
     from .bounds.certified_rounds import CertifiedRounds
-    from .bounds.target import Calibration
     from .profiles.base import Parts
 
     #: A question to rounds, and the width of the answer.
@@ -295,9 +295,9 @@ class Accountant(Guarantee):
 
         room = validate.MAX_ROUNDS - self.counted_rounds
         # what is no round is refused by compose
-        grid = bounds.target.Multiples(room // getattr(round_, "messages", 1))
-        quest = bounds.target.Quest("rounds", grid, 10, grows=True)
-        return bounds.target.meet(quest, evaluate, epsilon, delta, rtol)
+        grid = Multiples(room // getattr(round_, "messages", 1))
+        rounds = ParameterRange("rounds", grid, 10, grows=True)
+        return meet(rounds, evaluate, epsilon, delta, rtol)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was composed to a JSON file, to be continued another day.

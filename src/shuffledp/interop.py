@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._support import validate
-from ._support.numeric import Array, Bounds, Side
+from ._support.numeric import Array, Bounds
 from ._support.progress import progress
 from .accountant import Accountant
 from .bounds.certificate import not_certified
@@ -251,7 +251,7 @@ def _of_composition(what: Guarantee, interval: float | None, truncation: float) 
     for composition in orders:
         places = np.minimum(epsilon, composition.max_loss)
         rtol = _EXPENSIVE_RTOL if composition.is_expensive else _RTOL
-        (above,) = composition.deltas(places, truncation, rtol, sides=(Side.UPPER,))
+        _, above = composition.deltas(places, truncation, rtol)
         if above.min() == 1:  # every lattice is too long
             raise not_certified("delta", Bounds(0.0, 1.0), rtol)
         if composition.bounded:

@@ -8,7 +8,8 @@ import pytest
 
 from covering import covering
 from shuffledp._support.numeric import Array
-from shuffledp.bounds.certificate import enclose_crossing, enclose_sides, estimate_crossing
+from shuffledp.bounds.certificate import enclose_epsilon, enclose_sides
+from shuffledp.published.bound import enclose_crossing
 
 
 @pytest.mark.parametrize(
@@ -108,10 +109,18 @@ def test_below_the_level_at_zero() -> None:
     assert enclose_sides(f, 0.2, np.array([0.0, 3.0]), 10.0, 1e-9, enough=1e-3) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("root", [1e-6, 0.01, 1.0, 9.9])
-@pytest.mark.parametrize("guess", [1e-5, 1.0, 10.0])
-def test_roughly_the_root(root: float, guess: float) -> None:
-    f = Recorder(lambda x: math.exp(-3 * x / root) * (1 - x / 10), 0.05)
-    found = estimate_crossing(lambda places: f(places)[1], f.f(root), guess, 10.0)
-    assert found == pytest.approx(root, rel=0.1)
-    assert f.calls <= 20
+@pytest.mark.parametrize("root", [0.01, 1.0, 9.9])
+@pytest.mark.parametrize("at_top", [0.0, 1e-9, 1e-3])
+@pytest.mark.parametrize("gap", [0.0, 0.01])
+def test_what_is_left_at_the_largest_loss_makes_epsilon_infinite(
+    root: float, at_top: float, gap: float
+) -> None:
+    """With that probability a loss is infinite: no delta below it has an epsilon."""
+    f = Recorder(lambda x: math.exp(-x) * (1 - x / 10) + at_top, gap)
+    level = f.f(root)
+    low, high = enclose_epsilon(f, level, np.array([root]), 10.0, at_top == 0, 1e-9, enough=1e-4)
+    assert low <= root <= high
+    assert (high == math.inf) == (at_top > 0 and (1 + gap) * at_top > level)
+    if at_top:
+        lost = enclose_epsilon(f, 0.9 * at_top, np.array([1.0]), 10.0, False, 1e-9, enough=1e-4)
+        assert lost == (math.inf, math.inf)

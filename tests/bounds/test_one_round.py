@@ -5,7 +5,7 @@ import pytest
 from covering import covering
 from shuffledp import Shuffle
 from shuffledp._support.numeric import Bounds
-from shuffledp.bounds import certificate
+from shuffledp.bounds import one_round
 from shuffledp.randomizers import RandomizedResponse
 
 MATRIX = ((0.5, 0.3, 0.2), (0.2, 0.5, 0.3), (0.1, 0.2, 0.7))
@@ -26,7 +26,7 @@ def test_a_wrong_guess_costs_time_only(
 ) -> None:
     round_ = Shuffle(RandomizedResponse(16, eps0=3.0), users)
     right = round_.epsilon_bounds(1e-6)
-    monkeypatch.setattr(certificate, "_AROUND", tuple(factor * x for x in certificate._AROUND))
+    monkeypatch.setattr(one_round, "_AROUND", tuple(factor * x for x in one_round._AROUND))
     lower, upper = round_.epsilon_bounds(1e-6)
     assert right.lower <= upper <= 1.00001 * lower
     assert lower <= right.upper

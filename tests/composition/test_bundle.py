@@ -10,6 +10,7 @@ import pytest
 
 from covering import covering
 from shuffledp import PureLDP, RandomizedResponse, Shuffle
+from shuffledp._support.numeric import Side
 from shuffledp.composition.bundle import BundledRounds, Hiding
 from shuffledp.laws.class_law import ClassLaw
 from shuffledp.profiles.base import Samples
@@ -57,8 +58,8 @@ def test_between_two_counts(case: tuple[int, Callable[[int], Fraction]], width: 
         known = np.full((len(counts), 1), float(mean(node)))
         at[node] = Samples(known * (1 - width), known * (1 + width), 0 * known, 0 * known)
     hiding = Hiding(float(HIDING), rounds)
-    lower = hiding.lower(*NODES[:3], counts, at)[:, 0]
-    upper = hiding.upper(*NODES[1:], counts, at)[:, 0]
+    lower = hiding.bound(NODES[:3], counts, at, Side.LOWER)[:, 0]
+    upper = hiding.bound(NODES[1:], counts, at, Side.UPPER)[:, 0]
     exact = [mean(count) for count in counts.tolist()]
     for low, value, high in zip(lower, exact, upper, strict=True):
         assert low * (1 - 1e-15) <= value <= high * (1 + 1e-15)

@@ -227,9 +227,9 @@ def test_samples_are_narrowed_where_they_count(narrowest: float) -> None:
     cells = np.linspace(-9.0, 9.0, 50)
     places = SamplePlaces(outline, CellWidths(cells, np.full(50, 0.1)), 30.0)
     profile = _Widths(narrowest)
-    sampler = LatticeSampler(profile, 0.01, places, None, 0.01)  # type: ignore[arg-type]
-    influence = np.where(np.abs(cells - 2) < 0.5, 10.0, 1e-6)
-    sampler.weigh(Influence(cells, influence, influence), 1.0)
+    costs = np.where(np.abs(cells - 2) < 0.5, 10.0, 1e-6)
+    influence = Influence(cells, costs, costs)
+    sampler = LatticeSampler(profile, 0.01, places, None, 0.01, influence, 1.0)  # type: ignore[arg-type]
     before, (first, everywhere) = sampler.costs.sum(), profile.sampled[0]
     sampler.narrow(before / 10)
     samples = sampler.sampled.samples

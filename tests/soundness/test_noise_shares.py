@@ -10,11 +10,11 @@ import pytest
 from covering import covering
 from shuffledp import Accountant, Aggregate, Gaussian, Shuffle, adversaries, calibrate
 from shuffledp.accountant import repeated
-from shuffledp.bounds.target import Decimals
+from shuffledp.calibration import Decimals
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import OutOfRange
 from shuffledp.guarantee import best_effort
-from shuffledp.tools.calibrate import quest_for
+from shuffledp.tools.calibrate import values_of
 from shuffledp.tools.protocol import round_of
 
 
@@ -136,10 +136,10 @@ def test_shuffled_messages_keep_their_limits() -> None:
         Gaussian(1e-13)
     assert math.isinf(best_effort(Aggregate(Gaussian(1e-12), 1).epsilon_bounds, 1e-6).upper)
     assert Aggregate(Gaussian(1e-12), 1).get_delta(1e5) == 1
-    shuffled = quest_for("sigma", lambda sigma: Shuffle(Gaussian(sigma), 100))
+    shuffled = values_of("sigma", lambda sigma: Shuffle(Gaussian(sigma), 100))
     assert shuffled.grid == Decimals(0.1, 1000.0)
-    summed = quest_for("sigma", lambda sigma: Aggregate(Gaussian(sigma), 100))
-    assert summed.grid == quest_for("sigma", GaussianNoise).grid == Decimals(1e-12, 1e12)
+    summed = values_of("sigma", lambda sigma: Aggregate(Gaussian(sigma), 100))
+    assert summed.grid == values_of("sigma", GaussianNoise).grid == Decimals(1e-12, 1e12)
 
 
 def test_what_is_seen_of_small_shares() -> None:

@@ -26,7 +26,7 @@ from shuffledp import (
 from shuffledp.accountant import repeated
 from shuffledp.bounds import Bounds
 from shuffledp.bounds.certified_rounds import CertifiedRounds
-from shuffledp.bounds.target import Decimals, Multiples, boundary
+from shuffledp.calibration import Decimals, Multiples, ParameterRange, boundary
 from shuffledp.errors import Infeasible, InvalidParameter, OutOfRange
 from shuffledp.mechanisms import GaussianNoise, PoissonSampled
 from shuffledp.randomizers import Randomizer
@@ -272,7 +272,8 @@ def test_boundary_of_a_jittery_function(
         upper = (value / edge) ** sign * noise[int(value)]
         return Bounds(0.9 * upper, upper)
 
-    found = boundary(Multiples(500), sign, evaluate, 1.0, 1e-3, start)
+    values = ParameterRange("x", Multiples(500), start, sign == 1)
+    found = boundary(values, evaluate, 1.0, 1e-3)
     for index, good in ((found.good, True), (found.bad, False)):
         if index is not None:
             assert (found.bounds[index].upper <= 1.0) == good
@@ -396,8 +397,9 @@ def test_narrow_brackets_are_asked_for_only_near_the_target() -> None:
         exact = (value / 2.5) ** 3
         return Bounds(exact * (1 - 0.9 * rtol), exact)
 
-    found = boundary(Decimals(0.01, 1000.0), 1, evaluate, 1.0, 1e-5, 1.0)
-    assert found.good is not None and Decimals(0.01, 1000.0).value(found.good) == 2.5
+    values = ParameterRange("x", Decimals(0.01, 1000.0), 1.0, grows=True)
+    found = boundary(values, evaluate, 1.0, 1e-5)
+    assert found.good is not None and values.grid.value(found.good) == 2.5
     assert {2.5, 2.501} <= set(narrow) and all(2.49 < value < 2.51 for value in narrow)
 
 

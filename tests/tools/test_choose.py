@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp import Accountant, Aggregate, RandomizedResponse, Shuffle, choose
 from shuffledp.bounds import Bounds
-from shuffledp.bounds.target import Decimals, approach
+from shuffledp.calibration import Decimals, ParameterRange, approach
 from shuffledp.central import GaussianNoise
 from shuffledp.clients import Counts
 from shuffledp.errors import InvalidParameter, OutOfRange
@@ -471,7 +471,7 @@ def test_approach_comes_near(sign: int, power: float, start: float) -> None:
         return Bounds((value / 7) ** (sign * power), (value / 7) ** (sign * power))
 
     grid = Decimals(0.001, 100.0)
-    found = approach(grid, sign, evaluate, 1.0, 0.1, start, 0.01)
+    found = approach(ParameterRange("x", grid, start, sign == 1), evaluate, 1.0, 0.1, 0.01)
     assert found.good is not None
     assert 0.985 < found.bounds[found.good].upper <= 1
     assert len(asked) < 15
@@ -482,9 +482,10 @@ def test_approach_at_the_ends_of_the_grid() -> None:
         return lambda value, width: Bounds(upper, upper)
 
     grid = Decimals(0.1, 10.0)
-    assert approach(grid, 1, constant(0.5), 1.0, 0.1, 1.0, 0.01).good == grid.last
-    assert approach(grid, -1, constant(0.5), 1.0, 0.1, 1.0, 0.01).good == grid.first
-    assert approach(grid, 1, constant(2.0), 1.0, 0.1, 1.0, 0.01).good is None
+    growing, falling = (ParameterRange("x", grid, 1.0, grows) for grows in (True, False))
+    assert approach(growing, constant(0.5), 1.0, 0.1, 0.01).good == grid.last
+    assert approach(falling, constant(0.5), 1.0, 0.1, 0.01).good == grid.first
+    assert approach(growing, constant(2.0), 1.0, 0.1, 0.01).good is None
 
 
 @pytest.mark.parametrize("count", range(1, 30))

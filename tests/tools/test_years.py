@@ -15,7 +15,6 @@ import pytest
 
 from shell import run
 from shuffledp import Accountant, Plan, PureLDP, RandomizedResponse, Shuffle, plotting
-from shuffledp.bounds.composed import SharedLattices
 from shuffledp.central import GaussianNoise
 from shuffledp.errors import Infeasible, InvalidParameter, OutOfRange
 from shuffledp.tools.colluders import colluding_share
@@ -23,6 +22,7 @@ from shuffledp.tools.dates import Duration, Schedule
 from shuffledp.tools.participation import Participation, maximal_rows
 from shuffledp.tools.periods import PeriodBudget
 from shuffledp.tools.plan import PlannedRound
+from shuffledp.tools.shared_lattices import SharedLattices
 from shuffledp.tools.timeline import timeline
 
 DELTA = 1e-6

@@ -6,7 +6,7 @@ from .._support.later import modules_of
 from .._support.numeric import Bounds
 
 if TYPE_CHECKING:
-    from . import certified_rounds, one_round, target  # noqa: F401
+    from . import certified_rounds, composed, one_round  # noqa: F401
 else:
     __getattr__ = modules_of(__name__)
 

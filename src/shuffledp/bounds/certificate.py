@@ -12,11 +12,8 @@ import numpy as np
 
 from .. import tuning
 from .._support.numeric import BOTH, Array, Bounds
-from .._support.text import plain, rounded_down, rounded_up
+from .._support.text import rounded_down, rounded_up
 from ..errors import NotCertified, ShuffleDPError
-
-#: Where a function of which little is known is evaluated, relative to where it should cross.
-_AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
 
 #: Lower and upper values of a decreasing function at some places, each of shape [places].
 Sides = Callable[[Array], tuple[Array, Array]]
@@ -45,7 +42,7 @@ def improved(last: Bounds[float], best: Bounds[float]) -> bool:
 def is_narrow_epsilon(bounds: Bounds[float], rtol: float) -> bool:
     """Whether a bracket of epsilon is as narrow as `rtol` asks for."""
     asked = rtol * max(bounds.upper, tuning.SMALL_EPSILON)
-    return bounds.upper - bounds.lower <= asked < math.inf
+    return bounds.lower == bounds.upper or bounds.upper - bounds.lower <= asked < math.inf
 
 
 def is_narrow_delta(bounds: Bounds[float], rtol: float) -> bool:
@@ -53,57 +50,37 @@ def is_narrow_delta(bounds: Bounds[float], rtol: float) -> bool:
     return bounds.upper <= max((1 + rtol) * bounds.lower, tuning.NEGLIGIBLE_DELTA)
 
 
-def enclose_crossing(
-    f: Callable[[float], float], level: float, guess: float, top: float, rtol: float = 1e-9
-) -> tuple[float, float]:
-    """Enclose the place where one decreasing function crosses a level.
+def enclose_epsilon(
+    sample: Sides,
+    delta: float,
+    start: Array,
+    top: float,
+    bounded: bool,
+    rtol: float,
+    *,
+    enough: float,
+) -> Bounds[float]:
+    """Certified epsilon at a delta, of losses up to `top`; the other parameters: `enclose_sides`.
 
     Parameters
     ----------
-    f : callable
-        Decreasing on [0, top], with f(top) <= level.
-    level : float
-        Positive.
-    guess : float
-        About the place; any number is sound.
-    top : float
-    rtol : float
-        Relative width to aim for.
-
-    Returns
-    -------
-    tuple of float
-        (low, high) with f(low) > level >= f(high), both evaluated unless high is `top`; (0, 0)
-        where f(0) <= level.
-
-    Notes
-    -----
-    docs/theory/epsilon.md. Both ends are certificates, however good the search was.
+    bounded : bool
+        Whether delta is 0 from `top` on. If not, it is constant from there on: epsilon is infinite
+        if delta is smaller.
     """
+    if not bounded:
+        lower, upper = sample(np.array([top]))
+        if lower[0] > delta:
+            return Bounds(math.inf, math.inf)
+        if upper[0] > delta:  # only the lower side crosses it
 
-    def sides(places: Array) -> tuple[Array, Array]:
-        values = np.array([f(x) for x in places.tolist()])
-        return values, values
+            def lower_twice(places: Array) -> tuple[Array, Array]:
+                values, _ = sample(places)
+                return values, values
 
-    start = np.clip(np.multiply(guess, (1 - 1e-5, 1 + 1e-5)), 1e-12 * top, (1 - 1e-6) * top)
-    low, high = enclose_sides(sides, level, start, top, rtol, enough=rtol)
-    return (0.0, 0.0) if low == 0 and f(0.0) <= level else (low, high)
-
-
-def estimate_crossing(f: Callable[[Array], Array], level: float, guess: float, top: float) -> float:
-    """Return about where a decreasing function on [0, top] crosses a level; nothing is certified.
-
-    `guess` is where the search begins.
-    """
-    side, x = _OneSidedCrossing(level, top), guess
-    for _ in range(100):
-        places = np.unique(np.minimum(np.multiply(_AROUND, x), top))
-        for place, value in zip(places.tolist(), f(places).tolist(), strict=True):
-            side.learn(place, value)
-        x = side.expected()
-        if places[0] <= x <= places[-1] or x <= 1e-12 * top:
-            break
-    return x
+            low, _ = enclose_sides(lower_twice, delta, start, top, rtol, enough=enough)
+            return Bounds(low, math.inf)
+    return certified(*enclose_sides(sample, delta, start, top, rtol, enough=enough))
 
 
 def enclose_sides(
@@ -114,7 +91,6 @@ def enclose_sides(
     rtol: float,
     *,
     enough: float,
-    loose: float = 0.0,
 ) -> tuple[float, float]:
     """Enclose the place where a decreasing function, known from two sides, crosses a level.
 
@@ -132,15 +108,12 @@ def enclose_sides(
         between the crossings of the two sides.
     enough : float
         A bracket of this relative width need not be proven to be as narrow as possible.
-    loose : float
-        Where the crossings of the two sides are close to each other, the search for one of them
-        ends at four times their distance, or at this relative width if that is smaller.
 
     Returns
     -------
     tuple of float
         (low, high), both evaluated: the lower value at `low` exceeds the level, or low = 0, and
-        the upper value at `high` does not, or high = top.
+        the upper value at `high` does not, or high = top; (0, 0) if that at 0 does not.
 
     Notes
     -----
@@ -155,7 +128,7 @@ def enclose_sides(
         low, high = sides[0].low, sides[1].high
         expected = [side.expected() for side in sides]
         gap = (expected[1] - expected[0]) / max(high, 1e-300)
-        tol = max(rtol, 0.03 * gap, min(4 * gap, loose))
+        tol = max(rtol, 0.03 * gap)
         narrow = high - low <= enough * high
         wanted = [
             side.next_place(x, sign * tol, narrow)
@@ -164,6 +137,8 @@ def enclose_sides(
         places = np.unique([x for x in wanted if x is not None])
         if len(places) == 0:
             break
+    if low == 0 and sample(np.zeros(1))[1][0] <= level:
+        high = 0.0
     return low, high
 
 
@@ -245,32 +220,3 @@ def not_certified(what: str, bounds: Bounds[float], rtol: float) -> NotCertified
         "or a larger rtol.",
         bounds,
     )
-
-
-def no_guarantee(what: str, at: float, bounds: Bounds[float]) -> NotCertified | None:
-    """The error if `bounds` promise nothing: an infinite epsilon at a delta, or a delta of 1.
-
-    >>> str(no_guarantee("epsilon", 0.0, Bounds(math.inf, math.inf)))
-    'no epsilon is certified at delta=0; ask with a larger delta, or change the protocol.'
-    """
-    if what == "epsilon" and bounds.upper == math.inf:
-        said, remedy = f"no epsilon is certified at delta={plain(at)}", "ask with a larger delta"
-    elif what == "delta" and float(rounded_up(bounds.upper)) >= 1:  # as it is published
-        said = f"no delta below 1 is certified at epsilon={plain(at)}"
-        remedy = "ask with a larger epsilon"
-    elif what == "epsilon" and at >= 1:
-        return NotCertified(f"delta={plain(at)} guarantees nothing; give a smaller one.", bounds)
-    else:
-        return None
-    return NotCertified(f"{said}; {remedy}, or change the protocol.", bounds)
-
-
-def too_wide(bounds: Bounds[float], rtol: float) -> NotCertified | None:
-    """The error if a bracket of epsilon is wider than `rtol` asks for, up to the rounding of its
-    width: of bounds whose error was passed over by `guarantee.best_effort`.
-
-    >>> too_wide(Bounds(1.0, 1.0009), 1e-3) is None, too_wide(Bounds(1.0, 1.1), 1e-3) is None
-    (True, False)
-    """
-    narrow = bounds.lower == bounds.upper or is_narrow_epsilon(bounds, rtol * (1 + 1e-12))
-    return None if narrow else not_certified("epsilon", bounds, rtol)

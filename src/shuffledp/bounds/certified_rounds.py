@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._support.numeric import Array, Bounds, Side
+from .. import bounds, composition
+from .._support.numeric import Array, Bounds
 from ..errors import NotCertified
-from ..profiles.base import Parts, PrivacyProfile, both_orders, depth_for, sample_width
+from ..profiles.base import NothingLost, Parts, PrivacyProfile, both_orders, depth_for, sample_width
 from . import one_round
 from .certificate import not_certified
 
@@ -94,14 +95,12 @@ class OneOrder:
     """
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+        self._parts = parts or ((NothingLost(), 1),)
 
     @cached_property
     def composition(self) -> Composition:
         """What later questions share; two threads that ask at once may make one each."""
-        from ..composition.compose import Composition
-
-        return Composition(self._parts)
+        return composition.compose.Composition(self._parts)
 
     @property
     def _single_profile(self) -> PrivacyProfile | None:
@@ -113,8 +112,6 @@ class OneOrder:
 
     @property
     def max_loss(self) -> float:
-        if not self._parts:
-            return 0.0
         profile = self._single_profile
         return self.composition.max_loss if profile is None else profile.max_loss
 
@@ -126,34 +123,26 @@ class OneOrder:
     def epsilon_bounds(
         self, delta: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
-        if delta == 1 or not self._parts:
+        if delta == 1:
             return Bounds(0.0, 0.0)
         if self._single_profile is not None:
             return one_round.epsilon_bounds(self._single_profile, delta, rtol)
-        from . import composed
-
-        return composed.epsilon_bounds(self.composition, delta, rtol, curve)
+        return bounds.composed.epsilon_bounds(self.composition, delta, rtol, curve)
 
     def delta_bounds(
         self, epsilon: float, rtol: float, curve: Range | None = None
     ) -> Bounds[float]:
-        if not self._parts:
-            return Bounds(0.0, 0.0)
         if self._single_profile is not None:
             return one_round.delta_bounds(self._single_profile, epsilon, rtol)
-        from . import composed
-
-        return composed.delta_bounds(self.composition, epsilon, rtol, curve)
+        return bounds.composed.delta_bounds(self.composition, epsilon, rtol, curve)
 
     def upper_deltas(self, epsilon: Array, least: float, rtol: float) -> Array:
         """Return upper deltas, [epsilons], of one round by its profile, else by composition."""
-        if not self._parts:
-            return np.zeros(len(epsilon))
         profile = self._single_profile
         if profile is None:
             whole = self.composition
             places = np.minimum(epsilon, whole.max_loss)
-            (upper,) = whole.deltas(places, least, rtol, sides=(Side.UPPER,))
+            _, upper = whole.deltas(places, least, rtol)
             return np.where((epsilon < whole.max_loss) | (not whole.bounded), upper, 0.0)
         depth = depth_for(-math.log(least) + 6, profile.depths)
         sampler = profile.sampler(depth, sample_width(rtol, profile.is_expensive, profile.is_slow))

@@ -11,12 +11,15 @@ Theory: docs/theory/epsilon.md.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from .. import tuning
-from .._support.numeric import Bounds, Side
-from ..composition.compose import Composition, PLDBracket
+from .._support.numeric import Array, Bounds, Side
+from ..composition.compose import Composition
 from ..composition.outlines import log_inverse_delta, targets_between
 from ..composition.tilted_sum import (
     INFINITE_ERROR,
@@ -27,17 +30,14 @@ from ..composition.tilted_sum import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
-from ..errors import NotCertified
-from ..profiles.base import Parts, both_orders
 from .certificate import (
     certified,
-    enclose_crossing,
+    enclose_epsilon,
     improved,
     is_narrow_delta,
     narrower,
     not_certified,
 )
-from .certified_rounds import CertifiedRounds
 
 #: The smallest and the largest of several values that are asked for together.
 Range = tuple[float, float]
@@ -74,7 +74,9 @@ def epsilon_bounds(
     """
     least, most = curve or (delta, delta)
     log_range = -math.log(most), -math.log(least)
-    return _search(composition, _EpsilonAt(composition, delta, rtol), log_range)
+    widest = Bounds(0.0, composition.max_loss if composition.bounded else math.inf)
+    ask = partial(epsilon_attempt, composition, delta, rtol)
+    return _search("epsilon", composition, ask, widest, rtol, log_range)
 
 
 def delta_bounds(
@@ -95,10 +97,11 @@ def delta_bounds(
     outlines, top = composition.outlines, composition.max_loss
     estimates = [log_inverse_delta(outlines, min(end, top)) for end in {least, most}]
     log_range = min(estimates), max(estimates)  # rough ones need not grow with epsilon
-    return _search(composition, _DeltaAt(composition, epsilon, rtol), log_range)
+    ask = partial(delta_attempt, composition, epsilon, rtol)
+    return _search("delta", composition, ask, Bounds(0.0, 1.0), rtol, log_range)
 
 
-class _Attempt(NamedTuple):
+class Attempt(NamedTuple):
     """What one lattice certifies.
 
     Attributes
@@ -106,111 +109,63 @@ class _Attempt(NamedTuple):
     bounds : Bounds
     excess : float
         The width over the width that was asked for: at most 1 if the bracket is narrow enough,
-        infinite if no finer lattice can help.
+        infinite if no finer lattice can help. With one trivial side: 8, for lack of a width, which
+        asks for a three times finer lattice.
+    target : float
+        log(1/delta) to sample for, now that these bounds are known.
     """
 
     bounds: Bounds[float]
     excess: float
-
-    @classmethod
-    def one_sided(cls, bounds: Bounds[float]) -> _Attempt:
-        """With one trivial side: 8, for lack of a width, asks for a three times finer lattice."""
-        return cls(bounds, 8.0)
+    target: float
 
 
-class _CompositionQuestion(ABC):
-    """A number that is asked for, to a relative width `rtol` in epsilon."""
-
-    name: str
-
-    def __init__(self, composition: Composition, at: float, rtol: float) -> None:
-        self._composition, self._at, self.rtol = composition, at, rtol
-
-    @property
-    @abstractmethod
-    def trivial_bounds(self) -> Bounds[float]:
-        """What is known before any lattice is made."""
-
-    @abstractmethod
-    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
-        """Bounds from the PLDs above and below the rounds, and how much too wide they are."""
-
-    @abstractmethod
-    def log_inverse_delta(self, bounds: Bounds[float]) -> float:
-        """log(1/delta) to sample for, once `bounds` are known."""
+#: Certifies what PLDs above and below the rounds tell.
+AskPLDs = Callable[[CountedPLDs, CountedPLDs], Attempt]
 
 
-class _EpsilonAt(_CompositionQuestion):
-    """The epsilon at a given delta."""
+def epsilon_attempt(
+    composition: Composition, delta: float, rtol: float, upper: CountedPLDs, lower: CountedPLDs
+) -> Attempt:
+    """Cross delta by the sums of the lower and of the upper PLDs; the width is in epsilon."""
+    low, high = (TiltedSum(plds, tilt_for_delta(plds, delta)) for plds in (lower, upper))
 
-    name = "epsilon"
+    def sides(epsilon: Array) -> tuple[Array, Array]:
+        return low.deltas(epsilon, Side.LOWER), high.deltas(epsilon, Side.UPPER)
 
-    @property
-    def trivial_bounds(self) -> Bounds[float]:
-        bounded = self._composition.bounded
-        return Bounds(0.0, self._composition.max_loss if bounded else math.inf)
-
-    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
-        """Cross delta by the sums of the lower and of the upper PLDs; the width is in epsilon."""
-        low = self._crossing(lower, Side.LOWER)[0]
-        high = self._crossing(upper, Side.UPPER)[1]
-        bounds = certified(low, high)
-        if low == high:
-            return _Attempt(bounds, 1.0)
-        if high == math.inf:
-            # no lattice can tell if infinite losses have just the probability delta
-            mass, rounding = infinite_mass(upper), 1e-9
-            hopeless = mass <= self._at * (1 + rounding)
-            return _Attempt(bounds, math.inf) if hopeless else _Attempt.one_sided(bounds)
-        return _Attempt(bounds, (high - low) / (self.rtol * max(high, tuning.SMALL_EPSILON)))
-
-    def log_inverse_delta(self, bounds: Bounds[float]) -> float:
-        return -math.log(self._at)
-
-    def _crossing(self, parts: CountedPLDs, side: Side) -> tuple[float, float]:
-        """Two epsilons, next to each other, between which one side of delta is crossed."""
-        delta, top = self._at, self._composition.max_loss
-        if infinite_mass(parts) * (1 + side * INFINITE_ERROR) > delta:
-            return math.inf, math.inf
-        total = TiltedSum(parts, tilt_for_delta(parts, delta))
-        if not self._composition.bounded and total.delta(top, side) > delta:
-            return top, math.inf  # finite losses may be larger, too
-        return enclose_crossing(
-            lambda e: total.delta(e, side), delta, total.estimated_epsilon(delta), top
-        )
+    top, target = composition.max_loss, -math.log(delta)
+    guess = [total.estimated_epsilon(delta) for total in (low, high)]
+    start = np.clip(np.multiply(guess, (1 - 1e-6, 1 + 1e-6)), 1e-12 * top, (1 - 1e-6) * top)
+    bounds = enclose_epsilon(sides, delta, start, top, composition.bounded, 1e-9, enough=rtol)
+    if bounds.upper < math.inf:
+        width = bounds.upper - bounds.lower
+        return Attempt(bounds, width / (rtol * max(bounds.upper, tuning.SMALL_EPSILON)), target)
+    if low.infinite * (1 - INFINITE_ERROR) > delta:
+        return Attempt(bounds, 1.0, target)
+    # finite losses may be larger than the largest; and no lattice can tell if infinite losses have
+    # just the probability delta
+    bounds, rounding = Bounds(min(bounds.lower, top), math.inf), 1e-9
+    hopeless = high.infinite <= delta * (1 + rounding)
+    return Attempt(bounds, math.inf if hopeless else 8.0, target)
 
 
-class _DeltaAt(_CompositionQuestion):
-    """The delta at a given epsilon."""
-
-    name = "delta"
-
-    @property
-    def trivial_bounds(self) -> Bounds[float]:
-        return Bounds(0.0, 1.0)
-
-    def attempt(self, upper: CountedPLDs, lower: CountedPLDs) -> _Attempt:
-        """Evaluate both sums; the width is relative to the change of delta over rtol epsilon."""
-        epsilon, nearby = self._at, self._at * (1 - self.rtol)
-        low = _delta(lower, epsilon, Side.LOWER)
-        high = _delta(upper, epsilon, Side.UPPER)
-        if epsilon == self._composition.max_loss:  # or more: only infinite losses count there
-            low = min(low, infinite_mass(lower) * (1 - INFINITE_ERROR))
-            high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
-        bounds = certified(low, high)
-        if is_narrow_delta(bounds, self.rtol):
-            return _Attempt(bounds, 1.0)
-        goal = _delta(lower, nearby, Side.LOWER)
-        if high <= goal:
-            return _Attempt(bounds, 1.0)
-        if not 0 < low < goal:
-            return _Attempt.one_sided(bounds)
-        return _Attempt(bounds, math.log(high / low) / math.log(goal / low))
-
-    def log_inverse_delta(self, bounds: Bounds[float]) -> float:
-        # delta may be far smaller than an upper bound that was not sampled for it
-        resolved = bounds.lower >= bounds.upper / 2
-        return -math.log(max(bounds.upper if resolved else bounds.lower, 1e-300))
+def delta_attempt(
+    composition: Composition, epsilon: float, rtol: float, upper: CountedPLDs, lower: CountedPLDs
+) -> Attempt:
+    """Evaluate both sums; the width is relative to the change of delta over rtol epsilon."""
+    low, high = _delta(lower, epsilon, Side.LOWER), _delta(upper, epsilon, Side.UPPER)
+    if epsilon == composition.max_loss:  # or more: only infinite losses count there
+        low = min(low, infinite_mass(lower) * (1 - INFINITE_ERROR))
+        high = min(high, infinite_mass(upper) * (1 + INFINITE_ERROR))
+    bounds = certified(low, high)
+    # delta may be far smaller than an upper bound that was not sampled for it
+    target = -math.log(max(high if low >= high / 2 else low, 1e-300))
+    goal = _delta(lower, epsilon * (1 - rtol), Side.LOWER)
+    if high <= goal or is_narrow_delta(bounds, rtol):
+        return Attempt(bounds, 1.0, target)
+    if not 0 < low < goal:
+        return Attempt(bounds, 8.0, target)
+    return Attempt(bounds, math.log(high / low) / math.log(goal / low), target)
 
 
 def _delta(parts: CountedPLDs, epsilon: float, side: Side) -> float:
@@ -218,7 +173,12 @@ def _delta(parts: CountedPLDs, epsilon: float, side: Side) -> float:
 
 
 def _search(
-    composition: Composition, question: _CompositionQuestion, log_range: Range
+    name: str,
+    composition: Composition,
+    ask: AskPLDs,
+    widest: Bounds[float],
+    rtol: float,
+    log_range: Range,
 ) -> Bounds[float]:
     """Return the bracket of the first lattice whose bracket is narrow enough.
 
@@ -236,9 +196,15 @@ def _search(
 
     Parameters
     ----------
+    name : str
+        What is asked for: "epsilon" or "delta".
     composition : Composition
         Keeps the fineness that was needed for later questions.
-    question : _CompositionQuestion
+    ask : callable
+        The question.
+    widest : Bounds
+        What is known before any lattice is made.
+    rtol : float
     log_range : Range
         log(1/delta), from the smallest to the largest, for which the first lattice is sampled.
 
@@ -247,14 +213,14 @@ def _search(
     NotCertified
         Carries the intersection of all brackets.
     """
-    finest = composition.finest(question.rtol)
+    finest = composition.finest(rtol)
     fineness, is_first, is_refined = composition.fineness, True, False
     targets = targets_between(composition.outlines, *log_range)
-    best = question.trivial_bounds
+    best = widest
     for _ in range(tuning.LATTICES):
         try:
-            plds = composition.plds(question.rtol, fineness, targets)
-            bounds, excess = question.attempt(plds.upper, plds.lower)
+            plds = composition.plds(rtol, fineness, targets)
+            bounds, excess, found = ask(plds.upper, plds.lower)
         except LatticeTooLong:
             if not is_first:
                 break
@@ -266,7 +232,6 @@ def _search(
         before, best, is_first = best, narrower(best, bounds), False
         if math.isinf(excess) or (is_refined and not improved(before, best)):
             break
-        found = question.log_inverse_delta(bounds)
         targets_before, targets = targets, targets_between(composition.outlines, found, found)
         is_refined = _are_close(targets, targets_before)
         if is_refined:
@@ -276,7 +241,7 @@ def _search(
                 break
             # the width falls with the square of the fineness; half as much again is in reserve
             fineness = min(fineness * math.sqrt(min(1.5 * excess, 64.0)), finest)
-    raise not_certified(question.name, best, question.rtol)
+    raise not_certified(name, best, rtol)
 
 
 def _are_close(targets: tuple[float, ...], others: tuple[float, ...]) -> bool:
@@ -284,61 +249,3 @@ def _are_close(targets: tuple[float, ...], others: tuple[float, ...]) -> bool:
     if len(targets) != len(others):
         return False
     return max(abs(new / old - 1) for new, old in zip(targets, others, strict=True)) <= 0.03
-
-
-class SharedLattices:
-    """Epsilon at one delta of selections of rounds; fastest if the largest are asked for first.
-
-    The PLDs above and below a round bound it in every composition. So the PLDs that were made for
-    all rounds of a plan serve each part of it, such as its first weeks. Where the bracket becomes
-    too wide, because fewer rounds have other losses that matter, a lattice is made for that part,
-    and serves the smaller ones.
-
-    Parameters
-    ----------
-    delta : float
-    rtol : float
-        Relative width to aim for.
-    """
-
-    def __init__(self, delta: float, rtol: float) -> None:
-        self._delta, self._rtol = delta, rtol
-        self._known: dict[int, PLDBracket] = {}
-
-    def epsilon_bounds(self, parts: Parts) -> Bounds[float]:
-        """Certified bounds of the epsilon of some rounds, as narrow as was achieved."""
-        orders = both_orders(parts)
-        if 0 < self._delta < 1 and sum(count for _, count in orders[0]) > 1:
-            each = [self._in_order(order, merged) for order, merged in enumerate(orders)]
-            return Bounds(max(b.lower for b in each), max(b.upper for b in each))
-        try:
-            return CertifiedRounds(parts).epsilon_bounds(self._delta, self._rtol)
-        except NotCertified as error:
-            return error.bounds
-
-    def _in_order(self, order: int, parts: Parts) -> Bounds[float]:
-        """The same in one of the orders of the neighbours."""
-        found = self._from_known(order, parts)
-        if found is not None:
-            return found
-        composition = Composition(parts)
-        try:
-            bounds = epsilon_bounds(composition, self._delta, self._rtol)
-        except NotCertified as error:
-            bounds = error.bounds
-        if composition.cached:
-            self._known[order] = [*composition.cached.values()][-1]
-        return bounds
-
-    def _from_known(self, order: int, parts: Parts) -> Bounds[float] | None:
-        """From the lattice of earlier rounds, if it has these and is fine enough for them."""
-        if order not in self._known:
-            return None
-        plds = self._known[order].selected(dict(parts))
-        if plds is None:
-            return None
-        try:
-            bounds, excess = _EpsilonAt(Composition(parts), self._delta, self._rtol).attempt(*plds)
-        except LatticeTooLong:
-            return None
-        return bounds if excess <= 1 else None

@@ -6,7 +6,6 @@ Theory: docs/theory/epsilon.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -16,14 +15,17 @@ from ..profiles.base import PrivacyProfile, Sampler, depth_for, sample_width
 from .certificate import (
     Sides,
     certified,
+    enclose_epsilon,
     enclose_sides,
-    estimate_crossing,
     improved,
     is_narrow_delta,
     is_narrow_epsilon,
     narrower,
     not_certified,
 )
+
+#: Where a profile is evaluated first, relative to where it should cross delta.
+_AROUND = (0.95, 0.985, 1.0, 1.015, 1.05)
 
 
 def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds[float]:
@@ -55,30 +57,26 @@ def epsilon_bounds(profile: PrivacyProfile, delta: float, rtol: float) -> Bounds
     at_zero = float(rough(np.zeros(1)).upper[0])
     if at_zero <= delta:
         return Bounds(0.0, 0.0)
-    guess = estimate_crossing(_middle(rough), delta, min(_normal_epsilon(at_zero, delta), top), top)
     # both sides should have crossed delta there: they are about `width` apart
     margin = width / 2 + loose
-    start = np.clip(np.multiply(guess, (1 - margin, 1 + margin)), 0.0, top)
+    first = np.minimum(np.multiply(_AROUND, _normal_epsilon(at_zero, delta)), top)
+    middle = enclose_sides(_middle_twice(rough), delta, first, top, margin / 2, enough=margin)
+    start = np.clip(np.multiply(sum(middle) / 2, (1 - margin, 1 + margin)), 0.0, top)
     best = Bounds(0.0, top if profile.bounded else math.inf)
     for refinement in range(tuning.REFINEMENTS):
         sampler = profile.sampler(depth, width / 4**refinement)
-        # beyond the largest finite loss only the infinite one is left
-        end = None if profile.bounded else sampler(np.array([top]))
-        if end is not None and end.lower[0] > delta:
-            return Bounds(math.inf, math.inf)
-        falls_to_delta = end is None or end.upper[0] <= delta
-        sides = _sides(sampler, falls_to_delta)
-        low, high = enclose_sides(sides, delta, start, top, search_width, enough=rtol, loose=loose)
-        if low == 0 and sampler(np.zeros(1)).upper[0] <= delta:
-            return Bounds(0.0, 0.0)
-        bounds = certified(low, high if falls_to_delta else math.inf)
+        bounds = enclose_epsilon(
+            _sides(sampler), delta, start, top, profile.bounded, search_width, enough=rtol
+        )
         if is_narrow_epsilon(bounds, rtol):
             return bounds
         last, best = best, narrower(best, bounds)
-        hopeless = high - low > 30 * rtol * max(high, tuning.SMALL_EPSILON)
+        hopeless = math.inf > bounds.upper - bounds.lower and not is_narrow_epsilon(
+            bounds, 30 * rtol
+        )
         if hopeless or (refinement and not improved(last, best)):
             break
-        start = np.array([low, high])
+        start = np.minimum(bounds, top)
     raise not_certified("epsilon", best, rtol)
 
 
@@ -172,21 +170,17 @@ def _normal_epsilon(at_zero: float, delta: float) -> float:
     return m * (m / 2 + z)
 
 
-def _sides(sampler: Sampler, both: bool = True) -> Sides:
-    """Lower and upper values; or the lower ones twice, if upper ones are not searched for."""
-
-    def sides(epsilon: Array) -> tuple[Array, Array]:
-        samples = sampler(epsilon)
-        return samples.lower, samples.upper if both else samples.lower
-
-    return sides
+def _sides(sampler: Sampler) -> Sides:
+    """Lower and upper values."""
+    return lambda epsilon: sampler(epsilon).columns[:2]
 
 
-def _middle(sampler: Sampler) -> Callable[[Array], Array]:
+def _middle_twice(sampler: Sampler) -> Sides:
     """Values between the two sides: smoothing errs on both alike, so that these are far nearer."""
 
-    def middle(epsilon: Array) -> Array:
+    def middle_twice(epsilon: Array) -> tuple[Array, Array]:
         samples = sampler(epsilon)
-        return (samples.lower + samples.upper) / 2
+        middle = (samples.lower + samples.upper) / 2
+        return middle, middle
 
-    return middle
+    return middle_twice

@@ -9,7 +9,7 @@ import click
 from .._support.json_types import Bracket, Finite, Probability, RoundsAsked, Value
 from .._support.text import plain, rounded_down, several, wrapped
 from ..allocation import RandomAllocation
-from ..bounds.target import bracket
+from ..calibration import bracket
 from ..errors import InvalidParameter
 from ..guarantee import DEFAULT_RTOL
 from ..randomizers.base import named_randomizers, parameter_named

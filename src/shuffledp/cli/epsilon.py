@@ -13,12 +13,11 @@ from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.text import plain, rounded_down, rounded_up
 from ..accountant import Accountant, repeated
-from ..bounds.certificate import no_guarantee
 from ..errors import NotCertified
 from ..guarantee import best_effort
 from ..mixed import MixedShuffle
 from ..rounds import Round
-from ..tools.statement import statement
+from ..tools.statement import no_guarantee, statement
 from .options import GROUPS, PROTOCOL, command, make_round, numbers, options
 from .report import print_answer
 

@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from .._support.later import modules_of
 
 if TYPE_CHECKING:
-    from . import allocated, bundle, composed_profile  # noqa: F401
+    from . import allocated, bundle, compose, composed_profile  # noqa: F401
 else:
     __getattr__ = modules_of(__name__)

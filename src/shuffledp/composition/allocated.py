@@ -160,10 +160,8 @@ def _enclosing(step: PrivacyProfile, depth: float, width: float) -> tuple[PLD, P
         places = _places(end, width, growth) if kinks is None else beside_kinks(kinks, spacing, end)
         index = on_lattice(places, spacing, end)
         samples = sampler(spacing * index.astype(float))
-        # the last place may be beyond the largest loss, where the slope is 0
-        samples = replace(samples, fall_low=np.append(samples.fall_low[:-1], 0.0))
         flat = not order.bounded and end >= order.max_loss
-        sampled.append(Sampled(index, samples, flat))
+        sampled.append(Sampled(index, samples, flat).without_last_fall())
     return lower_pld(spacing, *sampled), upper_pld(spacing, *sampled)
 
 

@@ -68,40 +68,39 @@ class Hiding:
     chance: float
     rounds: int
 
-    def upper(self, few: int, many: int, after: int, count: Counts, at: Compositions) -> Array:
-        """Return upper bounds at numbers of senders from few to many, [counts, epsilons].
+    def bound(
+        self, nodes: tuple[int, int, int], count: Counts, at: Compositions, side: Side
+    ) -> Array:
+        """Return bounds at numbers of senders between two nodes, [counts, epsilons].
 
         Parameters
         ----------
-        few, many, after : int
-            Numbers of senders at which compositions are known; if the last two are equal, the
-            bound is that at `few`.
+        nodes : tuple of int
+            Numbers of senders at which compositions are known, not decreasing. The first two
+            enclose the counts if side is UPPER, else the last two; if the others are equal, the
+            bound is that at the closest node.
         count : Counts
             Shape [counts].
         at : Compositions
-            Those of these three, each [counts, epsilons].
+            Those of the nodes, each [counts, epsilons].
+        side : Side
         """
-        bent = self.bent(few, after)
-        if after == many or bent is None:
-            return at[few].upper
-        missed, falls = self._between(few, many, at, bent)
-        next_falls = at[many].upper * (1 + _DIFFERENCE) - at[after].lower
-        ratio = _quotient(next_falls, falls, math.inf)
-        share = _share(few, many, after, count, Side.UPPER, bent[0], ratio)
-        bound = (1 - share) * at[few].upper + share * (at[many].upper + missed)
-        return np.minimum(at[few].upper, bound * (1 + _DIFFERENCE))
-
-    def lower(self, before: int, few: int, many: int, count: Counts, at: Compositions) -> Array:
-        """Return lower bounds at numbers of senders from few to many; see `upper`."""
-        bent = self.bent(before, many)
-        if before == few or bent is None:
-            return at[many].lower
-        missed, falls = self._between(few, many, at, bent)
-        last_falls = at[before].upper * (1 + _DIFFERENCE) - at[few].lower
-        ratio = _quotient(falls, last_falls, 0.0)
-        share = _share(before, few, many, count, Side.LOWER, bent[0], ratio)
+        above, bent = side is Side.UPPER, self.bent(nodes[0], nodes[2])
+        (few, many), (start, end) = (nodes[:2], nodes[1:]) if above else (nodes[1:], nodes[:2])
+        known = at[few].upper if above else at[many].lower
+        if start == end or bent is None:
+            return known
+        # the falls that may bend more, from above, and all others, from below
+        missed = (bent[1] * (many - few) + _DIFFERENCE) * at[few].upper
+        falls = at[few].lower - at[many].upper - missed
+        other_falls = at[start].upper * (1 + _DIFFERENCE) - at[end].lower
+        if above:
+            share = _share(nodes, count, side, bent[0], _quotient(other_falls, falls, math.inf))
+            bound = (1 - share) * at[few].upper + share * (at[many].upper + missed)
+            return np.minimum(known, bound * (1 + _DIFFERENCE))
+        share = _share(nodes, count, side, bent[0], _quotient(falls, other_falls, 0.0))
         bound = (1 - share) * at[few].lower + share * at[many].lower - missed
-        return np.maximum(at[many].lower, bound - _DIFFERENCE * at[few].lower)
+        return np.maximum(known, bound - _DIFFERENCE * at[few].lower)
 
     def bent(self, first: int, last: int) -> tuple[float, float] | None:
         """Return how much logarithms of falls bend downwards at most from one number of senders to
@@ -119,24 +118,15 @@ class Hiding:
         missed = self.chance * self.rounds**2 * math.exp(-seldom) * (1 + 2.0**-40)
         return (bend, missed) if bend * (last - first) ** 2 <= _MOST_BENT else None
 
-    @staticmethod
-    def _between(
-        few: int, many: int, at: Compositions, bent: tuple[float, float]
-    ) -> tuple[Array, Array]:
-        """Return, between two numbers, upper bounds on the sum of the falls that may bend more, and
-        lower bounds on the sum of all others."""
-        missed = (bent[1] * (many - few) + _DIFFERENCE) * at[few].upper
-        return missed, at[few].lower - at[many].upper - missed
-
 
 def _share(
-    first: int, middle: int, last: int, count: Counts, side: Side, bend: float, ratio: Array
+    nodes: tuple[int, int, int], count: Counts, side: Side, bend: float, ratio: Array
 ) -> Array:
     """Return a bound on the share of the falls up to a count in those of its range.
 
     Parameters
     ----------
-    first, middle, last : int
+    nodes : tuple of int
         The ends of two neighbouring ranges of numbers of senders.
     count : Counts
         In the first range if side is UPPER, else in the second one; shape [counts].
@@ -148,8 +138,8 @@ def _share(
         The most (UPPER) or the least that the falls of the second range may be, over those of the
         first; shape [counts, epsilons].
     """
-    start = first if side is Side.UPPER else middle
-    ratios, shares = _reference(first, middle, last, side, bend, tuple((count - start).tolist()))
+    steps = count - nodes[side is Side.LOWER]
+    ratios, shares = _reference(nodes, side, bend, tuple(steps.tolist()))
     at = np.searchsorted(ratios, ratio * (1 + side * _ROUNDING), "left" if side > 0 else "right")
     found: Array = shares[at, np.arange(len(count))[:, None]] * (1 - side * _ROUNDING)
     return np.minimum(found, 1.0)
@@ -157,7 +147,7 @@ def _share(
 
 @lru_cache(maxsize=64)  # they do not depend on epsilon, and are most of the work of many senders
 def _reference(
-    first: int, middle: int, last: int, side: Side, bend: float, steps: tuple[int, ...]
+    nodes: tuple[int, int, int], side: Side, bend: float, steps: tuple[int, ...]
 ) -> tuple[Array, Array]:
     """Return what falls do whose logarithms bend by exactly `bend`, for 241 slopes.
 
@@ -165,6 +155,7 @@ def _reference(
     steps], of the first `steps` falls in the sum of their range. The share to look up is that of
     the first larger ratio (UPPER), or of the last ratio that is no larger.
     """
+    first, middle, last = nodes
     place = np.arange(first - middle, last - middle, dtype=float)
     # slopes of about 1 are usual, and steps of 0.05 cost less than a hundredth of a range
     slopes = np.linspace(-6.0, 6.0, 241) / (last - first)
@@ -262,13 +253,14 @@ class BundledRounds(MixtureProfile):
             least = bucket.cells[2] / max(bucket.lower, 1e-300)
             most = bucket.cells[3] / max(bucket.upper, 1e-300)
             before, few, many, after = (max(node, 1) for node in bucket[:4])
-            above = composed((few, many, after), last, Side.LOWER)
-            below = composed((before, few, many), first, Side.UPPER)
-            high, charge = last[:, None] / honest, UNIT * (len(first) + 16)
-            upper = most @ (high * hiding.upper(few, many, after, first, above))
-            lower = least @ (first[:, None] / honest * hiding.lower(before, few, many, last, below))
+            next_nodes, last_nodes = (few, many, after), (before, few, many)
+            above = composed(next_nodes, last, Side.LOWER)
+            below = composed(last_nodes, first, Side.UPPER)
+            low, high = first[:, None] / honest, last[:, None] / honest
+            upper = most @ (high * hiding.bound(next_nodes, first, above, Side.UPPER))
+            lower = least @ (low * hiding.bound(last_nodes, last, below, Side.LOWER))
             own = [most @ (high * (at.upper - at.lower)) for at in (above[few], above[many])]
-            slope = most @ above[few].fall_low
+            slope, charge = most @ above[few].fall_low, UNIT * (len(first) + 16)
             lower, upper, none = lower * (1 - charge), upper * (1 + charge), np.zeros(len(epsilon))
             return Between(lower, upper, none, none + 1, np.maximum(*own), slope)
 

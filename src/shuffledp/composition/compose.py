@@ -12,16 +12,17 @@ Theory: docs/theory/composition.md, docs/theory/lattice.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import tuning
-from .._support.numeric import BOTH, Array, Side
+from .._support.numeric import Array, Side
 from .._support.transforms import fast_length
 from ..profiles.base import Parts, PrivacyProfile, factored, sample_width
 from .lattice import LatticeSampler, Order, SamplePlaces, cell_widths, narrow_samples
@@ -34,26 +35,15 @@ from .tilted_sum import CountedPLDs, LatticeTooLong, TiltedSum, cumulants, tilt_
 _ENDS_BEFORE = 2.0**-46
 
 
-class _Representative(NamedTuple):
+class Representative(NamedTuple):
     """A profile that stands for rounds of its group, some from above and some from below."""
 
     profile: PrivacyProfile
-    group: int
     bounded_above: Parts
     bounded_below: Parts
 
-    @property
-    def count_above(self) -> int:
-        return sum(count for _, count in self.bounded_above)
 
-    @property
-    def count_below(self) -> int:
-        return sum(count for _, count in self.bounded_below)
-
-
-def representatives(
-    group: RoundGroup, ratio: float
-) -> Iterator[tuple[PrivacyProfile, Parts, Parts]]:
+def representatives(group: RoundGroup, ratio: float) -> Iterator[Representative]:
     """Yield some profiles of a group, and the rounds that each bounds from above and from below.
 
     A profile falls with the number of users: those in between two that differ by less than the
@@ -65,7 +55,8 @@ def representatives(
         if i + 1 == len(users) or users[i + 1] > (1 + ratio) * users[chosen[-1]]:
             chosen.append(i)
     for before, at, after in zip([-1, *chosen], chosen, [*chosen[1:], len(users)], strict=False):
-        yield group.members[at][0], group.members[at:after], group.members[before + 1 : at + 1]
+        above, below = group.members[at:after], group.members[before + 1 : at + 1]
+        yield Representative(group.members[at][0], above, below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +70,14 @@ class PLDBracket:
     are_samples_narrow : bool
         Whether samples widen the bracket no more than cells do, by estimate. If not, those of a
         finer lattice would not be narrower.
-    representatives : Sequence of _Representative
+    representatives : Sequence of Representative
         The rounds that each of the PLDs bounds.
     """
 
     upper: CountedPLDs
     lower: CountedPLDs
     are_samples_narrow: bool
-    representatives: Sequence[_Representative]
+    representatives: Sequence[Representative]
 
     def selected(
         self, counts: Mapping[PrivacyProfile, int]
@@ -128,7 +119,6 @@ class Composition:
         # where the next question starts: what the last one needed
         self.fineness = 1.0
         self.cached: dict[tuple[float, ...], PLDBracket] = {}
-        self._influences: dict[tuple[float, ...], Sequence[Influence]] = {}
 
     @cached_property
     def groups(self) -> Sequence[RoundGroup]:
@@ -137,6 +127,11 @@ class Composition:
     @cached_property
     def outlines(self) -> CountedPLDs:
         return [(group.outline, group.count) for group in self.groups]
+
+    @cached_property
+    def _influences(self) -> Callable[[tuple[float, ...]], Sequence[Influence]]:
+        """How much each loss counts at some log(1/delta)."""
+        return lru_cache(tuning.KEPT_LATTICES)(partial(influences, self.outlines))
 
     @cached_property
     def _anchor(self) -> float:
@@ -184,10 +179,8 @@ class Composition:
         room = self._width_goal(rtol) / max(tuning.LEAST_EXPENSIVE, 1e-300)
         return min(math.sqrt(room), tuning.FINEST_EXPENSIVE)
 
-    def deltas(
-        self, epsilon: Array, least: float, rtol: float, sides: Sequence[Side] = BOTH
-    ) -> list[Array]:
-        """Return lower or upper deltas at many epsilons, sharp down to a delta of about `least`.
+    def deltas(self, epsilon: Array, least: float, rtol: float) -> tuple[Array, Array]:
+        """Return lower and upper deltas at many epsilons, sharp down to a delta of about `least`.
 
         Parameters
         ----------
@@ -196,23 +189,21 @@ class Composition:
         least : float
         rtol : float
             Relative width in epsilon to aim for.
-        sides : Sequence of Side
 
         Returns
         -------
-        list of Array
-            For each side the bounds, [epsilons]; 0 and 1 where every lattice is too long.
+        tuple of Array
+            Shape [epsilons] each; 0 and 1 where every lattice is too long.
         """
         targets = tuple(-math.log(least) * share for share in tuning.GRADED)
         for _ in range(8):  # no lattice that is short enough is coarser
             try:
                 plds = self.plds(rtol, self.fineness, targets)
-                by_side = {Side.LOWER: plds.lower, Side.UPPER: plds.upper}
-                return [_deltas(by_side[side], epsilon, side) for side in sides]
+                lower = _deltas(plds.lower, epsilon, Side.LOWER)
+                return lower, _deltas(plds.upper, epsilon, Side.UPPER)
             except LatticeTooLong:
                 self.fineness /= 2
-        trivial = {Side.LOWER: np.zeros(len(epsilon)), Side.UPPER: np.ones(len(epsilon))}
-        return [trivial[side] for side in sides]
+        return np.zeros(len(epsilon)), np.ones(len(epsilon))
 
     def _width_goal(self, rtol: float) -> float:
         """Return the width in relative epsilon that cells may cost at a fineness of 1."""
@@ -222,56 +213,35 @@ class Composition:
 
     def _make(self, rtol: float, fineness: float, targets: tuple[float, ...]) -> PLDBracket:
         """Sample one profile for similar rounds and turn the samples into PLDs; see `plds`."""
-        depth = min(
-            targets[-1] + tuning.DEEPER + math.log(self.number_of_rounds), tuning.DEPTHS[-1]
-        )
         goal = self._width_goal(rtol)
-        influence = self._influence(targets)
-        cells = cell_widths(self.outlines, influence, goal / fineness**2)
         strides = self._strides(goal, fineness)
-        representing = list(self._representatives(strides, tuning.TOGETHER * rtol / (4 * goal)))
-        places = [
-            SamplePlaces(group.outline, widths, depth)
-            for group, widths in zip(self.groups, cells, strict=True)
-        ]
         step = self._step(min(strides), fineness)
-        samplers: dict[tuple[PrivacyProfile, Order], LatticeSampler] = {}
-        for representative in representing:
-            profile, group = representative.profile, representative.group
-            share = representative.count_above / self.groups[group].count
-            for order, each in ((Order.FORWARD, profile), (Order.BACKWARD, profile.reverse)):
-                is_backward = order is Order.BACKWARD
-                is_known = is_backward and (profile.swapped, Order.FORWARD) in samplers
-                if each is not None and not is_known:
-                    # the samples of a profile with equal orders stand for losses of both
-                    seen = None if profile.swapped is profile else order
-                    width = self._first_width(goal)
-                    sampler = LatticeSampler(each, step, places[group], seen, width)
-                    sampler.weigh(influence[group], share)
-                    samplers[profile, order] = sampler
-        are_narrow = narrow_samples(list(samplers.values()), goal / fineness**2)
+        influence = self._influences(targets)
+        cells = cell_widths(self.outlines, influence, goal / fineness**2)
+        depth = targets[-1] + tuning.DEEPER + math.log(self.number_of_rounds)
+        width = goal * (tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE)
+        representing: list[Representative] = []
+        samplers: list[list[LatticeSampler]] = []  # of each, in one order or in both
+        for group, stride, widths, own in zip(self.groups, strides, cells, influence, strict=True):
+            places = SamplePlaces(group.outline, widths, min(depth, tuning.DEPTHS[-1]))
+            ratio = tuning.TOGETHER * rtol / (4 * goal) * (stride / group.loss_scale) ** 2
+            for each in representatives(group, ratio):
+                share = sum(count for _, count in each.bounded_above) / group.count
+                representing.append(each)
+                samplers.append(
+                    [
+                        LatticeSampler(profile, step, places, order, width, own, share)
+                        for profile, order in _orders(each.profile)
+                    ]
+                )
+        are_narrow = narrow_samples([*chain(*samplers)], goal / fineness**2)
         upper, lower = [], []
-        for representative in representing:
-            profile = representative.profile
-            forward, reverse = samplers[profile, Order.FORWARD].sampled, None
-            if profile.reverse is not None:
-                other = samplers.get((profile, Order.BACKWARD))
-                reverse = (other or samplers[profile.swapped, Order.FORWARD]).sampled
-            upper.append((upper_pld(step, forward, reverse), representative.count_above))
-            lower.append((_lower_pld(profile, step, forward, reverse), representative.count_below))
+        for (profile, above, below), each_order in zip(representing, samplers, strict=True):
+            sampled = [sampler.sampled for sampler in each_order]
+            upper.append((upper_pld(step, *sampled), sum(count for _, count in above)))
+            count_below = sum(count for _, count in below)
+            lower.append((_lower_pld(profile, step, *sampled), count_below))
         return PLDBracket(upper, lower, are_narrow, representing)
-
-    def _first_width(self, goal: float) -> float:
-        """Return the width of the first samples, if cells may cost `goal` at a fineness of 1."""
-        return goal * (tuning.EXPENSIVE_SHARE if self.is_expensive else tuning.SHARE)
-
-    def _influence(self, targets: tuple[float, ...]) -> Sequence[Influence]:
-        """Return how much each loss counts at these log(1/delta), from before if it is known."""
-        if targets not in self._influences:
-            if len(self._influences) >= tuning.KEPT_LATTICES:
-                self._influences.clear()
-            self._influences[targets] = influences(self.outlines, targets)
-        return self._influences[targets]
 
     def _strides(self, goal: float, fineness: float) -> list[float]:
         """Return the distance of losses at which each group should be sampled if all are alike.
@@ -287,13 +257,6 @@ class Composition:
             unit * math.sqrt(max(group.loss_scale**2, share / fineness**2))
             for group, share in zip(self.groups, shares, strict=True)
         ]
-
-    def _representatives(self, strides: Sequence[float], scale: float) -> Iterator[_Representative]:
-        """Yield the profiles to be sampled; their users are `scale` stride^2/loss_scale^2 apart."""
-        for i, (group, stride) in enumerate(zip(self.groups, strides, strict=True)):
-            ratio = scale * (stride / group.loss_scale) ** 2
-            for profile, above, below in representatives(group, ratio):
-                yield _Representative(profile, i, above, below)
 
     def _step(self, stride: float, fineness: float) -> float:
         """Return a lattice step, below the stride, that divides the anchor up to rounding."""
@@ -311,15 +274,20 @@ class Composition:
         return step
 
 
+def _orders(profile: PrivacyProfile) -> list[tuple[PrivacyProfile, Order | None]]:
+    """Return what to sample, and which losses the samples stand for: of equal orders, both."""
+    if profile.reverse is None:
+        return [(profile, None)]
+    return [(profile, Order.FORWARD), (profile.reverse, Order.BACKWARD)]
+
+
 def _lower_pld(
-    profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None
+    profile: PrivacyProfile, step: float, forward: Sampled, reverse: Sampled | None = None
 ) -> PLD:
     """Return the lower PLD of one round on a lattice, with the error of its largest loss."""
     if reverse is not None and reverse.samples.lower[-1] == 0:
         # how far its place was rounded up is charged to positive losses only
-        samples = reverse.samples
-        samples = replace(samples, fall_low=np.append(samples.fall_low[:-1], 0.0))
-        reverse = replace(reverse, samples=samples)
+        reverse = reverse.without_last_fall()
     lower = lower_pld(step, forward, reverse)
     if forward.samples.lower[-1] == 0 and forward.samples.fall_low[-1] > 0:
         lower = replace(lower, loss_error=_ENDS_BEFORE * (1 + profile.max_loss))

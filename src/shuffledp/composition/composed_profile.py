@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import tuning
 from .._support.numeric import BOTH, UNIT, Array, Side
@@ -74,24 +73,14 @@ def sum_of_losses(parts: CountedPLDs, side: Side) -> Polygon:
         if number == len(plds):  # negative losses do not matter
             kept = plds[0].step * index > -slack
             index, masses = index[kept], masses[kept]
-        index, masses = _merged(index, masses)
+        index, place = np.unique(index, return_inverse=True)
+        masses = np.asarray(np.bincount(place, masses), dtype=float)
     losses = plds[0].step * index.astype(float)
     # the place where it is evaluated errs, too
     losses = losses + side * (slack + LOSS_ERROR * np.abs(losses))
     infinite = infinite_mass(parts) * (1 + side * INFINITE_ERROR)
     polygon = (polygon_above if side is Side.UPPER else polygon_below)(losses, masses, infinite)
     return replace(polygon, error=polygon.error + 2 * UNIT * (terms + 8))
-
-
-def _merged(index: NDArray[np.int64], masses: Array) -> tuple[NDArray[np.int64], Array]:
-    """Each index once, in ascending order, with all its masses."""
-    start = int(index.min(initial=0))
-    if index.max(initial=0) - start < 8 * len(index):
-        dense: Array = np.asarray(np.bincount(index - start, masses), dtype=float)
-        places = np.flatnonzero(dense)
-        return places + start, dense[places]
-    every, place = np.unique(index, return_inverse=True)
-    return every, np.asarray(np.bincount(place, masses), dtype=float)
 
 
 class Table:

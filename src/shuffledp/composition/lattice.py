@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .. import tuning
 from .._support.numeric import Array
-from ..profiles.base import PrivacyProfile, Samples, joined
+from ..profiles.base import PrivacyProfile, Samples
 from .outlines import FARTHEST_SAMPLE, Influence
 from .pld import PLD, Sampled
 from .tilted_sum import CountedPLDs
@@ -173,6 +173,10 @@ class LatticeSampler:
         The losses that the samples stand for: positive, negative, or (None) both alike.
     width : float
         Relative width in epsilon of the first samples, which are taken at once.
+    influence : Influence
+        Of the group of rounds.
+    share : float
+        Of the rounds of its group for which the profile stands.
     """
 
     def __init__(
@@ -182,6 +186,8 @@ class LatticeSampler:
         places: SamplePlaces,
         order: Order | None,
         width: float,
+        influence: Influence,
+        share: float,
     ) -> None:
         self._profile, self._step, self._order = profile, step, order
         self._depth, self._width = places.depth, width
@@ -189,18 +195,12 @@ class LatticeSampler:
         if kinks is None:
             index = on_lattice(places.losses(profile, order), step, largest)
         else:
-            index = on_lattice(beside_kinks(kinks, step, largest), step, largest)
+            beside = on_lattice(beside_kinks(kinks, step, largest), step, largest)
+            # chords of two points beside a kink tell slopes that are missing
+            index = np.unique(np.clip(np.add.outer(beside, [-1, 0, 1]), 0, beside[-1]))
         samples = self._sample(index, width)
-        # chords beside a kink tell slopes that are missing
-        missing = index[~np.isfinite(samples.fall_high)] if kinks is not None else index[:0]
-        more = np.setdiff1d(np.concatenate([missing - 1, missing + 1]), index)
-        more = more[(more > 0) & (more < index[-1])]
-        if len(more):
-            index, samples = np.append(index, more), joined([samples, self._sample(more, width)])
-            rank = np.argsort(index)
-            index, samples = index[rank], samples.rows(rank)
         self._index, self._samples = index, samples
-        self._weights = np.zeros(len(index))
+        self._weights = self._weighed(influence, share)
 
     def _sample(self, index: NDArray[np.int64], width: float) -> Samples:
         epsilon: Array = self._step * index.astype(float)
@@ -209,20 +209,22 @@ class LatticeSampler:
         at_end = np.abs(epsilon - largest) <= 2.0**-51 * largest
         return self._profile.sampler(self._depth, width)(np.where(at_end, largest, epsilon))
 
-    def weigh(self, influence: Influence, share: float) -> None:
+    def _weighed(self, influence: Influence, share: float) -> Array:
         """Estimate how much the width of each sample costs, in relative epsilon.
 
         A width w of f at alpha < 1 is alpha w of the profile of the other order at 1/alpha.
         """
         epsilon = self._step * self._index.astype(float)
         cells = np.gradient(epsilon) if len(epsilon) > 1 else np.zeros(1)
+        weights = np.zeros(len(epsilon))
         for order in Order:
             if self._order in (None, order):
                 of_samples = np.interp(
                     order * epsilon, influence.losses, influence.of_samples, 0.0, 0.0
                 )
                 scale = 1.0 if order is Order.FORWARD else np.exp(-epsilon)
-                self._weights += share * cells * scale * of_samples
+                weights += share * cells * scale * of_samples
+        return weights
 
     @property
     def costs(self) -> Array:

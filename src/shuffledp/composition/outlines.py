@@ -296,7 +296,9 @@ def _influence_at(outlines: CountedPLDs, target: float) -> list[Array]:
     uncertainty = 0.03 * epsilon  # about how well an outline tells epsilon
     if uncertainty <= deviation * math.sqrt(rounds) or not _has_heavy_tail(outlines, target):
         uncertainty = 0.0
-    few = rounds <= 8  # of many, one more or less makes no difference
+    # of many, one more or less makes no difference; of three kinds of rounds, one of which has a
+    # far larger loss than the others, it does
+    few = rounds <= 8
     common = max(range(len(frequent)), key=lambda i: frequent[i][1])
     found: list[Array] = []
     for i, (pld, count) in enumerate(outlines):

@@ -13,7 +13,7 @@ Theory: docs/theory/pld.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -85,6 +85,11 @@ class Sampled:
     samples: Samples
     flat: bool = False
 
+    def without_last_fall(self) -> Sampled:
+        """Without the slope at the last place, which may be a little beyond the largest loss."""
+        low = np.append(self.samples.fall_low[:-1], 0.0)
+        return replace(self, samples=replace(self.samples, fall_low=low))
+
 
 @dataclass(frozen=True, eq=False)
 class LatticePolygon:
@@ -93,13 +98,24 @@ class LatticePolygon:
     index: NDArray[np.int64]
     value: Array
 
+    @classmethod
+    def below(cls, step: float, index: NDArray[np.int64], value: Array) -> LatticePolygon:
+        """The largest one below these values."""
+        corner = convex_corners(np.expm1(step * index.astype(float)), value)
+        return cls(index[corner], value[corner])
+
 
 def upper_pld(step: float, forward: Sampled, reverse: Sampled | None = None) -> PLD:
     """Dominates a pair (P, Q) with this profile; that of (Q, P) is the same, or given.
 
     What the profile is beyond the last sample is at most its value there: infinite loss.
     """
-    orders = [_upper_polygon(step, order) for order in (forward, reverse) if order]
+    orders = [
+        # chords; the profile falls, so that none of its values exceeds one before
+        LatticePolygon.below(step, order.index, np.minimum.accumulate(order.samples.upper))
+        for order in (forward, reverse)
+        if order
+    ]
     return _from_polygons(step, orders[0], orders[-1], Side.UPPER)
 
 
@@ -109,21 +125,12 @@ def lower_pld(step: float, forward: Sampled, reverse: Sampled | None = None) -> 
     What lies beyond the last sample is dropped; a last sample at the largest loss, where the
     profile reaches 0 with its slope from the left, loses nothing.
     """
-    if reverse is None:
-        both = _lower_polygon(step, forward)
-        return _from_polygons(step, both, both, Side.LOWER)
-    orders = [_lower_polygon(step, a, b) for a, b in ((forward, reverse), (reverse, forward))]
-    return _from_polygons(step, orders[0], orders[1], Side.LOWER)
+    pairs = [(forward, reverse), (reverse, forward)] if reverse else [(forward, None)]
+    orders = [_lower_polygon(step, sampled, other) for sampled, other in pairs]
+    return _from_polygons(step, orders[0], orders[-1], Side.LOWER)
 
 
-def _upper_polygon(step: float, sampled: Sampled) -> LatticePolygon:
-    """Above the profile: its chords. It falls, so that none of its values exceeds one before."""
-    index, upper = sampled.index, np.minimum.accumulate(sampled.samples.upper)
-    corner = convex_corners(np.expm1(step * index.astype(float)), upper)
-    return LatticePolygon(index[corner], upper[corner])
-
-
-def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) -> LatticePolygon:
+def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None) -> LatticePolygon:
     """Below the profile's tangents. `other`: of the same pair in the other order, if that has
     another profile."""
     index, samples = sampled.index, sampled.samples
@@ -133,7 +140,9 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
     chord = np.diff(f) / width
     # In a cell f is above both end tangents; they cross at distance t from the left end.
     steepest = None if other is None else _steepest(step, samples.lower[0], other)
-    steep, flat = _end_falls(samples, excess, steepest)
+    steep, flat = chord_falls(samples.lower, samples.upper, excess, steepest)
+    steep = np.minimum(steep, samples.fall_high)[:-1]
+    flat = np.maximum(flat, samples.fall_low)[1:]
     bend = steep - flat
     t = np.clip(np.divide(-(chord + flat) * width, bend, out=0 * bend, where=bend > 0), 0, width)
     # How far the chord must be lowered at the crossing; it is lowered as much at both ends.
@@ -153,11 +162,9 @@ def _lower_polygon(step: float, sampled: Sampled, other: Sampled | None = None) 
     better = gain > np.append(0.0, np.maximum(-gain[:-1], 0.0))
     value[:-1] = np.where(better[:-1], alone, value[:-1])
     value[:-1] = np.where(better[1:], np.minimum(value[:-1], alone), value[:-1])
-    if other is None:  # at most half of what is left has a positive loss: -slope <= (1 - value)/2
-        value[0] = min(value[0], (value[1] + width[0] / 2) / (1 + width[0] / 2) * (1 - 8 * _ULP))
-
-    corner = convex_corners(excess, value)
-    return LatticePolygon(index[corner], value[corner] + floor)
+    value[value < 1e-200 * value[0]] = 0.0  # errors there must not cost anything elsewhere
+    polygon = LatticePolygon.below(step, index, value)
+    return LatticePolygon(polygon.index, polygon.value + floor)
 
 
 def _steepest(step: float, at_one: float, other: Sampled) -> float:
@@ -166,13 +173,6 @@ def _steepest(step: float, at_one: float, other: Sampled) -> float:
     lower, upper = other.samples.lower[0], other.samples.upper[1:]
     flat = float(((lower - upper) / np.expm1(step * other.index[1:])).max(initial=0.0))
     return float(1 - at_one - flat) * (1 + 8 * _ULP) + 8 * _ULP * flat
-
-
-def _end_falls(samples: Samples, excess: Array, steepest: float | None) -> tuple[Array, Array]:
-    """In each cell an upper bound of the fall at its left end, a lower one at its right."""
-    steep, flat = chord_falls(samples.lower, samples.upper, excess, steepest)
-    steep, flat = np.minimum(steep, samples.fall_high), np.maximum(flat, samples.fall_low)
-    return steep[:-1], flat[1:]
 
 
 def _from_polygons(
@@ -184,12 +184,8 @@ def _from_polygons(
     the other way round. Both have the same value at alpha = 1, the total variation. Every mass is
     rounded up if side is UPPER, else down, by a bound of the rounding error of the slopes.
     """
-    if forward.value[0] != reverse.value[0]:
-        at_one = min(forward.value[0], reverse.value[0])
-        forward, reverse = (_with_value_at_one(step, at_one, order) for order in (forward, reverse))
-    forward, reverse = _lowered_at_one(step, forward, reverse, side)
+    forward, reverse = _matched_at_one(step, forward, reverse, side)
     if side is Side.LOWER:
-        forward, reverse = (_without_negligible_end(step, order) for order in (forward, reverse))
         convex = [_without_doubtful_corners(step, order) for order in (forward, reverse)]
         share = min(share for _, share in convex)
         forward, reverse = (LatticePolygon(order.index, order.value * share) for order, _ in convex)
@@ -212,55 +208,46 @@ def _from_polygons(
             masses *= (1 - infinite) / (1 - infinite - centre) * (1 - 4 * _ULP)
         else:
             share = (1 - 4 * _ULP) / (1 - centre)
-            masses, infinite = masses * share, infinite * share
-            reverse_infinite *= share
+            infinite, reverse_infinite = infinite * share, reverse_infinite * share
+            masses *= share
     if not masses.any():  # all but rounding is infinite loss; a law without any value is none
         masses[len(q_mass)] = _NEXT_TO_NOTHING
     keep = masses > 0
     return PLD(step, full_index[keep], masses[keep], infinite, reverse_infinite=reverse_infinite)
 
 
-def _with_value_at_one(step: float, value: float, polygon: LatticePolygon) -> LatticePolygon:
-    """With this value at alpha = 1, and convex all the same."""
-    changed = np.append(value, np.minimum(polygon.value[1:], value))
-    corner = convex_corners(np.expm1(step * polygon.index.astype(float)), changed)
-    return LatticePolygon(polygon.index[corner], changed[corner])
-
-
-def _lowered_at_one(
+def _matched_at_one(
     step: float, forward: LatticePolygon, reverse: LatticePolygon, side: Side
 ) -> tuple[LatticePolygon, LatticePolygon]:
-    """Lowered at alpha = 1 until P[loss > 0], which is the value there and minus the first slope,
-    and P[loss < 0], which is minus the first slope of `reverse`, leave something for 0. Infinite
-    losses are kept.
+    """With one value at alpha = 1, such that P[loss > 0], which is the value there and minus the
+    first slope, and P[loss < 0], which is minus the first slope of `reverse`, leave something for
+    0. Infinite losses are kept.
 
     From below that makes room for all masses; from above no profile is larger there, however wide
     the bracket of its sample at alpha = 1 may be: narrow cells beside it would be as steep.
     """
-    least = float(max(forward.value[-1], reverse.value[-1]))
+    value = float(min(forward.value[0], reverse.value[0]))
     for _ in range(16):  # what is left then is scaled away
-        value = float(forward.value[0])
+        forward, reverse = (
+            LatticePolygon.below(
+                step, order.index, np.append(value, np.minimum(order.value[1:], value))
+            )
+            for order in (forward, reverse)
+        )
         first = [order for order in (forward, reverse) if len(order.index) > 1]
         widths = [float(np.expm1(step * order.index[1])) for order in first]
         falls = [value - float(order.value[1]) for order in first]
         excess = value + sum(fall / width for fall, width in zip(falls, widths, strict=True)) - 1
-        if excess <= 0 or value <= least:
+        if excess <= 0:
             break
-        value -= excess / (1 + sum(1 / width for width in widths)) * (1 - side * 8 * _ULP)
-        value = max(value + (32 * _ULP if side is Side.UPPER else 0.0), least)
-        if value >= forward.value[0]:
+        lowered = value - excess / (1 + sum(1 / width for width in widths)) * (1 - side * 8 * _ULP)
+        if side is Side.UPPER:
+            lowered += 32 * _ULP
+        lowered = max(lowered, float(forward.value[-1]), float(reverse.value[-1]))
+        if lowered >= value:
             break
-        forward, reverse = (_with_value_at_one(step, value, order) for order in (forward, reverse))
+        value = lowered
     return forward, reverse
-
-
-def _without_negligible_end(step: float, polygon: LatticePolygon) -> LatticePolygon:
-    """0 where it is next to nothing: errors there must not cost anything elsewhere."""
-    value = np.where(polygon.value < 1e-200 * polygon.value[0], 0.0, polygon.value)
-    if polygon.value[-1] > 0 or not value.any():
-        return polygon
-    corner = convex_corners(np.expm1(step * polygon.index.astype(float)), value)
-    return LatticePolygon(polygon.index[corner], value[corner])
 
 
 def _without_doubtful_corners(step: float, polygon: LatticePolygon) -> tuple[LatticePolygon, float]:

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from .._support import validate
-from ..bounds.certificate import enclose_crossing
+from .._support.numeric import Array
+from ..bounds.certificate import enclose_sides
 from ..errors import InvalidParameter, OutOfRange
 
 #: In a source, what follows the theorem for one round of all users: about rounds, about samples.
@@ -222,3 +225,35 @@ def smallest_epsilon(delta_of: Callable[[float], float], eps0: float, delta: flo
         return min(delta_of(epsilon), 1.0) if epsilon < eps0 else 0.0
 
     return enclose_crossing(clipped, delta, eps0 / 2, eps0, rtol=1e-10)[1]
+
+
+def enclose_crossing(
+    f: Callable[[float], float], level: float, guess: float, top: float, rtol: float = 1e-9
+) -> tuple[float, float]:
+    """Enclose the place where one decreasing function crosses a level.
+
+    Parameters
+    ----------
+    f : callable
+        Decreasing on [0, top], with f(top) <= level.
+    level : float
+        Positive.
+    guess : float
+        About the place; any number is sound.
+    top : float
+    rtol : float
+        Relative width to aim for.
+
+    Returns
+    -------
+    tuple of float
+        (low, high) with f(low) > level >= f(high), both evaluated unless high is `top`; (0, 0)
+        where f(0) <= level.
+    """
+
+    def sides(places: Array) -> tuple[Array, Array]:
+        values = np.array([f(x) for x in places.tolist()])
+        return values, values
+
+    start = np.clip(np.multiply(guess, (1 - 1e-5, 1 + 1e-5)), 1e-12 * top, (1 - 1e-6) * top)
+    return enclose_sides(sides, level, start, top, rtol, enough=rtol)

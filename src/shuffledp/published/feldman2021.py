@@ -9,13 +9,12 @@ import numpy as np
 
 from .._support import validate
 from .._support.numeric import Array, Bounds
-from ..bounds.certificate import enclose_crossing
 from ..engines import tails
 from ..errors import OutOfRange
 from ..randomizers import PureLDP
 from ..shuffle import Shuffle
 from ._binomial_buckets import interval, masses
-from .bound import checked
+from .bound import checked, enclose_crossing
 
 PAPER = "Feldman, McMillan, Talwar 2021 (FOCS)"
 _BUCKETS = 1000  # as many steps as the default step size may lead to

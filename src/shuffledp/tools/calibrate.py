@@ -18,7 +18,15 @@ from .._support import validate
 from .._support.numeric import Bounds
 from .._support.text import known_instead, plain, rounded_up
 from ..accountant import Accountant, repeated
-from ..bounds.target import Calibration, Decimals, Evaluate, Grid, Multiples, Quest, meet
+from ..calibration import (
+    Calibration,
+    Decimals,
+    Evaluate,
+    Grid,
+    Multiples,
+    ParameterRange,
+    meet,
+)
 from ..errors import Infeasible, InvalidParameter, OutOfRange, SampleNotWhole
 from ..guarantee import DEFAULT_RTOL, Mechanism, best_effort
 from ..mechanisms import PoissonSampled
@@ -135,14 +143,14 @@ def calibrate(
     times = 1 if rounds is None else validate.count("rounds", rounds, validate.MAX_ROUNDS)
     if find == "colluding":
         return _colluding(make, epsilon, delta, times, rtol)
-    quest, evaluate = quest_for(find, make), evaluation(find, make, delta, times)
+    values, evaluate = values_of(find, make), evaluation(find, make, delta, times)
     try:
-        found = meet(quest, evaluate, epsilon, delta, rtol)
+        found = meet(values, evaluate, epsilon, delta, rtol)
     except Infeasible:
-        _refuse_constant(find, make, quest.grid)
+        _refuse_constant(find, make, values.grid)
         raise
     if found.beyond is None:
-        _refuse_constant(find, make, quest.grid)
+        _refuse_constant(find, make, values.grid)
     return found
 
 
@@ -203,9 +211,9 @@ def _colluding(
         )
     honest = none.honest
     inner = evaluation("colluding", lambda kept: make(honest - int(kept)), delta, rounds)
-    quest = Quest("honest", Multiples(honest), max(honest / 2, 1), grows=False)
+    values = ParameterRange("honest", Multiples(honest), max(honest / 2, 1), grows=False)
     try:
-        found = meet(quest, inner, epsilon, delta, rtol)
+        found = meet(values, inner, epsilon, delta, rtol)
     except Infeasible as error:
         reached = f"epsilon {rounded_up(error.bounds.upper)}"
         raise Infeasible(
@@ -221,17 +229,17 @@ def _colluding(
     return replace(found, parameter="colluding", value=value, beyond=beyond)
 
 
-def quest_for(find: str, make: Callable[[float], Composed]) -> Quest:
+def values_of(find: str, make: Callable[[float], Composed]) -> ParameterRange:
     """How the parameter is looked for."""
     if find == "users":
         unit = _smallest_population(make)
-        return Quest(find, Multiples(validate.MAX_USERS // unit, unit), 1e5, grows=False)
+        return ParameterRange(find, Multiples(validate.MAX_USERS // unit, unit), 1e5, grows=False)
     if find == "sample_rate":
         grid: Grid = Decimals(1e-9, 1.0)
         whole = _last(make(1.0))
         if isinstance(whole, RoundOfUsers) and whole.sampling == "fixed":
             grid = Multiples(whole.users, over=whole.users)
-        return Quest(find, grid, 0.1, grows=True)
+        return ParameterRange(find, grid, 0.1, grows=True)
     own = _own_parameter(find, make)
     parameter = own or parameter_named(find) or ROUND_PARAMETERS.get(find)
     if parameter is None or parameter.search is None:
@@ -244,7 +252,7 @@ def quest_for(find: str, make: Callable[[float], Composed]) -> Quest:
     if find in _LIMITS:
         with suppress(OutOfRange):  # no round can be made of bits that say even the most
             make(grid.value(grid.last if grows else grid.first))
-    return Quest(find, grid, parameter.search.start, grows)
+    return ParameterRange(find, grid, parameter.search.start, grows)
 
 
 def _cannot_be_found(find: str) -> InvalidParameter:

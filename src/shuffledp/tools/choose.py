@@ -18,7 +18,7 @@ from .._support import validate
 from .._support.numeric import Bounds
 from .._support.progress import progress
 from .._support.text import at_most, plain
-from ..bounds.target import Grid, Quest, Subrange, approach, infeasible, steepness_at
+from ..calibration import ParameterRange, approach, infeasible
 from ..errors import Infeasible, InvalidParameter, ShuffleDPError
 from ..guarantee import NEIGHBOURS
 from ..randomizers import REGISTRY, Bundle, Family, OneOf, PureLDP, Randomizer
@@ -27,7 +27,7 @@ from ..randomizers.questionnaire import MOST_QUESTIONS, Questionnaire
 from ..records import USER_ROUNDS
 from ..rounds import RoundOfUsers
 from . import tuning
-from .calibrate import evaluation, quest_for
+from .calibrate import evaluation, values_of
 from .choices import Choice, Choices, Unmet
 from .protocol import round_of_users
 
@@ -197,33 +197,30 @@ class Candidate:
             return self.round(option, value)
 
         evaluate = evaluation(find, make, q.delta, q.rounds)
-        quest = quest_for(find, make)
-        grid = self._within_cap(option, quest)
-        sign = 1 if quest.grows else -1
-        begin = quest.start if start.value is None else start.value
-        found = approach(grid, sign, evaluate, q.epsilon, rtol, begin, slack, start.steepness)
+        values = self._within_cap(option, values_of(find, make))
+        if start.value is not None:
+            values = replace(values, start=start.value)
+        found = approach(values, evaluate, q.epsilon, rtol, slack, start.steepness)
         if found.good is None:
-            raise infeasible(quest, found, q.epsilon, q.delta)
-        steepness = steepness_at(grid, found, q.epsilon) or start.steepness
-        limit = quest.limit(found.good)
-        return Fit(grid.value(found.good), steepness, found.bounds[found.good], limit)
+            raise infeasible(values, found, q.epsilon, q.delta)
+        value, limit = values.grid.value(found.good), values.limit(found.good)
+        return Fit(value, found.steepness, found.bounds[found.good], limit)
 
-    def _within_cap(self, option: int, quest: Quest) -> Grid:
-        """The part of the grid in which the local eps0 is at most `max_eps0`: it grows where
-        epsilon does."""
-        cap, grid = self.question.max_eps0, quest.grid
+    def _within_cap(self, option: int, values: ParameterRange) -> ParameterRange:
+        """Those with a local eps0 of at most `max_eps0`: it grows where epsilon does."""
+        cap, grid = self.question.max_eps0, values.grid
         if cap == math.inf:
-            return grid
-        inner, outer = (grid.first, grid.last) if quest.grows else (grid.last, grid.first)
+            return values
+        inner, outer = (grid.first, grid.last) if values.grows else (grid.last, grid.first)
         if self._local_eps0(option, grid.value(inner)) > cap:
-            raise self._above_cap(option, quest.name, grid.value(inner))
+            raise self._above_cap(option, values.name, grid.value(inner))
         if self._local_eps0(option, grid.value(outer)) <= cap:
-            return grid
-        step = 1 if quest.grows else -1
+            return values
+        step = 1 if values.grows else -1
         indices = range(inner, outer, step)
         within = bisect_right(indices, cap, key=lambda i: self._local_eps0(option, grid.value(i)))
         last = indices[within - 1]
-        return Subrange(grid, min(inner, last), max(inner, last))
+        return replace(values, grid=grid.part(min(inner, last), max(inner, last)))
 
     def _local_eps0(self, option: int, value: float) -> float:
         """Zero for bits that say nothing of the value, of which no randomizer can be made."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .._support.numeric import Bounds
 from .._support.text import plain
-from ..bounds.target import Calibration, Decimals, Quest, meet
+from ..calibration import Calibration, Decimals, ParameterRange, meet
 from ..errors import Infeasible, InvalidParameter
 from ..guarantee import DEFAULT_RTOL
 from ..mixed import MixedShuffle
@@ -71,9 +71,9 @@ def colluding_share(plan: Plan, *, rtol: float = DEFAULT_RTOL) -> Calibration:
         except InvalidParameter:  # nobody is left to protect
             return Bounds(math.inf, math.inf)
 
-    quest = Quest("colluding", _SHARES, 0.1, grows=True)
+    shares = ParameterRange("colluding", _SHARES, 0.1, grows=True)
     try:
-        return meet(quest, evaluate, plan.epsilon, plan.delta, rtol)
+        return meet(shares, evaluate, plan.epsilon, plan.delta, rtol)
     except Infeasible as error:
         none = _scaled_epsilon(_with_colluding(plan, 0.0), Costs(rtol)).upper
         smallest = "colluding=0.0001 of the users of every round, the smallest share that is tried"

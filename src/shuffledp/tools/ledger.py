@@ -11,7 +11,7 @@ from .._support.numeric import Bounds
 from .._support.rows import Records
 from .._support.tables import CaptionedTable, Table, text_table
 from .._support.text import plain, rounded_down, rounded_up, wrapped
-from ..bounds.target import Calibration
+from ..calibration import Calibration
 from ..guarantee import DEFAULT_RTOL
 from .dates import Duration
 from .document import DocumentDetails

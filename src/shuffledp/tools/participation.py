@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from .._support.numeric import Bounds
 from ..accountant import Accountant
-from ..bounds.composed import SharedLattices
 from ..guarantee import best_effort
 from ..profiles.base import Parts
 from ..rounds import Round
 from .dates import Days, Duration
+from .shared_lattices import SharedLattices
 
 if TYPE_CHECKING:
     from .plan import PlannedRound

@@ -22,7 +22,6 @@ from .._support.tables import CaptionedTable, csv_text
 from .._support.text import json_text, known_instead, plain, rounded_down, rounded_up, several
 from .._support.validate import choice, instance, show, tolerance
 from ..accountant import repeated
-from ..bounds.certificate import no_guarantee
 from ..errors import InvalidParameter, NotCertified, ShuffleDPError
 from ..guarantee import DEFAULT_RTOL, NEIGHBOURS
 from ..randomizers.base import parameter_names
@@ -35,6 +34,7 @@ from .protocol import (
     round_of,
     usual_neighbours,
 )
+from .statement import no_guarantee
 
 __all__ = ["SweepTable", "sweep"]
 

@@ -8,42 +8,51 @@ Theory: docs/theory/epsilon.md.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from .. import tuning
-from .._support import validate
-from .._support.numeric import Bounds
-from .._support.progress import progress
-from .._support.tables import html_facts
-from .._support.text import plain, rounded_down, rounded_up
-from ..errors import Infeasible, InvalidParameter, OutOfRange
+from . import tuning
+from ._support import validate
+from ._support.numeric import Bounds
+from ._support.progress import progress
+from ._support.tables import html_facts
+from ._support.text import plain, rounded_down, rounded_up
+from .errors import Infeasible, InvalidParameter, OutOfRange
 
 #: Certified bounds of epsilon at a value and a relative width.
 Evaluate = Callable[[float, float], Bounds[float]]
-#: Positive if and only if the value at an index misses the target.
-Height = Callable[[int], float]
 
 
-class Grid(Protocol):
+class Grid(ABC):
     """Ascending positive values, counted by consecutive indices first .. last."""
 
-    @property
-    def first(self) -> int: ...
+    first: int
+    last: int
 
-    @property
-    def last(self) -> int: ...
-
+    @abstractmethod
     def value(self, index: int) -> float: ...
 
+    @abstractmethod
     def index(self, value: float) -> int:
         """Of a value close to this one."""
-        ...
+
+    @abstractmethod
+    def part(self, first: int, last: int) -> Grid:
+        """The grid of these indices only."""
+
+    def log(self, index: int) -> float:
+        return math.log(self.value(index))
+
+    def nearest(self, logarithm: float) -> int:
+        """The index of about the value with this logarithm, within the grid."""
+        inside = min(max(logarithm, self.log(self.first)), self.log(self.last))
+        return min(max(self.index(math.exp(inside)), self.first), self.last)
 
 
 @dataclass(frozen=True)
-class Decimals:
+class Decimals(Grid):
     """Numbers of four significant digits: the next one is a relative 1e-4 to 1e-3 away.
 
     >>> grid = Decimals(0.1, 1000.0)
@@ -55,11 +64,11 @@ class Decimals:
     largest: float
 
     @property
-    def first(self) -> int:
+    def first(self) -> int:  # type: ignore[override]
         return self.index(self.smallest)
 
     @property
-    def last(self) -> int:
+    def last(self) -> int:  # type: ignore[override]
         return self.index(self.largest)
 
     def value(self, index: int) -> float:
@@ -70,9 +79,12 @@ class Decimals:
         digits, _, exponent = f"{value:.3e}".partition("e")
         return 9000 * int(exponent) + round(1000 * float(digits)) - 1000
 
+    def part(self, first: int, last: int) -> Decimals:
+        return Decimals(self.value(first), self.value(last))
+
 
 @dataclass(frozen=True)
-class Multiples:
+class Multiples(Grid):
     """Index times unit: counts, or counts in steps, or (`over` a count) fractions."""
 
     last: int
@@ -86,34 +98,50 @@ class Multiples:
     def index(self, value: float) -> int:
         return round(value * self.over / self.unit)
 
+    def part(self, first: int, last: int) -> Multiples:
+        return replace(self, first=first, last=last)
+
 
 @dataclass(frozen=True)
-class Subrange:
-    """The indices first .. last of another grid."""
+class ParameterRange:
+    """The name of a parameter, the values it may have, one to start from, and whether epsilon
+    grows with it."""
 
+    name: str
     grid: Grid
-    first: int
-    last: int
+    start: float
+    grows: bool
 
-    def value(self, index: int) -> float:
-        return self.grid.value(index)
-
-    def index(self, value: float) -> int:
-        return self.grid.index(value)
+    def limit(self, index: int) -> str:
+        """What keeps the parameter from going further, as the end of a sentence."""
+        ends = {self.grid.first: "smallest", self.grid.last: "largest"}
+        if index not in ends:
+            return f"the next {self.name} exceeds the target"
+        value = plain(self.grid.value(index))
+        return f"{self.name}={value} is the {ends[index]} value that is supported"
 
 
 class Found(NamedTuple):
-    """Two neighbours on the grid, or one of them where the grid ends, as evaluated."""
+    """What a search found.
 
-    good: int | None  # meets the target
-    bad: int | None  # misses it
+    Attributes
+    ----------
+    good, bad : int or None
+        The last indices that met and missed the target; None where the grid ends before.
+    bounds : Mapping
+        All that was evaluated, by the index.
+    steepness : float or None
+        About how much faster than the value epsilon changes at the target, on logarithms.
+    """
+
+    good: int | None
+    bad: int | None
     bounds: Mapping[int, Bounds[float]]
+    steepness: float | None
 
 
-def boundary(
-    grid: Grid, sign: int, evaluate: Evaluate, target: float, rtol: float, start: float
-) -> Found:
-    """Where epsilon, which grows (sign 1) or falls (sign -1) with the value, leaves the target.
+def boundary(values: ParameterRange, evaluate: Evaluate, target: float, rtol: float) -> Found:
+    """Where epsilon leaves the target: two neighbours on the grid, or one where the grid ends.
 
     Certified epsilons are monotone only up to their bracket: several neighbours may have the
     property. What is returned was evaluated at width rtol, on both sides. Wider brackets, which are
@@ -121,27 +149,24 @@ def boundary(
     """
     width, steepness = min(max(tuning.ROUGH_RTOL, rtol), 0.5), None
     near = tuning.ROUGH_RTOL
-    while True:
-        rough = approach(grid, sign, evaluate, target, width, start, near, steepness)
-        steepness = steepness_at(grid, rough, target) or steepness or 1.0
+    while width > rtol * 1.01 or steepness is None:
+        rough = approach(values, evaluate, target, width, near, steepness)
+        steepness = rough.steepness or 1.0
         # the exact values are about in the middle
-        middles = {i: (bounds.lower + bounds.upper) / 2 for i, bounds in rough.bounds.items()}
-        index = min(middles, key=lambda i: abs(_height(middles[i], target)))
-        ahead = _height(middles[index], target) / steepness
-        guess = _stepped(grid, index, -sign if ahead > 0 else sign, abs(ahead))
-        start = grid.value(guess)
+        middles = {i: _height(sum(each) / 2, target) for i, each in rough.bounds.items()}
+        index = min(middles, key=lambda i: abs(middles[i]))
+        change = -middles[index] / steepness
+        start = values.grid.log(index) + (change if values.grows else -change)
+        values = replace(values, start=values.grid.value(values.grid.nearest(start)))
         width = near = width / 100
-        if width <= rtol * 1.01:
-            return approach(grid, sign, evaluate, target, rtol, start, 0.0, steepness)
+    return approach(values, evaluate, target, rtol, 0.0, steepness)
 
 
 def approach(
-    grid: Grid,
-    sign: int,
+    values: ParameterRange,
     evaluate: Evaluate,
     target: float,
     rtol: float,
-    start: float,
     near: float,
     steepness: float | None = None,
 ) -> Found:
@@ -149,28 +174,19 @@ def approach(
 
     Parameters
     ----------
-    grid : Grid
-    sign : int
-        1 if epsilon grows with the value, -1 if it falls.
+    values : ParameterRange
     evaluate : Evaluate
     target : float
         The largest epsilon.
     rtol : float
         Relative width of the brackets.
-    start : float
-        A value to begin with.
     near : float
         Any value is good enough whose epsilon is below the target by no more than this, relatively.
         With 0, the search ends at two neighbours, one that meets the target and one that does not.
     steepness : float, optional
         About how much faster than the value epsilon changes, on logarithms.
-
-    Returns
-    -------
-    Found
-        The last values that met and missed the target, and all that was evaluated; None where the
-        grid ends before.
     """
+    grid, worse = values.grid, 1 if values.grows else -1
     seen: dict[int, Bounds[float]] = {}
 
     def height(index: int) -> float:
@@ -178,12 +194,12 @@ def approach(
             seen[index] = evaluate(grid.value(index), rtol)
         return _height(seen[index].upper, target)
 
-    index = min(max(grid.index(start), grid.first), grid.last)
+    index = grid.nearest(math.log(values.start))
     good: int | None = None
     bad: int | None = None
     # a short first stride as long as it is not known how fast epsilon changes
     stride = 0.7 if steepness is None else 1.5
-    width = before = math.inf
+    widths = [math.inf, math.inf]
     while True:
         good, bad = (good, index) if height(index) > 0 else (index, bad)
         if near and good is not None and height(good) >= -near:
@@ -193,34 +209,31 @@ def approach(
             away = abs(height(index) + near / 2) * (1.0 if near else 1.3)
             if 0 < seen[index].upper < math.inf:
                 stride = min(away / max(steepness or 1.0, 0.05), stride)
-            ahead = _stepped(grid, index, -sign if good is None else sign, stride)
+            step = -worse if good is None else worse
+            ahead = grid.nearest(grid.log(index) + step * stride)
+            if ahead == index:  # the next one, if there is any
+                ahead = min(max(index + step, grid.first), grid.last)
             if ahead == index:
                 break
-            steepness = _steepness(grid, height, index, ahead)
+            steepness = abs(height(index) - height(ahead)) / abs(grid.log(index) - grid.log(ahead))
             index, stride = ahead, 1.5
-        elif abs(bad - good) == 1 or abs(_log(grid, bad) - _log(grid, good)) < near / 10:
+        elif abs(bad - good) == 1 or abs(grid.log(bad) - grid.log(good)) < near / 10:
             break
         else:
-            earlier, before, width = before, width, abs(bad - good)
-            aimed = _between(grid, good, bad, lambda i: height(i) + near / 2)
-            first, last = sorted((good, bad))
+            widths.append(abs(bad - good))
             # certified values are not quite smooth, and they may jump to infinity
-            slow = width > earlier / 2 or math.isinf(seen[bad].upper)
-            index = (good + bad) // 2 if slow else min(max(aimed, first + 1), last - 1)
-    return Found(good, bad, seen)
-
-
-def steepness_at(grid: Grid, found: Found, target: float) -> float | None:
-    """How steep epsilon is where it meets the target, on logarithms, as far as it was evaluated."""
-    heights = {i: _height(bounds.upper, target) for i, bounds in found.bounds.items()}
-    nearest = sorted(heights, key=lambda i: abs(heights[i]))[:2]
-    if len(nearest) < 2:
-        return None
-    return _steepness(grid, heights.__getitem__, *nearest)
-
-
-def _steepness(grid: Grid, height: Height, a: int, b: int) -> float:
-    return abs(height(a) - height(b)) / abs(_log(grid, a) - _log(grid, b))
+            if widths[-1] > widths[-3] / 2 or math.isinf(seen[bad].upper):
+                index = (good + bad) // 2
+                continue
+            # where a straight line through both, on logarithms, crosses the target
+            share = (height(good) + near / 2) / (height(good) - height(bad))
+            aimed = grid.nearest(grid.log(good) + share * (grid.log(bad) - grid.log(good)))
+            index = min(max(aimed, min(good, bad) + 1), max(good, bad) - 1)
+    nearest = sorted(seen, key=lambda i: abs(height(i)))[:2]
+    if len(nearest) == 2:
+        rise, run = (abs(f(nearest[0]) - f(nearest[1])) for f in (height, grid.log))
+        steepness = rise / run
+    return Found(good, bad, seen, steepness)
 
 
 def _height(upper: float, target: float) -> float:
@@ -229,25 +242,6 @@ def _height(upper: float, target: float) -> float:
         return -50.0 if upper <= 0 else 50.0  # beyond every finite one
     ratio = math.log(upper / target)
     return max(ratio, 1e-15) if upper > target else min(ratio, 0.0)
-
-
-def _log(grid: Grid, index: int) -> float:
-    return math.log(grid.value(index))
-
-
-def _between(grid: Grid, good: int, bad: int, height: Height) -> int:
-    """Where a straight line through both, on logarithms, crosses the target."""
-    share = height(good) / (height(good) - height(bad))
-    return grid.index(math.exp(_log(grid, good) + share * (_log(grid, bad) - _log(grid, good))))
-
-
-def _stepped(grid: Grid, index: int, direction: int, stride: float) -> int:
-    """The index a stride further, on logarithms, but at least the next and within the grid."""
-    logarithm = _log(grid, index) + direction * stride
-    logarithm = min(max(logarithm, _log(grid, grid.first)), _log(grid, grid.last))
-    ahead = grid.index(math.exp(logarithm))
-    ahead = max(ahead, index + 1) if direction > 0 else min(ahead, index - 1)
-    return min(max(ahead, grid.first), grid.last)
 
 
 _CALLED = {"users": "number of users", "rounds": "number of rounds", "sample_rate": "sample rate"}
@@ -316,33 +310,14 @@ def bracket(bounds: Bounds[float]) -> str:
     return f"{low} <= exact epsilon of the analyzed pair <= {high}"
 
 
-@dataclass(frozen=True)
-class Quest:
-    """What to look for: the name of a parameter, the values it may have, one to start from, and
-    whether epsilon grows with it."""
-
-    name: str
-    grid: Grid
-    start: float
-    grows: bool
-
-    def limit(self, index: int) -> str:
-        """What keeps the parameter from going further, as the end of a sentence."""
-        ends = {self.grid.first: "smallest", self.grid.last: "largest"}
-        if index not in ends:
-            return f"the next {self.name} exceeds the target"
-        value = plain(self.grid.value(index))
-        return f"{self.name}={value} is the {ends[index]} value that is supported"
-
-
 def meet(
-    quest: Quest, evaluate: Evaluate, epsilon: float, delta: float, rtol: float
+    values: ParameterRange, evaluate: Evaluate, epsilon: float, delta: float, rtol: float
 ) -> Calibration:
     """The largest value whose certified epsilon is at most the target, or the smallest one.
 
     Parameters
     ----------
-    quest : Quest
+    values : ParameterRange
         If epsilon falls with the value, the smallest one is searched for.
     evaluate : Evaluate
         Returns the bounds of epsilon at a value and a width.
@@ -362,19 +337,19 @@ def meet(
         raise InvalidParameter(f"epsilon={target:g} is not positive; give a target > 0.")
     if target < 1e-300:  # quotients by it would be infinite
         raise OutOfRange(f"epsilon={target:g} is below 1e-300; give a larger target.")
-    grid = quest.grid
-    with progress(f"calibrating {quest.name}") as done:
+    grid = values.grid
+    with progress(f"calibrating {values.name}") as done:
 
         def counted(value: float, width: float) -> Bounds[float]:
             bounds = evaluate(value, width)
             done(1)
             return bounds
 
-        found = boundary(grid, 1 if quest.grows else -1, counted, target, rtol, quest.start)
+        found = boundary(values, counted, target, rtol)
     if found.good is None:
-        raise infeasible(quest, found, target, delta)
+        raise infeasible(values, found, target, delta)
     return Calibration(
-        parameter=quest.name,
+        parameter=values.name,
         value=grid.value(found.good),
         achieved=found.bounds[found.good],
         epsilon=target,
@@ -384,15 +359,15 @@ def meet(
     )
 
 
-def infeasible(quest: Quest, found: Found, target: float, delta: float) -> Infeasible:
+def infeasible(values: ParameterRange, found: Found, target: float, delta: float) -> Infeasible:
     """That no value meets the target, and what the nearest one has."""
     index = next(iter(found.bounds)) if found.bad is None else found.bad
-    nearest, bounds = quest.grid.value(index), found.bounds[index]
+    nearest, bounds = values.grid.value(index), found.bounds[index]
     if math.isinf(bounds.upper):
         reached, remedy = "infinite epsilon", "allow a larger delta"
     else:
         reached, remedy = f"epsilon {rounded_up(bounds.upper)}", "allow that much"
-    name = quest.name
+    name = values.name
     return Infeasible(
         f"no {_CALLED.get(name, name)} meets epsilon={plain(target)} at delta={plain(delta)}: "
         f"{name}={plain(nearest)}, the nearest to it, has {reached}; {remedy} or change the other "
