@@ -64,7 +64,7 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
         case BinaryLaw() if idle:
             raise NotImplementedError("sampled rounds as a whole are known for the blanket only")
         case BinaryLaw():
-            return BinaryProfile.of_both(law, users) if law.depends_on_value else NothingLost()
+            return BinaryProfile(law, users, law.orders) if law.depends_on_value else NothingLost()
         case DensityLaw():
             return DensityProfile(law, users, idle)
         case PairsLaw():
@@ -170,7 +170,7 @@ def _bit_column_parts(law: BitColumns, users: int, neighbours: str) -> Parts:
     bits = law.law
     if not bits.depends_on_value:
         return []
-    either = BinaryProfile.of_both(bits, users)
+    either = BinaryProfile(bits, users, bits.orders)
     differ = law.ones if neighbours == "remove" else max(map(sum, law.differing))
     if bits.symmetric:
         return [(either, differ)]
