@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -135,23 +136,17 @@ class PairsSampler:
         known: Array | None = None,
     ) -> Samples:
         """The largest delta of the first `counts` candidates of each epsilon."""
-        place: dict[ClassLaw, int] = {}
-        pairs: dict[tuple[int, int], int] = {}
-        wanted: list[list[int]] = []
-        for candidates, count in zip(found, counts, strict=True):
-            rows = zip(
-                candidates.first[:count].tolist(), candidates.second[:count].tolist(), strict=True
-            )
-            places = []
-            for pair in rows:
-                if pair not in pairs:
-                    law = self._profile.law(*pair)
-                    pairs[pair] = place.setdefault(law, len(place))
-                places.append(pairs[pair])
-            wanted.append(places)
+        chosen = [
+            list(zip(c.first[:count].tolist(), c.second[:count].tolist(), strict=True))
+            for c, count in zip(found, counts, strict=True)
+        ]
+        laws = {
+            pair: self._profile.law(*pair) for pair in dict.fromkeys(chain.from_iterable(chosen))
+        }
+        place = {law: i for i, law in enumerate(dict.fromkeys(laws.values()))}
         mask = np.zeros((len(place), len(epsilon)), dtype=bool)
-        for column, places in enumerate(wanted):
-            mask[places, column] = True
+        for column, pairs in enumerate(chosen):
+            mask[[place[laws[pair]] for pair in pairs], column] = True
         return self._sampler_of(tuple(place)).largest(epsilon, mask, known)
 
     def _sampler_of(self, laws: tuple[ClassLaw, ...]) -> ClassSampler:
