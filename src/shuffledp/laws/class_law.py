@@ -392,7 +392,10 @@ def mixed_laws(rows: Sequence[Sequence[float]], users: int) -> tuple[ClassLaw, .
     laws = []
     values = [np.array(row) for row in rows]
     for a, b in combinations(values, 2):
-        first = [_empty_histogram(users, len(a))]  # of m users with the value of a
+        # [count of class 1, count of class 2, ...]; that of class 0 is implied
+        empty = np.zeros((users + 1,) * (len(a) - 1))
+        empty.flat[0] = 1.0
+        first = [empty]  # of m users with the value of a
         for _ in range(users - 1):
             first.append(_add_message(first[-1], a))
         for m in range(1, users - 1):
@@ -404,13 +407,6 @@ def mixed_laws(rows: Sequence[Sequence[float]], users: int) -> tuple[ClassLaw, .
             error = 4 * users * UNIT  # a product and two sums of positive numbers a user
             laws.append(ClassLaw(u[possible], v[possible], np.zeros(possible.sum()), error))
     return tuple(laws)
-
-
-def _empty_histogram(users: int, classes: int) -> Array:
-    """The law before any message: [count of class 1, count of class 2, ...]; class 0 is implied."""
-    counts = np.zeros((users + 1,) * (classes - 1))
-    counts[(0,) * (classes - 1)] = 1.0
-    return counts
 
 
 def _add_message(counts: Array, row: Array) -> Array:

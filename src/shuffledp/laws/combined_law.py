@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, combinations, combinations_with_replacement, product
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +36,6 @@ MOST_WAYS = 1 << 10
 
 #: From one law for each question to the law of a message.
 Combine = Callable[[Sequence[ClassLaw]], ClassLaw]
-
-
-class Merged(NamedTuple):
-    """Classes of which those with equal ratios are one."""
-
-    columns: Array  # [3, classes]: u, v and the blanket
-    span: float  # relative difference of ratios that count as equal
-    terms: int  # classes that became one, at most
 
 
 def product_law(laws: Sequence[ClassLaw]) -> ClassLaw:
@@ -265,8 +256,11 @@ def _too_many(classes: int) -> OutOfRange:
     )
 
 
-def _merge(columns: Array, tolerance: float, symmetric: bool) -> Merged:
+def _merge(columns: Array, tolerance: float, symmetric: bool) -> tuple[Array, float, int]:
     """Merge classes whose ratios to the blanket agree up to rounding.
+
+    Returns the columns u, v and blanket, [3, classes], the relative difference of ratios that count
+    as equal, and the largest number of classes that became one.
 
     If the classes are the same in both orders of the two values, so are the merged ones.
     """
@@ -285,7 +279,7 @@ def _merge(columns: Array, tolerance: float, symmetric: bool) -> Merged:
     found = np.concatenate([merged, apart], axis=1)
     if found.shape[1] > MOST_CLASSES:
         raise _too_many(found.shape[1])
-    return Merged(found, span, terms)
+    return found, span, terms
 
 
 def _clusters(values: Array, tolerance: float) -> tuple[NDArray[np.intp], float]:

@@ -94,107 +94,84 @@ def largest_loss(density: Density, depth: float = math.inf) -> float:
     return high
 
 
-@dataclass(frozen=True, eq=False)
-class _Cutting:
-    """How the outputs of a density are cut into cells, for a round of users.
+def _cell_masses(density: Density, edges: Array) -> CellMasses:
+    """The masses of cells between these edges, with their errors."""
+    tails = density.tails(edges)
+    zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
+    # where nearly all losses are larger, a difference of the shares of smaller ones is precise
+    by_rest = tails.rest[1:] < tails.zero[:-1]
+    zero[:-1] = np.where(by_rest, np.diff(tails.rest), zero[:-1])
+    of_zero = np.append(np.where(by_rest, tails.rest[1:], tails.zero[:-1]), tails.zero[-1])
+    error = np.append(tails.error[1:] + tails.error[:-1], tails.error[-1])
+    errors = [error * tail / mass for tail, mass in ((of_zero, zero), (tails.one, one))]
+    both = errors[0] + errors[1]
+    # of a quotient, and more than the roundings of e^edge at either end of a cell
+    slack = both * (1 + 2 * both) + 16 * UNIT * (1 + np.append(edges[1:], edges[-1]))
+    return CellMasses(edges, zero, one, zero / one, slack, float(slack.max()))
 
-    Parameters
-    ----------
-    density : Density
-    rate : float
-        The probability that a user sends a message.
-    users : int
-    width : float
-        The relative width in epsilon to aim for.
-    depth : float
-        Outputs are cut off where only e^-depth of them remain.
+
+def _widening_by_loss(density: Density, senders: float, depth: float) -> _WideningByLoss:
+    """Where narrow cells pay off, from a table of 800 bins of the loss.
+
+    About `senders` users send a message, and outputs are cut off where e^-depth of them remain.
     """
+    end = largest_loss(density, depth + 4)
+    edges = np.linspace(0.0, end, 801)
+    tails, loss = density.tails(edges), (edges[1:] + edges[:-1]) / 2
+    square = np.maximum(-np.diff(tails.zero), 0.0) * np.exp(loss - end)
+    spread = square * np.expm1(-loss) ** 2  # of r - 1
+    # scores that less than a tenth of a user has have no part in the deviation of a sum
+    squares = senders * float(spread @ (senders * tails.one[:-1] >= 0.1))
+    log_deviation = (math.log(max(squares, 1e-300)) + end) / 2
+    # four standard deviations of a sum: larger scores outweigh all others together
+    reach = math.log(4.0) + log_deviation
+    reach = reach if reach < end + math.log(-math.expm1(-end)) else math.inf  # no score does
+    log_score = loss + np.log(-np.expm1(-loss))
+    usual = np.exp(-np.exp(2 * np.minimum(log_score - reach, 2.5)) / 2)
+    variance = max(float(spread @ usual + tails.zero[-1]), 1e-300)
+    # log E[(S)_+]: of a normal sum, and with the scores that outweigh it
+    normal = log_deviation - math.log(2 * math.pi) / 2
+    beyond = np.append(log_score > reach, reach < math.inf)
+    large = senders * float(-np.diff(tails.zero, append=0.0) @ beyond)
+    total = np.logaddexp(normal, math.log(max(large, 1e-300)))
+    # The density of the others' sum at minus a large score is that of one score as large, and
+    # nowhere more than that of a normal sum at its centre. Without this term, and that of the
+    # rare scores above, Gaussian noise takes 1.2 times as long and little noise of few users
+    # (sigma = 0.15) misses its width.
+    log_mass = np.log(np.maximum(-senders * np.diff(tails.one), LEAST))
+    cancelling = np.minimum(log_mass - math.log(edges[1]) - loss, normal - 2 * log_deviation)
+    widening = np.maximum(
+        square * usual / variance * math.exp(normal - total),
+        np.exp(np.minimum(log_mass + 2 * loss + cancelling - total, 600.0)),
+    )
+    hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], LEAST)
+    return _WideningByLoss(edges, widening, np.maximum(hazard, 0.0))
 
-    density: Density
-    rate: float
-    users: int
-    width: float
-    depth: float
 
-    @cached_property
-    def cells(self) -> CellMasses:
-        return self._masses(self._edges())
+def _cell_edges(found: _WideningByLoss, users: int, width: float) -> Array:
+    """Losses that separate cells, close to each other where cells would widen a profile.
 
-    def _masses(self, edges: Array) -> CellMasses:
-        """The masses of cells between these edges, with their errors."""
-        tails = self.density.tails(edges)
-        zero, one = (np.append(-np.diff(tail), tail[-1]) for tail in tails[:2])
-        # where nearly all losses are larger, a difference of the shares of smaller ones is precise
-        by_rest = tails.rest[1:] < tails.zero[:-1]
-        zero[:-1] = np.where(by_rest, np.diff(tails.rest), zero[:-1])
-        of_zero = np.append(np.where(by_rest, tails.rest[1:], tails.zero[:-1]), tails.zero[-1])
-        error = np.append(tails.error[1:] + tails.error[:-1], tails.error[-1])
-        errors = [error * tail / mass for tail, mass in ((of_zero, zero), (tails.one, one))]
-        both = errors[0] + errors[1]
-        # of a quotient, and more than the roundings of e^edge at either end of a cell
-        slack = both * (1 + 2 * both) + 16 * UNIT * (1 + np.append(edges[1:], edges[-1]))
-        return CellMasses(edges, zero, one, zero / one, slack, float(slack.max()))
-
-    @cached_property
-    def _widening(self) -> _WideningByLoss:
-        """Where narrow cells pay off, from a table of 800 bins of the loss."""
-        end = largest_loss(self.density, self.depth + 4)
-        edges = np.linspace(0.0, end, 801)
-        tails, loss = self.density.tails(edges), (edges[1:] + edges[:-1]) / 2
-        square = np.maximum(-np.diff(tails.zero), 0.0) * np.exp(loss - end)
-        spread = square * np.expm1(-loss) ** 2  # of r - 1
-        # scores that less than a tenth of a user has have no part in the deviation of a sum
-        senders = self.users * self.rate
-        squares = senders * float(spread @ (senders * tails.one[:-1] >= 0.1))
-        log_deviation = (math.log(max(squares, 1e-300)) + end) / 2
-        # four standard deviations of a sum: larger scores outweigh all others together
-        reach = math.log(4.0) + log_deviation
-        reach = reach if reach < end + math.log(-math.expm1(-end)) else math.inf  # no score does
-        log_score = loss + np.log(-np.expm1(-loss))
-        usual = np.exp(-np.exp(2 * np.minimum(log_score - reach, 2.5)) / 2)
-        variance = max(float(spread @ usual + tails.zero[-1]), 1e-300)
-        # log E[(S)_+]: of a normal sum, and with the scores that outweigh it
-        normal = log_deviation - math.log(2 * math.pi) / 2
-        beyond = np.append(log_score > reach, reach < math.inf)
-        large = senders * float(-np.diff(tails.zero, append=0.0) @ beyond)
-        total = np.logaddexp(normal, math.log(max(large, 1e-300)))
-        # The density of the others' sum at minus a large score is that of one score as large, and
-        # nowhere more than that of a normal sum at its centre. Without this term, and that of the
-        # rare scores above, Gaussian noise takes 1.2 times as long and little noise of few users
-        # (sigma = 0.15) misses its width.
-        log_mass = np.log(np.maximum(-senders * np.diff(tails.one), LEAST))
-        cancelling = np.minimum(log_mass - math.log(edges[1]) - loss, normal - 2 * log_deviation)
-        widening = np.maximum(
-            square * usual / variance * math.exp(normal - total),
-            np.exp(np.minimum(log_mass + 2 * loss + cancelling - total, 600.0)),
-        )
-        hazard = -np.diff(tails.one) / np.maximum(tails.one[1:], LEAST)
-        return _WideningByLoss(edges, widening, np.maximum(hazard, 0.0))
-
-    def _edges(self) -> Array:
-        """Losses that separate cells, close to each other where cells would widen a profile.
-
-        With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
-        others, add h^2/4 of its square to the variance of the scores, which is twice as much as
-        they add to epsilon: there h goes with the third root of its share in the variance. The
-        same holds of larger scores, with the density of the others' sum where it cancels them. If
-        a single score has to reach a sum, it contributes a stop-loss, which cells move by h^2/4
-        times the hazard of the loss.
-        """
-        edges, widening, hazard = self._widening
-        gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2
-        root = np.cbrt(widening / gap)
-        count = root * math.sqrt(float(root.sum()) * gap / (8 * self.width))  # per unit of loss
-        # a sum that such a score reaches has about this epsilon, and the width is relative to it;
-        # these profiles come out narrower than asked for, so that 6 takes the place of 4
-        epsilon = np.maximum(loss - math.log(self.users), 1.0)
-        count = np.maximum(count, np.sqrt(hazard / gap / (6 * self.width * epsilon)))
-        count = np.maximum(count, 24 / edges[-1])  # at least 24 cells
-        place = np.append(0.0, np.cumsum(count * gap))
-        number = math.ceil(min(place[-1], tuning.MOST_CELLS))
-        chosen: Array = np.interp(np.linspace(0, place[-1], number + 1), place, edges)
-        chosen[0], chosen[-1] = 0.0, edges[-1]
-        return chosen
+    With r = e^loss, cells of width h move r by h r and, as long as no score outweighs all
+    others, add h^2/4 of its square to the variance of the scores, which is twice as much as
+    they add to epsilon: there h goes with the third root of its share in the variance. The
+    same holds of larger scores, with the density of the others' sum where it cancels them. If
+    a single score has to reach a sum, it contributes a stop-loss, which cells move by h^2/4
+    times the hazard of the loss.
+    """
+    edges, widening, hazard = found
+    gap, loss = edges[1], (edges[1:] + edges[:-1]) / 2
+    root = np.cbrt(widening / gap)
+    count = root * math.sqrt(float(root.sum()) * gap / (8 * width))  # per unit of loss
+    # a sum that such a score reaches has about this epsilon, and the width is relative to it;
+    # these profiles come out narrower than asked for, so that 6 takes the place of 4
+    epsilon = np.maximum(loss - math.log(users), 1.0)
+    count = np.maximum(count, np.sqrt(hazard / gap / (6 * width * epsilon)))
+    count = np.maximum(count, 24 / edges[-1])  # at least 24 cells
+    place = np.append(0.0, np.cumsum(count * gap))
+    number = math.ceil(min(place[-1], tuning.MOST_CELLS))
+    chosen: Array = np.interp(np.linspace(0, place[-1], number + 1), place, edges)
+    chosen[0], chosen[-1] = 0.0, edges[-1]
+    return chosen
 
 
 class Enclosure(NamedTuple):
@@ -247,8 +224,12 @@ class DensityLaw:
         return self if self.order is None else replace(self, order=1 - self.order)
 
     def cells(self, width: float, depth: float, users: int) -> CellMasses:
-        """Cells with which `enclosed` has profiles about a relative `width` apart in epsilon."""
-        return _Cutting(self.density, self.rate, users, width, depth).cells
+        """Cells with which `enclosed` has profiles about a relative `width` apart in epsilon.
+
+        Outputs are cut off where only e^-depth of them remain.
+        """
+        widening = _widening_by_loss(self.density, self.rate * users, depth)
+        return _cell_masses(self.density, _cell_edges(widening, users, width))
 
     def enclosed(self, cells: CellMasses, users: int) -> Enclosure:
         """Laws over cells below and above this law, of a round of users."""

@@ -359,22 +359,9 @@ def _covered(law: ClassLaw, rate: float, sent: float, silent: float) -> ClassLaw
     return ClassLaw(u, v, blanket, law.mass_error, law.known_loss)
 
 
-class MatrixBlanket(NamedTuple):
-    """A common measure below the rows of several matrices.
-
-    Attributes
-    ----------
-    measure : Array
-        Shape [outputs].
-    weights : tuple of float
-        Every row of matrix g is at least weights[g] times the measure.
-    """
-
-    measure: Array
-    weights: tuple[float, ...]
-
-
-def matrix_blanket(matrices: Sequence[Matrix], users: Sequence[float], own: int) -> MatrixBlanket:
+def matrix_blanket(
+    matrices: Sequence[Matrix], users: Sequence[float], own: int
+) -> tuple[Array, tuple[float, ...]]:
     """A common measure that hides a user of group `own` about as well as any.
 
     Parameters
@@ -385,6 +372,13 @@ def matrix_blanket(matrices: Sequence[Matrix], users: Sequence[float], own: int)
         About how many users of each group send.
     own : int
         The group of the user in question.
+
+    Returns
+    -------
+    measure : Array
+        Shape [outputs].
+    weights : tuple of float
+        Every row of matrix g is at least weights[g] times the measure.
 
     Notes
     -----
@@ -417,4 +411,4 @@ def matrix_blanket(matrices: Sequence[Matrix], users: Sequence[float], own: int)
                 trials = np.repeat(weights[None], len(grid), axis=0)
                 trials[:, group] = grid
                 weights = min(trials, key=loss)
-    return MatrixBlanket(measure(weights), tuple(weights.tolist()))
+    return measure(weights), tuple(weights.tolist())

@@ -182,14 +182,9 @@ class PrivacyProfile(ABC):
         return self.sampler(self.depths[:2][-1], 0.2)(epsilon).upper
 
     @property
-    def inner(self) -> Sequence[PrivacyProfile]:
-        """Profiles that this one evaluates: it is as expensive as they are."""
-        return ()
-
-    @property
     def depths(self) -> Sequence[float]:
         """The depths that make a difference to a sampler; one if it resolves every delta."""
-        return max((each.depths for each in self.inner), key=len, default=tuning.DEPTHS[-1:])
+        return tuning.DEPTHS[-1:]
 
     @property
     def is_expensive(self) -> bool:
@@ -197,14 +192,12 @@ class PrivacyProfile(ABC):
 
         They are where depths make a difference, unless the profile evaluates others.
         """
-        if self.inner:
-            return any(each.is_expensive for each in self.inner)
         return len(self.depths) > 1
 
     @property
     def is_slow(self) -> bool:
         """Whether a sample takes so long that there should be no more samples than needed."""
-        return any(each.is_slow for each in self.inner)
+        return False
 
     @property
     def kinks(self) -> Array | None:
@@ -260,8 +253,40 @@ class NothingLost(PrivacyProfile):
         return lambda epsilon: Samples(*np.zeros((4, len(epsilon))))
 
 
+class DerivedProfile(PrivacyProfile):
+    """A profile that evaluates others: it is as expensive as they are.
+
+    Unless it says otherwise, it has no larger loss than they have.
+    """
+
+    @property
+    @abstractmethod
+    def inner(self) -> Sequence[PrivacyProfile]:
+        """The profiles that it evaluates, at least one."""
+
+    @cached_property
+    def max_loss(self) -> float:
+        return max(each.max_loss for each in self.inner)
+
+    @cached_property
+    def bounded(self) -> bool:
+        return all(each.bounded for each in self.inner)
+
+    @property
+    def depths(self) -> Sequence[float]:
+        return max((each.depths for each in self.inner), key=len)
+
+    @property
+    def is_expensive(self) -> bool:
+        return any(each.is_expensive for each in self.inner)
+
+    @property
+    def is_slow(self) -> bool:
+        return any(each.is_slow for each in self.inner)
+
+
 @dataclass(frozen=True)
-class PairProfile(PrivacyProfile):
+class PairProfile(DerivedProfile):
     """The profile `forward` of a pair (P, Q), together with the profile `backward` of (Q, P).
 
     The two differ in general, and the losses of several rounds cannot be added up without both.
@@ -280,14 +305,6 @@ class PairProfile(PrivacyProfile):
     @property
     def swapped(self) -> PairProfile:
         return PairProfile(self.backward, self.forward)
-
-    @property
-    def max_loss(self) -> float:
-        return self.forward.max_loss
-
-    @property
-    def bounded(self) -> bool:
-        return self.forward.bounded
 
     @property
     def inner(self) -> Sequence[PrivacyProfile]:
@@ -317,18 +334,10 @@ def largest(profiles: tuple[PrivacyProfile, ...]) -> PrivacyProfile:
 
 
 @dataclass(frozen=True)
-class LargestProfile(PrivacyProfile):
+class LargestProfile(DerivedProfile):
     """The pointwise largest of several profiles."""
 
     profiles: tuple[PrivacyProfile, ...]
-
-    @cached_property
-    def max_loss(self) -> float:
-        return max(profile.max_loss for profile in self.profiles)
-
-    @cached_property
-    def bounded(self) -> bool:
-        return all(profile.bounded for profile in self.profiles)
 
     @property
     def inner(self) -> Sequence[PrivacyProfile]:

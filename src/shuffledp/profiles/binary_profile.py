@@ -52,11 +52,6 @@ class BinaryProfile(PrivacyProfile):
     orders: tuple[ValueOrder, ...]
     held: int | None = None
 
-    @classmethod
-    def of_both(cls, law: BinaryLaw, users: int) -> BinaryProfile:
-        """The profile of both orders."""
-        return cls(law, users, law.orders)
-
     @property
     def max_loss(self) -> float:
         return self.law.max_loss(self.users, self.orders)

@@ -9,11 +9,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNDERFLOW, UNIT, Array, erfc
-from .base import Parts, PrivacyProfile, Sampler, Samples, convex_corners
+from .base import DerivedProfile, Parts, PrivacyProfile, Sampler, Samples, convex_corners
 
 # proof constants: docs/theory/constants.md
 #: Standard deviations of the loss beyond which it counts as infinite: a probability below 1e-290.
@@ -52,15 +53,13 @@ class GaussianProfile(PrivacyProfile):
     below, delta counts as 0 there, because they are finite.
     """
 
+    bounded: ClassVar[bool] = False
+
     shift: float
 
     @property
     def max_loss(self) -> float:
         return min(self.shift * (self.shift / 2 + _FARTHEST), _LARGEST)
-
-    @property
-    def bounded(self) -> bool:
-        return False
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Samples that are exact up to rounding, whatever the depth and the width."""
@@ -252,6 +251,12 @@ class BetweenPolygons(PrivacyProfile):
     def bounded(self) -> bool:
         return bool(self._polygons[1].value[-1] == 0)
 
+    @property
+    def kinks(self) -> Array | None:
+        """The corners, if there are few of them."""
+        corners = self._polygons[1].epsilon
+        return corners if len(corners) <= 500 else None
+
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """Samples whatever the depth and the width."""
         return lambda epsilon: between_polygons(*self._polygons, np.asarray(epsilon, dtype=float))
@@ -273,14 +278,9 @@ class PolygonProfile(BetweenPolygons):
         is_lossy = self.polygon.value[0] or self.polygon.rise.any()
         return float(self.polygon.epsilon[-1]) if is_lossy else 0.0
 
-    @property
-    def kinks(self) -> Array | None:
-        """The corners, if there are few of them."""
-        return self.polygon.epsilon if len(self.polygon.epsilon) <= 500 else None
-
 
 @dataclass(frozen=True)
-class RevealedProfile(PrivacyProfile):
+class RevealedProfile(DerivedProfile):
     """The profile `hidden` of a mechanism that reveals everything with probability `paid`, and
     tells when it does: paid + (1 - paid) times `hidden`, which has no infinite loss itself.
 
@@ -290,10 +290,6 @@ class RevealedProfile(PrivacyProfile):
 
     hidden: PrivacyProfile
     paid: float
-
-    @property
-    def max_loss(self) -> float:
-        return self.hidden.max_loss
 
     @property
     def bounded(self) -> bool:

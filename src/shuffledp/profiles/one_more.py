@@ -138,7 +138,7 @@ class OneMoreProfile(TailProfile):
 
     @cached_property
     def _losses(self) -> tuple[float, float]:
-        own, other = (_largest_loss(self.noise, more) for more in (self.more, not self.more))
+        own, other = (largest_loss(self.noise, more) for more in (self.more, not self.more))
         return own * (1 + _THRESHOLD), other * (1 + _THRESHOLD)
 
     @property
@@ -281,7 +281,7 @@ class LogConvexProfile(BetweenPolygons):
         return polygons_between(below, (np.append(losses, beyond[1:]) + slack, parted), error)
 
 
-def _largest_loss(noise: Noise, more: bool) -> float:
+def largest_loss(noise: Noise, more: bool) -> float:
     """The largest finite loss; 0 if none is positive."""
     match noise:
         case PoissonNoise(mean):

@@ -9,9 +9,9 @@ Theory: docs/theory/matrices.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ class PairsProfile(PrivacyProfile):
 
     @cached_property
     def bounds(self) -> PairBounds:
-        return PairBounds(self.matrix.rows, self.users, self.idle, lambda: self.dominating)
+        return PairBounds(self.matrix.rows, self.users, self.idle, self.dominating)
 
     @cached_property
     def dominating(self) -> ClassLaw:
@@ -136,23 +136,17 @@ class PairsSampler:
         known: Array | None = None,
     ) -> Samples:
         """The largest delta of the first `counts` candidates of each epsilon."""
-        place: dict[ClassLaw, int] = {}
-        pairs: dict[tuple[int, int], int] = {}
-        wanted: list[list[int]] = []
-        for candidates, count in zip(found, counts, strict=True):
-            rows = zip(
-                candidates.first[:count].tolist(), candidates.second[:count].tolist(), strict=True
-            )
-            places = []
-            for pair in rows:
-                if pair not in pairs:
-                    law = self._profile.law(*pair)
-                    pairs[pair] = place.setdefault(law, len(place))
-                places.append(pairs[pair])
-            wanted.append(places)
+        chosen = [
+            list(zip(c.first[:count].tolist(), c.second[:count].tolist(), strict=True))
+            for c, count in zip(found, counts, strict=True)
+        ]
+        laws = {
+            pair: self._profile.law(*pair) for pair in dict.fromkeys(chain.from_iterable(chosen))
+        }
+        place = {law: i for i, law in enumerate(dict.fromkeys(laws.values()))}
         mask = np.zeros((len(place), len(epsilon)), dtype=bool)
-        for column, places in enumerate(wanted):
-            mask[places, column] = True
+        for column, pairs in enumerate(chosen):
+            mask[[place[laws[pair]] for pair in pairs], column] = True
         return self._sampler_of(tuple(place)).largest(epsilon, mask, known)
 
     def _sampler_of(self, laws: tuple[ClassLaw, ...]) -> ClassSampler:
@@ -185,8 +179,8 @@ class PairBounds:
     ----------
     rows : Array, shape [inputs, outputs]
     users, idle : int
-    dominating : callable
-        Returns a law above all pairs.
+    dominating : ClassLaw
+        A law above all pairs.
 
     Notes
     -----
@@ -194,23 +188,24 @@ class PairBounds:
     factor of i times one of j, so that one matrix product bounds the deltas of all pairs.
     """
 
-    def __init__(
-        self, rows: Array, users: int, idle: int, dominating: Callable[[], ClassLaw]
-    ) -> None:
-        base = rows.min(axis=0)
-        self._users, self._idle, self._dominating = users, idle, dominating
+    def __init__(self, rows: Array, users: int, idle: int, dominating: ClassLaw) -> None:
+        base, self._users, self._idle = rows.min(axis=0), users, idle
         covered = base > 0
         self._base = base[covered]
         self._ratio = rows[:, covered] / self._base  # [inputs, covered outputs]
         self._open = rows[:, ~covered]
         self._most = max(tuning.MOST_WORK // rows.shape[1], 8 * tuning.LEADERS)
         self._known: dict[int, Candidates] = {}
-        # the pair whose scores vary most, for a start
+        # the pair whose scores vary most
         scaled = self._ratio * np.sqrt(self._base)
         square = np.sum(scaled**2, axis=1)
         distance = square[:, None] + square - 2 * scaled @ scaled.T
-        self._leader = _place_of_largest(distance)
-        deviation = math.sqrt(max(float(distance[self._leader]), 0.0) / self._users)
+        i, j = np.unravel_index(distance.argmax(), distance.shape)
+        w = dominating.blanket[dominating.blanket > 0]
+        u, v = (side[dominating.blanket > 0] / w for side in (dominating.u, dominating.v))
+        # u/blanket, v/blanket and the blanket, of the laws whose tilts are tried
+        self._tilted = [(u, v, w), (self._ratio[i], self._ratio[j], self._base)]
+        deviation = math.sqrt(max(float(distance[i, j]), 0.0) / self._users)
         self._step = 0.02 * (min(deviation, 1.0) or 1.0)  # epsilons so close share their bounds
 
     def candidates(self, epsilon: float) -> Candidates:
@@ -239,35 +234,14 @@ class PairBounds:
         users, population = self._users, self._users + self._idle
         open_ = self._uncovered(epsilon) * users
         sums = np.full(open_.shape, np.inf)
-        tried: set[tuple[int, int]] = set()
-        for _ in range(6):  # the tilt of the leading pair, then of the one that leads with it, ...
-            tried.add(self._leader)
-            theta = self._tilt(*self._scores(epsilon), epsilon)
+        # the tilt of the law above all pairs is too large for none of them
+        for u, v, weights in self._tilted:
+            theta = self._tilt(u - math.exp(epsilon) * v, weights, epsilon)
             sums = np.minimum(sums, np.exp(self._log_stop_loss(epsilon, theta)))
-            np.fill_diagonal(sums, -np.inf)
-            if not math.isfinite(sums.max()):  # too much for some pair, but not for all of them
-                safe = self._tilt(*self._dominating_scores(epsilon), epsilon)
-                sums = np.minimum(sums, np.exp(self._log_stop_loss(epsilon, safe)))
-                np.fill_diagonal(sums, -np.inf)
-            self._leader = _place_of_largest(sums + open_)
-            if self._leader in tried:
-                break
         sums = np.minimum(sums, np.exp(self._log_stop_loss(epsilon, theta, spread=True)))
         total: Array = (sums + open_) / population * (1 + 1e-12) + UNDERFLOW
         np.fill_diagonal(total, 0.0)
         return total
-
-    def _scores(self, epsilon: float) -> tuple[Array, Array]:
-        """The scores of the leading pair, with their probabilities."""
-        i, j = self._leader
-        return self._ratio[i] - math.exp(epsilon) * self._ratio[j], self._base
-
-    def _dominating_scores(self, epsilon: float) -> tuple[Array, Array]:
-        law = self._dominating()
-        covered = law.blanket > 0
-        u, v, w = (column[covered] for column in (law.u, law.v, law.blanket))
-        scores: Array = (u - math.exp(epsilon) * v) / w
-        return scores, w
 
     def _tilt(self, z: Array, weights: Array, epsilon: float) -> float:
         """theta > 0 near the least bound E e^(theta S)/(e theta) for these scores."""
@@ -344,9 +318,3 @@ class PairBounds:
         deviation = np.sqrt(np.where((variance > 0) & (least > 0), variance, np.nan))
         largest = alpha * float(self._ratio.max(initial=0.0))  # no score is farther from 0
         return deviation, (largest + mean) / deviation
-
-
-def _place_of_largest(values: Array) -> tuple[int, int]:
-    """The row and the column of the largest value."""
-    i, j = np.unravel_index(int(np.nanargmax(values)), values.shape)
-    return int(i), int(j)

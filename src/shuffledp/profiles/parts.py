@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,7 @@ from ..laws.class_law import ClassLaws, Law, LeakyLaw, ThreePointLaw, mixed_laws
 from ..laws.density_law import DensityLaw
 from ..laws.integer_noise import SharedNoise, SharedVectorNoise
 from ..laws.matrix_law import LeadingPairsLaw, PairsLaw
-from ..laws.noise_law import (
-    AddedNoise,
-    GaussianShare,
-    Noise,
-    UniformDummies,
-)
+from ..laws.noise_law import AddedNoise, GaussianShare, Noise, UniformDummies
 from .base import NothingLost, PairProfile, Parts, PrivacyProfile
 from .binary_profile import BinaryProfile
 from .class_profile import ClassProfile, DensityProfile
@@ -39,7 +33,6 @@ from .subsampled import MissingFromSample, SubsampledProfile
 from .two_counts import TwoCountsProfile, countable
 
 
-@singledispatch
 def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
     """The profile of a shuffled round: a law and the number of users who send.
 
@@ -57,25 +50,31 @@ def round_profile(law: Law, users: int, idle: int = 0) -> PrivacyProfile:
     TypeError
         If no profile is known for the type of law.
     """
+    match law:
+        case ThreePointLaw():
+            return round_profile(law.classes, users, idle)
+        case ClassLaws(laws=()):
+            return NothingLost()
+        case ClassLaws():
+            enumerated = law.values and not idle and users <= tuning.FEW_USERS
+            histogram_laws = mixed_laws(law.values, users) if enumerated else ()
+            return ClassProfile(law.laws, users, idle, histogram_laws)
+        case LeakyLaw():
+            return _leaky_profile(law, users, idle)
+        case BinaryLaw() if idle:
+            raise NotImplementedError("sampled rounds as a whole are known for the blanket only")
+        case BinaryLaw():
+            return BinaryProfile(law, users, law.orders) if law.depends_on_value else NothingLost()
+        case DensityLaw():
+            return DensityProfile(law, users, idle)
+        case PairsLaw():
+            return PairsProfile(law.matrix, users, idle)
+        case LeadingPairsLaw():
+            return round_profile(law.among(users), users, idle)
     raise TypeError(f"no profile is known for {law!r}")
 
 
-@round_profile.register
-def three_point_profile(law: ThreePointLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    return round_profile(law.classes, users, idle)
-
-
-@round_profile.register
-def class_laws_profile(law: ClassLaws, users: int, idle: int = 0) -> PrivacyProfile:
-    if not law.laws:
-        return NothingLost()
-    enumerated = law.values and not idle and users <= tuning.FEW_USERS
-    histogram_laws = mixed_laws(law.values, users) if enumerated else ()
-    return ClassProfile(law.laws, users, idle, histogram_laws)
-
-
-@round_profile.register
-def leaky_law_profile(law: LeakyLaw, users: int, idle: int = 0) -> PrivacyProfile:
+def _leaky_profile(law: LeakyLaw, users: int, idle: int) -> PrivacyProfile:
     """The clone pair, and what is revealed with some probability."""
     clones = law.clones.thinned(law.rate) if law.rate < 1 else law.clones
     hidden = round_profile(clones, users, idle)
@@ -84,29 +83,6 @@ def leaky_law_profile(law: LeakyLaw, users: int, idle: int = 0) -> PrivacyProfil
     return RevealedProfile(hidden, min(paid * users / (users + idle) * (1 + 2.0**-50), 1.0))
 
 
-@round_profile.register
-def binary_law_profile(law: BinaryLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    if idle:
-        raise NotImplementedError("sampled rounds as a whole are known for the blanket only")
-    return BinaryProfile.of_both(law, users) if law.depends_on_value else NothingLost()
-
-
-@round_profile.register
-def density_law_profile(law: DensityLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    return DensityProfile(law, users, idle)
-
-
-@round_profile.register
-def all_pairs_profile(law: PairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    return PairsProfile(law.matrix, users, idle)
-
-
-@round_profile.register
-def leading_pairs_profile(law: LeadingPairsLaw, users: int, idle: int = 0) -> PrivacyProfile:
-    return round_profile(law.among(users), users, idle)
-
-
-@singledispatch
 def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
     """Profiles whose composition is a round of `users` senders, and how often each counts.
 
@@ -123,27 +99,69 @@ def round_parts(law: Any, users: int, neighbours: str = "replace") -> Parts:
     The parts of "replace" are the same in both orders, and a bound for "remove" too, unless there
     are so few columns that two vectors without a common 1 do not fit in.
     """
+    match law:
+        case BitColumns():
+            return _bit_column_parts(law, users, neighbours)
+        case GaussianShare():  # they add up to noise of variance users sigma^2
+            distance = law.distance(neighbours)
+            return [(GaussianProfile(distance / (law.sigma * math.sqrt(users))), 1)]
+        case SharedNoise():
+            # one column of a histogram has one more, and another one less if the value is replaced;
+            # the noise is symmetric, so that both have the same profile
+            columns = 2 if law.is_histogram and neighbours == "replace" else 1
+            return [(shifted_profile(law.share.of_users(users), law.shift), columns)]
+        case SharedVectorNoise():  # a bound for every direction: docs/theory/integer-vectors.md
+            noise = law.share.of_users(users)
+            return [(vector_profile(noise, law.norm, replaced=neighbours == "replace"), 1)]
+        case _ if isinstance(law, Noise):
+            return _added_noise_parts(AddedNoise(law.of_users(users)), neighbours)
+        case AddedNoise():
+            return _added_noise_parts(law, neighbours)
+        case UniformDummies():
+            return [(round_profile(law.law, law.total + 1), 1)]
     return [(round_profile(law, users), 1)]
 
 
-@singledispatch
 def replaced_parts(law: Any, users: int) -> Parts:
     """The parts of replace-one neighbours, as few as possible: samples need them as one."""
+    match law:
+        case _ if isinstance(law, Noise):
+            noise = law.of_users(users)
+            return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
+        case AddedNoise():
+            return [(TwoCountsProfile(law.noise, law.rate), 1)]
     return round_parts(law, users)
 
 
-@singledispatch
 def attained_parts(law: Any, users: int, neighbours: str = "replace") -> Sequence[Parts]:
     """Parts of actual neighbouring datasets, two alternatives; empty if none are known.
 
     The first order of each pair is that of `round_parts`. The other one need not be an alternative,
     since `CertifiedRounds` asks about both.
     """
+    match law:
+        case BitColumns():
+            return _attained_bit_column_parts(law, users, neighbours)
+        case SharedVectorNoise():  # vectors of about the largest norm, and their negatives or zeros
+            noise, times = law.share.of_users(users), 2 if neighbours == "replace" else 1
+            return [
+                [(shifted_profile(noise, times * shift), count) for shift, count in shifts.items()]
+                for shifts in shifts_within(law.norm, law.dimension)
+            ]
+        case AddedNoise(rate=rate, values=values) if rate < 1 and values in (1, 2):
+            # the others hold the first value: an adversary who looks at the second one sees a
+            # message more or less
+            return [round_parts(law, users, "remove")] * 2
+        case _ if isinstance(
+            law, Noise | AddedNoise | UniformDummies | SharedNoise | GaussianShare
+        ):
+            # all datasets are equivalent, since the messages of other users can be subtracted; of
+            # values that are kept at random, all others hold a third one
+            return [round_parts(law, users, neighbours)] * 2
     return ()
 
 
-@round_parts.register
-def bit_column_parts(law: BitColumns, users: int, neighbours: str = "replace") -> Parts:
+def _bit_column_parts(law: BitColumns, users: int, neighbours: str) -> Parts:
     """Independent columns: those in which the two values differ.
 
     The number of columns that differ in either way may vary. Columns that may differ either way
@@ -152,7 +170,7 @@ def bit_column_parts(law: BitColumns, users: int, neighbours: str = "replace") -
     bits = law.law
     if not bits.depends_on_value:
         return []
-    either = BinaryProfile.of_both(bits, users)
+    either = BinaryProfile(bits, users, bits.orders)
     differ = law.ones if neighbours == "remove" else max(map(sum, law.differing))
     if bits.symmetric:
         return [(either, differ)]
@@ -163,10 +181,7 @@ def bit_column_parts(law: BitColumns, users: int, neighbours: str = "replace") -
     return [(column, each), (column.swapped, each), (either, differ - 2 * each)]
 
 
-@attained_parts.register
-def attained_bit_column_parts(
-    law: BitColumns, users: int, neighbours: str = "replace"
-) -> Sequence[Parts]:
+def _attained_bit_column_parts(law: BitColumns, users: int, neighbours: str) -> Sequence[Parts]:
     """All others hold one of the two values, or neither, whichever has the less random bits."""
     bits = law.law
     if not bits.depends_on_value:
@@ -194,64 +209,7 @@ def _column(bits: BinaryLaw, users: int, held: int | None = None) -> PairProfile
     return PairProfile(*orders)
 
 
-@round_parts.register
-def gaussian_share_parts(law: GaussianShare, users: int, neighbours: str = "replace") -> Parts:
-    """The shares add up to noise of variance users sigma^2, in sums at most so far apart."""
-    return [(GaussianProfile(law.distance(neighbours) / (law.sigma * math.sqrt(users))), 1)]
-
-
-@attained_parts.register
-def attained_gaussian_share_parts(
-    law: GaussianShare, users: int, neighbours: str = "replace"
-) -> Sequence[Parts]:
-    """The values 1 and 0; or a unit vector, and its negative or zeros."""
-    return [round_parts(law, users, neighbours)] * 2
-
-
-@round_parts.register
-def shared_noise_parts(law: SharedNoise, users: int, neighbours: str = "replace") -> Parts:
-    """The shares of all users add up in every column.
-
-    One column of a histogram has one more, and another one less if the value is replaced; the noise
-    is symmetric, so that both have the same profile.
-    """
-    columns = 2 if law.is_histogram and neighbours == "replace" else 1
-    return [(shifted_profile(law.share.of_users(users), law.shift), columns)]
-
-
-@round_parts.register
-def vector_noise_parts(law: SharedVectorNoise, users: int, neighbours: str = "replace") -> Parts:
-    """A bound for every direction: docs/theory/integer-vectors.md."""
-    noise = law.share.of_users(users)
-    return [(vector_profile(noise, law.norm, replaced=neighbours == "replace"), 1)]
-
-
-@attained_parts.register
-def attained_vector_parts(
-    law: SharedVectorNoise, users: int, neighbours: str = "replace"
-) -> Sequence[Parts]:
-    """Vectors of about the largest norm, and their negatives or zeros."""
-    noise, times = law.share.of_users(users), 2 if neighbours == "replace" else 1
-    return [
-        [(shifted_profile(noise, times * shift), count) for shift, count in shifts.items()]
-        for shifts in shifts_within(law.norm, law.dimension)
-    ]
-
-
-@round_parts.register
-def noise_parts(law: Noise, users: int, neighbours: str = "replace") -> Parts:
-    """One count has a message more, and another one has it less if the value is replaced."""
-    return added_noise_parts(AddedNoise(law.of_users(users)), users, neighbours)
-
-
-@replaced_parts.register
-def replaced_noise_parts(law: Noise, users: int) -> Parts:
-    noise = law.of_users(users)
-    return [(TwoCountsProfile(noise), 1)] if countable(noise) else round_parts(law, users)
-
-
-@round_parts.register
-def added_noise_parts(law: AddedNoise, users: int, neighbours: str = "replace") -> Parts:
+def _added_noise_parts(law: AddedNoise, neighbours: str) -> Parts:
     """The same whoever sends. A value that is kept at random is a sample of one count or of two."""
     more, less = (one_more(law.noise, more=more) for more in (True, False))
     if law.rate == 1:  # one count has a message more, and another one has it less
@@ -261,31 +219,3 @@ def added_noise_parts(law: AddedNoise, users: int, neighbours: str = "replace") 
         kept = SubsampledProfile(more, law.rate), MissingFromSample(less, law.rate)
         return [(PairProfile(*kept), 1)]
     return [(TwoCountsProfile(law.noise, law.rate), 1)]
-
-
-@replaced_parts.register
-def replaced_added_noise_parts(law: AddedNoise, users: int) -> Parts:
-    return [(TwoCountsProfile(law.noise, law.rate), 1)]
-
-
-@attained_parts.register
-def attained_added_noise_parts(
-    law: AddedNoise, users: int, neighbours: str = "replace"
-) -> Sequence[Parts]:
-    """All others hold a third value. If there are two values only, they may all hold the first,
-    and an adversary who looks at the second one sees a message more or less."""
-    third = law.values is None or law.values > 2 or law.rate == 1
-    return [added_noise_parts(law, users, neighbours if third else "remove")] * 2
-
-
-@round_parts.register
-def uniform_dummy_parts(law: UniformDummies, users: int, neighbours: str = "replace") -> Parts:
-    return [(round_profile(law.law, law.total + 1), 1)]
-
-
-@attained_parts.register
-def attained_noise_parts(
-    law: Noise | UniformDummies | SharedNoise, users: int, neighbours: str = "replace"
-) -> Sequence[Parts]:
-    """All datasets are equivalent: the messages of other users are known and can be subtracted."""
-    return [round_parts(law, users, neighbours)] * 2

@@ -20,6 +20,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,12 +64,10 @@ class IntegerNoiseProfile(TailProfile):
     nothing from below unless they are infinite.
     """
 
+    bounded: ClassVar[bool] = False
+
     law: IntegerNoise
     shift: int
-
-    @property
-    def bounded(self) -> bool:
-        return False
 
     @cached_property
     def _last(self) -> float:
@@ -210,11 +209,6 @@ class DiscreteLaplaceProfile(BetweenPolygons):
 
     scale: float
     shift: int
-
-    @property
-    def kinks(self) -> Array | None:
-        corners = self._polygons[1].epsilon[1:]
-        return corners if len(corners) <= 500 else None
 
     @cached_property
     def _polygons(self) -> tuple[Polygon, Polygon]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from .._support.numeric import UNIT, Array, Side
 from ..laws.class_law import sampled_loss
-from .base import PrivacyProfile, Sampler, Samples
+from .base import DerivedProfile, PrivacyProfile, Sampler, Samples
 
 # proof constants: docs/theory/constants.md
 _ULP = 2 * UNIT
@@ -29,7 +30,7 @@ def magnified(epsilon: Array, rate: float | Array, side: Side) -> Array:
 
 
 @dataclass(frozen=True)
-class _SampleProfile(PrivacyProfile):
+class _SampleProfile(DerivedProfile):
     """Of a sample: `full` is the profile of those who take part, `rate` their share."""
 
     full: PrivacyProfile
@@ -50,10 +51,6 @@ class SubsampledProfile(_SampleProfile):
     @property
     def max_loss(self) -> float:
         return sampled_loss(self.full.max_loss, self.rate)
-
-    @property
-    def bounded(self) -> bool:
-        return self.full.bounded
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         sampled = subsampled(self.full.sampler(depth, rtol), self.rate, self.full.max_loss)
@@ -127,13 +124,11 @@ class MissingFromSample(_SampleProfile):
     docs/theory/sampling.md. A line below `full`, as a function of alpha, becomes a line.
     """
 
+    bounded: ClassVar[bool] = True
+
     @property
     def max_loss(self) -> float:
         return missing_loss(self.full, self.rate, 1 - self.rate)
-
-    @property
-    def bounded(self) -> bool:
-        return True
 
     def sampler(self, depth: float, rtol: float) -> Sampler:
         """A sampler that evaluates `full` on both sides of 1 + (alpha - 1)/c, as c is rounded."""

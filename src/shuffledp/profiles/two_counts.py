@@ -22,7 +22,7 @@ from .._support.numeric import UNDERFLOW, UNIT, Array
 from ..laws.class_law import sampled_loss
 from ..laws.noise_law import NegativeBinomialNoise, Noise
 from .base import PrivacyProfile, Sampler, Samples, joined
-from .one_more import infinite_mass, one_more, point_masses
+from .one_more import infinite_mass, largest_loss, one_more, point_masses
 from .sender_count import bernstein
 
 
@@ -119,18 +119,14 @@ class TwoCountsProfile(PrivacyProfile):
     @property
     def _sampled_loss(self) -> float:
         """log of (1 - rate + rate r)/(1 - rate), r the largest ratio: N' = 0 has the ratio 0."""
-        noise = self.noise
-        if isinstance(noise, NegativeBinomialNoise):
-            largest = -noise.log_theta
-        else:
-            largest = math.log(float(noise.ratio(np.array(noise.most))))
-        gained = sampled_loss(max(largest, 0.0) * (1 + 2.0**-46), self.rate)
+        largest = largest_loss(self.noise, more=True) * (1 + 2.0**-46)
+        gained = sampled_loss(largest, self.rate)
         return (gained - math.log1p(-self.rate)) * (1 + 2.0**-46)
 
     @property
     def bounded(self) -> bool:
-        """N' may be 0, and N + 1 may be more than N can be."""
-        return self.rate < 1 and math.isinf(self.noise.most)
+        """N' may be 0, and N + 1 may be more than N can be, or lose more than any number."""
+        return self.rate < 1 and isinstance(self.noise, NegativeBinomialNoise)
 
     @property
     def depths(self) -> tuple[float, ...]:

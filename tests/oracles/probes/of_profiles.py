@@ -77,7 +77,7 @@ def binary_messages() -> Iterator[Checked]:
     for case, (users, p, q) in enumerate(BITS):
         law = BinaryLaw(float(p), float(1 - p), float(q), float(1 - q))
         for width in (1e-4, 1e-2):
-            found = BinaryProfile.of_both(law, users).sampler(60.0, width)(EPSILONS)
+            found = BinaryProfile(law, users, law.orders).sampler(60.0, width)(EPSILONS)
             for i, epsilon in enumerate(EPSILONS.tolist()):
                 yield (found.lower[i], found.upper[i]), exact_bits(case, epsilon)
 
